@@ -1,0 +1,46 @@
+# Warnings, linker, sanitizers: the same for every target of the project.
+add_library(berth_options INTERFACE)
+target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+# Scores must round as Go's do: a fused multiply-add rounds once where the original rounds twice.
+target_compile_options(berth_options INTERFACE -Wall -Wextra -Wpedantic -Werror -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 sees phantom overruns in inlined std::string code and unused results in coroutine frames.
+  target_compile_options(berth_options INTERFACE
+    -Wno-error=restrict -Wno-error=stringop-overflow -Wno-error=array-bounds -Wno-error=maybe-uninitialized
+    -Wno-error=stringop-overread -Wno-error=dangling-pointer -Wno-error=free-nonheap-object -fdiagnostics-color)
+endif()
+
+find_program(BERTH_CCACHE ccache)
+if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BERTH_CCACHE})
+endif()
+find_program(BERTH_MOLD mold)
+if(BERTH_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(BERTH_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(BERTH_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
+  add_link_options(-fsanitize=thread)
+elseif(NOT BERTH_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "BERTH_SANITIZE=${BERTH_SANITIZE}: expected address, thread or nothing")
+endif()
+
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS url json container)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+if(BERTH_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(BERTH_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,93 @@
+// From bytes to objects. One Decoder per thread: it owns the parser's buffers and reuses them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/objects.hpp"
+#include "base/result.hpp"
+
+namespace berth::api {
+
+// metav1.Status: how an API server says no.
+struct Status {
+  int code = 0;
+  std::string reason;   // NotFound, Conflict, Expired, ...
+  std::string message;
+  int retry_after_seconds = 0;
+  std::vector<std::string> cause_reasons;  // details.causes[].reason, e.g. ResourceVersionTooLarge
+};
+
+// An object that could not be understood; the others of its list or stream are not affected.
+struct Skipped {
+  std::string key;    // namespace/name as far as known
+  std::string error;  // path of the field, what is wrong with it
+};
+
+template <class T>
+struct ObjectList {
+  std::string resource_version;
+  std::string continue_token;
+  std::vector<std::shared_ptr<const T>> items;
+  std::vector<Skipped> skipped;
+};
+
+enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
+
+template <class T>
+struct WatchEvent {
+  WatchEventType type = WatchEventType::kError;
+  std::shared_ptr<const T> object;       // ADDED, MODIFIED, DELETED; null if it could not be understood
+  std::string key;                       // of the object, also if it could not be understood
+  std::string resource_version;          // of the object, also for BOOKMARK and for objects not understood
+  bool initial_events_end = false;       // BOOKMARK with annotation k8s.io/initial-events-end
+  Status status;                         // ERROR
+  std::string skipped;                   // why the object could not be understood; empty if it could
+};
+
+// T is Pod or Node. Texts of errors begin with the path of the field ("spec.containers[0].image: ...").
+class Decoder {
+ public:
+  Decoder();
+  ~Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  template <class T>
+  Expected<T> Object(std::string_view json);
+  // The body of a list response. Fails only if the list itself is broken.
+  template <class T>
+  Expected<ObjectList<T>> List(std::string_view json);
+  // One frame of a watch. Fails only if the frame itself is broken.
+  template <class T>
+  Expected<WatchEvent<T>> Event(std::string_view json);
+  // The body of an error response; if it is no Status, what can be said from the HTTP code.
+  Status ErrorStatus(std::string_view body, int http_code);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports of
+// host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity. For objects
+// that never went through one, such as files written by hand. No admission.
+void ApplyDefaults(Pod& pod);
+void ApplyDefaults(Node& node);
+
+// A file of Kubernetes objects: JSON or YAML, one or several documents, single objects or Lists.
+struct Document {
+  std::string kind;
+  std::string json;      // one object, never a List
+  std::string location;  // "document 2, items[3]"
+};
+struct Documents {
+  std::vector<Document> objects;
+  std::vector<std::string> errors;  // documents that could not be read, with their location
+};
+// Fails if the text is neither JSON nor YAML from the start.
+Expected<Documents> SplitDocuments(std::string_view text);
+
+}  // namespace berth::api

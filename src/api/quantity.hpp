@@ -1,0 +1,43 @@
+// Kubernetes' resource.Quantity: "100m", "1.5Gi", "1e3".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace berth::api {
+
+// An exact decimal number with nano precision, as k8s.io/apimachinery v0.37 keeps it: finer input is rounded away
+// from zero, binary-suffixed input is capped at +-(2^63-1), decimal input may be larger. Value() and MilliValue()
+// round away from zero and show the original's results for numbers that do not fit an int64 (see the .cpp).
+// A value type; copying is cheap for everything below 2^63 nano-units of its scale.
+class Quantity {
+ public:
+  Quantity() = default;
+  // Texts of the errors are those of the original.
+  static Expected<Quantity> Parse(std::string_view text);
+  static Quantity FromInteger(std::int64_t value);
+  static Quantity FromMilli(std::int64_t milli);
+
+  // The number, rounded up to an integer.
+  std::int64_t Value() const;
+  // A thousand times the number, rounded up to an integer.
+  std::int64_t MilliValue() const;
+  bool IsZero() const;
+
+  Quantity& operator+=(const Quantity& other);
+  // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
+  int Compare(const Quantity& other) const;
+
+ private:
+  struct Big;
+  // value = mantissa_ * 10^scale_ while big_ is null; else *big_.
+  std::int64_t mantissa_ = 0;
+  int scale_ = 0;
+  std::shared_ptr<const Big> big_;
+};
+
+}  // namespace berth::api

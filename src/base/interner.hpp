@@ -1,0 +1,51 @@
+// Strings to small dense numbers, once, at the edge; the decision path then compares and indexes by number.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// Ids count up from 0 in order of first appearance and are never reused. `Tag` keeps ids of different
+// vocabularies apart: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
+template <class Tag>
+struct Id {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t value = kNone;
+
+  constexpr bool known() const { return value != kNone; }
+  friend constexpr auto operator<=>(Id, Id) = default;
+};
+
+template <class Tag>
+class Interner {
+ public:
+  Id<Tag> Intern(std::string_view text) {
+    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+    const Id<Tag> id{static_cast<std::uint32_t>(texts_.size())};
+    texts_.emplace_back(text);
+    ids_.emplace(std::string_view(texts_.back()), id);
+    return id;
+  }
+  // The id of a text seen before, or an unknown id.
+  Id<Tag> Find(std::string_view text) const {
+    const auto found = ids_.find(text);
+    return found == ids_.end() ? Id<Tag>{} : found->second;
+  }
+  const std::string& Text(Id<Tag> id) const { return texts_[id.value]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  std::deque<std::string> texts_;  // a deque never moves its elements: the map's keys point into it
+  boost::unordered_flat_map<std::string_view, Id<Tag>> ids_;
+};
+
+}  // namespace berth
+
+template <class Tag>
+struct std::hash<berth::Id<Tag>> {
+  std::size_t operator()(berth::Id<Tag> id) const noexcept { return id.value * 0x9e3779b97f4a7c15ULL >> 16; }
+};

@@ -1,0 +1,64 @@
+// Outcomes that a caller must look at. A node that does not fit is not an error (see framework/status.hpp); a
+// lost connection or an unreadable file is.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <utility>
+
+namespace berth {
+
+// One name per thing a caller does differently.
+enum class ErrorCode {
+  kInvalid,       // the input is wrong; trying again does not help
+  kNotFound,      // the object does not exist
+  kAlreadyExists, // an object of that name is there already
+  kConflict,      // somebody else was faster, or a precondition does not hold
+  kExpired,       // the resource version is gone: list again
+  kUnauthorized,  // credentials are missing, wrong or not sufficient
+  kThrottled,     // the peer asks for patience
+  kUnavailable,   // the peer cannot be reached or is in trouble: try again later
+  kTimeout,       // a deadline passed
+  kAmbiguous,     // the request was sent and the answer lost: it may or may not have taken effect
+  kCancelled,     // we are stopping
+  kInternal,      // anything else, a mistake of ours included
+};
+
+struct [[nodiscard]] Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+
+  // The same error, seen from one level further up: "<context>: <message>".
+  Error In(std::string_view context) && {
+    return Error{code, std::string(context) + ": " + std::move(message)};
+  }
+};
+
+template <class T = void>
+using Expected = std::expected<T, Error>;
+
+inline std::unexpected<Error> Fail(ErrorCode code, std::string message) {
+  return std::unexpected(Error{code, std::move(message)});
+}
+inline std::unexpected<Error> Invalid(std::string message) {
+  return Fail(ErrorCode::kInvalid, std::move(message));
+}
+
+}  // namespace berth
+
+#define BERTH_CONCAT_INNER(a, b) a##b
+#define BERTH_CONCAT(a, b) BERTH_CONCAT_INNER(a, b)
+
+// BERTH_TRY(auto port, ParsePort(text)): binds the value, or returns the error to our caller.
+#define BERTH_TRY(declaration, expression) \
+  BERTH_TRY_IMPL(BERTH_CONCAT(berth_try_, __LINE__), declaration, expression)
+#define BERTH_TRY_IMPL(result, declaration, expression)                \
+  auto result = (expression);                                          \
+  if (!result) return std::unexpected(std::move(result).error());      \
+  declaration = std::move(*result)
+
+// The same where there is no value to bind.
+#define BERTH_CHECKED(expression)                                                                      \
+  do {                                                                                                 \
+    if (auto berth_checked = (expression); !berth_checked) return std::unexpected(std::move(berth_checked).error()); \
+  } while (false)

@@ -1,0 +1,82 @@
+// The world as the engine sees it: everything outside the scheduler loop stands behind one of these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/objects.hpp"
+#include "base/result.hpp"
+
+namespace berth::framework {
+
+// --- inward: what happens to the cluster ----------------------------------------------------------------------
+
+// One object appeared (before is null), changed, or went (after is null).
+template <class T>
+struct Change {
+  std::shared_ptr<const T> before;
+  std::shared_ptr<const T> after;
+};
+
+// Where a client delivers the cluster's changes, in the order in which the API server made them (per kind). Safe to
+// call from any thread; never blocks for longer than it takes to append.
+class ClusterSink {
+ public:
+  virtual ~ClusterSink() = default;
+  virtual void OnPod(Change<api::Pod> change) = 0;
+  virtual void OnNode(Change<api::Node> change) = 0;
+  // Everything that existed when the client started has been delivered: deciding may begin.
+  virtual void OnSynced() = 0;
+};
+
+// --- outward: what a scheduler writes ------------------------------------------------------------------------
+
+struct Binding {
+  std::string ns, name, uid;  // the uid makes the API server refuse a pod that was deleted and created again
+  std::string node;
+};
+
+// The PodScheduled=False condition and, where set, the nomination. Written as a strategic merge patch of
+// pods/status, without precondition, as kube-scheduler does.
+struct PodStatusPatch {
+  std::string ns, name;
+  std::string reason;   // Unschedulable or SchedulerError
+  std::string message;  // whole, never truncated
+  std::int64_t observed_generation = 0;
+  api::PodPtr current;  // what the pod looked like; decides what the patch must contain
+  bool clear_nomination = false;
+};
+
+// Called once, from any thread.
+using WriteDone = std::move_only_function<void(Expected<void>)>;
+
+// Writes to the API server. Calls return at once; every write has a deadline and ends by calling `done`.
+class ApiWriter {
+ public:
+  virtual ~ApiWriter() = default;
+  // POST pods/<name>/binding. An answer that was lost is settled by reading the pod before `done` is told.
+  virtual void Bind(Binding binding, WriteDone done) = 0;
+  virtual void PatchPodStatus(PodStatusPatch patch, WriteDone done) = 0;
+};
+
+struct Event {
+  enum class Type { kNormal, kWarning };
+  Type type = Type::kNormal;
+  std::string reason;      // Scheduled, FailedScheduling
+  std::string action;      // Binding, Scheduling
+  std::string note;        // cut to 1024 bytes when it is sent
+  std::string controller;  // reportingController: the profile's schedulerName
+  api::PodPtr regarding;
+};
+
+// Events are for people: a bounded queue, dropped first under pressure, and counted. Never blocks.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void Emit(Event event) = 0;
+};
+
+}  // namespace berth::framework
