@@ -24,6 +24,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"judge", "print one decision record per pending pod of a dump", runJudge},
+		{"generate", "make a random cluster and a configuration", runGenerate},
+		{"compare", "compare berth with the real plugins on random clusters", runCompare},
+		{"record", "record random clusters with the real answers", runRecord},
 	}
 }
 
