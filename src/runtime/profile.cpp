@@ -138,6 +138,7 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::v
                           std::vector<bool>& skipped) const {
   columns.resize(scores_.size());
   skipped.assign(scores_.size(), false);
+  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
   for (framework::PreScorePlugin* plugin : pre_scores_) {
     const Status status = plugin->PreScore(attempt, feasible);
     if (status.ok()) continue;
