@@ -39,7 +39,7 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
     } else {
       record.best = record.feasible;
     }
-  } else if (const Status status = ScoreFeasible(attempt, profile, record); !status.ok()) {
+  } else if (const Status status = ScoreFeasible(attempt, profile, cluster, record); !status.ok()) {
     record.result = Result::kError;
     record.message = status.Message();
     return decision;
@@ -164,8 +164,9 @@ void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster
   feasible = kept;
 }
 
-Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile, AttemptRecord& record) {
-  if (const Status status = profile.RunScores(attempt, record.feasible, columns_, skipped_); !status.ok()) return status;
+Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                              AttemptRecord& record) {
+  if (const Status status = profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_); !status.ok()) return status;
   totals_.assign(attempt.nodes().rows(), 0);
   record.scored = true;
   record.base_total = profile.scores().empty() ? 1 : 0;

@@ -134,8 +134,26 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   }
 }
 
-Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::vector<framework::ScoreColumn>& columns,
-                          std::vector<bool>& skipped) const {
+namespace {
+
+bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
+
+std::optional<std::int64_t> FirstInvalid(const framework::ScoreColumn& column, const RowSet& feasible,
+                                         std::span<const framework::Row> order) {
+  if (column.uniform()) return IsValid(column.uniform_value()) ? std::nullopt : std::optional(column.uniform_value());
+  bool any = false;
+  feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
+  if (!any) return std::nullopt;
+  for (const framework::Row row : order) {
+    if (feasible.Has(row) && !IsValid(column.At(row))) return column.At(row);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::span<const framework::Row> order,
+                          std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const {
   columns.resize(scores_.size());
   skipped.assign(scores_.size(), false);
   if (scores_.empty()) return {};  // without scores the original does not run PreScore either
@@ -159,15 +177,12 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::v
     if (const Status status = plugin.Normalize(attempt, feasible, columns[i]); !status.ok()) {
       return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
     }
-    const auto check = [&](std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; };
-    std::optional<std::int64_t> invalid;
-    if (columns[i].uniform()) {
-      if (!check(columns[i].uniform_value())) invalid = columns[i].uniform_value();
-    } else {
-      feasible.ForEach([&](std::size_t row) {
-        if (!invalid && !check(columns[i].At(row))) invalid = columns[i].At(row);
-      });
-    }
+  }
+  // All raw and normalised scores come first, so that of several mistakes the same one is reported as in the original.
+  for (std::size_t i = 0; i < scores_.size(); ++i) {
+    if (skipped[i]) continue;
+    const framework::ScorePlugin& plugin = *scores_[i].plugin;
+    const auto invalid = FirstInvalid(columns[i], feasible, order);
     if (invalid) {
       return Status::Error(fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
                                        "should in the range of [0, 100] after normalizing",
