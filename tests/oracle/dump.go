@@ -68,45 +68,63 @@ func (d *Dump) readFile(path string) error {
 	return nil
 }
 
-// read adds the objects of a JSON text or of a stream of YAML documents.
+// read adds the objects of a text.
 func (d *Dump) read(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
-	if utilyaml.IsJSONBuffer(text) {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		for {
-			var document json.RawMessage
-			if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			if err := d.add(document, "", ""); err != nil {
-				return err
-			}
-		}
+	documents, err := splitDocuments(text)
+	if err != nil {
+		return err
 	}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		document, err = yaml.YAMLToJSON(document)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(bytes.TrimSpace(document), []byte("null")) {
-			continue
-		}
+	for _, document := range documents {
 		if err := d.add(document, "", ""); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// splitDocuments turns one or more JSON values, or a stream of YAML documents, into JSON.
+func splitDocuments(text []byte) (documents []json.RawMessage, err error) {
+	if utilyaml.IsJSONBuffer(text) {
+		if documents, err = splitJSON(text); err == nil {
+			return documents, nil
+		}
+		// A YAML document may begin with a brace as well. If it is neither, the YAML reader's complaint is the
+		// better one: it names a line.
+	}
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	documents = nil
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		converted, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(bytes.TrimSpace(converted), []byte("null")) {
+			documents = append(documents, converted)
+		}
+	}
+}
+
+func splitJSON(text []byte) (documents []json.RawMessage, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for {
+		var document json.RawMessage
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
 	}
 }
 

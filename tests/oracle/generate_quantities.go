@@ -17,7 +17,7 @@ var (
 func (g *generator) cpu(milli int) any {
 	if g.chance(g.oddity) {
 		return g.oddQuantity(pick[any](g.dice, "0.1", "100m", "2.5m", "500u", "1500u", "0.0005", "1e-1", "1.0005",
-			"1e0", "2000m", number("1"), number("0.25"), "1.", ".5", "+1", "0", "250000000n", "1e3m3"[:3]))
+			"1e0", "2000m", number("1"), number("0.25"), "1.", ".5", "+1", "0", "250000000n"))
 	}
 	switch g.IntN(3) {
 	case 0:
@@ -75,7 +75,11 @@ func (g *generator) requests(cpu, memory int) object {
 		r["ephemeral-storage"] = g.memory(g.between(1, 2048))
 	}
 	if g.chance(g.scalars) {
-		for _, name := range some(g.dice, g.between(1, 3), scalarNames) {
+		names := g.common
+		if g.chance(0.1) {
+			names = scalarNames
+		}
+		for _, name := range some(g.dice, g.between(1, 3), names) {
 			r[name] = g.scalar(name)
 		}
 	}
