@@ -165,7 +165,11 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 			return err
 		}
 		complete(node)
-		d.Nodes = append(d.Nodes, node)
+		stored := new(v1.Node)
+		if err := store(node, stored); err != nil {
+			return err
+		}
+		d.Nodes = append(d.Nodes, stored)
 	case e.APIVersion == "v1" && e.Kind == "Pod":
 		pod := new(v1.Pod)
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, pod); err != nil {
@@ -178,7 +182,11 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 		if err := completePodLevelResources(pod); err != nil {
 			return err
 		}
-		d.Pods = append(d.Pods, pod)
+		stored := new(v1.Pod)
+		if err := store(pod, stored); err != nil {
+			return err
+		}
+		d.Pods = append(d.Pods, stored)
 	default:
 		object, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
 		if err != nil {
@@ -197,6 +205,17 @@ func complete(object runtime.Object) {
 	if m, err := meta.Accessor(object); err == nil && m.GetUID() == "" {
 		m.SetUID(types.UID(fmt.Sprintf("%T:%s/%s", object, m.GetNamespace(), m.GetName())))
 	}
+}
+
+// store takes an object through the encoding in which the API server keeps it and kube-scheduler receives it.
+// That makes an empty list or map the same as a missing one, a difference some plugins would otherwise see in
+// handwritten objects and never in a cluster.
+func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unmarshal([]byte) error }) error {
+	bytes, err := object.Marshal()
+	if err != nil {
+		return err
+	}
+	return stored.Unmarshal(bytes)
 }
 
 // completePodLevelResources fills in what the API server derives for spec.resources. That is not part of the

@@ -59,7 +59,7 @@ func (g *generator) oddQuantity(odd any) any {
 		return odd
 	}
 	return pick[any](g.dice, "12E", "1e19", "9223372036854775807", "9223372036854775808", "8Ei", "100Pi", "93Pi",
-		"-1", "-500m", "-0.1Ki", "1n", "0.1m", "90000T", nil, "12345678901234567890123")
+		"-1", "-500m", "1n", "0.1m", "90000T", nil, "12345678901234567890123")
 }
 
 // requests draws what a container asks for, up to about the size given.

@@ -180,6 +180,56 @@ func TestQuantitiesAreRoundedBeforeTheyAreAdded(t *testing.T) {
 	}
 }
 
+// Empty and missing lists are the same to a running scheduler.
+func TestEmptyIsMissing(t *testing.T) {
+	const nodes = `
+{apiVersion: v1, kind: NodeList, items: [
+  {metadata: {name: n1}, status: {allocatable: {cpu: 1, memory: 1Gi, pods: 10}}},
+  {metadata: {name: n2}, status: {allocatable: {cpu: 1, memory: 1Gi, pods: 10}}}]}
+---
+`
+	pod := func(affinity string) string {
+		return nodes + `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {affinity: {nodeAffinity: ` + affinity + `}, containers: [{name: c, image: x}]}}`
+	}
+	empty := judgeText(t, pod("{preferredDuringSchedulingIgnoredDuringExecution: []}"))
+	missing := judgeText(t, pod("{}"))
+	if empty[0] != missing[0] {
+		t.Errorf("empty   %s\nmissing %s", empty[0], missing[0])
+	}
+	if strings.Contains(missing[0], "NodeAffinity") {
+		t.Errorf("NodeAffinity should have been skipped: %s", missing[0])
+	}
+}
+
+// A dump holds more kinds than these plugins look at; they must not get in the way.
+func TestOtherKindsAreTaken(t *testing.T) {
+	lines := judgeText(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: default}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {selector: {a: b}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: default}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, namespace: default}, spec: {selector: {matchLabels: {a: b}}}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: []}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: x}
+---
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: d}, spec: {extendedResourceName: example.com/dev}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, memory: 1Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x, resources: {requests: {example.com/dev: 1}}}]}}`)
+	// The class stands in for the resource the node does not have, so this is not NodeResourcesFit's business.
+	want := `{"pod":"default/p","schedulerName":"default-scheduler","result":"scheduled","node":"n1","bestNodes":["n1"],"nodes":[{"name":"n1","code":"Success"}]}`
+	if lines[0] != want {
+		t.Errorf("got %s", lines[0])
+	}
+}
+
 // Pod-level requests come from pod-level limits or from the containers when the pod is created.
 func TestPodLevelResourcesAreCompleted(t *testing.T) {
 	var dump Dump

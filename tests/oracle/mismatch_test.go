@@ -17,11 +17,20 @@ func TestDifferencesAreNamedByCause(t *testing.T) {
 			t.Errorf("%s\n got kind %q (%s)\nwant %q", test.got, kind, detail, test.kind)
 		}
 	}
-	found := compareRecords(1, []string{want, want}, []string{want}, "")
+	const other = `{"pod":"a/q","schedulerName":"s","result":"ignored"}`
+	found := compareRecords(1, []string{want, other}, []string{other}, "")
 	if len(found) != 1 || found[0].kind != "record missing" {
 		t.Errorf("a missing record gives %v", found)
 	}
-	found = compareRecords(1, []string{want, want}, nil, "it crashed")
+	found = compareRecords(1, []string{want, other}, []string{other, want}, "")
+	if len(found) != 1 || found[0].kind != "order of the records" {
+		t.Errorf("two records changed places: %v", found)
+	}
+	found = compareRecords(1, []string{want, other}, []string{"rubbish", want + ",", other}, "")
+	if len(found) != 2 || found[0].kind != "not a record" || found[1].kind != "not a JSON record" {
+		t.Errorf("rubbish gives %v", found)
+	}
+	found = compareRecords(1, []string{want, other}, nil, "it crashed")
 	if len(found) != 2 || found[0].kind != "no answer" {
 		t.Errorf("no answer gives %v", found)
 	}

@@ -44,11 +44,11 @@ func parse(args []string) (*options, error) {
 	}
 	var o options
 	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
-	berth := flags.String("berth", "", "the berth program, run as `PATH scheduler`")
-	command := flags.String("scheduler-cmd", "", "another scheduler that takes kube-scheduler's flags; `real` is kube-scheduler itself")
+	berth := flags.String("berth", "", "the berth program at this `PATH`, run with the subcommand scheduler")
+	command := flags.String("scheduler-cmd", "", "another scheduler that takes kube-scheduler's flags, with its first arguments; the word real is kube-scheduler itself")
 	flags.StringVar(&o.auth, "auth", "cert", "how the scheduler proves who it is: cert, as system:kube-scheduler, or token, as a user with that role")
 	flags.IntVar(&o.nodes, "nodes", 500, "number of nodes, at least 20")
-	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 20 per node")
+	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
 	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
 	if err := flags.Parse(args); err != nil {
@@ -65,8 +65,8 @@ func parse(args []string) (*options, error) {
 	if o.auth != "cert" && o.auth != "token" {
 		return nil, fmt.Errorf("--auth is cert or token, not %q", o.auth)
 	}
-	if o.nodes < 20 || o.pods < 1 || o.pods > 20*o.nodes {
-		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 20 pods on each", o.pods, o.nodes)
+	if o.nodes < 20 || o.pods < 1 || o.pods > 10*o.nodes {
+		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
 	}
 	if o.real == "" {
 		built, err := buildReal()

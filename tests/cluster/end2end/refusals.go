@@ -34,11 +34,11 @@ func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload
 		if err != nil {
 			return nil, err
 		}
-		nodes, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
-		violations := missingEvents(w, events, nodes.Items)
+		violations := missingEvents(w, events, pods.Items)
 		if len(violations) == 0 || time.Now().After(deadline) {
 			return violations, nil
 		}
@@ -52,9 +52,9 @@ func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload
 }
 
 func missingEvents(w *workload, events map[string][]eventsv1.Event, pods []v1.Pod) (violations []string) {
-	nodeOf := make(map[string]string)
-	for _, pod := range pods {
-		nodeOf[pod.Name] = pod.Spec.NodeName
+	current := make(map[string]*v1.Pod)
+	for i := range pods {
+		current[pods[i].Name] = &pods[i]
 	}
 	for _, pod := range w.fitting {
 		i := slices.IndexFunc(events[pod.Name], func(e eventsv1.Event) bool { return e.Reason == "Scheduled" })
@@ -62,11 +62,15 @@ func missingEvents(w *workload, events map[string][]eventsv1.Event, pods []v1.Po
 			violations = append(violations, fmt.Sprintf("pod %s has no event Scheduled", pod.Name))
 			continue
 		}
+		now := current[pod.Name]
+		if now == nil {
+			continue
+		}
 		event := events[pod.Name][i]
-		node, there := nodeOf[pod.Name]
-		want := fmt.Sprintf("Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
-		if there && (event.Note != want || event.Type != v1.EventTypeNormal || event.Action != "Binding") {
-			violations = append(violations, fmt.Sprintf("pod %s: event %s %s %q, not %q", pod.Name, event.Type, event.Action, event.Note, want))
+		got := fmt.Sprintf("%s %s by %s on %s %s: %s", event.Type, event.Action, event.ReportingController, event.Regarding.Kind, event.Regarding.UID, event.Note)
+		want := fmt.Sprintf("Normal Binding by %s on Pod %s: Successfully assigned %s/%s to %s", now.Spec.SchedulerName, now.UID, now.Namespace, now.Name, now.Spec.NodeName)
+		if got != want {
+			violations = append(violations, fmt.Sprintf("pod %s: event %q, not %q", pod.Name, got, want))
 		}
 	}
 	for _, pod := range w.refused {
