@@ -139,11 +139,11 @@ var imageNames = []struct {
 	node []string
 }{
 	{"nginx", []string{"nginx:latest"}},
-	{"nginx:1.25", []string{"nginx:1.25", "docker.io/library/nginx:1.25"}},
+	{"nginx:1.25", []string{"nginx:1.25", "library.example.org:443/nginx:1.25"}},
 	{"repo:5000/img", []string{"repo:5000/img:latest"}},
 	{"repo:5000/img:v1", []string{"repo:5000/img:v1", "repo:5000/img@sha256:0123456789abcdef"}},
 	{"registry.example.org/team/app@sha256:0123456789abcdef", []string{"registry.example.org/team/app@sha256:0123456789abcdef"}},
-	{"docker.io/library/big", []string{"docker.io/library/big:latest"}},
+	{"library.example.org:443/big", []string{"library.example.org:443/big:latest"}},
 	{"huge:v2", []string{"huge:v2", "huge:latest"}},
 	{"Upper/Case", []string{"upper/case:latest", "Upper/Case:latest"}},
 	{"bare", []string{"bare"}},
