@@ -29,7 +29,10 @@ void AddTo(ResourceList& sum, const ResourceList& more) {
 void RaiseTo(ResourceList& list, const ResourceList& other) {
   for (const auto& [name, quantity] : other) {
     const auto [entry, added] = list.try_emplace(name, quantity);
-    if (!added && quantity.Compare(entry->second) > 0) entry->second = quantity;
+    if (added || quantity.Compare(entry->second) <= 0) continue;
+    const bool widens = entry->second.wide();
+    entry->second = quantity;
+    if (widens) entry->second.Widen();
   }
 }
 
