@@ -174,6 +174,7 @@ struct Node {
   bool unschedulable = false;
   std::vector<Taint> taints;
   ResourceList allocatable;
+  ResourceList capacity;  // only stands in for an absent allocatable
   std::vector<ContainerImage> images;
   std::vector<NodeCondition> conditions;
 };

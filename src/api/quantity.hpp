@@ -29,6 +29,8 @@ class Quantity {
   bool IsZero() const;
 
   Quantity& operator+=(const Quantity& other);
+  // What the API server does to every resource amount it stores: milli precision, away from zero.
+  void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
 

@@ -1,0 +1,176 @@
+#include "api/decode.hpp"
+
+#include <fmt/format.h>
+
+#include "api/json_reader.hpp"
+
+namespace berth::api {
+
+struct Decoder::Impl {
+  simdjson::dom::parser parser;
+
+  Expected<json::element> Parse(std::string_view text) {
+    json::element root;
+    if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+      return Invalid(fmt::format("not valid JSON: {}", simdjson::error_message(error)));
+    }
+    return root;
+  }
+};
+
+namespace {
+
+using json::element;
+using json::Failure;
+
+std::string KeyOf(const element& object) {
+  ObjectMeta meta;
+  Failure ignored;
+  element metadata;
+  if (object["metadata"].get(metadata) == simdjson::SUCCESS) json::Read(metadata, meta, ignored);
+  return meta.Key();
+}
+
+template <class T>
+std::shared_ptr<const T> ReadItem(const element& item, Skipped& skipped) {
+  auto object = std::make_shared<T>();
+  Failure failure;
+  if (json::Read(item, *object, failure)) return object;
+  skipped = {KeyOf(item), failure.Text()};
+  return nullptr;
+}
+
+bool ReadStatus(const element& value, Status& out, Failure& failure) {
+  return json::ReadObject(value, failure, [&](std::string_view key, const element& member) {
+    std::int64_t number = 0;
+    if (key == "code" && member.get(number) == simdjson::SUCCESS) out.code = static_cast<int>(number);
+    if (key == "reason") return json::Read(member, out.reason, failure);
+    if (key == "message") return json::Read(member, out.message, failure);
+    if (key != "details") return true;
+    if (member["retryAfterSeconds"].get(number) == simdjson::SUCCESS) out.retry_after_seconds = static_cast<int>(number);
+    simdjson::dom::array causes;
+    if (member["causes"].get(causes) != simdjson::SUCCESS) return true;
+    for (const element& cause : causes) {
+      std::string_view reason;
+      if (cause["reason"].get(reason) == simdjson::SUCCESS) out.cause_reasons.emplace_back(reason);
+    }
+    return true;
+  });
+}
+
+bool EndsInitialEvents(const element& object) {
+  std::string_view flag;
+  return object["metadata"]["annotations"]["k8s.io/initial-events-end"].get(flag) == simdjson::SUCCESS && flag == "true";
+}
+
+std::string ResourceVersionOf(const element& object) {
+  std::string_view version;
+  return object["metadata"]["resourceVersion"].get(version) == simdjson::SUCCESS ? std::string(version) : "";
+}
+
+std::optional<WatchEventType> EventType(std::string_view name) {
+  if (name == "ADDED") return WatchEventType::kAdded;
+  if (name == "MODIFIED") return WatchEventType::kModified;
+  if (name == "DELETED") return WatchEventType::kDeleted;
+  if (name == "BOOKMARK") return WatchEventType::kBookmark;
+  if (name == "ERROR") return WatchEventType::kError;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
+Decoder::~Decoder() = default;
+
+template <class T>
+Expected<T> Decoder::Object(std::string_view text) {
+  BERTH_TRY(const element root, impl_->Parse(text));
+  T object;
+  Failure failure;
+  if (!json::Read(root, object, failure)) return Invalid(failure.Text());
+  return object;
+}
+
+template <class T>
+Expected<ObjectList<T>> Decoder::List(std::string_view text) {
+  BERTH_TRY(const element root, impl_->Parse(text));
+  ObjectList<T> list;
+  Failure failure;
+  const bool fine = json::ReadObject(root, failure, [&](std::string_view key, const element& member) {
+    if (key == "metadata") {
+      return json::ReadObject(member, failure, [&](std::string_view inner, const element& text_member) {
+        if (inner == "resourceVersion") return json::Read(text_member, list.resource_version, failure);
+        if (inner == "continue") return json::Read(text_member, list.continue_token, failure);
+        return true;
+      });
+    }
+    if (key != "items") return true;
+    simdjson::dom::array items;
+    if (member.get(items) != simdjson::SUCCESS) return json::Expect(member, "a list", failure);
+    list.items.reserve(items.size());
+    for (const element& item : items) {
+      Skipped skipped;
+      if (auto object = ReadItem<T>(item, skipped)) {
+        list.items.push_back(std::move(object));
+      } else {
+        list.skipped.push_back(std::move(skipped));
+      }
+    }
+    return true;
+  });
+  if (!fine) return Invalid(failure.Text());
+  return list;
+}
+
+template <class T>
+Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
+  BERTH_TRY(const element root, impl_->Parse(text));
+  std::string_view type_name;
+  element object;
+  if (root["type"].get(type_name) != simdjson::SUCCESS) return Invalid("type: expected a string");
+  if (root["object"].get(object) != simdjson::SUCCESS) return Invalid("object: missing");
+  const auto type = EventType(type_name);
+  if (!type) return Invalid(fmt::format("type: \"{}\" is no watch event", type_name));
+
+  WatchEvent<T> event;
+  event.type = *type;
+  if (event.type == WatchEventType::kError) {
+    Failure failure;
+    if (!ReadStatus(object, event.status, failure)) return Invalid(failure.Text());
+    return event;
+  }
+  event.resource_version = ResourceVersionOf(object);
+  if (event.type == WatchEventType::kBookmark) {
+    event.initial_events_end = EndsInitialEvents(object);
+    return event;
+  }
+  Skipped skipped;
+  event.object = ReadItem<T>(object, skipped);
+  event.key = event.object ? event.object->metadata.Key() : skipped.key;
+  event.skipped = std::move(skipped.error);
+  return event;
+}
+
+Status Decoder::ErrorStatus(std::string_view body, int http_code) {
+  Status status;
+  Failure ignored;
+  if (const auto root = impl_->Parse(body)) {
+    std::string_view kind;
+    if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status") ReadStatus(*root, status, ignored);
+  }
+  if (status.code == 0) status.code = http_code;
+  if (status.message.empty()) {
+    constexpr std::size_t kShown = 200;
+    status.message = fmt::format("HTTP {}{}{}", http_code, body.empty() ? "" : ": ", body.substr(0, kShown));
+  }
+  return status;
+}
+
+template Expected<Pod> Decoder::Object<Pod>(std::string_view);
+template Expected<Node> Decoder::Object<Node>(std::string_view);
+template Expected<ObjectList<Pod>> Decoder::List<Pod>(std::string_view);
+template Expected<ObjectList<Node>> Decoder::List<Node>(std::string_view);
+template Expected<WatchEvent<Pod>> Decoder::Event<Pod>(std::string_view);
+template Expected<WatchEvent<Node>> Decoder::Event<Node>(std::string_view);
+
+}  // namespace berth::api

@@ -1,0 +1,124 @@
+// Reading typed fields out of a parsed JSON document; private to this module. A failure names the path to the field,
+// and success costs nothing for it: the path is put together while the callers return.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/objects.hpp"
+
+namespace berth::api::json {
+
+using simdjson::dom::element;
+using simdjson::dom::element_type;
+
+// Collects the path from the inside out; every reader returns false once it is set.
+class Failure {
+ public:
+  bool Set(std::string what) {
+    what_ = std::move(what);
+    return false;
+  }
+  bool In(std::string_view field) {
+    const std::string_view dot = path_.empty() || path_[0] == '[' ? "" : ".";
+    path_ = std::string(field) + std::string(dot) + path_;
+    return false;
+  }
+  bool InItem(std::size_t index) {
+    const std::string_view dot = path_.empty() || path_[0] == '[' ? "" : ".";
+    path_ = "[" + std::to_string(index) + "]" + std::string(dot) + path_;
+    return false;
+  }
+  std::string Text() const { return path_.empty() ? what_ : path_ + ": " + what_; }
+
+ private:
+  std::string path_;
+  std::string what_;
+};
+
+inline std::string_view TypeName(const element& value) {
+  switch (value.type()) {
+    case element_type::ARRAY: return "a list";
+    case element_type::OBJECT: return "an object";
+    case element_type::INT64:
+    case element_type::UINT64:
+    case element_type::DOUBLE: return "a number";
+    case element_type::STRING: return "a string";
+    case element_type::BOOL: return "a boolean";
+    case element_type::NULL_VALUE: return "null";
+  }
+  return "something else";
+}
+
+inline bool Expect(const element& value, std::string_view wanted, Failure& failure) {
+  return failure.Set("expected " + std::string(wanted) + ", got " + std::string(TypeName(value)));
+}
+
+// --- one reader per type; null leaves the default, as in Go -----------------------------------------------------
+
+inline bool Read(const element& value, std::string& out, Failure& failure) {
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS) return Expect(value, "a string", failure);
+  out.assign(text);
+  return true;
+}
+
+inline bool Read(const element& value, bool& out, Failure& failure) {
+  return value.get(out) == simdjson::SUCCESS || Expect(value, "a boolean", failure);
+}
+
+inline bool Read(const element& value, std::int64_t& out, Failure& failure) {
+  return value.get(out) == simdjson::SUCCESS || Expect(value, "an integer", failure);
+}
+
+inline bool Read(const element& value, std::int32_t& out, Failure& failure) {
+  std::int64_t wide = 0;
+  if (!Read(value, wide, failure)) return false;
+  if (wide < INT32_MIN || wide > INT32_MAX) return failure.Set(std::to_string(wide) + " does not fit 32 bits");
+  out = static_cast<std::int32_t>(wide);
+  return true;
+}
+
+// Calls visit(key, value) for every member that is not null.
+template <class Visit>
+bool ReadObject(const element& value, Failure& failure, Visit&& visit) {
+  simdjson::dom::object object;
+  if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
+  for (const auto& [key, member] : object) {
+    if (member.is_null()) continue;
+    if (!visit(key, member)) return failure.In(key);
+  }
+  return true;
+}
+
+template <class T>
+bool Read(const element& value, std::vector<T>& out, Failure& failure) {
+  simdjson::dom::array array;
+  if (value.get(array) != simdjson::SUCCESS) return Expect(value, "a list", failure);
+  out.clear();
+  std::size_t index = 0;
+  for (const element& item : array) {
+    T& slot = out.emplace_back();
+    if (!item.is_null() && !Read(item, slot, failure)) return failure.InItem(index);
+    ++index;
+  }
+  return true;
+}
+
+template <class T>
+bool Read(const element& value, std::optional<T>& out, Failure& failure) {
+  return Read(value, out.emplace(), failure);
+}
+
+bool Read(const element& value, Labels& out, Failure& failure);
+bool Read(const element& value, ResourceList& out, Failure& failure);
+bool Read(const element& value, Pod& out, Failure& failure);
+bool Read(const element& value, Node& out, Failure& failure);
+bool Read(const element& value, ObjectMeta& out, Failure& failure);
+
+}  // namespace berth::api::json

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// Cluster is kube-scheduler, built by its own constructor and filled from a dump, but not running.
+type Cluster struct {
+	ctx       context.Context
+	cancel    context.CancelFunc
+	scheduler *scheduler.Scheduler
+	nodes     []fwk.NodeInfo
+}
+
+// silentRecorder drops events; plugins only need to have somewhere to send them.
+type silentRecorder struct{}
+
+func (silentRecorder) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
+
+// newCluster builds the scheduler and puts the cluster into it.
+//
+// Nodes and pods do not go through informers. Informers would deliver them in an order of their own, while
+// the record fixes that order; and nothing of what is being asked depends on the way they arrive. They are
+// put into the stores of the informers all the same, since the queue and some plugins look them up there.
+func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
+	if len(cfg.Extenders) > 0 {
+		return nil, errors.New("the oracle does not speak to extenders")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &Cluster{ctx: ctx, cancel: cancel}
+	if err := c.build(cfg, dump); err != nil {
+		cancel()
+		return nil, err
+	}
+	return c, nil
+}
+
+// close ends the goroutines that belong to the scheduler.
+func (c *Cluster) close() {
+	c.scheduler.SchedulingQueue.Close()
+	c.cancel()
+}
+
+func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) error {
+	client := fake.NewSimpleClientset(dump.Others...)
+	factory := scheduler.NewInformerFactory(client, 0, nil)
+	snapshot := internalcache.NewEmptySnapshot()
+	all := int32(100)
+	profiles := make([]config.KubeSchedulerProfile, len(cfg.Profiles))
+	for i := range cfg.Profiles {
+		profiles[i] = *cfg.Profiles[i].DeepCopy()
+		profiles[i].PercentageOfNodesToScore = &all
+	}
+	var err error
+	c.scheduler, err = scheduler.New(c.ctx, client, factory, nil,
+		func(string) events.EventRecorderLogger { return silentRecorder{} },
+		scheduler.WithComponentConfigVersion(cfg.APIVersion),
+		scheduler.WithProfiles(profiles...),
+		scheduler.WithPercentageOfNodesToScore(&all),
+		// One worker visits the nodes in the order of the snapshot, so that of several errors the first counts.
+		scheduler.WithParallelism(1),
+		scheduler.WithNodeInfoSnapshot(snapshot),
+	)
+	if err != nil {
+		return err
+	}
+	for name, profile := range c.scheduler.Profiles {
+		if profile.HasPostFilterPlugins() {
+			return fmt.Errorf("profile %s has PostFilter plugins: the oracle does not judge preemption", name)
+		}
+	}
+	if len(dump.Others) > 0 {
+		factory.Start(c.ctx.Done())
+		factory.WaitForCacheSync(c.ctx.Done())
+		if err := c.scheduler.WaitForHandlersSync(c.ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.fill(factory, dump); err != nil {
+		return err
+	}
+	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), snapshot); err != nil {
+		return err
+	}
+	c.nodes, err = snapshot.NodeInfos().List()
+	return err
+}
+
+func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) error {
+	logger := logr.Discard()
+	nodeStore := factory.Core().V1().Nodes().Informer().GetStore()
+	podStore := factory.Core().V1().Pods().Informer().GetStore()
+	for _, node := range dump.sortedNodes() {
+		if err := nodeStore.Add(node); err != nil {
+			return err
+		}
+		c.scheduler.Cache.AddNode(logger, node)
+	}
+	var pending []*v1.Pod
+	for _, pod := range dump.sortedPods() {
+		// The scheduler does not even watch finished pods.
+		if finished(pod) {
+			continue
+		}
+		if err := podStore.Add(pod); err != nil {
+			return err
+		}
+		if pod.Spec.NodeName == "" {
+			pending = append(pending, pod)
+		} else if err := c.scheduler.Cache.AddPod(logger, pod); err != nil {
+			return err
+		}
+	}
+	// Waiting in the queue is what makes a nominated pod count on its node. Pods that name none of the
+	// profiles never get there.
+	for _, pod := range pending {
+		if c.scheduler.Profiles.HandlesSchedulerName(pod.Spec.SchedulerName) {
+			c.scheduler.SchedulingQueue.Add(c.ctx, pod)
+		}
+	}
+	return nil
+}
+
+// askItself lets the scheduler take the whole decision on its own. Its answer holds less than the record
+// does, but what it holds must agree.
+func (c *Cluster) askItself(profile framework.Framework, pod *v1.Pod) (node string, err error) {
+	info, err := framework.NewPodInfo(pod)
+	if err != nil {
+		return "", err
+	}
+	result, err := c.scheduler.SchedulePod(c.ctx, profile, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	return result.SuggestedHost, err
+}

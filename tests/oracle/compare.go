@@ -1,0 +1,315 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+func runCompare(args []string, out, errOut io.Writer) error {
+	flags := newFlags("compare", "--berth PATH [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
+		"Lets berth and the real plugins judge the same random clusters and compares the records byte for byte.\n"+
+			"Differences are grouped by what differs, with an example and a command that repeats it.", errOut)
+	berth := flags.String("berth", "", "the berth program")
+	first := flags.Uint64("from-seed", 1, "first scenario")
+	clusters := flags.Int("clusters", 0, "how many scenarios")
+	pods := flags.Int("pods", 0, "go on until so many pods have been judged")
+	workers := flags.Int("workers", 2, "scenarios at a time")
+	keep := flags.String("keep", "", "directory for the files of differing scenarios")
+	timeout := flags.Duration("timeout", time.Minute, "longest time one run of berth may take")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *berth == "" {
+		return errors.New("--berth is missing: the path of the berth program")
+	}
+	if *clusters == 0 && *pods == 0 {
+		*clusters = 100
+	}
+	if *keep != "" {
+		if err := os.MkdirAll(*keep, 0o755); err != nil {
+			return err
+		}
+	}
+	directory, err := os.MkdirTemp("", "oracle-compare-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(directory)
+	c := &comparison{
+		berth: *berth, directory: directory, keep: *keep, timeout: *timeout, ctx: silence(),
+		enough: func(seeds uint64, judged int) bool {
+			return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && judged >= *pods
+		},
+		first: *first, out: out, kinds: make(map[string]*mismatchKind),
+	}
+	return c.run(*workers)
+}
+
+// comparison is the state shared by the workers.
+type comparison struct {
+	berth, directory, keep string
+	timeout                time.Duration
+	ctx                    context.Context
+	enough                 func(seeds uint64, judged int) bool
+	first                  uint64
+	out                    io.Writer
+
+	mutex      sync.Mutex
+	taken      uint64
+	judged     int
+	mismatches int
+	kinds      map[string]*mismatchKind
+	results    map[string]int
+	failure    error
+}
+
+// mismatchKind collects differences of one sort. The examples kept are the shortest.
+type mismatchKind struct {
+	name     string
+	count    int
+	examples []mismatch
+}
+
+type mismatch struct {
+	seed         uint64
+	pod          string
+	want, got    string
+	detail       string
+	clusterBytes int
+}
+
+func (c *comparison) run(workers int) error {
+	c.results = make(map[string]int)
+	started := time.Now()
+	progress := time.NewTicker(10 * time.Second)
+	defer progress.Stop()
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for range workers {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			c.work()
+		}()
+	}
+	go func() { group.Wait(); close(done) }()
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case <-progress.C:
+			c.mutex.Lock()
+			fmt.Fprintf(c.out, "%6.0f s  %d clusters, %d pods, %d mismatches\n", time.Since(started).Seconds(), c.taken, c.judged, c.mismatches)
+			c.mutex.Unlock()
+		}
+	}
+	if c.failure != nil {
+		return c.failure
+	}
+	c.report()
+	if c.mismatches > 0 {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// next hands out the seeds in order.
+func (c *comparison) next() (uint64, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.failure != nil || c.enough(c.taken, c.judged) {
+		return 0, false
+	}
+	c.taken++
+	return c.first + c.taken - 1, true
+}
+
+func (c *comparison) work() {
+	for {
+		seed, ok := c.next()
+		if !ok {
+			return
+		}
+		if err := c.compareSeed(seed); err != nil {
+			c.mutex.Lock()
+			c.failure = fmt.Errorf("seed %d: %w", seed, err)
+			c.mutex.Unlock()
+			return
+		}
+	}
+}
+
+// compareSeed is one scenario, both sides.
+func (c *comparison) compareSeed(seed uint64) error {
+	scenario, err := generate(seed, fullScale)
+	if err != nil {
+		return err
+	}
+	records, err := scenario.judge(c.ctx)
+	if err != nil {
+		return err
+	}
+	clusterPath := filepath.Join(c.directory, fmt.Sprintf("cluster-%d.json", seed))
+	configPath := filepath.Join(c.directory, fmt.Sprintf("config-%d.yaml", seed))
+	if err := os.WriteFile(clusterPath, scenario.Cluster, 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(configPath, scenario.Config, 0o644); err != nil {
+		return err
+	}
+	defer os.Remove(clusterPath)
+	defer os.Remove(configPath)
+	lines, complaint := c.explain(clusterPath, configPath)
+
+	found := compareRecords(seed, records, lines, complaint)
+	for i := range found {
+		found[i].example.clusterBytes = len(scenario.Cluster)
+	}
+	if c.keep != "" && len(found) > 0 {
+		if err := scenario.keep(c.keep, records, lines); err != nil {
+			return err
+		}
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.judged += len(records)
+	for _, line := range records {
+		c.results[resultOf(line)]++
+	}
+	for _, f := range found {
+		c.count(f)
+	}
+	return nil
+}
+
+// explain asks berth. A complaint is what to say when there is no usable answer.
+func (c *comparison) explain(clusterPath, configPath string) (lines []string, complaint string) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.berth, "explain", "-f", clusterPath, "--config", configPath, "-o", "json")
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	if text := strings.TrimSuffix(stdout.String(), "\n"); text != "" {
+		lines = strings.Split(text, "\n")
+	}
+	if err != nil {
+		complaint = fmt.Sprintf("berth explain: %v", err)
+		if ctx.Err() != nil {
+			complaint = fmt.Sprintf("berth explain: no answer within %s", c.timeout)
+		}
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			complaint += ": " + shorten(text, 400)
+		}
+	}
+	return lines, complaint
+}
+
+func (c *comparison) count(f finding) {
+	c.mismatches++
+	kind := c.kinds[f.kind]
+	if kind == nil {
+		kind = &mismatchKind{name: f.kind}
+		c.kinds[f.kind] = kind
+	}
+	kind.count++
+	kind.examples = append(kind.examples, f.example)
+	slices.SortStableFunc(kind.examples, func(a, b mismatch) int { return a.clusterBytes - b.clusterBytes })
+	if len(kind.examples) > 2 {
+		kind.examples = kind.examples[:2]
+	}
+}
+
+func (c *comparison) report() {
+	var kinds []*mismatchKind
+	for _, kind := range c.kinds {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b *mismatchKind) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for _, kind := range kinds {
+		fmt.Fprintf(c.out, "\n%6d x %s\n", kind.count, kind.name)
+		for _, example := range kind.examples {
+			fmt.Fprintf(c.out, "         seed %d, pod %s: %s\n", example.seed, example.pod, example.detail)
+			fmt.Fprintf(c.out, "           real  %s\n", shorten(example.want, 1200))
+			fmt.Fprintf(c.out, "           berth %s\n", shorten(example.got, 1200))
+			fmt.Fprintf(c.out, "           again: oracle compare --berth %s --from-seed %d --clusters 1 --keep DIR\n", c.berth, example.seed)
+		}
+	}
+	var results []string
+	for _, result := range []string{resultScheduled, resultUnschedulable, resultError, resultGated, resultIgnored} {
+		results = append(results, fmt.Sprintf("%d %s", c.results[result], result))
+	}
+	fmt.Fprintf(c.out, "\nreal answers: %s\n", strings.Join(results, ", "))
+	fmt.Fprintf(c.out, "%d pods judged, %d mismatches\n", c.judged, c.mismatches)
+}
+
+// judge lets the real plugins judge a scenario.
+func (s *Scenario) judge(ctx context.Context) ([]string, error) {
+	cfg, err := parseConfig(s.Config)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	var dump Dump
+	if err := dump.read(bytes.NewReader(s.Cluster)); err != nil {
+		return nil, err
+	}
+	if len(dump.Problems) > 0 {
+		return nil, errors.New(strings.Join(dump.Problems, "; "))
+	}
+	cluster, err := newCluster(ctx, cfg, &dump)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.close()
+	var lines []string
+	for _, pod := range dump.pendingPods() {
+		record, err := cluster.judgeChecked(pod)
+		if err != nil {
+			return nil, err
+		}
+		line, err := record.line()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// keep writes everything about a scenario into a directory.
+func (s *Scenario) keep(directory string, want, got []string) error {
+	base := filepath.Join(directory, fmt.Sprint(s.Seed))
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, s.Cluster, "", "    "); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(base+"-cluster.json", pretty.Bytes(), 0o644),
+		os.WriteFile(base+"-config.yaml", s.Config, 0o644),
+		os.WriteFile(base+"-real.ndjson", []byte(strings.Join(want, "\n")+"\n"), 0o644),
+		os.WriteFile(base+"-berth.ndjson", []byte(strings.Join(got, "\n")+"\n"), 0o644),
+	)
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + fmt.Sprintf(" ... (%d more bytes)", len(text)-most)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// corpusLine is one recorded scenario.
+type corpusLine struct {
+	Seed    uint64          `json:"seed"`
+	Config  string          `json:"config"`
+	Cluster json.RawMessage `json:"cluster"`
+	Records []string        `json:"records"`
+}
+
+// corpusScale keeps the clusters of a corpus small: many small ones say more per byte than a few large ones.
+var corpusScale = scale{maxNodes: 12, maxBound: 25, maxPending: 14}
+
+func runRecord(args []string, out, errOut io.Writer) error {
+	flags := newFlags("record", "--from-seed A --clusters N --out FILE.zst",
+		"Records scenarios with the answers of the real plugins, for machines without Go. The file is zstd-compressed,\n"+
+			`one line per scenario: {"seed":N,"config":"<yaml>","cluster":{...},"records":["<record>",...]}`, errOut)
+	first := flags.Uint64("from-seed", 1, "first scenario")
+	clusters := flags.Int("clusters", 800, "how many scenarios")
+	path := flags.String("out", "", "the file to write")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *path == "" {
+		return fmt.Errorf("--out is missing")
+	}
+	file, err := os.Create(*path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	pods, err := record(file, *first, *clusters)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	info, err := os.Stat(*path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d clusters, %d pods, %d KiB\n", *clusters, pods, info.Size()/1024)
+	return err
+}
+
+func record(file io.Writer, first uint64, clusters int) (pods int, err error) {
+	compressed, err := zstd.NewWriter(file, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return 0, err
+	}
+	ctx := silence()
+	for seed := first; seed < first+uint64(clusters); seed++ {
+		scenario, err := generate(seed, corpusScale)
+		if err != nil {
+			return pods, err
+		}
+		records, err := scenario.judge(ctx)
+		if err != nil {
+			return pods, fmt.Errorf("seed %d: %w", seed, err)
+		}
+		line, err := toJSON(corpusLine{seed, string(scenario.Config), scenario.Cluster, records})
+		if err != nil {
+			return pods, err
+		}
+		if _, err := compressed.Write(append(line, '\n')); err != nil {
+			return pods, err
+		}
+		pods += len(records)
+	}
+	return pods, compressed.Close()
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Scenario is a cluster and a configuration, both as text.
+type Scenario struct {
+	Seed    uint64
+	Cluster []byte
+	Config  []byte
+}
+
+// generator draws one scenario. The fields after dice are the character of this cluster: they make some
+// clusters tight, some full of taints, some plain, so that every rule is met both alone and among others.
+type generator struct {
+	dice
+	nodeNames  []string
+	schedulers []string
+	// oddity is the probability of an unusual spelling or an unusual value.
+	oddity float64
+	// wild clusters hold values that no API server would let in.
+	wild bool
+	// fullness is about how many pods a node already runs.
+	taints, labels, images, scalars float64
+	podCPU, podMemory               int
+}
+
+// scale bounds the size of a scenario.
+type scale struct{ maxNodes, maxBound, maxPending int }
+
+var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
+
+// generate makes the scenario of a seed, the same one every time.
+func generate(seed uint64, size scale) (*Scenario, error) {
+	g := &generator{dice: newDice(seed)}
+	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
+	g.wild = g.chance(0.04)
+	g.taints = pick(g.dice, 0, 0.2, 0.5, 0.9)
+	g.labels = pick(g.dice, 0.3, 0.8, 0.95)
+	g.images = pick(g.dice, 0, 0.5, 0.9)
+	g.scalars = pick(g.dice, 0, 0.1, 0.4)
+	g.podCPU = pick(g.dice, 200, 800, 2500)
+	g.podMemory = pick(g.dice, 256, 1024, 4096)
+
+	config := g.config()
+	items := g.cluster(size)
+	if g.chance(0.5) {
+		g.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	}
+	cluster, err := toJSON(object{"apiVersion": "v1", "kind": "List", "metadata": object{"resourceVersion": ""}, "items": items})
+	if err != nil {
+		return nil, err
+	}
+	text, err := toYAML(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Scenario{Seed: seed, Cluster: cluster, Config: text}, nil
+}
+
+// cluster draws the objects: nodes, pods that run on them, pods that wait.
+func (g *generator) cluster(size scale) array {
+	count := 0
+	switch roll := g.Float64(); {
+	case roll < 0.01:
+	case roll < 0.05:
+		count = 1
+	case roll < 0.93:
+		count = g.between(2, min(30, size.maxNodes))
+	default:
+		count = g.between(2, size.maxNodes)
+	}
+	var items array
+	for i := range count {
+		node := g.node(g.nodeName(i, count))
+		items = append(items, node)
+	}
+	for i := range g.between(0, min(size.maxBound, 1+count*pick(g.dice, 1, 3, 8))) {
+		items = append(items, g.boundPod(i))
+	}
+	for i := range g.between(min(10, size.maxPending), size.maxPending) {
+		items = append(items, g.pendingPod(i))
+	}
+	return items
+}
+
+// nodeName numbers the nodes without leading zeros, so that the order by name is not the order of creation.
+func (g *generator) nodeName(i, count int) string {
+	name := fmt.Sprintf("node-%d", i)
+	if g.chance(0.1) {
+		name = fmt.Sprintf("worker-%d.example.org", count-i)
+	}
+	g.nodeNames = append(g.nodeNames, name)
+	return name
+}
+
+func toJSON(v any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(buffer.Bytes()), nil
+}
+
+func runGenerate(args []string, out, errOut io.Writer) error {
+	flags := newFlags("generate", "--seed N [--out FILE] [--config-out FILE]",
+		"Makes a random cluster, as `kubectl get -o json` would print it, and a configuration for it.\n"+
+			"The same seed always makes the same pair.", errOut)
+	seed := flags.Uint64("seed", 1, "which scenario")
+	path := flags.String("out", "", "file for the cluster; standard output if missing")
+	configPath := flags.String("config-out", "", "file for the configuration; not written if missing")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	scenario, err := generate(*seed, fullScale)
+	if err != nil {
+		return err
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, scenario.Cluster, "", "    "); err != nil {
+		return err
+	}
+	pretty.WriteByte('\n')
+	if *configPath != "" {
+		if err := os.WriteFile(*configPath, scenario.Config, 0o644); err != nil {
+			return err
+		}
+	}
+	if *path == "" {
+		_, err = out.Write(pretty.Bytes())
+		return err
+	}
+	return os.WriteFile(*path, pretty.Bytes(), 0o644)
+}
+
+// without returns the elements of a that are not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+func toYAML(v any) ([]byte, error) { return yaml.Marshal(v) }
+
+// plugins in their default order, with their default weights; 0 is a plugin without a score.
+var plugins = []struct {
+	name   string
+	weight int
+}{
+	{"SchedulingGates", 0}, {"PrioritySort", 0}, {"NodeName", 0}, {"NodeUnschedulable", 0}, {"TaintToleration", 3},
+	{"NodeAffinity", 2}, {"NodePorts", 0}, {"NodeResourcesFit", 1}, {"NodeResourcesBalancedAllocation", 1},
+	{"ImageLocality", 1}, {"DefaultBinder", 0},
+}
+
+var (
+	filterPlugins = []string{"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"}
+	scorePlugins  = []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+	// These get along without what their PreFilter or PreScore computes; the others would only fail.
+	preFilterOptional = []string{"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity"}
+	preScoreOptional  = []string{"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"}
+)
+
+// config draws a configuration and sets the schedulers that pods may name. About a third are the plain one.
+func (g *generator) config() object {
+	config := object{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+	if g.chance(0.2) {
+		// None of these may make a difference.
+		config["parallelism"] = g.between(1, 32)
+		config["percentageOfNodesToScore"] = g.between(0, 100)
+	}
+	plain := g.chance(0.35)
+	g.schedulers = []string{"default-scheduler"}
+	if g.chance(0.2) {
+		g.schedulers = append(g.schedulers, "second")
+	}
+	profiles := array{}
+	for i, name := range g.schedulers {
+		profile := object{"schedulerName": name}
+		if plain && i == 0 {
+			profile["plugins"] = object{"multiPoint": g.multiPoint(true)}
+		} else {
+			profile["plugins"] = g.pluginSets()
+			if args := g.pluginConfig(); len(args) > 0 {
+				profile["pluginConfig"] = args
+			}
+		}
+		if g.chance(0.05) {
+			profile["percentageOfNodesToScore"] = g.between(0, 100)
+		}
+		profiles = append(profiles, profile)
+	}
+	config["profiles"] = profiles
+	return config
+}
+
+func (g *generator) multiPoint(plain bool) object {
+	enabled := array{}
+	drop := 0.0
+	if !plain && g.chance(0.2) {
+		drop = 0.25
+	}
+	for _, plugin := range plugins {
+		if plugin.name != "PrioritySort" && plugin.name != "DefaultBinder" && g.chance(drop) {
+			continue
+		}
+		entry := object{"name": plugin.name}
+		if plugin.weight > 0 {
+			entry["weight"] = plugin.weight
+			if !plain && g.chance(0.3) {
+				entry["weight"] = pick(g.dice, 1, 2, 5, 10, 100, 0, 1000000)
+			}
+			if !plain && g.chance(0.1) {
+				delete(entry, "weight")
+			}
+		}
+		enabled = append(enabled, entry)
+	}
+	if !plain && g.chance(0.3) {
+		g.Shuffle(len(enabled), func(i, j int) { enabled[i], enabled[j] = enabled[j], enabled[i] })
+	}
+	return object{"disabled": array{object{"name": "*"}}, "enabled": enabled}
+}
+
+// pluginSets draws multiPoint and, now and then, sets at single extension points.
+func (g *generator) pluginSets() object {
+	multiPoint := g.multiPoint(false)
+	present := func(names []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return !slices.ContainsFunc(multiPoint["enabled"].(array), func(e any) bool { return e.(object)["name"] == name })
+		})
+	}
+	sets := object{"multiPoint": multiPoint}
+	if g.chance(0.15) {
+		sets["filter"] = g.pluginSet(present(filterPlugins), false)
+	}
+	if g.chance(0.2) {
+		sets["score"] = g.pluginSet(present(scorePlugins), true)
+	}
+	if g.chance(0.05) {
+		sets["preFilter"] = disabled(some(g.dice, g.between(0, 2), preFilterOptional))
+	}
+	if g.chance(0.05) {
+		sets["preScore"] = disabled(some(g.dice, g.between(0, 2), preScoreOptional))
+	}
+	if g.chance(0.03) {
+		sets["preEnqueue"] = disabled([]string{"SchedulingGates"})
+	}
+	return sets
+}
+
+// pluginSet names some plugins explicitly, which puts them first and may change their weight, and disables
+// some others. All of them are in multiPoint too, since a plugin that stands only at one point lacks what it
+// would have computed at another.
+func (g *generator) pluginSet(names []string, weights bool) object {
+	if g.chance(0.1) {
+		return disabled([]string{"*"})
+	}
+	explicit := some(g.dice, g.between(0, 2), names)
+	set := disabled(some(g.dice, g.between(0, 2), without(names, explicit)))
+	enabled := array{}
+	for _, name := range explicit {
+		entry := object{"name": name}
+		if weights && g.chance(0.7) {
+			entry["weight"] = pick(g.dice, 1, 3, 7, 50)
+		}
+		enabled = append(enabled, entry)
+	}
+	if len(enabled) > 0 {
+		set["enabled"] = enabled
+	}
+	return set
+}
+
+func disabled(names []string) object {
+	list := array{}
+	for _, name := range names {
+		list = append(list, object{"name": name})
+	}
+	return object{"disabled": list}
+}
+
+func (g *generator) pluginConfig() array {
+	args := array{}
+	add := func(name string, value object) {
+		if g.chance(0.3) {
+			value["apiVersion"] = "kubescheduler.config.k8s.io/v1"
+			value["kind"] = name + "Args"
+		}
+		args = append(args, object{"name": name, "args": value})
+	}
+	if g.chance(0.15) {
+		add("NodeAffinity", g.addedAffinity())
+	}
+	if g.chance(0.6) {
+		add("NodeResourcesFit", g.fitArgs())
+	}
+	if g.chance(0.25) {
+		add("NodeResourcesBalancedAllocation", g.balancedArgs())
+	}
+	return args
+}
+
+// addedAffinity draws terms that parse; kube-scheduler refuses to start with others.
+func (g *generator) addedAffinity() object {
+	affinity := object{}
+	if g.chance(0.5) {
+		terms := array{}
+		for range g.between(1, 2) {
+			terms = append(terms, g.selectorTerm(0))
+		}
+		affinity["requiredDuringSchedulingIgnoredDuringExecution"] = object{"nodeSelectorTerms": terms}
+	}
+	if g.chance(0.6) {
+		preferred := array{}
+		for range g.between(0, 3) {
+			preferred = append(preferred, object{"weight": pick(g.dice, 0, 1, 20, 100), "preference": g.selectorTerm(0)})
+		}
+		affinity["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
+	}
+	return object{"addedAffinity": affinity}
+}
+
+func (g *generator) fitArgs() object {
+	args := object{}
+	if g.chance(0.3) {
+		args["ignoredResources"] = some(g.dice, g.between(1, 2), append([]string{"cpu", "hugepages-2Mi"}, extendedNames...))
+	}
+	if g.chance(0.2) {
+		args["ignoredResourceGroups"] = some(g.dice, 1, []string{"example.com", "nvidia.com", "kubernetes.io"})
+	}
+	if g.chance(0.75) {
+		strategy := object{"type": pick(g.dice, "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")}
+		if g.chance(0.7) {
+			strategy["resources"] = g.weightedResources(true)
+		}
+		if strategy["type"] == "RequestedToCapacityRatio" {
+			strategy["requestedToCapacityRatio"] = object{"shape": g.shape()}
+		}
+		args["scoringStrategy"] = strategy
+	}
+	return args
+}
+
+func (g *generator) weightedResources(duplicates bool) array {
+	names := append([]string{"cpu", "memory", "cpu", "memory", "ephemeral-storage", "pods", "unheard-of"}, scalarNames...)
+	resources := array{}
+	var seen []string
+	for range g.between(1, 4) {
+		name := pick(g.dice, names...)
+		if !duplicates && slices.Contains(seen, name) {
+			continue
+		}
+		seen = append(seen, name)
+		resource := object{"name": name}
+		if duplicates {
+			if g.chance(0.8) {
+				resource["weight"] = pick(g.dice, 0, 1, 2, 3, 10, 100)
+			}
+		} else if g.chance(0.6) {
+			resource["weight"] = 1
+		}
+		resources = append(resources, resource)
+	}
+	return resources
+}
+
+func (g *generator) shape() array {
+	shape := array{}
+	for _, utilization := range some(g.dice, g.between(1, 4), []int{0, 10, 25, 33, 50, 60, 77, 90, 100}) {
+		shape = append(shape, object{"utilization": utilization, "score": g.between(0, 10)})
+	}
+	return shape
+}
+
+func (g *generator) balancedArgs() object {
+	if g.chance(0.1) {
+		return object{}
+	}
+	return object{"resources": g.weightedResources(false)}
+}

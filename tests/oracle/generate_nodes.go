@@ -1,0 +1,187 @@
+package main
+
+import "fmt"
+
+// Label keys that nodes bear and selectors ask for, with the values either may use.
+var labelValues = map[string][]string{
+	"disk":                          {"ssd", "hdd", "nvme", ""},
+	"gen":                           {"1", "2", "5", "7", "10", "12", "007", "x", "99999999999999999999", "9223372036854775807"},
+	"arch":                          {"amd64", "arm64"},
+	"topology.kubernetes.io/zone":   {"a", "b", "c"},
+	"topology.kubernetes.io/region": {"eu", "us"},
+	"example.com/pool":              {"batch", "web", "db"},
+}
+
+var labelKeys = []string{
+	"disk", "gen", "arch", "topology.kubernetes.io/zone", "topology.kubernetes.io/region", "example.com/pool",
+}
+
+var (
+	taintKeys = []string{
+		"dedicated", "gpu", "example.com/maintenance", "node.kubernetes.io/not-ready", "node.kubernetes.io/unschedulable",
+	}
+	taintValues = []string{"", "a", "b", "5", "10", "007"}
+	effects     = []string{"NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute"}
+)
+
+func (g *generator) node(name string) object {
+	labels := object{"kubernetes.io/hostname": name}
+	for _, key := range labelKeys {
+		if g.chance(g.labels) {
+			labels[key] = pick(g.dice, labelValues[key]...)
+		}
+	}
+	if g.chance(0.03) {
+		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.dice, "a", "z")
+	}
+	metadata := object{"name": name}
+	if g.chance(0.97) {
+		metadata["labels"] = labels
+	}
+	if g.chance(0.9) {
+		metadata["uid"] = "node-uid-" + name
+	}
+	spec := object{}
+	if g.chance(0.06) {
+		spec["unschedulable"] = true
+	}
+	if taints := g.nodeTaints(); len(taints) > 0 {
+		spec["taints"] = taints
+	}
+	node := object{"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": g.nodeStatus()}
+	if len(spec) > 0 || g.chance(0.5) {
+		node["spec"] = spec
+	}
+	return node
+}
+
+func (g *generator) nodeTaints() array {
+	var taints array
+	for g.chance(g.taints*0.6) && len(taints) < 5 {
+		taint := object{"key": pick(g.dice, taintKeys...), "effect": pick(g.dice, effects...)}
+		if value := pick(g.dice, taintValues...); value != "" || g.chance(0.5) {
+			taint["value"] = value
+		}
+		if g.chance(g.oddity * 0.3) {
+			taint["effect"] = pick[any](g.dice, "", "Sometimes", nil)
+		}
+		taints = append(taints, taint)
+		if g.chance(0.1) {
+			taints = append(taints, taint)
+		}
+	}
+	return taints
+}
+
+func (g *generator) nodeStatus() object {
+	cpu, memory := g.between(1, 32)*1000, g.between(1, 64)*1024
+	allocatable := object{"cpu": g.cpu(cpu), "memory": g.memory(memory), "pods": pick[any](g.dice, "110", "20", "10", "250", number("30"))}
+	if g.chance(0.5) {
+		allocatable["ephemeral-storage"] = g.memory(g.between(1, 100) * 1024)
+	}
+	for _, name := range scalarNames {
+		if g.chance(g.scalars * 0.8) {
+			allocatable[name] = pick[any](g.dice, "0", "1", "4", "8", "16", "1Gi", "64Mi")
+		}
+	}
+	switch roll := g.Float64(); {
+	case roll < 0.02:
+		delete(allocatable, "pods")
+	case roll < 0.03:
+		allocatable["pods"] = pick[any](g.dice, "0", "1", "2", "1500m", "1k")
+	case roll < 0.04:
+		delete(allocatable, pick(g.dice, "cpu", "memory"))
+	case roll < 0.05:
+		allocatable[pick(g.dice, "cpu", "memory")] = "0"
+	case roll < 0.05+g.oddity*0.1:
+		allocatable["cpu"] = g.oddQuantity("0.5")
+	}
+	status := object{}
+	switch roll := g.Float64(); {
+	case roll < 0.9:
+		status["allocatable"] = allocatable
+		if g.chance(0.5) {
+			status["capacity"] = object{"cpu": "64", "memory": "256Gi", "pods": "110"}
+		}
+	case roll < 0.98:
+		// The API server fills a missing allocatable from the capacity.
+		status["capacity"] = allocatable
+	case roll < 0.99:
+		status["allocatable"] = object{}
+		status["capacity"] = allocatable
+	}
+	if images := g.nodeImages(); len(images) > 0 {
+		status["images"] = images
+	}
+	if g.chance(0.3) {
+		status["conditions"] = array{object{"type": "Ready", "status": pick(g.dice, "True", "False", "Unknown")}}
+	}
+	return status
+}
+
+// Images by what a pod writes, with the names a node may report for them.
+var imageNames = []struct {
+	pod  string
+	node []string
+}{
+	{"nginx", []string{"nginx:latest"}},
+	{"nginx:1.25", []string{"nginx:1.25", "docker.io/library/nginx:1.25"}},
+	{"repo:5000/img", []string{"repo:5000/img:latest"}},
+	{"repo:5000/img:v1", []string{"repo:5000/img:v1", "repo:5000/img@sha256:0123456789abcdef"}},
+	{"registry.example.org/team/app@sha256:0123456789abcdef", []string{"registry.example.org/team/app@sha256:0123456789abcdef"}},
+	{"docker.io/library/big", []string{"docker.io/library/big:latest"}},
+	{"huge:v2", []string{"huge:v2", "huge:latest"}},
+	{"Upper/Case", []string{"upper/case:latest", "Upper/Case:latest"}},
+	{"bare", []string{"bare"}},
+	{"model/weights:7b", []string{"model/weights:7b"}},
+	{"a:b:c", []string{"a:b:c"}},
+	{"", []string{":latest"}},
+}
+
+var imageSizes = []int64{
+	1000, 23 << 20, 24117249, 50_000_000, 250 << 20, 300_000_001, 500 << 20, 800 << 20, 1000 << 20, 2_500_000_000, 7_000_000_000,
+}
+
+func (g *generator) nodeImages() array {
+	if !g.chance(g.images) {
+		return nil
+	}
+	var images array
+	for i, image := range imageNames {
+		if !g.chance(0.4) {
+			continue
+		}
+		names := image.node
+		if g.chance(0.2) {
+			names = names[:1]
+		}
+		// Most nodes agree on the size of an image; where they do not, the first one counts.
+		size := imageSizes[(i*7)%len(imageSizes)]
+		if g.chance(0.1) {
+			size = pick(g.dice, imageSizes...)
+		}
+		entry := object{"names": names, "sizeBytes": size}
+		if g.chance(0.02) {
+			delete(entry, "sizeBytes")
+		}
+		if g.wild && g.chance(0.05) {
+			entry["sizeBytes"] = pick(g.dice, int64(-5), int64(1)<<62)
+		}
+		images = append(images, entry)
+		if g.chance(0.03) {
+			images = append(images, object{"names": names[:1], "sizeBytes": pick(g.dice, imageSizes...)})
+		}
+	}
+	if g.chance(0.05) {
+		images = append(images, object{"names": nil, "sizeBytes": 5})
+	}
+	return images
+}
+
+// someNodeName is mostly a node that exists.
+func (g *generator) someNodeName() string {
+	if len(g.nodeNames) == 0 || g.chance(0.05) {
+		return fmt.Sprintf("ghost-%d", g.IntN(3))
+	}
+	return pick(g.dice, g.nodeNames...)
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// judge takes one pod through a scheduling cycle and writes down every answer on the way.
+func (c *Cluster) judge(pod *v1.Pod) *Record {
+	record := &Record{Pod: podKey(pod), SchedulerName: pod.Spec.SchedulerName}
+	profile, ours := c.scheduler.Profiles[pod.Spec.SchedulerName]
+	if !ours || pod.DeletionTimestamp != nil || finished(pod) {
+		record.Result = resultIgnored
+		return record
+	}
+	for _, plugin := range profile.PreEnqueuePlugins() {
+		if status := plugin.PreEnqueue(c.ctx, pod); !status.IsSuccess() {
+			record.Result = resultGated
+			record.Message = status.Message()
+			return record
+		}
+	}
+	if len(c.nodes) == 0 {
+		record.Result = resultUnschedulable
+		record.Message = scheduler.ErrNoNodesAvailable.Error()
+		record.Nodes = &[]NodeVerdict{}
+		return record
+	}
+	cycle := &cycle{Cluster: c, pod: pod, profile: profile, record: record, state: framework.NewCycleState()}
+	cycle.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
+	cycle.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
+	if err := cycle.run(); err != nil {
+		record.Result = resultError
+		record.Message = err.Error()
+	}
+	return record
+}
+
+// judgeChecked also lets the scheduler decide on its own and reports where the record says otherwise. That
+// guards the only code here that stands between the plugins and the record.
+func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
+	record := c.judge(pod)
+	if record.Result == resultIgnored || record.Result == resultGated {
+		return record, nil
+	}
+	node, err := c.askItself(c.scheduler.Profiles[pod.Spec.SchedulerName], pod)
+	_, isFit := err.(*framework.FitError)
+	switch {
+	case err == nil && (record.Result != resultScheduled || !slices.Contains(record.BestNodes, node)):
+		return nil, fmt.Errorf("pod %s: the scheduler takes %s, the record says %s %s %v", record.Pod, node, record.Result, record.Message, record.BestNodes)
+	case err != nil && record.Message != err.Error():
+		return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %q", record.Pod, err, record.Message)
+	case err != nil && (isFit || err == scheduler.ErrNoNodesAvailable) != (record.Result == resultUnschedulable):
+		return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s", record.Pod, err, record.Result)
+	}
+	return record, nil
+}
+
+// cycle is one scheduling cycle.
+type cycle struct {
+	*Cluster
+	pod       *v1.Pod
+	profile   framework.Framework
+	record    *Record
+	state     fwk.CycleState
+	diagnosis framework.Diagnosis
+	// narrowing are the plugins whose PreFilter answered with some nodes only.
+	narrowing []string
+	// leftOut says that PreFilter ruled a node out before any Filter saw it.
+	leftOut func(node string) bool
+}
+
+func (c *cycle) run() error {
+	subset, status, narrowing := c.profile.RunPreFilterPlugins(c.ctx, c.state, c.pod)
+	c.narrowing = sets.List(narrowing)
+	c.diagnosis.UnschedulablePlugins = narrowing
+	if !status.IsSuccess() {
+		if !status.IsRejected() {
+			return status.AsError()
+		}
+		c.rejectedByPreFilter(status)
+		return nil
+	}
+
+	nominated := c.tryNominatedNode()
+	targets := c.nodes
+	c.leftOut = func(string) bool { return false }
+	if !subset.AllNodes() {
+		c.leftOut = func(node string) bool {
+			return !subset.NodeNames.Has(node) && (nominated == nil || nominated.Node().Name != node)
+		}
+		targets = slices.DeleteFunc(slices.Clone(c.nodes), func(n fwk.NodeInfo) bool { return !subset.NodeNames.Has(n.Node().Name) })
+		// The list is read now, not earlier: by then it also names the plugin that refused the nominated node.
+		c.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
+			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))))
+	}
+	feasible, err := c.filter(&c.diagnosis, targets)
+	if nominated != nil {
+		// The search ended at the nominated node; what the other nodes say is there for the reader.
+		c.scheduled(nil, []string{nominated.Node().Name}, nominated.Node().Name)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch len(feasible) {
+	case 0:
+		c.unschedulable()
+		return nil
+	case 1:
+		c.scheduled(nil, []string{feasible[0].Node().Name}, feasible[0].Node().Name)
+		return nil
+	default:
+		return c.score(feasible)
+	}
+}
+
+// rejectedByPreFilter: every node bears the status of the plugin.
+func (c *cycle) rejectedByPreFilter(status *fwk.Status) {
+	c.diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
+	c.diagnosis.PreFilterMsg = status.Message()
+	c.leftOut = func(string) bool { return true }
+	c.record.PreFilter = &PreFilterVerdict{Code: status.Code().String(), Plugin: c.pluginOf(status), Reasons: orderedReasons(status)}
+	c.unschedulable()
+}
+
+// pluginOf is the plugin of a status; several narrowing plugins that agree on no node share theirs.
+func (c *cycle) pluginOf(status *fwk.Status) string {
+	if status.Plugin() != "" {
+		return status.Plugin()
+	}
+	return strings.Join(c.narrowing, ",")
+}
+
+// tryNominatedNode asks for the node the pod was promised. The scheduler does so without regard to the nodes
+// PreFilter left, and keeps the verdict if it is a bad one.
+func (c *cycle) tryNominatedNode() fwk.NodeInfo {
+	name := c.pod.Status.NominatedNodeName
+	if name == "" {
+		return nil
+	}
+	i := slices.IndexFunc(c.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == name })
+	if i < 0 {
+		return nil
+	}
+	// A copy, as the scheduler passes it: the statuses and the set of plugins in it are shared all the same.
+	diagnosis := c.diagnosis
+	feasible, err := c.filter(&diagnosis, c.nodes[i:i+1])
+	if err != nil || len(feasible) == 0 {
+		// The scheduler logs an error here and goes on; the full search meets it again.
+		return nil
+	}
+	return c.nodes[i]
+}
+
+func (c *cycle) filter(diagnosis *framework.Diagnosis, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
+	if !c.profile.HasFilterPlugins() {
+		return nodes, nil
+	}
+	var feasible []fwk.NodeInfo
+	for _, node := range nodes {
+		status := c.profile.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, node)
+		switch {
+		case status.Code() == fwk.Error:
+			return feasible, status.AsError()
+		case status.IsSuccess():
+			feasible = append(feasible, node)
+		default:
+			diagnosis.NodeToStatus.Set(node.Node().Name, status)
+			diagnosis.AddPluginStatus(status)
+		}
+	}
+	return feasible, nil
+}
+
+func (c *cycle) score(feasible []fwk.NodeInfo) error {
+	var scores []fwk.NodePluginScores
+	if c.profile.HasScorePlugins() {
+		if status := c.profile.RunPreScorePlugins(c.ctx, c.state, c.pod, feasible); !status.IsSuccess() {
+			return status.AsError()
+		}
+		var status *fwk.Status
+		if scores, status = c.profile.RunScorePlugins(c.ctx, c.state, c.pod, feasible); !status.IsSuccess() {
+			return status.AsError()
+		}
+	} else {
+		for _, node := range feasible {
+			scores = append(scores, fwk.NodePluginScores{Name: node.Node().Name, TotalScore: 1})
+		}
+	}
+	var best []string
+	var top int64
+	for _, s := range scores {
+		if best == nil || s.TotalScore > top {
+			best, top = nil, s.TotalScore
+		}
+		if s.TotalScore == top {
+			best = append(best, s.Name)
+		}
+	}
+	sort.Strings(best)
+	c.scheduled(scores, best, best[0])
+	return nil
+}
+
+func (c *cycle) scheduled(scores []fwk.NodePluginScores, best []string, node string) {
+	c.record.Result = resultScheduled
+	c.record.Node = node
+	c.record.BestNodes = best
+	c.listNodes()
+	byName := make(map[string]fwk.NodePluginScores, len(scores))
+	for _, s := range scores {
+		byName[s.Name] = s
+	}
+	for i := range *c.record.Nodes {
+		verdict := &(*c.record.Nodes)[i]
+		if s, ok := byName[verdict.Name]; ok {
+			plugins := make(map[string]int64, len(s.Scores))
+			for _, p := range s.Scores {
+				plugins[p.Name] = p.Score
+			}
+			verdict.Scores, verdict.Total = &plugins, &s.TotalScore
+		}
+	}
+}
+
+func (c *cycle) unschedulable() {
+	c.record.Result = resultUnschedulable
+	fit := framework.FitError{Pod: c.pod, NumAllNodes: len(c.nodes), Diagnosis: c.diagnosis}
+	c.record.Message = fit.Error()
+	c.listNodes()
+}
+
+// listNodes writes down the verdict on every node. A node without one of its own passed, unless PreFilter
+// left it out.
+func (c *cycle) listNodes() {
+	explicit := make(map[string]*fwk.Status)
+	c.diagnosis.NodeToStatus.ForEachExplicitNode(func(name string, status *fwk.Status) { explicit[name] = status })
+	verdicts := make([]NodeVerdict, 0, len(c.nodes))
+	for _, node := range c.nodes {
+		name := node.Node().Name
+		if status, ok := explicit[name]; ok {
+			verdicts = append(verdicts, rejection(name, status))
+		} else if c.leftOut(name) {
+			absent := c.diagnosis.NodeToStatus.AbsentNodesStatus()
+			verdict := rejection(name, absent)
+			verdict.Plugin = c.pluginOf(absent)
+			verdicts = append(verdicts, verdict)
+		} else {
+			verdicts = append(verdicts, NodeVerdict{Name: name, Code: fwk.Success.String()})
+		}
+	}
+	slices.SortFunc(verdicts, func(a, b NodeVerdict) int { return strings.Compare(a.Name, b.Name) })
+	c.record.Nodes = &verdicts
+}

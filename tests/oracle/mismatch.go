@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// finding is one record that differs, with the kind of difference it counts under.
+type finding struct {
+	kind    string
+	example mismatch
+}
+
+// compareRecords matches the records of one scenario line by line.
+func compareRecords(seed uint64, want, got []string, complaint string) []finding {
+	var found []finding
+	add := func(kind, pod, detail, want, got string) {
+		found = append(found, finding{kind, mismatch{seed: seed, pod: pod, detail: detail, want: want, got: got}})
+	}
+	if complaint != "" && len(got) == 0 {
+		for _, line := range want {
+			add("no answer", podOf(line), complaint, line, "")
+		}
+		return found
+	}
+	if complaint != "" {
+		add("complaint", "-", complaint, "", "")
+	}
+	for i, line := range want {
+		switch {
+		case i >= len(got):
+			add("record missing", podOf(line), fmt.Sprintf("%d records instead of %d", len(got), len(want)), line, "")
+		case line != got[i]:
+			kind, detail := difference(line, got[i])
+			add(kind, podOf(line), detail, focus(line, detail), focus(got[i], detail))
+		}
+	}
+	for _, line := range got[min(len(want), len(got)):] {
+		add("record too many", podOf(line), "", "", line)
+	}
+	return found
+}
+
+func podOf(line string) string {
+	var r Record
+	if json.Unmarshal([]byte(line), &r) != nil {
+		return "?"
+	}
+	return r.Pod
+}
+
+func resultOf(line string) string {
+	var r Record
+	if json.Unmarshal([]byte(line), &r) != nil {
+		return "?"
+	}
+	return r.Result
+}
+
+// difference names the first thing that differs. The kind is worded so that differences with the same cause
+// fall together; the detail names the place.
+func difference(wantLine, gotLine string) (kind, detail string) {
+	var want, got Record
+	if err := json.Unmarshal([]byte(wantLine), &want); err != nil {
+		return "the oracle's own record is not JSON", err.Error()
+	}
+	if err := json.Unmarshal([]byte(gotLine), &got); err != nil {
+		return "not a JSON record", err.Error()
+	}
+	if want.Pod != got.Pod {
+		return "pod", fmt.Sprintf("%s instead of %s", got.Pod, want.Pod)
+	}
+	if want.SchedulerName != got.SchedulerName {
+		return "schedulerName", fmt.Sprintf("%q instead of %q", got.SchedulerName, want.SchedulerName)
+	}
+	// A verdict on a node says more about the cause than the result that follows from it.
+	if want.Nodes != nil && got.Nodes != nil {
+		if kind, detail := nodesDifference(*want.Nodes, *got.Nodes); kind != "" {
+			return kind, detail
+		}
+	}
+	switch {
+	case want.Result != got.Result:
+		return fmt.Sprintf("result: %s instead of %s", got.Result, want.Result), ""
+	case want.Message != got.Message:
+		return "message of " + want.Result, fmt.Sprintf("%q instead of %q", got.Message, want.Message)
+	case (want.Nodes == nil) != (got.Nodes == nil):
+		return "nodes present or absent", ""
+	case want.Node != got.Node:
+		return "node", fmt.Sprintf("%s instead of %s", got.Node, want.Node)
+	case !slices.Equal(want.BestNodes, got.BestNodes):
+		return "bestNodes", fmt.Sprintf("%v instead of %v", got.BestNodes, want.BestNodes)
+	}
+	wantJSON, _ := toJSON(want.PreFilter)
+	gotJSON, _ := toJSON(got.PreFilter)
+	if string(wantJSON) != string(gotJSON) {
+		return "preFilter", fmt.Sprintf("%s instead of %s", gotJSON, wantJSON)
+	}
+	at := 0
+	for at < len(wantLine) && at < len(gotLine) && wantLine[at] == gotLine[at] {
+		at++
+	}
+	return "same content, other bytes", fmt.Sprintf("from byte %d on", at)
+}
+
+func nodesDifference(want, got []NodeVerdict) (kind, detail string) {
+	for i := range want {
+		if i >= len(got) || want[i].Name != got[i].Name {
+			return "list of nodes", fmt.Sprintf("%d entries instead of %d, first difference at %s", len(got), len(want), want[i].Name)
+		}
+	}
+	if len(got) > len(want) {
+		return "list of nodes", fmt.Sprintf("%d entries instead of %d", len(got), len(want))
+	}
+	for i := range want {
+		if kind, detail := verdictDifference(want[i], got[i]); kind != "" {
+			return kind, "node " + want[i].Name + ": " + detail
+		}
+	}
+	return "", ""
+}
+
+func verdictDifference(want, got NodeVerdict) (kind, detail string) {
+	say := func(v NodeVerdict) string {
+		if v.Plugin == "" {
+			return v.Code
+		}
+		return v.Plugin + " " + v.Code
+	}
+	if say(want) != say(got) {
+		return fmt.Sprintf("verdict: %s instead of %s", say(got), say(want)), fmt.Sprintf("%v instead of %v", got.Reasons, want.Reasons)
+	}
+	if !slices.Equal(want.Reasons, got.Reasons) {
+		return "reasons of " + want.Plugin, fmt.Sprintf("%q instead of %q", got.Reasons, want.Reasons)
+	}
+	if (want.Scores == nil) != (got.Scores == nil) {
+		return "scores present or absent", ""
+	}
+	if want.Scores != nil {
+		for _, plugin := range slices.Sorted(maps.Keys(*want.Scores)) {
+			score, ok := (*got.Scores)[plugin]
+			if !ok {
+				return "score missing: " + plugin, fmt.Sprintf("real %d", (*want.Scores)[plugin])
+			}
+			if score != (*want.Scores)[plugin] {
+				return "score of " + plugin, fmt.Sprintf("%d instead of %d", score, (*want.Scores)[plugin])
+			}
+		}
+		for _, plugin := range slices.Sorted(maps.Keys(*got.Scores)) {
+			if _, ok := (*want.Scores)[plugin]; !ok {
+				return "score too many: " + plugin, fmt.Sprintf("berth %d", (*got.Scores)[plugin])
+			}
+		}
+	}
+	if (want.Total == nil) != (got.Total == nil) || want.Total != nil && *want.Total != *got.Total {
+		return "total", ""
+	}
+	return "", ""
+}
+
+// focus cuts a record down to the node the detail speaks of; whole records of large clusters fill the screen.
+func focus(line, detail string) string {
+	rest, ok := strings.CutPrefix(detail, "node ")
+	if !ok {
+		return line
+	}
+	name, _, _ := strings.Cut(rest, ":")
+	var r Record
+	if json.Unmarshal([]byte(line), &r) != nil || r.Nodes == nil {
+		return line
+	}
+	for _, verdict := range *r.Nodes {
+		if verdict.Name == name {
+			text, _ := toJSON(verdict)
+			return string(text)
+		}
+	}
+	return line
+}
