@@ -55,7 +55,10 @@ bool Read(const element& value, NodeSelectorRequirement& out, Failure& failure) 
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
     if (key == "key") return Read(member, out.key, failure);
     if (key == "operator") return Read(member, out.op, failure);
-    if (key == "values") return Read(member, out.values, failure);
+    if (key == "values") {
+      out.values_given = true;
+      return Read(member, out.values, failure);
+    }
     return true;
   });
 }

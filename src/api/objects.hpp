@@ -62,6 +62,7 @@ struct NodeSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; anything else is a parse error of the term
   std::vector<std::string> values;
+  bool values_given = false;  // error texts tell an absent list from an empty one
 };
 struct NodeSelectorTerm {
   std::vector<NodeSelectorRequirement> match_expressions;
@@ -77,7 +78,7 @@ struct PreferredSchedulingTerm {
 };
 struct NodeAffinity {
   std::optional<NodeSelector> required;
-  std::vector<PreferredSchedulingTerm> preferred;
+  std::optional<std::vector<PreferredSchedulingTerm>> preferred;
 };
 
 struct Toleration {

@@ -160,7 +160,7 @@ ResourceClass ClassOf(std::string_view resource) {
   const bool native = resource.find('/') == std::string_view::npos ||
                       resource.find("kubernetes.io/") != std::string_view::npos;
   if (!native && !resource.starts_with("requests.") &&
-      CheckQualifiedName("requests." + std::string(resource)).empty()) {
+      CheckLabelKey("requests." + std::string(resource)).empty()) {
     return ResourceClass::kExtended;
   }
   if (resource.starts_with("hugepages-") || resource.starts_with("attachable-volumes-") ||

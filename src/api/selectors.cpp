@@ -1,6 +1,7 @@
 #include "api/selectors.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,7 +23,7 @@ bool IsNameText(std::string_view text) {
 }
 
 bool IsSubdomain(std::string_view text) {
-  if (text.empty() || text.size() > kSubdomainMax) return false;
+  if (text.empty()) return false;
   std::size_t start = 0;
   while (true) {
     const std::size_t dot = std::min(text.find('.', start), text.size());
@@ -45,20 +46,62 @@ std::optional<SelectorOp> NodeOperator(std::string_view op) {
   return std::nullopt;
 }
 
-// Empty, or why this number of values does not go with the operator.
-std::string CheckValueCount(SelectorOp op, const std::vector<std::string>& values) {
+// "text" as Go's %q writes it, for the characters that occur in names.
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+// A list of values as JSON; an absent list is null.
+std::string ValueList(const NodeSelectorRequirement& requirement) {
+  if (!requirement.values_given) return "null";
+  std::string out;
+  for (const std::string& value : requirement.values) out += (out.empty() ? "" : ",") + Quoted(value);
+  return "[" + out + "]";
+}
+
+std::string RegexText(std::string_view what, std::string_view examples, std::string_view regex) {
+  return fmt::format("{} (e.g. {}, regex used for validation is '{}')", what, examples, regex);
+}
+
+constexpr const char* kNameRegex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+constexpr const char* kNameRule =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+
+void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, std::string_view path,
+                     std::vector<std::string>& errors) {
+  const auto invalid = [&](std::string_view detail) {
+    errors.push_back(fmt::format("{}.values: Invalid value: {}: {}", path, ValueList(requirement), detail));
+  };
   switch (op) {
     case SelectorOp::kIn:
     case SelectorOp::kNotIn:
-      return values.empty() ? "for 'in', 'notin' operators, values set can't be empty" : "";
+      if (requirement.values.empty()) invalid("for 'in', 'notin' operators, values set can't be empty");
+      return;
     case SelectorOp::kExists:
     case SelectorOp::kDoesNotExist:
-      return values.empty() ? "" : "values set must be empty for exists and does not exist";
+      if (!requirement.values.empty()) invalid("values set must be empty for exists and does not exist");
+      return;
     case SelectorOp::kGt:
     case SelectorOp::kLt:
-      return values.size() == 1 ? "" : "for 'Gt', 'Lt' operators, exactly one value is required";
+      if (requirement.values.size() != 1) invalid("for 'Gt', 'Lt' operators, exactly one value is required");
+      for (std::size_t i = 0; i < requirement.values.size(); ++i) {
+        if (LabelAsInteger(requirement.values[i])) continue;
+        errors.push_back(fmt::format("{}.values[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+                                     path, i, Quoted(requirement.values[i])));
+      }
+      return;
   }
-  return "";
 }
 
 }  // namespace
@@ -79,41 +122,63 @@ bool Requirement::Matches(const std::string* value) const {
   return false;
 }
 
-Expected<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement) {
+std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
+                                                std::vector<std::string>* errors) {
+  std::vector<std::string> found;
   const auto op = NodeOperator(requirement.op);
   if (!op) {
-    return Invalid(fmt::format("operator: Unsupported value: \"{}\": supported values: \"In\", \"NotIn\", \"Exists\", "
-                               "\"DoesNotExist\", \"Gt\", \"Lt\"",
-                               requirement.op));
-  }
-  if (auto wrong = CheckQualifiedName(requirement.key); !wrong.empty()) {
-    return Invalid(fmt::format("key: Invalid value: \"{}\": {}", requirement.key, wrong));
-  }
-  if (auto wrong = CheckValueCount(*op, requirement.values); !wrong.empty()) {
-    return Invalid("values: Invalid value: " + wrong);
-  }
-  Requirement result{requirement.key, *op, requirement.values, 0};
-  if (*op == SelectorOp::kGt || *op == SelectorOp::kLt) {
-    const auto bound = LabelAsInteger(requirement.values.front());
-    if (!bound) return Invalid("for 'Gt', 'Lt' operators, the value must be an integer");
-    result.bound = *bound;
-  }
-  for (std::size_t i = 0; i < requirement.values.size(); ++i) {
-    if (auto wrong = CheckLabelValue(requirement.values[i]); !wrong.empty()) {
-      return Invalid(fmt::format("values[{}][{}]: Invalid value: \"{}\": {}", i, requirement.key,
-                                 requirement.values[i], wrong));
+    found.push_back(fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
+                                "\"DoesNotExist\", \"Gt\", \"Lt\"",
+                                path, Quoted(requirement.op)));
+  } else {
+    if (auto wrong = CheckLabelKey(requirement.key); !wrong.empty()) {
+      found.push_back(fmt::format("{}.key: Invalid value: {}: {}", path, Quoted(requirement.key), wrong));
+    }
+    CheckValueCount(*op, requirement, path, found);
+    for (std::size_t i = 0; i < requirement.values.size(); ++i) {
+      if (auto wrong = CheckLabelValue(requirement.values[i]); !wrong.empty()) {
+        found.push_back(fmt::format("{}.values[{}][{}]: Invalid value: {}: {}", path, i, requirement.key,
+                                    Quoted(requirement.values[i]), wrong));
+      }
     }
   }
-  return result;
+  if (!found.empty()) {
+    if (errors != nullptr) errors->insert(errors->end(), found.begin(), found.end());
+    return std::nullopt;
+  }
+  const bool compares = *op == SelectorOp::kGt || *op == SelectorOp::kLt;
+  return Requirement{requirement.key, *op, requirement.values,
+                     compares ? *LabelAsInteger(requirement.values.front()) : 0};
 }
 
-Expected<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement) {
+std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
+                                                 std::vector<std::string>* errors) {
   const auto op = NodeOperator(requirement.op);
+  std::string wrong;
   if (op != SelectorOp::kIn && op != SelectorOp::kNotIn) {
-    return Invalid(fmt::format("operator: Unsupported value: \"{}\": supported values: \"In\", \"NotIn\"", requirement.op));
+    wrong = fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\"", path,
+                        Quoted(requirement.op));
+  } else if (requirement.values.size() != 1) {
+    wrong = fmt::format("{}.values: Invalid value: {}: must have one element", path, ValueList(requirement));
   }
-  if (requirement.values.size() != 1) return Invalid("values: Invalid value: must have one element");
+  if (!wrong.empty()) {
+    if (errors != nullptr) errors->push_back(std::move(wrong));
+    return std::nullopt;
+  }
   return Requirement{requirement.key, *op, requirement.values, 0};
+}
+
+std::string JoinErrors(const std::vector<std::string>& errors) {
+  std::string joined;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (std::find(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(i), errors[i]) !=
+        errors.begin() + static_cast<std::ptrdiff_t>(i)) {
+      continue;
+    }
+    joined += (shown++ == 0 ? "" : ", ") + errors[i];
+  }
+  return shown > 1 ? "[" + joined + "]" : joined;
 }
 
 std::optional<std::int64_t> LabelAsInteger(std::string_view value) {
@@ -128,30 +193,41 @@ std::optional<std::int64_t> LabelAsInteger(std::string_view value) {
 }
 
 std::string CheckLabelValue(std::string_view value) {
-  if (value.size() > kNameMax) return "must be no more than 63 bytes";
+  std::vector<std::string> wrong;
+  if (value.size() > kNameMax) wrong.push_back("must be no more than 63 bytes");
   if (!value.empty() && !IsNameText(value)) {
-    return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-           "start and end with an alphanumeric character";
+    wrong.push_back(RegexText(std::string("a valid label must be an empty string or consist of alphanumeric characters, '-', "
+                                          "'_' or '.', and must start and end with an alphanumeric character"),
+                              "'MyValue',  or 'my_value',  or '12345'", fmt::format("({})?", kNameRegex)));
   }
-  return "";
+  return fmt::format("{}", fmt::join(wrong, "; "));
 }
 
-std::string CheckQualifiedName(std::string_view name) {
-  const std::size_t slash = name.find('/');
-  std::string_view rest = name;
+std::string CheckLabelKey(std::string_view key) {
+  const auto name_rule = [](std::string_view prefix) {
+    return RegexText(fmt::format("{}{}", prefix, kNameRule), "'MyName',  or 'my.name',  or '123-abc'", kNameRegex);
+  };
+  const std::size_t slash = key.find('/');
+  if (slash != std::string_view::npos && key.find('/', slash + 1) != std::string_view::npos) {
+    return name_rule("a valid label key ") + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+  }
+  std::vector<std::string> wrong;
+  std::string_view name = key;
   if (slash != std::string_view::npos) {
-    if (name.find('/', slash + 1) != std::string_view::npos) return "a qualified name must have at most one '/'";
-    if (slash == 0) return "prefix part must be non-empty";
-    if (!IsSubdomain(name.substr(0, slash))) return "prefix part must be a lowercase RFC 1123 subdomain";
-    rest = name.substr(slash + 1);
+    const std::string_view prefix = key.substr(0, slash);
+    name = key.substr(slash + 1);
+    if (prefix.empty()) wrong.push_back("prefix part must be non-empty");
+    if (prefix.size() > kSubdomainMax) wrong.push_back("prefix part must be no more than 253 bytes");
+    if (!prefix.empty() && !IsSubdomain(prefix)) {
+      wrong.push_back(RegexText("prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+                                "'-' or '.', and must start and end with an alphanumeric character",
+                                "'example.com'", "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"));
+    }
   }
-  if (rest.empty()) return "name part must be non-empty";
-  if (rest.size() > kNameMax) return "name part must be no more than 63 bytes";
-  if (!IsNameText(rest)) {
-    return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-           "alphanumeric character";
-  }
-  return "";
+  if (name.empty()) wrong.push_back("name part must be non-empty");
+  if (name.size() > kNameMax) wrong.push_back("name part must be no more than 63 bytes");
+  if (!IsNameText(name)) wrong.push_back(name_rule("name part "));
+  return fmt::format("{}", fmt::join(wrong, "; "));
 }
 
 bool Tolerates(const Toleration& toleration, const Taint& taint) {

@@ -25,19 +25,25 @@ struct Requirement {
   bool Matches(const std::string* value) const;
 };
 
-// A matchExpressions entry of a node selector term: operators In, NotIn, Exists, DoesNotExist, Gt, Lt. The error says
-// what kube-scheduler says.
-Expected<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement);
-// A matchFields entry: In or NotIn with exactly one value; any key other than metadata.name reads as empty text.
-Expected<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement);
+// A matchExpressions entry of a node selector term: operators In, NotIn, Exists, DoesNotExist, Gt, Lt. Nothing if it is
+// wrong; then, if `errors` is not null, one text for each mistake is appended, in kube-scheduler's words and order,
+// each beginning with the path of the field below `path`.
+std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
+                                                std::vector<std::string>* errors);
+// The same for a matchFields entry: In or NotIn with exactly one value; its value is not checked as a label.
+std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
+                                                 std::vector<std::string>* errors);
+
+// Several mistakes as one message: each once, "[a, b]" if there are two or more.
+std::string JoinErrors(const std::vector<std::string>& errors);
 
 // The number a label holds for Gt and Lt, or nothing: plain base-10 int64, sign and leading zeros allowed.
 std::optional<std::int64_t> LabelAsInteger(std::string_view value);
 
-// Empty if the text is a valid label value; else what is wrong.
+// Empty if the text is a valid label value; else what is wrong, in Kubernetes' words.
 std::string CheckLabelValue(std::string_view value);
-// Empty if the text is a qualified name ([prefix/]name); else what is wrong.
-std::string CheckQualifiedName(std::string_view name);
+// The same for a label key ([prefix/]name).
+std::string CheckLabelKey(std::string_view key);
 
 // Does the toleration cover the taint (v1.37 with the comparison operators Lt and Gt off, as by default)?
 bool Tolerates(const Toleration& toleration, const Taint& taint);

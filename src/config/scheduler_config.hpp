@@ -1,0 +1,81 @@
+// KubeSchedulerConfiguration as the program uses it: read, defaulted, validated (kubescheduler.config.k8s.io/v1 as
+// kube-scheduler v1.37.1 understands it).
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "config/value.hpp"
+
+namespace berth::config {
+
+struct PluginRef {
+  std::string name;
+  std::int64_t weight = 0;  // 0: not given
+};
+struct PluginSet {
+  std::vector<PluginRef> enabled;
+  std::vector<std::string> disabled;  // "*" for all
+  bool Disables(std::string_view plugin) const;
+  bool DisablesAll() const { return Disables("*"); }
+};
+
+// The extension points of the configuration file, in its order.
+enum class Point : std::uint8_t {
+  kPreEnqueue,
+  kQueueSort,
+  kPreFilter,
+  kFilter,
+  kPostFilter,
+  kPreScore,
+  kScore,
+  kReserve,
+  kPermit,
+  kPreBind,
+  kBind,
+  kPostBind,
+  kMultiPoint,
+  kPlacementGenerate,
+  kPlacementScore,
+  kPodGroupPostFilter,
+};
+inline constexpr std::size_t kPointCount = 16;
+std::string_view PointName(Point point);  // "preEnqueue", ... as fields of the file
+
+struct Profile {
+  std::string scheduler_name;
+  std::optional<std::int64_t> percentage_of_nodes_to_score;
+  std::array<PluginSet, kPointCount> plugins;
+  std::map<std::string, Value, std::less<>> plugin_args;  // as written; plugins decode their own
+  std::map<std::string, std::string, std::less<>> args_paths;  // "profiles[0].pluginConfig[1].args", for errors
+
+  PluginSet& at(Point point) { return plugins[static_cast<std::size_t>(point)]; }
+  const PluginSet& at(Point point) const { return plugins[static_cast<std::size_t>(point)]; }
+};
+
+struct SchedulerConfig {
+  std::int64_t parallelism = 16;
+  std::int64_t percentage_of_nodes_to_score = 0;  // 0: all nodes (kube-scheduler samples adaptively)
+  std::chrono::seconds pod_initial_backoff{1};
+  std::chrono::seconds pod_max_backoff{10};
+  std::string kubeconfig;          // clientConnection.kubeconfig
+  bool leader_elect = true;
+  std::vector<Profile> profiles;  // at least one; multiPoint merged with the defaults
+  std::vector<std::string> notes;  // accepted, but without effect here: for the log
+};
+
+// What runs without a configuration file: one profile, default-scheduler, all default plugins.
+SchedulerConfig DefaultSchedulerConfig();
+
+// Errors are kube-scheduler's texts, followed by "; " and a hint where there is one. All validation errors are reported
+// at once.
+Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text);
+
+}  // namespace berth::config

@@ -1,0 +1,132 @@
+// All nodes as one table: a row per node, a contiguous column per number, a set of rows behind each label, taint list,
+// image and port. This is what plugins see of the cluster.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api/objects.hpp"
+#include "base/row_group.hpp"
+#include "base/row_set.hpp"
+#include "framework/pod_info.hpp"
+#include "framework/vocabulary.hpp"
+
+namespace berth::framework {
+
+using Row = std::uint32_t;
+inline constexpr Row kNoRow = UINT32_MAX;
+
+// An image as ImageLocality counts it: one size per name (the first reporter's, kept while any node has the image).
+struct ImageState {
+  std::int64_t size_bytes = 0;
+  RowGroup rows;
+};
+
+// One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of removed nodes are
+// reused. All columns have rows() entries; entries of rows without node are zero.
+class NodeTable {
+ public:
+  explicit NodeTable(Vocabulary& vocabulary);
+
+  // --- reading ----------------------------------------------------------------------------------------------
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  std::size_t rows() const { return nodes_.size(); }
+  std::size_t node_count() const { return node_count_; }
+  const RowSet& all() const { return all_; }
+  Row Find(NodeNameId name) const;
+  const api::Node& node(Row row) const { return *nodes_[row]; }
+  const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
+
+  // What a node offers and what is taken; no entries if no node ever offered the resource.
+  std::span<const std::int64_t> allocatable(ResourceId resource) const;
+  std::span<const std::int64_t> requested(ResourceId resource) const;
+  // Requested, with 100m cpu and 200Mi memory for each container that asks for none.
+  std::span<const std::int64_t> non_zero_cpu() const { return non_zero_cpu_; }
+  std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
+  std::span<const std::int64_t> pod_count() const { return pod_count_; }
+  std::span<const std::int64_t> allowed_pods() const { return allowed_pods_; }
+
+  const RowSet& unschedulable() const { return unschedulable_; }
+  TaintListId taints(Row row) const { return taints_[row]; }
+  // Visits every taint list that some node has, with its rows: visit(TaintListId, const RowGroup&).
+  template <class Visit>
+  void ForEachTaintList(Visit&& visit) const {
+    for (std::uint32_t i = 0; i < taint_rows_.size(); ++i) {
+      if (!taint_rows_[i].Empty()) visit(TaintListId{i}, taint_rows_[i]);
+    }
+  }
+  // Null where no node ever had it.
+  const RowGroup* WithLabel(LabelId label) const;
+  const RowSet* WithKey(LabelKeyId key) const;
+  const ImageState* Image(ImageId image) const;
+  // Adds the rows where a pod that wants this port would collide.
+  void AddPortConflicts(HostPort wanted, RowSet& out) const;
+
+  // --- writing ----------------------------------------------------------------------------------------------
+  Row Add(api::NodePtr node);
+  void Update(Row row, api::NodePtr node);
+  void Remove(Row row);
+  // A pod appears on or leaves a node. Ports are a set, as in kube-scheduler: of two pods with the same port (which only
+  // a bind past the scheduler can bring about) the first to leave takes the entry with it.
+  void AddUse(Row row, const PodUse& use);
+  void RemoveUse(Row row, const PodUse& use);
+
+  // The table with some pods more, until the overlay's end: nominated pods while a filter looks.
+  class Overlay {
+   public:
+    explicit Overlay(NodeTable& table) : table_(table) {}
+    Overlay(const Overlay&) = delete;
+    Overlay& operator=(const Overlay&) = delete;
+    ~Overlay();
+    void Add(Row row, const PodUse& use);
+
+   private:
+    struct AddedPort {
+      Row row;
+      HostPort port;
+    };
+    NodeTable& table_;
+    std::vector<std::pair<Row, const PodUse*>> uses_;
+    std::vector<AddedPort> ports_;
+  };
+
+ private:
+  struct Column {
+    std::vector<std::int64_t> allocatable;
+    std::vector<std::int64_t> requested;
+  };
+  struct PortUse {
+    AddressId address;
+    RowGroup rows;
+  };
+
+  void SetAllocatable(Row row, const api::ResourceList& list);
+  void SetLabels(Row row, const api::Labels& labels, bool present);
+  void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
+  void SetTaints(Row row, TaintListId list);
+  Column& ColumnOf(ResourceId resource);
+  void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
+  bool AddPort(Row row, HostPort port);
+  void RemovePort(Row row, HostPort port);
+
+  Vocabulary& vocabulary_;
+  std::vector<api::NodePtr> nodes_;
+  std::vector<Row> free_rows_;
+  std::size_t node_count_ = 0;
+  RowSet all_;
+  std::vector<Row> row_of_name_;  // by NodeNameId
+  std::vector<Column> columns_;   // by ResourceId
+  std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
+  RowSet unschedulable_;
+  std::vector<TaintListId> taints_;
+  std::vector<RowGroup> taint_rows_;
+  std::vector<RowGroup> label_rows_;
+  std::vector<RowSet> key_rows_;
+  std::vector<ImageState> images_;
+  boost::unordered_flat_map<PortId, std::vector<PortUse>> ports_;
+};
+
+}  // namespace berth::framework

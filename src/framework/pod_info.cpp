@@ -1,0 +1,213 @@
+#include "framework/pod_info.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "api/requests.hpp"
+
+namespace berth::framework {
+namespace {
+
+Amounts ToAmounts(const api::ResourceList& list, Vocabulary& vocabulary) {
+  Amounts amounts;
+  for (const auto& [name, quantity] : list) {
+    const ResourceId id = vocabulary.InternResource(name);
+    if (!id.known()) continue;
+    if (id == kCpu) {
+      amounts.milli_cpu = quantity.MilliValue();
+    } else if (id == kMemory) {
+      amounts.memory = quantity.Value();
+    } else if (id == kEphemeralStorage) {
+      amounts.ephemeral_storage = quantity.Value();
+    } else {
+      amounts.scalars.emplace_back(id, quantity.Value());
+    }
+  }
+  return amounts;
+}
+
+void RaiseToZero(Amounts& amounts) {
+  for (std::int64_t* value : {&amounts.milli_cpu, &amounts.memory, &amounts.ephemeral_storage}) {
+    *value = std::max<std::int64_t>(*value, 0);
+  }
+  for (auto& [id, value] : amounts.scalars) value = std::max<std::int64_t>(value, 0);
+}
+
+// Host ports count for containers and for sidecars; an ordinary init container is gone before it matters.
+std::vector<HostPort> HostPorts(const api::Pod& pod, Vocabulary& vocabulary) {
+  std::vector<HostPort> ports;
+  const auto collect = [&](const api::Container& container) {
+    for (const api::ContainerPort& port : container.ports) {
+      if (port.host_port <= 0) continue;
+      const AddressId address = port.host_ip.empty() ? kAnyAddress : vocabulary.addresses.Intern(port.host_ip);
+      ports.push_back({vocabulary.InternPort(port.protocol, port.host_port), address});
+    }
+  };
+  for (const api::Container& container : pod.spec.containers) collect(container);
+  for (const api::Container& container : pod.spec.init_containers) {
+    if (container.restart_always) collect(container);
+  }
+  return ports;
+}
+
+CompiledRequirement Compile(const api::Requirement& requirement, Vocabulary& vocabulary) {
+  CompiledRequirement compiled{requirement.op, vocabulary.InternKey(requirement.key), {}, requirement.bound};
+  if (requirement.op == api::SelectorOp::kIn || requirement.op == api::SelectorOp::kNotIn) {
+    for (const std::string& value : requirement.values) {
+      compiled.labels.push_back(vocabulary.InternLabel(compiled.key, value));
+    }
+  }
+  return compiled;
+}
+
+CompiledField CompileField(const api::Requirement& requirement, Vocabulary& vocabulary) {
+  CompiledField field;
+  field.is_name = requirement.key == "metadata.name";
+  field.negated = requirement.op == api::SelectorOp::kNotIn;
+  field.value_empty = requirement.values.front().empty();
+  if (field.is_name) field.name = vocabulary.node_names.Intern(requirement.values.front());
+  return field;
+}
+
+// The node names that all required terms together allow by metadata.name In, as kube-scheduler's PreFilter reads them:
+// any number of values, whether the term is otherwise valid or not.
+void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& out, Vocabulary& vocabulary) {
+  std::set<std::string> all;
+  if (terms.empty()) return;
+  for (const api::NodeSelectorTerm& term : terms) {
+    std::optional<std::set<std::string>> allowed;
+    for (const api::NodeSelectorRequirement& field : term.match_fields) {
+      if (field.key != "metadata.name" || field.op != "In") continue;
+      const std::set<std::string> values(field.values.begin(), field.values.end());
+      if (!allowed) {
+        allowed = values;
+      } else {
+        std::erase_if(*allowed, [&](const std::string& name) { return !values.contains(name); });
+      }
+    }
+    if (!allowed) return;  // one term without a limit is no limit at all
+    all.insert(allowed->begin(), allowed->end());
+  }
+  out.limits_names = true;
+  for (const std::string& name : all) out.names.push_back(vocabulary.node_names.Intern(name));
+}
+
+NodeSelection Select(const api::PodSpec& spec, Vocabulary& vocabulary) {
+  NodeSelection selection;
+  for (const auto& [key, value] : spec.node_selector) {
+    selection.selector.push_back(vocabulary.InternLabel(vocabulary.InternKey(key), value));
+  }
+  if (!spec.node_affinity) return selection;
+  if (spec.node_affinity->required) {
+    selection.has_required = true;
+    for (const api::NodeSelectorTerm& term : spec.node_affinity->required->terms) {
+      selection.required.push_back(CompileTerm(term, "", nullptr, vocabulary));
+    }
+    LimitNames(spec.node_affinity->required->terms, selection, vocabulary);
+  }
+  if (spec.node_affinity->preferred) {
+    selection.has_preferred = true;
+    selection.preferred = CompilePreferences(*spec.node_affinity->preferred, &selection.preferred_error, vocabulary);
+  }
+  return selection;
+}
+
+void CollectImages(const api::PodSpec& spec, PodInfo& info, Vocabulary& vocabulary) {
+  const auto add = [&](std::string_view image) {
+    info.images.push_back(vocabulary.images.Intern(NormalizedImageName(image)));
+  };
+  for (const api::Container& container : spec.init_containers) add(container.image);
+  for (const api::Container& container : spec.containers) add(container.image);
+  for (const std::string& image : spec.image_volumes) add(image);
+  info.image_users = static_cast<std::int64_t>(info.images.size());
+}
+
+}  // namespace
+
+std::int64_t Amounts::Of(ResourceId resource) const {
+  if (resource == kCpu) return milli_cpu;
+  if (resource == kMemory) return memory;
+  if (resource == kEphemeralStorage) return ephemeral_storage;
+  for (const auto& [id, value] : scalars) {
+    if (id == resource) return value;
+  }
+  return 0;
+}
+
+CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path, std::vector<std::string>* errors,
+                         Vocabulary& vocabulary) {
+  CompiledTerm compiled;
+  compiled.never = term.empty();
+  const auto place = [&](std::string_view list, std::size_t index) {
+    return fmt::format("{}{}{}[{}]", path, path.empty() ? "" : ".", list, index);
+  };
+  for (std::size_t i = 0; i < term.match_expressions.size(); ++i) {
+    const auto parsed = api::ParseNodeRequirement(term.match_expressions[i], place("matchExpressions", i), errors);
+    if (parsed) {
+      compiled.labels.push_back(Compile(*parsed, vocabulary));
+    } else {
+      compiled.never = true;
+    }
+  }
+  for (std::size_t i = 0; i < term.match_fields.size(); ++i) {
+    const auto parsed = api::ParseFieldRequirement(term.match_fields[i], place("matchFields", i), errors);
+    if (parsed) {
+      compiled.fields.push_back(CompileField(*parsed, vocabulary));
+    } else {
+      compiled.never = true;
+    }
+  }
+  return compiled;
+}
+
+std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
+                                                   std::string* error, Vocabulary& vocabulary) {
+  std::vector<CompiledPreference> compiled;
+  std::vector<std::string> errors;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].weight == 0 || terms[i].preference.empty()) continue;
+    CompiledTerm term = CompileTerm(terms[i].preference, fmt::format("[{}]", i), &errors, vocabulary);
+    compiled.push_back({terms[i].weight, std::move(term)});
+  }
+  *error = api::JoinErrors(errors);
+  return compiled;
+}
+
+PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary) {
+  PodInfo info;
+  const api::PodSpec& spec = pod->spec;
+  info.key = pod->metadata.Key();
+  if (!spec.node_name.empty()) info.node_name = vocabulary.node_names.Intern(spec.node_name);
+  if (!pod->status.nominated_node_name.empty()) {
+    info.nominated = vocabulary.node_names.Intern(pod->status.nominated_node_name);
+  }
+  info.fit = ToAmounts(api::PodRequests(*pod, {}), vocabulary);
+  RaiseToZero(info.fit);
+  info.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), vocabulary);
+  info.use = UseOf(*pod, vocabulary);
+  info.selection = Select(spec, vocabulary);
+  CollectImages(spec, info, vocabulary);
+  info.pod = std::move(pod);
+  return info;
+}
+
+PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
+  PodUse use;
+  use.requested = ToAmounts(api::PodRequests(pod, {.use_status = true}), vocabulary);
+  const api::NonZeroUse non_zero = api::NonZeroRequests(pod);
+  use.non_zero_milli_cpu = non_zero.milli_cpu;
+  use.non_zero_memory = non_zero.memory;
+  use.ports = HostPorts(pod, vocabulary);
+  return use;
+}
+
+std::string NormalizedImageName(std::string_view name) {
+  const auto colon = name.rfind(':');
+  const auto slash = name.rfind('/');
+  const bool tagged = colon != name.npos && (slash == name.npos || colon > slash);
+  return tagged ? std::string(name) : std::string(name) + ":latest";
+}
+
+}  // namespace berth::framework
