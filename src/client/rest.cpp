@@ -94,6 +94,7 @@ void RestClient::Impl::Try(const CallPtr& call) {
   out.timeout = call->request.timeout;
   out.body_limit_bytes = kBodyLimitBytes;
   out.headers = {{"User-Agent", options.user_agent}, {"Accept", "application/json, */*"}};
+  out.headers.insert(out.headers.end(), options.headers.begin(), options.headers.end());
   if (!out.body.empty()) out.headers.emplace_back("Content-Type", call->request.content_type);
   if (options.credentials) {
     if (auto value = options.credentials->Authorization(); !value.empty()) {

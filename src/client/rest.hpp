@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "client/api.hpp"
 
@@ -32,9 +34,10 @@ class Credentials {
 };
 
 struct RestOptions {
-  std::string host;  // "host:port", a label of the metrics
+  std::string host{};  // "host:port", a label of the metrics
   std::string user_agent = UserAgent("");
-  std::shared_ptr<Credentials> credentials{};  // null: anonymous
+  std::shared_ptr<Credentials> credentials{};                  // null: anonymous
+  std::vector<std::pair<std::string, std::string>> headers{};  // sent with every request
 };
 
 // Retries, all on the loop's timers:
