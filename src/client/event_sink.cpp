@@ -29,7 +29,13 @@ struct EventSink::Impl {
   struct Sending {
     EventRecord record;
     bool patch = false;
+    std::string series{};  // its key; empty: of no series
     int tries = 0;
+  };
+  struct Series {
+    EventRecord first{};
+    bool writing = false;  // something of it is on its way: a patch must not overtake the event it is about
+    bool patch_due = false;
   };
   using SendingPtr = std::shared_ptr<Sending>;
 
@@ -46,17 +52,18 @@ struct EventSink::Impl {
   std::deque<SendingPtr> queue{};
   boost::unordered_flat_map<Api::CallId, SendingPtr> in_flight{};
   std::vector<http::Loop::TimerId> retries{};
-  boost::unordered_flat_map<std::string, EventRecord> series{};
+  boost::unordered_flat_map<std::string, Series> series{};
   std::deque<std::string> series_order{};  // the oldest first; may name series that are over
   http::Loop::TimerId series_timer = http::Loop::TimerId::kNone;
   int rounds = 0;
 
   void Accept(const framework::Event& event, WallTime time);
-  bool Repeats(const EventRecord& record);
-  void Enqueue(EventRecord record, bool patch);
+  bool Repeats(const EventRecord& record, const std::string& key);
+  void Enqueue(Sending sending);
   void Pump();
   void Send(const SendingPtr& sending);
   void OnSent(const SendingPtr& sending, Reply reply);
+  void Finish(const Sending& sending);
   void Release() { held.fetch_sub(1, std::memory_order_relaxed); }
   bool Hold();
   void KeepSeries();
@@ -75,13 +82,13 @@ void EventSink::Impl::Accept(const framework::Event& event, WallTime time) {
   // Two events of one pod within a nanosecond would be one name.
   last_nanos = std::max<std::int64_t>(last_nanos + 1, time.time_since_epoch().count());
   EventRecord record = MakeRecord(event, options.hostname, time, last_nanos, random);
-  if (event.type == framework::Event::Type::kWarning && Repeats(record)) return;
-  Enqueue(std::move(record), false);
+  std::string key = event.type == framework::Event::Type::kWarning ? record.SeriesKey() : "";
+  if (!key.empty() && Repeats(record, key)) return;
+  Enqueue({.record = std::move(record), .series = std::move(key)});
 }
 
 // Takes care of a repetition: the first one is told at once, later ones are counted.
-bool EventSink::Impl::Repeats(const EventRecord& record) {
-  std::string key = record.SeriesKey();
+bool EventSink::Impl::Repeats(const EventRecord& record, const std::string& key) {
   const auto known = series.find(key);
   if (known == series.end()) {
     if (series.size() >= options.series_remembered) {
@@ -89,24 +96,26 @@ bool EventSink::Impl::Repeats(const EventRecord& record) {
       series_order.pop_front();
     }
     series_order.push_back(key);
-    series.emplace(std::move(key), record);
+    series.emplace(key, Series{.first = record, .writing = true});
     KeepSeries();
     return false;
   }
-  EventRecord& first = known->second;
-  first.last_observed = record.time;
-  if (first.series_count > 0) {
-    ++first.series_count;
+  Series& found = known->second;
+  const bool second = found.first.series_count == 0;
+  found.first.series_count = second ? 2 : found.first.series_count + 1;
+  found.first.last_observed = record.time;
+  if (second && !found.writing) {
+    found.writing = true;
+    Enqueue({.record = found.first, .patch = true, .series = key});
+  } else {
+    found.patch_due = found.patch_due || second;
     Release();
-    return true;
   }
-  first.series_count = 2;
-  Enqueue(first, true);
   return true;
 }
 
-void EventSink::Impl::Enqueue(EventRecord record, bool patch) {
-  queue.push_back(std::make_shared<Sending>(Sending{std::move(record), patch}));
+void EventSink::Impl::Enqueue(Sending sending) {
+  queue.push_back(std::make_shared<Sending>(std::move(sending)));
   Pump();
 }
 
@@ -140,8 +149,20 @@ void EventSink::Impl::Send(const SendingPtr& sending) {
   in_flight.emplace(*id, sending);
 }
 
+// Sent or given up.
+void EventSink::Impl::Finish(const Sending& sending) {
+  Release();
+  const auto found = series.find(sending.series);
+  if (found == series.end()) return;
+  found->second.writing = false;
+  if (!std::exchange(found->second.patch_due, false) || !Hold()) return;
+  found->second.writing = true;
+  queue.push_back(std::make_shared<Sending>(
+      Sending{.record = found->second.first, .patch = true, .series = sending.series}));
+}
+
 void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
-  if (reply) return Release();
+  if (reply) return Finish(*sending);
   const RequestError& error = reply.error();
   if (sending->patch && error.code == ErrorCode::kNotFound) {
     sending->patch = false;  // it has expired meanwhile: told anew, with its series
@@ -154,7 +175,7 @@ void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
       dropped.Add();
       if (log::V(2)) log::Info("Server rejected event (will not retry!)", {{"err", error.message}});
     }
-    return Release();
+    return Finish(*sending);
   }
   // As client-go: the first delay is a random part of the whole one, so that a crowd does not come back as
   // one.
@@ -184,10 +205,10 @@ void EventSink::Impl::EndSeries() {
   const WallTime silent_since = clock.WallNow() - kSeriesSilence;
   const bool refresh = ++rounds % kRoundsPerRefresh == 0;
   erase_if(series, [&](const auto& entry) {
-    const EventRecord& record = entry.second;
+    const EventRecord& record = entry.second.first;
     const bool over = std::max(record.time, record.last_observed) <= silent_since;
     // A count of two has been told when it was reached.
-    if (record.series_count > 2 && (over || refresh) && Hold()) Enqueue(record, true);
+    if (record.series_count > 2 && (over || refresh) && Hold()) Enqueue({.record = record, .patch = true});
     return over;
   });
   std::erase_if(series_order, [this](const std::string& key) { return !series.contains(key); });

@@ -67,19 +67,31 @@ TEST_F(Events, AreCreatedInTheEventsGroup) {
 TEST_F(Events, TheSecondOfASeriesIsAPatchAndLaterOnesAreCounted) {
   Make();
   Emit("FailedScheduling");
+  api_.Answer("{}");
   Emit("FailedScheduling", "another note");
   Emit("FailedScheduling");
   Emit("FailedScheduling");
   ASSERT_THAT(api_.asked, SizeIs(2));
   EXPECT_THAT(api_.asked[1], StartsWith("PATCH /apis/events.k8s.io/v1/namespaces/ns/events/p."));
-  EXPECT_EQ(api_.open[1].request.body,
+  EXPECT_EQ(api_.open[0].request.body,
             R"({"series":{"count":2,"lastObservedTime":"2024-10-04T01:00:00.000000Z"}})");
-  EXPECT_EQ(api_.open[1].request.content_type, "application/strategic-merge-patch+json");
+  EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   loop_.Advance(6min);
   ASSERT_THAT(api_.asked, SizeIs(3)) << "after six silent minutes the count is written";
-  EXPECT_THAT(api_.open[2].request.body, StartsWith(R"({"series":{"count":4,)"));
+  EXPECT_THAT(api_.open[1].request.body, StartsWith(R"({"series":{"count":4,)"));
   Emit("FailedScheduling");
   EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series is over";
+}
+
+TEST_F(Events, APatchWaitsForTheEventItIsAbout) {
+  Make();
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  EXPECT_THAT(api_.asked, SizeIs(1));
+  api_.Answer("{}");
+  ASSERT_THAT(api_.asked, SizeIs(2));
+  EXPECT_THAT(api_.open[0].request.body, StartsWith(R"({"series":{"count":3,)"));
 }
 
 TEST_F(Events, AChangedPodStartsANewSeries) {
@@ -94,6 +106,7 @@ TEST_F(Events, AnEventThatExpiredIsCreatedAgainWithItsSeries) {
   Emit("FailedScheduling");
   Emit("FailedScheduling");
   api_.Answer("{}");
+  ASSERT_THAT(api_.asked.back(), StartsWith("PATCH"));
   api_.Answer(Refused(404, "NotFound"));
   ASSERT_THAT(api_.asked.back(), StartsWith("POST"));
   EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("series":{"count":2,)"));
@@ -154,6 +167,7 @@ TEST_F(Events, TheSeriesRememberedAreBounded) {
   Emit("FailedScheduling", "n", "1");
   Emit("FailedScheduling", "n", "2");
   Emit("FailedScheduling", "n", "3");
+  while (!api_.open.empty()) api_.Answer("{}");
   Emit("FailedScheduling", "n", "3");
   EXPECT_THAT(api_.asked.back(), StartsWith("PATCH"));
   Emit("FailedScheduling", "n", "1");
