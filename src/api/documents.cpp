@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/decode.hpp"
+#include "base/json_text.hpp"
 
 namespace berth::api {
 namespace {
@@ -16,18 +17,9 @@ Expected<std::string> YamlToJson(const YAML::Node& node, int depth);
 constexpr int kDepthMax = 100;
 
 std::string JsonString(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+  std::string out;
+  AppendJsonString(out, text);
+  return out;
 }
 
 bool IsJsonNumber(const std::string& text) {

@@ -24,7 +24,6 @@ struct QueuedPod {
   std::vector<std::string> rejectors;         // plugins that rejected it the last time
   bool pending = false;                       // one of them answered Pending: no back-off when it is freed
   std::string gated_by;                       // the PreEnqueue plugin that keeps it out; empty: not gated
-  const char* entered_by = "";                // the event that put it where it is
 };
 using QueuedPodPtr = std::shared_ptr<QueuedPod>;
 

@@ -1,0 +1,47 @@
+#include "plugins/image_locality/image_locality.hpp"
+
+#include "base/wrap.hpp"
+
+namespace berth::plugins {
+namespace {
+
+constexpr std::int64_t kLeastBytes = 23LL << 20;               // less than this does not count
+constexpr std::int64_t kMostBytesPerContainer = 1000LL << 20;  // more than this does not count more
+
+// An image counts for as much of its size as there are nodes that have it: a pod is not drawn to the only node that
+// happens to have pulled an image.
+std::int64_t SpreadSize(const framework::ImageState& image, std::size_t nodes) {
+  const double spread = static_cast<double>(image.rows.Count()) / static_cast<double>(nodes);
+  return static_cast<std::int64_t>(static_cast<double>(image.size_bytes) * spread);
+}
+
+std::int64_t ScoreOf(std::int64_t bytes, std::int64_t images) {
+  const std::int64_t most = WrapMul(kMostBytesPerContainer, images);
+  if (bytes < kLeastBytes) {
+    bytes = kLeastBytes;
+  } else if (bytes > most) {
+    bytes = most;
+  }
+  return framework::kMaxScore * (bytes - kLeastBytes) / (most - kLeastBytes);
+}
+
+}  // namespace
+
+framework::Status ImageLocality::Score(const framework::Attempt& attempt, const RowSet&,
+                                       framework::ScoreColumn& scores) const {
+  const framework::NodeTable& nodes = attempt.nodes();
+  bool any = false;
+  for (const framework::ImageId id : attempt.pod().images) {
+    const framework::ImageState* image = nodes.Image(id);
+    if (image == nullptr) continue;
+    any = true;
+    const std::int64_t bytes = SpreadSize(*image, nodes.node_count());
+    const auto sums = scores.Mutable();
+    image->rows.ForEach([&](std::size_t row) { sums[row] = WrapAdd(sums[row], bytes); });
+  }
+  if (!any) return {};
+  for (std::int64_t& value : scores.Mutable()) value = ScoreOf(value, attempt.pod().image_users);
+  return {};
+}
+
+}  // namespace berth::plugins

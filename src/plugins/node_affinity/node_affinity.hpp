@@ -1,0 +1,45 @@
+// spec.nodeSelector and spec.affinity.nodeAffinity, and the affinity a profile adds to every pod.
+#pragma once
+
+#include "framework/plugin.hpp"
+#include "framework/factory.hpp"
+
+namespace berth::plugins {
+
+struct NodeAffinityArgs {
+  std::optional<api::NodeSelector> added_required;
+  std::vector<api::PreferredSchedulingTerm> added_preferred;
+};
+Expected<NodeAffinityArgs> ParseNodeAffinityArgs(const framework::RawArgs& args);
+
+class NodeAffinity final : public framework::PreFilterPlugin,
+                           public framework::FilterPlugin,
+                           public framework::PreScorePlugin,
+                           public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  NodeAffinity(const NodeAffinityArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeAffinity"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::Status Normalize(const framework::Attempt&, const RowSet& feasible,
+                              framework::ScoreColumn& scores) const override {
+    framework::NormalizeByMaximum(feasible, /*reverse=*/false, scores);
+    return {};
+  }
+  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+
+ private:
+  framework::ReasonId pod_reason_;
+  framework::ReasonId enforced_reason_;
+  bool has_added_required_ = false;
+  std::vector<framework::CompiledTerm> added_required_;
+  bool has_added_preferred_ = false;
+  std::vector<framework::CompiledPreference> added_preferred_;
+};
+
+}  // namespace berth::plugins

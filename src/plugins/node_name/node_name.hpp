@@ -1,0 +1,20 @@
+// Rejects every node but the one the pod names in spec.nodeName.
+#pragma once
+
+#include "framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class NodeName final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodeName(framework::Handle& handle);
+  std::string_view Name() const override { return "NodeName"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+
+ private:
+  framework::ReasonId reason_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,20 @@
+// Rejects nodes where a host port that the pod wants is taken.
+#pragma once
+
+#include "framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class NodePorts final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodePorts(framework::Handle& handle);
+  std::string_view Name() const override { return "NodePorts"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+
+ private:
+  framework::ReasonId reason_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,27 @@
+// Prefers nodes whose resources would be used evenly: no node with its memory gone and its cpu idle.
+#pragma once
+
+#include "framework/plugin.hpp"
+#include "plugins/node_resources/resource_args.hpp"
+
+namespace berth::plugins {
+
+class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeResourcesBalancedAllocation"; }
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+
+ private:
+  bool WantsAny(const framework::PodInfo& pod) const;
+
+  std::vector<framework::ResourceId> resources_;
+  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the same.
+  std::vector<std::string> uncounted_;
+};
+
+}  // namespace berth::plugins

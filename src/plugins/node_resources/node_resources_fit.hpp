@@ -1,0 +1,46 @@
+// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by how full they would be.
+#pragma once
+
+#include "framework/plugin.hpp"
+#include "plugins/node_resources/resource_args.hpp"
+
+namespace berth::plugins {
+
+class NodeResourcesFit final : public framework::PreFilterPlugin,
+                               public framework::FilterPlugin,
+                               public framework::PreScorePlugin,
+                               public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeResourcesFit"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+
+ private:
+  struct Resource {
+    framework::ResourceId id;
+    std::int64_t weight = 1;
+  };
+  bool Ignored(framework::ResourceId resource, const framework::Vocabulary& words) const;
+  framework::ReasonId InsufficientReason(framework::ResourceId resource, const framework::Vocabulary& words) const;
+
+  framework::Reasons& reasons_;
+  framework::ReasonId too_many_pods_;
+  mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, made when first needed
+  std::vector<std::string> ignored_resources_;
+  std::vector<std::string> ignored_groups_;
+  ScoringStrategy strategy_;
+  std::vector<Resource> resources_;  // those that scheduling knows; others never count
+  std::vector<ShapePoint> shape_;    // scores scaled to 0..100
+  // Sums per row while a decision is scored; members so that scoring allocates nothing.
+  mutable std::vector<std::int64_t> score_sum_;
+  mutable std::vector<std::int64_t> weight_sum_;
+};
+
+}  // namespace berth::plugins

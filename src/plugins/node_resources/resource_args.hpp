@@ -1,0 +1,41 @@
+// NodeResourcesFitArgs and NodeResourcesBalancedAllocationArgs (kubescheduler.config.k8s.io/v1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/factory.hpp"
+
+namespace berth::plugins {
+
+struct WeightedResource {
+  std::string name;
+  std::int64_t weight = 1;
+};
+
+enum class ScoringStrategy { kLeastAllocated, kMostAllocated, kRequestedToCapacityRatio };
+
+struct ShapePoint {
+  std::int64_t utilization = 0;  // percent
+  std::int64_t score = 0;        // 0 to 10
+};
+
+struct NodeResourcesFitArgs {
+  std::vector<std::string> ignored_resources;
+  std::vector<std::string> ignored_resource_groups;
+  ScoringStrategy strategy = ScoringStrategy::kLeastAllocated;
+  std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
+  std::vector<ShapePoint> shape;  // kRequestedToCapacityRatio only
+};
+
+struct BalancedAllocationArgs {
+  std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
+};
+
+// Read strictly, defaulted and validated. Errors are kube-scheduler's texts; those of NodeResourcesFit carry no path to
+// the profile, since the original checks them when the plugin is built.
+Expected<NodeResourcesFitArgs> ParseNodeResourcesFitArgs(const framework::RawArgs& args);
+Expected<BalancedAllocationArgs> ParseBalancedAllocationArgs(const framework::RawArgs& args);
+
+}  // namespace berth::plugins

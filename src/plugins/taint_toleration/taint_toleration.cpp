@@ -1,0 +1,55 @@
+#include "plugins/taint_toleration/taint_toleration.hpp"
+
+#include <algorithm>
+
+#include "api/selectors.hpp"
+
+namespace berth::plugins {
+namespace {
+
+bool Tolerated(const std::vector<api::Toleration>& tolerations, const api::Taint& taint) {
+  return std::ranges::any_of(tolerations, [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
+}
+
+std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints) {
+  return std::ranges::count_if(taints, [&](const api::Taint& taint) {
+    return taint.effect == "PreferNoSchedule" && !Tolerated(tolerations, taint);
+  });
+}
+
+}  // namespace
+
+TaintToleration::TaintToleration(framework::Handle& handle)
+    : reason_(handle.reasons.Intern("node(s) had untolerated taint(s)")) {}
+
+void TaintToleration::Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const {
+  const auto& tolerations = attempt.pod().pod->spec.tolerations;
+  RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
+  attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
+    const auto& taints = attempt.nodes().vocabulary().Taints(id);
+    const bool stops = std::ranges::any_of(taints, [&](const api::Taint& taint) {
+      return api::TaintStopsScheduling(taint) && !Tolerated(tolerations, taint);
+    });
+    if (stops) rows.AddTo(rejected);
+  });
+  out.unresolvable() |= rejected;
+}
+
+framework::Status TaintToleration::Score(const framework::Attempt& attempt, const RowSet&,
+                                         framework::ScoreColumn& scores) const {
+  const auto& tolerations = attempt.pod().pod->spec.tolerations;
+  attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
+    const auto count = UntoleratedPreferences(tolerations, attempt.nodes().vocabulary().Taints(id));
+    if (count == 0) return;
+    const auto values = scores.Mutable();
+    rows.ForEach([&](std::size_t row) { values[row] = count; });
+  });
+  return {};
+}
+
+std::vector<framework::ClusterEvent> TaintToleration::EventsToRegister() const {
+  using namespace framework;
+  return {{EventResource::kNode, kAdd | kUpdateNodeTaint}, {EventResource::kTargetPod, kUpdatePodToleration}};
+}
+
+}  // namespace berth::plugins

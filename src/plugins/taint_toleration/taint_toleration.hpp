@@ -1,0 +1,31 @@
+// Rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate; prefers nodes with few
+// PreferNoSchedule taints that it does not tolerate.
+#pragma once
+
+#include "framework/plugin.hpp"
+
+namespace berth::plugins {
+
+// Nodes share few different lists of taints: each list is judged once, whatever the number of nodes behind it.
+class TaintToleration final : public framework::FilterPlugin,
+                              public framework::PreScorePlugin,
+                              public framework::ScorePlugin {
+ public:
+  explicit TaintToleration(framework::Handle& handle);
+  std::string_view Name() const override { return "TaintToleration"; }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::Status Normalize(const framework::Attempt&, const RowSet& feasible,
+                              framework::ScoreColumn& scores) const override {
+    framework::NormalizeByMaximum(feasible, /*reverse=*/true, scores);
+    return {};
+  }
+  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+
+ private:
+  framework::ReasonId reason_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,83 @@
+// One pod, one attempt: everything that was found out, compactly. Event text, `berth explain` and JSON are views of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/row_set.hpp"
+#include "framework/score_column.hpp"
+#include "framework/verdicts.hpp"
+#include "framework/vocabulary.hpp"
+
+namespace berth::record {
+
+enum class Result : std::uint8_t { kScheduled, kUnschedulable, kError, kGated, kIgnored };
+std::string_view ResultName(Result result);  // "scheduled", ...
+
+// Rows that one plugin rejected for one reason.
+struct Rejection {
+  std::string_view plugin;
+  framework::ReasonId reason;
+  RowSet rows;
+};
+
+// One plugin's part of the totals, after normalisation and before weight: 0 to 100.
+struct Scores {
+  std::string_view plugin;
+  std::int64_t weight = 1;
+  std::uint8_t uniform = 0;          // of every feasible row, if values is empty
+  std::vector<std::uint8_t> values;  // by row
+};
+
+// PreFilter said no to the pod as a whole.
+struct PreFilterRejection {
+  framework::Code code = framework::Code::kUnschedulable;
+  std::string plugin;
+  std::vector<std::string> reasons;
+};
+
+// Rows as they were when the attempt was made; shared by all records made while no node came or went.
+struct NodeNames {
+  std::vector<std::string> by_row;  // empty: no node there
+};
+
+// Plugin names are those of the profile, which outlives its records.
+struct AttemptRecord {
+  std::string pod;
+  std::string scheduler_name;
+  Result result = Result::kError;
+  std::string message;
+
+  std::shared_ptr<const NodeNames> nodes;
+  RowSet all;       // rows with a node
+  RowSet feasible;
+  std::vector<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
+  RowSet unresolvable;
+  std::optional<PreFilterRejection> pre_filter;
+  // Nodes outside the names that PreFilter left: every reason is the one text, the plugins are joined by ','.
+  RowSet left_out;
+  std::string left_out_plugins;
+  std::string left_out_reason;
+
+  bool scored = false;
+  std::int64_t base_total = 0;  // 1 in profiles without score plugins
+  std::vector<Scores> scores;  // sorted by plugin
+  RowSet best;                 // rows with the highest total
+  std::uint32_t node = 0;      // kScheduled: the row chosen
+
+  std::int64_t Total(std::uint32_t row) const;
+  // Roughly what the record takes in memory.
+  std::size_t Bytes() const;
+};
+
+// The FailedScheduling text without PostFilter's part: "0/5 nodes are available: 2 ..., 3 ...."
+std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons);
+
+// The decision record as one line of JSON, without newline; byte for byte the form that `berth explain -o json` prints.
+std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons);
+
+}  // namespace berth::record

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json_text.hpp"
+#include "record/attempt_record.hpp"
+
+namespace berth::record {
+namespace {
+
+class Writer {
+ public:
+  void Key(std::string_view key) {
+    if (out_.back() != '{') out_ += ',';
+    AppendJsonString(out_, key);
+    out_ += ':';
+  }
+  void Text(std::string_view key, std::string_view value) {
+    Key(key);
+    AppendJsonString(out_, value);
+  }
+  void Number(std::string_view key, std::int64_t value) {
+    Key(key);
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void List(std::string_view key, const std::vector<std::string>& values) {
+    Key(key);
+    out_ += '[';
+    for (const std::string& value : values) {
+      if (out_.back() != '[') out_ += ',';
+      AppendJsonString(out_, value);
+    }
+    out_ += ']';
+  }
+  void Raw(char c) { out_ += c; }
+  char last() const { return out_.back(); }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  std::string out_ = "{";
+};
+
+std::vector<std::string> ReasonsOf(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,
+                                   std::string_view& plugin) {
+  std::vector<std::string> texts;
+  for (const Rejection& rejection : record.rejections) {
+    if (!rejection.rows.Has(row)) continue;
+    plugin = rejection.plugin;
+    texts.push_back(reasons.Text(rejection.reason));
+  }
+  return texts;
+}
+
+void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
+  out.Key("scores");
+  out.Raw('{');
+  for (const Scores& plugin : record.scores) {
+    const std::int64_t score = plugin.values.empty() ? plugin.uniform : plugin.values[row];
+    out.Number(plugin.plugin, plugin.weight * score);
+  }
+  out.Raw('}');
+  out.Number("total", record.Total(row));
+}
+
+void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons, Writer& out) {
+  if (out.last() != '[') out.Raw(',');
+  out.Raw('{');
+  out.Text("name", record.nodes->by_row[row]);
+  const auto rejected = [&](std::string_view code, std::string_view plugin, const std::vector<std::string>& texts) {
+    out.Text("code", code);
+    out.Text("plugin", plugin);
+    out.List("reasons", texts);
+  };
+  if (record.pre_filter) {
+    rejected(CodeName(record.pre_filter->code), record.pre_filter->plugin, record.pre_filter->reasons);
+  } else if (record.left_out.Has(row)) {
+    rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.left_out_plugins, {record.left_out_reason});
+  } else if (record.feasible.Has(row)) {
+    out.Text("code", CodeName(framework::Code::kSuccess));
+    if (record.scored) WriteScores(record, row, out);
+  } else {
+    std::string_view plugin;
+    const auto texts = ReasonsOf(record, row, reasons, plugin);
+    const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable;
+    rejected(CodeName(code), plugin, texts);
+  }
+  out.Raw('}');
+}
+
+std::vector<std::uint32_t> RowsByName(const RowSet& rows, const NodeNames& names) {
+  std::vector<std::uint32_t> sorted;
+  rows.ForEach([&](std::size_t row) { sorted.push_back(static_cast<std::uint32_t>(row)); });
+  std::ranges::sort(sorted, {}, [&](std::uint32_t row) -> const std::string& { return names.by_row[row]; });
+  return sorted;
+}
+
+}  // namespace
+
+std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons) {
+  Writer out;
+  out.Text("pod", record.pod);
+  out.Text("schedulerName", record.scheduler_name);
+  out.Text("result", ResultName(record.result));
+  if (record.result != Result::kScheduled && record.result != Result::kIgnored) out.Text("message", record.message);
+  if (record.result == Result::kScheduled) {
+    out.Text("node", record.nodes->by_row[record.node]);
+    std::vector<std::string> best;
+    for (const std::uint32_t row : RowsByName(record.best, *record.nodes)) best.push_back(record.nodes->by_row[row]);
+    out.List("bestNodes", best);
+  }
+  if (record.pre_filter) {
+    out.Key("preFilter");
+    out.Raw('{');
+    out.Text("code", CodeName(record.pre_filter->code));
+    out.Text("plugin", record.pre_filter->plugin);
+    out.List("reasons", record.pre_filter->reasons);
+    out.Raw('}');
+  }
+  if (record.result == Result::kScheduled || record.result == Result::kUnschedulable) {
+    out.Key("nodes");
+    out.Raw('[');
+    if (record.nodes) {
+      for (const std::uint32_t row : RowsByName(record.all, *record.nodes)) WriteNode(record, row, reasons, out);
+    }
+    out.Raw(']');
+  }
+  out.Raw('}');
+  return out.Take();
+}
+
+}  // namespace berth::record

@@ -1,0 +1,167 @@
+// From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight. The rules and
+// the texts are kube-scheduler v1.37.1's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/nearest.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using config::PluginRef;
+using config::PluginSet;
+using config::Point;
+
+class ProfileBuilder {
+ public:
+  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle, std::vector<std::string>& notes)
+      : config_(config), registry_(registry), handle_(handle), notes_(notes) {}
+
+  Expected<std::unique_ptr<Profile>> Build() {
+    profile_ = std::unique_ptr<Profile>(new Profile());
+    profile_->name_ = config_.scheduler_name;
+    profile_->percentage_ = config_.percentage_of_nodes_to_score;
+    BERTH_CHECKED(Instantiate());
+    BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
+    std::vector<framework::QueueSortPlugin*> sorts;
+    BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
+    BERTH_CHECKED(Expand(Point::kPreFilter, "PreFilterPlugin", profile_->pre_filters_));
+    BERTH_CHECKED(Expand(Point::kFilter, "FilterPlugin", profile_->filters_));
+    BERTH_CHECKED(Expand(Point::kPreScore, "PreScorePlugin", profile_->pre_scores_));
+    std::vector<framework::ScorePlugin*> scores;
+    BERTH_CHECKED(Expand(Point::kScore, "ScorePlugin", scores));
+    BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
+    for (framework::ScorePlugin* plugin : scores) profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
+    if (sorts.size() != 1) {
+      return Invalid(fmt::format("only one queue sort plugin required for profile with scheduler name \"{}\", but got {}",
+                                 config_.scheduler_name, sorts.size()));
+    }
+    profile_->sort_ = sorts.front();
+    if (profile_->binders_.empty()) {
+      return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"", config_.scheduler_name));
+    }
+    profile_->CollectEvents();
+    return std::move(profile_);
+  }
+
+ private:
+  // One instance of each plugin that is enabled anywhere serves all points.
+  Expected<void> Instantiate() {
+    for (std::size_t i = 0; i < config::kPointCount; ++i) {
+      for (const PluginRef& plugin : config_.plugins[i].enabled) {
+        BERTH_CHECKED(InstantiateOne(plugin, static_cast<Point>(i)));
+      }
+    }
+    return {};
+  }
+
+  Expected<void> InstantiateOne(const PluginRef& plugin, Point point) {
+    if (instances_.contains(plugin.name)) return {};
+    const framework::Factory* factory = registry_.Find(plugin.name);
+    if (factory == nullptr && registry_.IsMissing(plugin.name)) {
+      if (point != Point::kMultiPoint) {
+        return Invalid(fmt::format("plugin \"{}\" is not available in this version of Berth", plugin.name));
+      }
+      notes_.push_back(fmt::format("profile {}: default plugin {} is not available in this version and left out",
+                                   config_.scheduler_name, plugin.name));
+      return {};
+    }
+    if (factory == nullptr) {
+      const std::string near = Nearest(plugin.name, registry_.Names());
+      return Invalid(fmt::format("{} \"{}\" does not exist{}", TypeName(point), plugin.name,
+                                 near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    }
+    const auto args = config_.plugin_args.find(plugin.name);
+    const auto path = config_.args_paths.find(plugin.name);
+    auto made = (*factory)({args == config_.plugin_args.end() ? nullptr : &args->second,
+                            path == config_.args_paths.end() ? "" : path->second},
+                           handle_);
+    if (!made) return std::unexpected(std::move(made).error().In(fmt::format("initializing plugin \"{}\"", plugin.name)));
+    instances_[plugin.name] = made->get();
+    profile_->plugins_.push_back(std::move(*made));
+    return {};
+  }
+
+  static std::string TypeName(Point point) {
+    if (point == Point::kMultiPoint) return "PreFilterPlugin";  // the first point that the original expands
+    std::string name(PointName(point));
+    name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return name + "Plugin";
+  }
+
+  // Explicit entries that multiPoint has too, then the rest of multiPoint, then the other explicit ones.
+  template <class T>
+  Expected<void> Expand(Point point, std::string_view type_name, std::vector<T*>& out) {
+    const PluginSet& set = config_.at(point);
+    std::vector<std::string_view> explicit_names;
+    for (const PluginRef& plugin : set.enabled) {
+      if (dynamic_cast<T*>(instances_.at(plugin.name)) == nullptr) {
+        return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
+      }
+      if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
+        return Invalid(fmt::format("plugin \"{}\" already registered as \"{}\"", plugin.name, type_name));
+      }
+      explicit_names.push_back(plugin.name);
+    }
+    std::vector<std::string_view> overrides;
+    std::vector<std::string_view> from_multi;
+    std::vector<std::string_view> seen;
+    if (!set.DisablesAll()) {
+      for (const PluginRef& plugin : config_.at(Point::kMultiPoint).enabled) {
+        const auto instance = instances_.find(plugin.name);
+        if (instance == instances_.end() || dynamic_cast<T*>(instance->second) == nullptr) continue;
+        if (set.Disables(plugin.name)) continue;
+        if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
+          overrides.push_back(plugin.name);
+          continue;
+        }
+        if (std::ranges::find(seen, plugin.name) != seen.end()) {
+          return Invalid(fmt::format("plugin \"{}\" already registered as \"{}\"", plugin.name, type_name));
+        }
+        seen.push_back(plugin.name);
+        from_multi.push_back(plugin.name);
+      }
+    }
+    const auto add = [&](std::string_view name) { out.push_back(dynamic_cast<T*>(instances_.at(std::string(name)))); };
+    const auto overridden = [&](std::string_view name) { return std::ranges::find(overrides, name) != overrides.end(); };
+    for (const std::string_view name : explicit_names) {
+      if (overridden(name)) add(name);
+    }
+    for (const std::string_view name : from_multi) add(name);
+    for (const std::string_view name : explicit_names) {
+      if (!overridden(name)) add(name);
+    }
+    return {};
+  }
+
+  // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0 means 1.
+  std::int64_t WeightOf(std::string_view plugin) const {
+    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+      for (const PluginRef& ref : config_.at(point).enabled) {
+        if (ref.name == plugin) return ref.weight == 0 ? 1 : ref.weight;
+      }
+    }
+    return 1;
+  }
+
+  const config::Profile& config_;
+  const Registry& registry_;
+  framework::Handle& handle_;
+  std::vector<std::string>& notes_;
+  std::unique_ptr<Profile> profile_;
+  std::map<std::string, framework::Plugin*, std::less<>> instances_;
+};
+
+Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
+                                                  framework::Handle& handle, std::vector<std::string>& notes) {
+  auto built = ProfileBuilder(config, registry, handle, notes).Build();
+  if (!built) {
+    return std::unexpected(std::move(built).error().In(
+        fmt::format("initializing profiles: creating profile for scheduler name {}", config.scheduler_name)));
+  }
+  return built;
+}
+
+}  // namespace berth::runtime
