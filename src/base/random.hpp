@@ -18,7 +18,8 @@ class Random {
   }
   // Uniform in [0, bound); bound must be positive. Multiply-shift: the bias is below bound / 2^64.
   std::uint64_t Below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }
   // Uniform in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
