@@ -1,0 +1,23 @@
+// Refusing what is not an object of its kind (400) or not a valid one (422).
+#pragma once
+
+#include "sandbox/api_server/status.hpp"
+#include "sandbox/store/document.hpp"
+
+namespace berth::sandbox {
+
+// The types of the fields that anything here or a scheduler reads; fields it does not know pass. Quantities written as
+// numbers become strings, as a typed API server would write them back.
+ApiResult<> CheckShape(const ResourceType& type, json::object& document);
+
+// Names, labels, and the rules of pods that keep nonsense from a scheduler. Not the whole of Kubernetes' validation.
+ApiResult<> Validate(const ResourceType& type, const json::object& document);
+
+// What may not change in the spec of a pod.
+ApiResult<> ValidatePodUpdate(const json::object& before, const json::object& after);
+
+// Lower case RFC 1123, as names of most objects must be.
+bool IsDnsSubdomain(std::string_view name);
+bool IsDnsLabel(std::string_view name);
+
+}  // namespace berth::sandbox
