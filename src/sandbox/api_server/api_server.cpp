@@ -6,6 +6,7 @@
 #include "sandbox/api_server/events.hpp"
 #include "sandbox/api_server/reviews.hpp"
 #include "sandbox/api_server/scale.hpp"
+#include "sandbox/api_server/validate.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -23,6 +24,12 @@ http::Response Reply(const ApiError& error) {
   http::Response response = Reply(error.code, error.ToJson());
   if (error.retry_after_seconds > 0) response.headers.Add("Retry-After", fmt::to_string(error.retry_after_seconds));
   return response;
+}
+
+// Only what kubectl asks for: other clients may send fields of releases to come.
+ApiResult<> CheckUnknown(const ApiRequest& request, Document& document) {
+  if (request.query.Get("fieldValidation") != "Strict") return {};
+  return RefuseUnknownFields(*request.type, document.root());
 }
 
 const http::SharedText& BoundText() {
@@ -106,6 +113,7 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
   if (request.method == "PUT") {
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
     if (request.events_group) EventToCore(document.root());
+    BERTH_CHECKED(CheckUnknown(request, document));
     BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, request.dry_run()));
     Answer(exchange, written.created ? 201 : 200, view, written.object);
     return {};
@@ -183,6 +191,7 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   if (request.type == &Known().events) {
     BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
   }
+  BERTH_CHECKED(CheckUnknown(request, document));
   BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), request.dry_run()));
   Answer(exchange, 201, view, created);
   return {};

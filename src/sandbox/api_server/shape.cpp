@@ -1,133 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include "sandbox/api_server/validate.hpp"
+#include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {
 namespace {
 
-// The shapes, as text: field:type, field{members}, field[]{members}. Types: s string, i integer, b boolean,
-// m map of strings, l list of strings, r map of quantities, q quantity, o object.
-constexpr std::string_view kMetadata =
-    "metadata{name:s generateName:s namespace:s uid:s resourceVersion:s generation:i creationTimestamp:s "
-    "deletionTimestamp:s deletionGracePeriodSeconds:i labels:m annotations:m finalizers:l "
-    "ownerReferences[]{apiVersion:s kind:s name:s uid:s controller:b blockOwnerDeletion:b}} ";
-
-constexpr std::string_view kContainers =
-    "{name:s image:s command:l args:l imagePullPolicy:s restartPolicy:s "
-    "resources{requests:r limits:r claims[]{name:s request:s}} "
-    "ports[]{name:s containerPort:i hostPort:i protocol:s hostIP:s}} ";
-
-constexpr std::string_view kLabelSelector = "{matchLabels:m matchExpressions[]{key:s operator:s values:l}}";
-constexpr std::string_view kNodeTerm =
-    "{matchExpressions[]{key:s operator:s values:l} matchFields[]{key:s operator:s values:l}}";
-
-std::string PodSpecShape() {
-  const std::string pod_term = fmt::format(
-      "labelSelector{0} namespaceSelector{0} namespaces:l topologyKey:s matchLabelKeys:l mismatchLabelKeys:l",
-      kLabelSelector);
-  const std::string pod_affinity = fmt::format(
-      "{{requiredDuringSchedulingIgnoredDuringExecution[]{{{0}}} "
-      "preferredDuringSchedulingIgnoredDuringExecution[]{{weight:i podAffinityTerm{{{0}}}}}}}", pod_term);
-  const std::string node_affinity = fmt::format(
-      "{{requiredDuringSchedulingIgnoredDuringExecution{{nodeSelectorTerms[]{0}}} "
-      "preferredDuringSchedulingIgnoredDuringExecution[]{{weight:i preference{0}}}}}", kNodeTerm);
-  return fmt::format(
-      "{{nodeName:s schedulerName:s priority:i priorityClassName:s preemptionPolicy:s restartPolicy:s hostNetwork:b "
-      "terminationGracePeriodSeconds:i serviceAccountName:s runtimeClassName:s nodeSelector:m overhead:r "
-      "schedulingGates[]{{name:s}} tolerations[]{{key:s operator:s value:s effect:s tolerationSeconds:i}} "
-      "containers[]{0} initContainers[]{0} ephemeralContainers[]{0} resources{{requests:r limits:r}} "
-      "volumes[]{{name:s persistentVolumeClaim{{claimName:s readOnly:b}}}} "
-      "resourceClaims[]{{name:s resourceClaimName:s resourceClaimTemplateName:s}} "
-      "topologySpreadConstraints[]{{maxSkew:i topologyKey:s whenUnsatisfiable:s labelSelector{1} minDomains:i "
-      "nodeAffinityPolicy:s nodeTaintsPolicy:s matchLabelKeys:l}} "
-      "affinity{{nodeAffinity{2} podAffinity{3} podAntiAffinity{3}}}}} ",
-      kContainers, kLabelSelector, node_affinity, pod_affinity);
-}
-
-constexpr std::string_view kConditions = "conditions[]{type:s status:s reason:s message:s lastTransitionTime:s} ";
-
-// By plural; kinds that are missing have their metadata checked, and spec and status must be objects.
-std::map<std::string, std::string, std::less<>> ShapeTexts() {
-  const std::string pod_spec = PodSpecShape();
-  const std::string workload =
-      fmt::format("spec{{replicas:i parallelism:i completions:i selector:o template{{{}spec{}}}}} status:o ",
-                  kMetadata, pod_spec);
-  return {
-      {"pods", fmt::format("spec{} status{{phase:s nominatedNodeName:s podIP:s startTime:s {}}} ", pod_spec, kConditions)},
-      {"nodes", fmt::format("spec{{unschedulable:b podCIDR:s taints[]{{key:s value:s effect:s}}}} "
-                            "status{{capacity:r allocatable:r images[]{{names:l sizeBytes:i}} {}"
-                            "addresses[]{{type:s address:s}}}} ", kConditions)},
-      {"namespaces", "spec{finalizers:l} status{phase:s} "},
-      {"deployments", workload}, {"replicasets", workload}, {"statefulsets", workload}, {"daemonsets", workload},
-      {"jobs", workload},
-      {"replicationcontrollers", fmt::format("spec{{replicas:i selector:m template{{{}spec{}}}}} status:o ", kMetadata, pod_spec)},
-      {"leases", "spec{holderIdentity:s leaseDurationSeconds:i acquireTime:s renewTime:s leaseTransitions:i "
-                 "strategy:s preferredHolder:s} "},
-      {"priorityclasses", "value:i globalDefault:b description:s preemptionPolicy:s "},
-      {"services", "spec{selector:m type:s clusterIP:s ports[]{name:s port:i protocol:s}} status:o "},
-      {"events", "involvedObject{kind:s namespace:s name:s uid:s apiVersion:s resourceVersion:s fieldPath:s} related:o "
-                 "reason:s message:s type:s action:s count:i eventTime:s firstTimestamp:s lastTimestamp:s "
-                 "reportingComponent:s reportingInstance:s source{component:s host:s} "
-                 "series{count:i lastObservedTime:s} "},
-      {"poddisruptionbudgets", fmt::format("spec{{selector{}}} status{{disruptionsAllowed:i currentHealthy:i "
-                                           "desiredHealthy:i}} ", kLabelSelector)},
-      {"configmaps", "data:m binaryData:m immutable:b "},
-      {"secrets", "data:m stringData:m type:s immutable:b "},
-  };
-}
-
-struct Shape {
-  char type = 'o';
-  bool list = false;
-  std::map<std::string, Shape, std::less<>> members;
-};
-
-// Reads members up to '}' or the end.
-void ParseMembers(std::string_view& text, Shape& shape) {
-  while (!text.empty()) {
-    if (text.front() == ' ') {
-      text.remove_prefix(1);
-      continue;
-    }
-    if (text.front() == '}') {
-      text.remove_prefix(1);
-      return;
-    }
-    const auto end = text.find_first_of(":[{");
-    Shape& member = shape.members[std::string(text.substr(0, end))];
-    text.remove_prefix(end);
-    if (text.starts_with("[]")) {
-      member.list = true;
-      text.remove_prefix(2);
-    }
-    if (text.front() == '{') {
-      text.remove_prefix(1);
-      ParseMembers(text, member);
-    } else {
-      member.type = text[1];
-      text.remove_prefix(2);
-    }
-  }
-}
-
-const Shape& ShapeOf(const ResourceType& type) {
-  static const auto shapes = [] {
-    std::vector<Shape> all;
-    const auto texts = ShapeTexts();
-    for (const auto& resource : Resources()) {
-      const auto found = texts.find(resource.plural);
-      const std::string text = std::string(kMetadata) + (found != texts.end() ? found->second : "");
-      std::string_view rest = text;
-      ParseMembers(rest, all.emplace_back());
-    }
-    return all;
-  }();
-  return shapes[type.index];
-}
+using Many = SchemaField::Many;
 
 std::string_view GoKind(const json::value& value) {
   switch (value.kind()) {
@@ -160,94 +41,168 @@ bool IsQuantity(std::string_view text) {
   return !text.empty() && text.size() < 4 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// 2006-01-02T15:04:05, a fraction if there is one (or must be, in a MicroTime), and Z or an offset.
+bool IsTime(std::string_view text, bool micro) {
+  static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < kForm.size() + 1) return false;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == 'd' ? !digit(text[i]) : text[i] != kForm[i]) return false;
+  }
+  text.remove_prefix(kForm.size());
+  std::size_t fraction = 0;
+  if (text[0] == '.') {
+    text.remove_prefix(1);
+    for (; !text.empty() && digit(text[0]); ++fraction) text.remove_prefix(1);
+  }
+  if (micro && fraction != 6) return false;
+  return text == "Z" || (text.size() == 6 && (text[0] == '+' || text[0] == '-') && text[3] == ':');
+}
+
+std::string GoType(const SchemaField& field) {
+  std::string name;
+  switch (field.type) {
+    case 's': name = "string"; break;
+    case 'i': name = "int64"; break;
+    case 'b': name = "bool"; break;
+    case 'd': name = "float64"; break;
+    case 'q': name = "resource.Quantity"; break;
+    case 't': name = "v1.Time"; break;
+    case 'T': name = "v1.MicroTime"; break;
+    case 'I': name = "intstr.IntOrString"; break;
+    case 'B': name = "[]uint8"; break;
+    case 'm': name = fmt::format("v1.{}", field.message->name.substr(field.message->name.find('.') + 1)); break;
+    default: name = "interface {}";
+  }
+  if (field.many == Many::kList) return "[]" + name;
+  if (field.many == Many::kMap) return field.type == 'q' ? "v1.ResourceList" : "map[string]" + name;
+  return name;
+}
+
+// Where we are; put into words only when something is wrong.
+struct Path {
+  const Path* above = nullptr;
+  std::string_view name;
+  std::ptrdiff_t index = -1;  // of a list's element
+
+  std::string ToString() const {
+    if (index >= 0) return fmt::format("{}[{}]", above->ToString(), index);
+    const std::string parent = above != nullptr ? above->ToString() : "";
+    return parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
+  }
+};
+
 class Checker {
  public:
   explicit Checker(const ResourceType& type) : type_(type) {}
 
-  ApiResult<> Check(json::object& object, const Shape& shape, const std::string& path) {
+  ApiResult<> Check(json::object& object, const SchemaMessage& message, const Path* path) {
     for (auto& entry : object) {
-      const auto member = shape.members.find(std::string_view(entry.key()));
-      if (member == shape.members.end() || entry.value().is_null()) continue;
-      BERTH_CHECKED(Member(entry.value(), member->second, path.empty() ? std::string(entry.key())
-                                                                       : path + "." + std::string(entry.key())));
+      const SchemaField* field = message.Find(std::string_view(entry.key()));
+      const Path here{path, entry.key()};
+      if (field == nullptr) {
+        if (path != nullptr || (entry.key() != "kind" && entry.key() != "apiVersion")) unknown_.push_back(here.ToString());
+        continue;
+      }
+      if (!entry.value().is_null()) BERTH_CHECKED(Member(entry.value(), *field, message, here));
     }
     return {};
   }
+  std::vector<std::string> TakeUnknown() { return std::move(unknown_); }
 
  private:
-  ApiResult<> Member(json::value& value, const Shape& shape, const std::string& path) {
-    if (!shape.list) return One(value, shape, path);
-    if (!value.is_array()) return Wrong(value, path, "[]object");
-    for (auto& element : value.get_array()) BERTH_CHECKED(One(element, shape, path));
+  ApiResult<> Member(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+    if (field.many == Many::kOne) return One(value, field, in, path);
+    if (field.many == Many::kList) {
+      if (!value.is_array()) return Wrong(value, field, in, path);
+      for (std::size_t i = 0; i < value.get_array().size(); ++i) {
+        json::value& element = value.get_array()[i];
+        if (element.is_null()) continue;
+        BERTH_CHECKED(One(element, field, in, {&path, {}, static_cast<std::ptrdiff_t>(i)}));
+      }
+      return {};
+    }
+    if (!value.is_object()) return Wrong(value, field, in, path);
+    for (auto& entry : value.get_object()) {
+      if (!entry.value().is_null()) BERTH_CHECKED(One(entry.value(), field, in, path));
+    }
     return {};
   }
 
-  ApiResult<> One(json::value& value, const Shape& shape, const std::string& path) {
-    switch (shape.type) {
-      case 's': return value.is_string() ? ApiResult<>() : Wrong(value, path, "string");
-      case 'b': return value.is_bool() ? ApiResult<>() : Wrong(value, path, "bool");
-      case 'i': return Integer(value, path);
-      case 'm': return Map(value, path, false);
-      case 'r': return Map(value, path, true);
-      case 'l': return List(value, path);
+  ApiResult<> One(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+    bool good = true;
+    switch (field.type) {
+      case 's':
+      case 'B':
+      case 'D': good = value.is_string(); break;
+      case 'b': good = value.is_bool(); break;
+      case 'i': good = value.is_int64() || value.is_uint64(); break;
+      case 'd': good = value.is_number(); break;
+      case 'I': good = value.is_string() || value.is_int64(); break;
+      case 't':
+      case 'T': return Time(value, field, in, path);
+      case 'q': return Quantity(value, field, in, path);
+      case 'm':
+        if (value.is_object()) return Check(value.get_object(), *field.message, &path);
+        good = false;
+        break;
       default: break;
     }
-    if (!value.is_object()) return Wrong(value, path, "object");
-    return Check(value.get_object(), shape, path);
+    return good ? ApiResult<>() : Wrong(value, field, in, path);
   }
 
-  ApiResult<> Integer(json::value& value, const std::string& path) {
-    if (value.is_int64() || value.is_uint64()) return {};
-    return Wrong(value, path, "int64");
+  ApiResult<> Time(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+    if (!value.is_string()) return Wrong(value, field, in, path);
+    const std::string_view text = value.get_string();
+    const bool micro = field.type == 'T';
+    if (text.empty()) value = nullptr;
+    if (text.empty() || IsTime(text, micro)) return {};
+    const std::string_view form = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
+    return Refuse(fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse \"{0}\" as \"{1}\"", text, form));
   }
 
-  ApiResult<> List(json::value& value, const std::string& path) {
-    if (!value.is_array()) return Wrong(value, path, "[]string");
-    for (const auto& element : value.get_array()) {
-      if (!element.is_string()) return Wrong(element, path, "string");
-    }
-    return {};
+  // Numbers are quantities too, and come back as strings.
+  ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+    if (value.is_number()) value = json::string(json::serialize(value));
+    if (!value.is_string()) return Wrong(value, field, in, path);
+    if (IsQuantity(value.get_string())) return {};
+    return Refuse("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   }
 
-  ApiResult<> Map(json::value& value, const std::string& path, bool quantities) {
-    if (!value.is_object()) return Wrong(value, path, quantities ? "v1.ResourceList" : "map[string]string");
-    for (auto& entry : value.get_object()) {
-      json::value& member = entry.value();
-      if (quantities && member.is_number()) member = json::string(json::serialize(member));
-      if (member.is_null()) continue;
-      if (!member.is_string()) return Wrong(member, path, quantities ? "resource.Quantity" : "string");
-      if (quantities && !IsQuantity(member.get_string())) {
-        return Refuse("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-      }
-    }
-    return {};
-  }
-
-  ApiResult<> Wrong(const json::value& value, const std::string& path, std::string_view wanted) {
+  ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
     return Refuse(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", GoKind(value),
-                              type_.kind, path, wanted));
+                              in.name.substr(in.name.find('.') + 1), path.ToString(), GoType(field)));
   }
   ApiResult<> Refuse(std::string_view why) {
-    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", type_.kind, type_.version,
-                                  why));
+    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", type_.kind, type_.version, why));
   }
 
   const ResourceType& type_;
+  std::vector<std::string> unknown_;
 };
 
 }  // namespace
 
-ApiResult<> CheckShape(const ResourceType& type, json::object& document) {
-  Checker checker(type);
-  BERTH_CHECKED(checker.Check(document, ShapeOf(type), ""));
-  for (const std::string_view part : {"spec", "status"}) {
-    const json::value* value = Find(document, part);
-    if (value != nullptr && !value->is_object() && !value->is_null()) {
-      return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: json: cannot unmarshal {2} into "
-                                    "Go struct field {0}.{3} of type object", type.kind, type.version, GoKind(*value), part));
-    }
+ApiResult<> CheckShape(const ResourceType& type, json::object& document, std::vector<std::string>* unknown_fields) {
+  const SchemaMessage* schema = FindSchema(type.group, type.kind);
+  if (schema == nullptr) {
+    const json::value* metadata = Find(document, "metadata");
+    if (metadata != nullptr && !metadata->is_object()) return BadRequest("metadata must be an object");
+    return {};
   }
+  Checker checker(type);
+  BERTH_CHECKED(checker.Check(document, *schema, nullptr));
+  if (unknown_fields != nullptr) *unknown_fields = checker.TakeUnknown();
   return {};
+}
+
+ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document) {
+  std::vector<std::string> unknown;
+  BERTH_CHECKED(CheckShape(type, document, &unknown));
+  if (unknown.empty()) return {};
+  for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);
+  return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
+                                type.version, fmt::join(unknown, ", ")));
 }
 
 }  // namespace berth::sandbox

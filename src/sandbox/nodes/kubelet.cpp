@@ -169,17 +169,19 @@ void Kubelet::OnNode(const Change& change) {
 void Kubelet::Beat(bool first) {
   const auto& nodes = verbs_.store().All(Known().nodes);
   const auto beats_per_round = std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kBeat), 1);
-  const std::size_t share = first ? 0 : (nodes.size() + beats_per_round - 1) / beats_per_round;
+  owed_ += nodes.size();
+  const std::size_t share = first ? 0 : owed_ / beats_per_round;
+  owed_ %= beats_per_round;
   const std::uint64_t status_rounds = std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.status_every / options_.lease_every), 1);
   auto node = nodes.lower_bound(next_beat_);
   for (std::size_t i = 0; i < share && !nodes.empty(); ++i) {
     if (node == nodes.end()) {
       node = nodes.begin();
-      ++beats_;
+      ++rounds_;
     }
     const ObjectPtr current = (node++)->second;  // the write replaces it
     RenewLease(*current);
-    if (beats_ % status_rounds == status_rounds - 1) RefreshStatus(*current);
+    if (rounds_ % status_rounds == status_rounds - 1) RefreshStatus(*current);
   }
   next_beat_ = node == nodes.end() ? "\x7f" : node->first;
   agenda_.After(kBeat, [this] { Beat(false); });

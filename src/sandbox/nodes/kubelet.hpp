@@ -44,7 +44,8 @@ class Kubelet final : public StoreObserver {
   KubeletOptions options_;
   std::unordered_map<std::string, unsigned> last_ip_;  // by node
   std::string next_beat_;                              // the node whose turn it is
-  std::uint64_t beats_ = 0;
+  std::uint64_t rounds_ = 0;                           // how often all nodes had theirs
+  std::uint64_t owed_ = 0;                             // fractions of a node, in beats
 };
 
 // "1h30m", "90s", "1.5s"; nothing if it is no duration, or a negative one.
