@@ -1,3 +1,3 @@
 #include "command/berth.hpp"
 
-int main(int argc, char** argv) { return berth::RunBerth(argc, argv); }
+int main(int argc, char** argv) { return berth::command::RunBerth(argc, argv); }

@@ -12,7 +12,7 @@
 
 #include "command/sandbox_command.hpp"
 
-namespace berth {
+namespace berth::command {
 namespace {
 
 using Arguments = std::span<const std::string>;
@@ -81,4 +81,4 @@ int RunBerth(int argc, char** argv) {
   return ComplainAbout(name);
 }
 
-}  // namespace berth
+}  // namespace berth::command

@@ -8,10 +8,10 @@
 #include <csignal>
 #include <cstdio>
 
-#include "command/files.hpp"
+#include "command/write_file.hpp"
 #include "sandbox/sandbox.hpp"
 
-namespace berth {
+namespace berth::command {
 namespace {
 
 struct Flags {
@@ -115,4 +115,4 @@ int RunSandboxCommand(std::span<const std::string> arguments) {
   return Run(flags);
 }
 
-}  // namespace berth
+}  // namespace berth::command

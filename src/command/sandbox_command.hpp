@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-namespace berth {
+namespace berth::command {
 
 // Runs until SIGINT or SIGTERM. Returns the exit code.
 int RunSandboxCommand(std::span<const std::string> arguments);
 
-}  // namespace berth
+}  // namespace berth::command

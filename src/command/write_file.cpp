@@ -1,4 +1,4 @@
-#include "command/files.hpp"
+#include "command/write_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace berth {
+namespace berth::command {
 namespace {
 
 bool WriteAll(int file, std::string_view content) {
@@ -41,4 +41,4 @@ Expected<void> WriteFileAtomically(const std::string& path, std::string_view con
   return {};
 }
 
-}  // namespace berth
+}  // namespace berth::command

@@ -1,4 +1,4 @@
-// Files as commands write them.
+// Files as commands write them: whole or not at all.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 #include "base/result.hpp"
 
-namespace berth {
+namespace berth::command {
 
 // Readers see the old content or the new, never half of it; the file gets these permissions whatever it had before.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
-}  // namespace berth
+}  // namespace berth::command
