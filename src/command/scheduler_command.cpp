@@ -125,7 +125,8 @@ Expected<void> Run(const Options& options) {
   auto writer = std::make_unique<client::ApiWriter>(io, main_connection->api(), clock);
   auto events = std::make_unique<client::EventSink>(
       io, event_connection->api(), clock, metrics,
-      client::EventSinkOptions{.hostname = HostName(), .under_pressure = [&writer] { return writer->Backlog() > 0; }});
+      // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no pod without its event.
+      client::EventSinkOptions{.hostname = HostName(), .queue_capacity = 10'000, .under_pressure = [&writer] { return writer->Backlog() > 0; }});
 
   std::vector<std::string> notes;
   BERTH_TRY(const auto engine, assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes));
