@@ -257,9 +257,9 @@ void Connection::DrainStream() {
   std::size_t bytes = 0;
   std::size_t pieces = 0;
   while (pieces < stream_->queue.size() && bytes < kBatchBytes) bytes += stream_->queue[pieces++].size();
-  std::string& out = Tail();
   const bool chunked = version_ >= 11;
   if (bytes > 0) {
+    std::string& out = Tail();
     out.reserve(out.size() + bytes + 24);
     if (chunked) fmt::format_to(std::back_inserter(out), "{:x}\r\n", bytes);
     for (std::size_t i = 0; i < pieces; ++i) {
@@ -273,7 +273,7 @@ void Connection::DrainStream() {
     stream_->queued_bytes -= bytes;
   }
   if (stream_->ended && stream_->queue.empty()) {
-    if (chunked) out += "0\r\n\r\n";
+    if (chunked) Tail() += "0\r\n\r\n";
     stream_.reset();
     RequestAnswered();
   }
