@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "command/demo_command.hpp"
 #include "command/sandbox_command.hpp"
 
 namespace berth::command {
@@ -29,6 +30,7 @@ int PrintVersion(Arguments) {
 }
 
 constexpr Subcommand kSubcommands[] = {
+    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
     {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
     {"version", "print the version", &PrintVersion},
 };
