@@ -144,10 +144,13 @@ class TestCluster {
 };
 
 // The value at a dotted path, as JSON text; "" if there is none.
-inline std::string At(const json::value& from, std::string_view path) {
-  const json::value* value = from.is_object() ? FindPath(from.get_object(), path) : nullptr;
+inline std::string At(const json::object& from, std::string_view path) {
+  const json::value* value = FindPath(from, path);
   if (value == nullptr) return {};
   return value->is_string() ? std::string(value->get_string()) : json::serialize(*value);
+}
+inline std::string At(const json::value& from, std::string_view path) {
+  return from.is_object() ? At(from.get_object(), path) : std::string();
 }
 
 }  // namespace berth::sandbox
