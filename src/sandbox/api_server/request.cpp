@@ -173,7 +173,10 @@ namespace {
 
 ApiResult<Document> ParseBody(const ApiRequest& request, std::string_view kind) {
   if (request.content_type == "application/vnd.kubernetes.protobuf") return DecodeProtobuf(request.body);
-  if (request.content_type != "application/json" && request.content_type != "application/yaml") {
+  // Without a type it is JSON, as in the original (kubectl create --raw sends none).
+  const bool is_json = request.content_type.empty() || request.content_type == "application/json" ||
+                       request.content_type == "application/yaml";
+  if (!is_json) {
     return UnsupportedMediaType(std::string(kBodyTypes));
   }
   auto document = Document::Parse(request.body);
@@ -219,7 +222,7 @@ ApiResult<DeleteOptions> DecodeDeleteOptions(const ApiRequest& request) {
   if (request.body.empty()) return options;
   ApiRequest with_type;
   with_type.body = request.body;
-  with_type.content_type = request.content_type.empty() ? "application/json" : request.content_type;
+  with_type.content_type = request.content_type;
   BERTH_TRY(const Document document, ParseBody(with_type, "DeleteOptions"));
   const json::object& root = document.root();
   if (const auto kind = FindString(root, "kind"); !kind.empty() && kind != "DeleteOptions") {
