@@ -169,6 +169,7 @@ bool Read(const element& value, PodCondition& out, Failure& failure) {
     if (key == "reason") return Read(member, out.reason, failure);
     if (key == "message") return Read(member, out.message, failure);
     if (key == "lastTransitionTime") return Read(member, out.last_transition_time, failure);
+    if (key == "observedGeneration") return Read(member, out.observed_generation, failure);
     return true;
   });
 }

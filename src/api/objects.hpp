@@ -124,6 +124,7 @@ struct PodCondition {
   std::string reason;
   std::string message;
   std::string last_transition_time;
+  std::int64_t observed_generation = 0;
 };
 
 struct PodSpec {

@@ -29,7 +29,10 @@ void AddTo(ResourceList& sum, const ResourceList& more) {
 void RaiseTo(ResourceList& list, const ResourceList& other) {
   for (const auto& [name, quantity] : other) {
     const auto [entry, added] = list.try_emplace(name, quantity);
-    if (!added && quantity.Compare(entry->second) > 0) entry->second = quantity;
+    if (added || quantity.Compare(entry->second) <= 0) continue;
+    const bool widens = entry->second.wide();
+    entry->second = quantity;
+    if (widens) entry->second.Widen();
   }
 }
 
@@ -96,15 +99,16 @@ ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool us
 }
 
 ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults) {
+  // In the original's order: it shows in the form of numbers beyond 2^63.
   ResourceList result;
+  if (!ResizeInfeasible(pod)) result = Aggregate(pod, Source::kSpec, defaults, true);
   if (pod.status.allocated_resources && pod.status.resource_requests) {
-    result = *pod.status.resource_requests;
+    RaiseTo(result, *pod.status.resource_requests);
     RaiseTo(result, *pod.status.allocated_resources);
   } else {
-    result = Aggregate(pod, Source::kActuated, defaults, true);
+    RaiseTo(result, Aggregate(pod, Source::kActuated, defaults, true));
     RaiseTo(result, Aggregate(pod, Source::kAllocated, defaults, true));
   }
-  if (!ResizeInfeasible(pod)) RaiseTo(result, Aggregate(pod, Source::kSpec, defaults, true));
   return result;
 }
 

@@ -138,16 +138,11 @@ namespace {
 
 bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
-std::optional<std::int64_t> FirstInvalid(const framework::ScoreColumn& column, const RowSet& feasible,
-                                         std::span<const framework::Row> order) {
-  if (column.uniform()) return IsValid(column.uniform_value()) ? std::nullopt : std::optional(column.uniform_value());
+bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
+  if (column.uniform()) return !IsValid(column.uniform_value());
   bool any = false;
   feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
-  if (!any) return std::nullopt;
-  for (const framework::Row row : order) {
-    if (feasible.Has(row) && !IsValid(column.At(row))) return column.At(row);
-  }
-  return std::nullopt;
+  return any;
 }
 
 }  // namespace
@@ -178,15 +173,23 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::s
       return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
     }
   }
-  // All raw and normalised scores come first, so that of several mistakes the same one is reported as in the original.
-  for (std::size_t i = 0; i < scores_.size(); ++i) {
-    if (skipped[i]) continue;
-    const framework::ScorePlugin& plugin = *scores_[i].plugin;
-    const auto invalid = FirstInvalid(columns[i], feasible, order);
-    if (invalid) {
+  return CheckRange(feasible, order, columns, skipped);
+}
+
+// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the first plugin,
+// is reported.
+Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
+                           std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const {
+  bool any = false;
+  for (std::size_t i = 0; i < scores_.size(); ++i) any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
+  if (!any) return {};
+  for (const framework::Row row : order) {
+    if (!feasible.Has(row)) continue;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (skipped[i] || IsValid(columns[i].At(row))) continue;
       return Status::Error(fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
                                        "should in the range of [0, 100] after normalizing",
-                                       plugin.Name(), *invalid));
+                                       scores_[i].plugin->Name(), columns[i].At(row)));
     }
   }
   return {};

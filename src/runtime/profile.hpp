@@ -86,6 +86,8 @@ class Profile {
   };
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter, const RowSet& candidates,
                      FilterOutcome& out) const;
+  framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
+                               std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const;
   void CollectEvents();
 
   std::string name_;
