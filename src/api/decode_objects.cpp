@@ -51,14 +51,18 @@ bool ReadQuantity(const element& value, Quantity& out, Failure& failure) {
   return true;
 }
 
+// An empty map is no map: that is how it travels between Kubernetes' own components.
+bool ReadIfAny(const element& value, std::optional<ResourceList>& out, Failure& failure) {
+  if (!Read(value, out, failure)) return false;
+  if (out->empty()) out.reset();
+  return true;
+}
+
 bool Read(const element& value, NodeSelectorRequirement& out, Failure& failure) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
     if (key == "key") return Read(member, out.key, failure);
     if (key == "operator") return Read(member, out.op, failure);
-    if (key == "values") {
-      out.values_given = true;
-      return Read(member, out.values, failure);
-    }
+    if (key == "values") return Read(member, out.values, failure);
     return true;
   });
 }
@@ -148,10 +152,10 @@ bool Read(const element& value, Container& out, Failure& failure) {
 bool Read(const element& value, ContainerStatus& out, Failure& failure) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
     if (key == "name") return Read(member, out.name, failure);
-    if (key == "allocatedResources") return Read(member, out.allocated_resources, failure);
+    if (key == "allocatedResources") return ReadIfAny(member, out.allocated_resources, failure);
     if (key == "resources") {
       return ReadObject(member, failure, [&](std::string_view inner, const element& list) {
-        return inner == "requests" ? Read(list, out.resource_requests, failure) : true;
+        return inner == "requests" ? ReadIfAny(list, out.resource_requests, failure) : true;
       });
     }
     return true;
@@ -165,6 +169,7 @@ bool Read(const element& value, PodCondition& out, Failure& failure) {
     if (key == "reason") return Read(member, out.reason, failure);
     if (key == "message") return Read(member, out.message, failure);
     if (key == "lastTransitionTime") return Read(member, out.last_transition_time, failure);
+    if (key == "observedGeneration") return Read(member, out.observed_generation, failure);
     return true;
   });
 }
@@ -235,11 +240,11 @@ bool Read(const element& value, PodStatus& out, Failure& failure) {
     if (key == "conditions") return Read(member, out.conditions, failure);
     if (key == "containerStatuses") return Read(member, out.container_statuses, failure);
     if (key == "initContainerStatuses") return Read(member, out.init_container_statuses, failure);
-    if (key == "allocatedResources") return Read(member, out.allocated_resources, failure);
+    if (key == "allocatedResources") return ReadIfAny(member, out.allocated_resources, failure);
     if (key == "resources") {
       out.has_resources = true;
       return ReadObject(member, failure, [&](std::string_view inner, const element& list) {
-        return inner == "requests" ? Read(list, out.resource_requests, failure) : true;
+        return inner == "requests" ? ReadIfAny(list, out.resource_requests, failure) : true;
       });
     }
     return true;
@@ -272,7 +277,10 @@ bool ReadNodeSpec(const element& value, Node& out, Failure& failure) {
 
 bool ReadNodeStatus(const element& value, Node& out, Failure& failure) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (key == "allocatable") return Read(member, out.allocatable, failure);
+    if (key == "allocatable") {
+      out.allocatable_given = true;
+      return Read(member, out.allocatable, failure);
+    }
     if (key == "capacity") return Read(member, out.capacity, failure);
     if (key == "images") return Read(member, out.images, failure);
     if (key == "conditions") return Read(member, out.conditions, failure);
@@ -290,10 +298,15 @@ bool Read(const element& value, Labels& out, Failure& failure) {
 }
 
 bool Read(const element& value, ResourceList& out, Failure& failure) {
+  simdjson::dom::object object;
+  if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
   out.clear();
-  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    return ReadQuantity(member, out[std::string(key)], failure);
-  });
+  for (const auto& [key, member] : object) {
+    // A null amount is there, and zero.
+    Quantity& quantity = out[std::string(key)];
+    if (!member.is_null() && !ReadQuantity(member, quantity, failure)) return failure.In(key);
+  }
+  return true;
 }
 
 bool Read(const element& value, ObjectMeta& out, Failure& failure) {

@@ -1,4 +1,5 @@
 #include "api/decode.hpp"
+#include "api/requests.hpp"
 
 namespace berth::api {
 namespace {
@@ -25,6 +26,23 @@ void DefaultStatus(ContainerStatus& status) {
   RoundUp(status.resource_requests);
 }
 
+// A pod that says something at pod level gets the rest there: limits of huge pages from its containers, requests from the
+// containers' sum and, failing that, from its own limits.
+void DefaultPodLevel(Pod& pod) {
+  if (!pod.spec.resources) return;
+  ResourceRequirements& own = *pod.spec.resources;
+  if (own.limits.empty() && own.requests.empty()) return;
+  for (const auto& [name, limit] : ContainerLimits(pod)) {
+    if (name.starts_with("hugepages-") && !own.requests.contains(name)) own.limits.try_emplace(name, limit);
+  }
+  for (const auto& [name, request] : ContainerRequests(pod)) {
+    if (name == "cpu" || name == "memory") own.requests.try_emplace(name, request);
+  }
+  for (const auto& [name, limit] : own.limits) {
+    if (IsPodLevelResource(name)) own.requests.try_emplace(name, limit);
+  }
+}
+
 }  // namespace
 
 void ApplyDefaults(Pod& pod) {
@@ -35,6 +53,7 @@ void ApplyDefaults(Pod& pod) {
   if (pod.spec.resources) {
     RoundUp(pod.spec.resources->requests);
     RoundUp(pod.spec.resources->limits);
+    DefaultPodLevel(pod);
   }
   RoundUp(pod.spec.overhead);
   for (ContainerStatus& status : pod.status.container_statuses) DefaultStatus(status);
@@ -44,7 +63,7 @@ void ApplyDefaults(Pod& pod) {
 }
 
 void ApplyDefaults(Node& node) {
-  if (node.allocatable.empty()) node.allocatable = node.capacity;
+  if (!node.allocatable_given) node.allocatable = node.capacity;
   RoundUp(node.allocatable);
 }
 

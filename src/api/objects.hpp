@@ -62,7 +62,6 @@ struct NodeSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; anything else is a parse error of the term
   std::vector<std::string> values;
-  bool values_given = false;  // error texts tell an absent list from an empty one
 };
 struct NodeSelectorTerm {
   std::vector<NodeSelectorRequirement> match_expressions;
@@ -78,7 +77,7 @@ struct PreferredSchedulingTerm {
 };
 struct NodeAffinity {
   std::optional<NodeSelector> required;
-  std::optional<std::vector<PreferredSchedulingTerm>> preferred;
+  std::vector<PreferredSchedulingTerm> preferred;
 };
 
 struct Toleration {
@@ -125,6 +124,7 @@ struct PodCondition {
   std::string reason;
   std::string message;
   std::string last_transition_time;
+  std::int64_t observed_generation = 0;
 };
 
 struct PodSpec {
@@ -176,6 +176,7 @@ struct Node {
   std::vector<Taint> taints;
   ResourceList allocatable;
   ResourceList capacity;  // only stands in for an absent allocatable
+  bool allocatable_given = false;
   std::vector<ContainerImage> images;
   std::vector<NodeCondition> conditions;
 };

@@ -266,6 +266,10 @@ Quantity& Quantity::operator+=(const Quantity& other) {
   return *this;
 }
 
+void Quantity::Widen() {
+  if (!big_) big_ = std::make_shared<Big>(Big{ToNanos(mantissa_, scale_), std::max(-scale_, 0)});
+}
+
 void Quantity::RoundUpToMilli() {
   if (!big_) {
     if (scale_ >= -3) return;

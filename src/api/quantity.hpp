@@ -29,6 +29,10 @@ class Quantity {
   bool IsZero() const;
 
   Quantity& operator+=(const Quantity& other);
+  // Leaves the value alone but takes the form that Value and MilliValue read modulo 2^64 instead of as 0 when it does not
+  // fit: the original's comparison does that to its left side when the right side has the form already.
+  void Widen();
+  bool wide() const { return big_ != nullptr; }
   // What the API server does to every resource amount it stores: milli precision, away from zero.
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.

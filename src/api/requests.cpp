@@ -8,7 +8,7 @@ namespace berth::api {
 namespace {
 
 // Where a container's numbers come from while it may be in the middle of an in-place resize.
-enum class Source { kSpec, kAllocated, kActuated };
+enum class Source { kSpec, kAllocated, kActuated, kLimits };
 
 struct Defaults {
   bool cpu = false;
@@ -29,12 +29,11 @@ void AddTo(ResourceList& sum, const ResourceList& more) {
 void RaiseTo(ResourceList& list, const ResourceList& other) {
   for (const auto& [name, quantity] : other) {
     const auto [entry, added] = list.try_emplace(name, quantity);
-    if (!added && quantity.Compare(entry->second) > 0) entry->second = quantity;
+    if (added || quantity.Compare(entry->second) <= 0) continue;
+    const bool widens = entry->second.wide();
+    entry->second = quantity;
+    if (widens) entry->second.Widen();
   }
-}
-
-bool IsPodLevelResource(std::string_view name) {
-  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
 
 bool HasPodLevelRequests(const Pod& pod) {
@@ -56,10 +55,11 @@ const ContainerStatus* FindStatus(const Pod& pod, const std::string& name) {
   return nullptr;
 }
 
-const ResourceList& ContainerRequests(const Container& container, const ContainerStatus* status, Source source,
+const ResourceList& AmountsOf(const Container& container, const ContainerStatus* status, Source source,
                                       bool infeasible) {
   static const ResourceList kNothing;
   if (source == Source::kSpec) return container.resources.requests;
+  if (source == Source::kLimits) return container.resources.limits;
   if (status != nullptr && source == Source::kActuated && status->resource_requests) return *status->resource_requests;
   if (status != nullptr && status->allocated_resources) return *status->allocated_resources;
   return infeasible ? kNothing : container.resources.requests;
@@ -73,8 +73,8 @@ void AddMissing(ResourceList& list, Defaults defaults) {
 ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool use_status) {
   const bool infeasible = use_status && ResizeInfeasible(pod);
   const auto requests = [&](const Container& container) {
-    ResourceList list = ContainerRequests(container, use_status ? FindStatus(pod, container.name) : nullptr, source,
-                                          infeasible);
+    ResourceList list =
+        AmountsOf(container, use_status ? FindStatus(pod, container.name) : nullptr, source, infeasible);
     AddMissing(list, defaults);
     return list;
   };
@@ -99,15 +99,16 @@ ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool us
 }
 
 ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults) {
+  // In the original's order: it shows in the form of numbers beyond 2^63.
   ResourceList result;
+  if (!ResizeInfeasible(pod)) result = Aggregate(pod, Source::kSpec, defaults, true);
   if (pod.status.allocated_resources && pod.status.resource_requests) {
-    result = *pod.status.resource_requests;
+    RaiseTo(result, *pod.status.resource_requests);
     RaiseTo(result, *pod.status.allocated_resources);
   } else {
-    result = Aggregate(pod, Source::kActuated, defaults, true);
+    RaiseTo(result, Aggregate(pod, Source::kActuated, defaults, true));
     RaiseTo(result, Aggregate(pod, Source::kAllocated, defaults, true));
   }
-  if (!ResizeInfeasible(pod)) RaiseTo(result, Aggregate(pod, Source::kSpec, defaults, true));
   return result;
 }
 
@@ -137,6 +138,13 @@ ResourceList Requests(const Pod& pod, bool use_status, bool pod_level, Defaults 
 ResourceList PodRequests(const Pod& pod, const RequestOptions& options) {
   return Requests(pod, options.use_status, options.pod_level,
                   Defaults{options.non_zero_defaults, options.non_zero_defaults});
+}
+
+ResourceList ContainerRequests(const Pod& pod) { return Aggregate(pod, Source::kSpec, {}, false); }
+ResourceList ContainerLimits(const Pod& pod) { return Aggregate(pod, Source::kLimits, {}, false); }
+
+bool IsPodLevelResource(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
 
 NonZeroUse NonZeroRequests(const Pod& pod) {

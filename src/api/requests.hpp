@@ -20,6 +20,12 @@ struct RequestOptions {
 // The sum as exact quantities; rounding happens once per pod, by whoever reads a value out of the result.
 ResourceList PodRequests(const Pod& pod, const RequestOptions& options);
 
+// What the containers alone come to, without pod level and overhead.
+ResourceList ContainerRequests(const Pod& pod);
+ResourceList ContainerLimits(const Pod& pod);
+// cpu, memory, hugepages-*: what spec.resources can say for the pod as a whole.
+bool IsPodLevelResource(std::string_view name);
+
 // NodeInfo.NonZeroRequested's share of a pod: its use of cpu and memory with defaults where nothing is requested.
 struct NonZeroUse {
   std::int64_t milli_cpu = 0;

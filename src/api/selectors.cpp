@@ -62,9 +62,9 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
-// A list of values as JSON; an absent list is null.
+// A list of values as JSON; an empty one is null, since the API does not tell it from an absent one.
 std::string ValueList(const NodeSelectorRequirement& requirement) {
-  if (!requirement.values_given) return "null";
+  if (requirement.values.empty()) return "null";
   std::string out;
   for (const std::string& value : requirement.values) out += (out.empty() ? "" : ",") + Quoted(value);
   return "[" + out + "]";

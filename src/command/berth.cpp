@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/nearest.hpp"
 #include "command/demo_command.hpp"
+#include "command/explain_command.hpp"
 #include "command/sandbox_command.hpp"
+#include "command/scheduler_command.hpp"
 
 namespace berth::command {
 namespace {
@@ -30,7 +32,9 @@ int PrintVersion(Arguments) {
 }
 
 constexpr Subcommand kSubcommands[] = {
-    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
+    {"demo", "a simulated cluster and ten thousand pods, to see the scheduler at work", &RunDemoCommand},
+    {"scheduler", "schedule a cluster", &RunSchedulerCommand},
+    {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
     {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
     {"version", "print the version", &PrintVersion},
 };
@@ -41,24 +45,12 @@ void PrintHelp(std::FILE* to) {
   fmt::print(to, "\nberth <command> --help tells more.\n");
 }
 
-// How many letters must be changed, added or dropped.
-std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-int ComplainAbout(std::string_view name) {
-  const auto nearest = std::ranges::min_element(kSubcommands, {}, [&](const Subcommand& c) { return Distance(c.name, name); });
-  fmt::print(stderr, "berth: unknown command \"{}\"; did you mean \"{}\"? (berth --help lists all)\n", name, nearest->name);
+int ComplainAbout(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& command : kSubcommands) names.emplace_back(command.name);
+  const std::string near = Nearest(name, names);
+  fmt::print(stderr, "Error: unknown command \"{}\"{} (berth --help lists all)\n", name,
+             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
   return 1;
 }
 

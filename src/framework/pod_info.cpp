@@ -107,10 +107,8 @@ NodeSelection Select(const api::PodSpec& spec, Vocabulary& vocabulary) {
     }
     LimitNames(spec.node_affinity->required->terms, selection, vocabulary);
   }
-  if (spec.node_affinity->preferred) {
-    selection.has_preferred = true;
-    selection.preferred = CompilePreferences(*spec.node_affinity->preferred, &selection.preferred_error, vocabulary);
-  }
+  selection.has_preferred = !spec.node_affinity->preferred.empty();
+  selection.preferred = CompilePreferences(spec.node_affinity->preferred, &selection.preferred_error, vocabulary);
   return selection;
 }
 

@@ -18,13 +18,13 @@ struct QueuedPod {
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime created;              // when it first became known to the queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
+  MonoTime attempt_started;      // of the last attempt
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;       // attempts that ended in a rejection: they drive the back-off
   std::int32_t consecutive_errors = 0;        // attempts since the last rejection that ended in an error
   std::vector<std::string> rejectors;         // plugins that rejected it the last time
   bool pending = false;                       // one of them answered Pending: no back-off when it is freed
   std::string gated_by;                       // the PreEnqueue plugin that keeps it out; empty: not gated
-  const char* entered_by = "";                // the event that put it where it is
 };
 using QueuedPodPtr = std::shared_ptr<QueuedPod>;
 

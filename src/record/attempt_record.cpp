@@ -13,8 +13,7 @@ std::string_view ResultName(Result result) {
 }
 
 std::int64_t AttemptRecord::Total(std::uint32_t row) const {
-  if (scores.empty()) return 1;
-  std::int64_t total = 0;
+  std::int64_t total = base_total;
   for (const Scores& plugin : scores) {
     total += plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]);
   }

@@ -64,6 +64,7 @@ struct AttemptRecord {
   std::string left_out_reason;
 
   bool scored = false;
+  std::int64_t base_total = 0;  // 1 in profiles without score plugins
   std::vector<Scores> scores;  // sorted by plugin
   RowSet best;                 // rows with the highest total
   std::uint32_t node = 0;      // kScheduled: the row chosen

@@ -134,10 +134,24 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   }
 }
 
-Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::vector<framework::ScoreColumn>& columns,
-                          std::vector<bool>& skipped) const {
+namespace {
+
+bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
+
+bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
+  if (column.uniform()) return !IsValid(column.uniform_value());
+  bool any = false;
+  feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
+  return any;
+}
+
+}  // namespace
+
+Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::span<const framework::Row> order,
+                          std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const {
   columns.resize(scores_.size());
   skipped.assign(scores_.size(), false);
+  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
   for (framework::PreScorePlugin* plugin : pre_scores_) {
     const Status status = plugin->PreScore(attempt, feasible);
     if (status.ok()) continue;
@@ -158,19 +172,24 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::v
     if (const Status status = plugin.Normalize(attempt, feasible, columns[i]); !status.ok()) {
       return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
     }
-    const auto check = [&](std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; };
-    std::optional<std::int64_t> invalid;
-    if (columns[i].uniform()) {
-      if (!check(columns[i].uniform_value())) invalid = columns[i].uniform_value();
-    } else {
-      feasible.ForEach([&](std::size_t row) {
-        if (!invalid && !check(columns[i].At(row))) invalid = columns[i].At(row);
-      });
-    }
-    if (invalid) {
+  }
+  return CheckRange(feasible, order, columns, skipped);
+}
+
+// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the first plugin,
+// is reported.
+Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
+                           std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const {
+  bool any = false;
+  for (std::size_t i = 0; i < scores_.size(); ++i) any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
+  if (!any) return {};
+  for (const framework::Row row : order) {
+    if (!feasible.Has(row)) continue;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (skipped[i] || IsValid(columns[i].At(row))) continue;
       return Status::Error(fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
                                        "should in the range of [0, 100] after normalizing",
-                                       plugin.Name(), *invalid));
+                                       scores_[i].plugin->Name(), columns[i].At(row)));
     }
   }
   return {};

@@ -65,8 +65,9 @@ class Profile {
   // Rows of `candidates` that carry nominations are judged twice: with the nominated pods in place, and without.
   void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table, const PreFilterOutcome& pre_filter,
                   std::span<const Nomination> nominations, const RowSet& candidates, FilterOutcome& out) const;
-  // Fills one column per score plugin (in the order of scores()); `skipped` says which had nothing to say.
-  framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible,
+  // Fills one column per score plugin (in the order of scores()); `skipped` says which had nothing to say. Of several nodes
+  // with invalid scores the first in `order` is reported.
+  framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible, std::span<const framework::Row> order,
                               std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const;
   // Asks the bind plugins in order until one does not skip. `done` is called once, from any thread; its status carries
   // the plugin's name and kube-scheduler's error text.
@@ -85,6 +86,8 @@ class Profile {
   };
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter, const RowSet& candidates,
                      FilterOutcome& out) const;
+  framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
+                               std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const;
   void CollectEvents();
 
   std::string name_;

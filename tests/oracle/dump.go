@@ -68,45 +68,63 @@ func (d *Dump) readFile(path string) error {
 	return nil
 }
 
-// read adds the objects of a JSON text or of a stream of YAML documents.
+// read adds the objects of a text.
 func (d *Dump) read(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
-	if utilyaml.IsJSONBuffer(text) {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		for {
-			var document json.RawMessage
-			if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			if err := d.add(document, "", ""); err != nil {
-				return err
-			}
-		}
+	documents, err := splitDocuments(text)
+	if err != nil {
+		return err
 	}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		document, err = yaml.YAMLToJSON(document)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(bytes.TrimSpace(document), []byte("null")) {
-			continue
-		}
+	for _, document := range documents {
 		if err := d.add(document, "", ""); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// splitDocuments turns one or more JSON values, or a stream of YAML documents, into JSON.
+func splitDocuments(text []byte) (documents []json.RawMessage, err error) {
+	if utilyaml.IsJSONBuffer(text) {
+		if documents, err = splitJSON(text); err == nil {
+			return documents, nil
+		}
+		// A YAML document may begin with a brace as well. If it is neither, the YAML reader's complaint is the
+		// better one: it names a line.
+	}
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	documents = nil
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		converted, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(bytes.TrimSpace(converted), []byte("null")) {
+			documents = append(documents, converted)
+		}
+	}
+}
+
+func splitJSON(text []byte) (documents []json.RawMessage, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for {
+		var document json.RawMessage
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
 	}
 }
 
@@ -147,7 +165,11 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 			return err
 		}
 		complete(node)
-		d.Nodes = append(d.Nodes, node)
+		stored := new(v1.Node)
+		if err := store(node, stored); err != nil {
+			return err
+		}
+		d.Nodes = append(d.Nodes, stored)
 	case e.APIVersion == "v1" && e.Kind == "Pod":
 		pod := new(v1.Pod)
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, pod); err != nil {
@@ -160,7 +182,11 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 		if err := completePodLevelResources(pod); err != nil {
 			return err
 		}
-		d.Pods = append(d.Pods, pod)
+		stored := new(v1.Pod)
+		if err := store(pod, stored); err != nil {
+			return err
+		}
+		d.Pods = append(d.Pods, stored)
 	default:
 		object, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
 		if err != nil {
@@ -179,6 +205,17 @@ func complete(object runtime.Object) {
 	if m, err := meta.Accessor(object); err == nil && m.GetUID() == "" {
 		m.SetUID(types.UID(fmt.Sprintf("%T:%s/%s", object, m.GetNamespace(), m.GetName())))
 	}
+}
+
+// store takes an object through the encoding in which the API server keeps it and kube-scheduler receives it.
+// That makes an empty list or map the same as a missing one, a difference some plugins would otherwise see in
+// handwritten objects and never in a cluster.
+func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unmarshal([]byte) error }) error {
+	bytes, err := object.Marshal()
+	if err != nil {
+		return err
+	}
+	return stored.Unmarshal(bytes)
 }
 
 // completePodLevelResources fills in what the API server derives for spec.resources. That is not part of the

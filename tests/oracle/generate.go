@@ -26,9 +26,11 @@ type generator struct {
 	oddity float64
 	// wild clusters hold values that no API server would let in.
 	wild bool
-	// fullness is about how many pods a node already runs.
+	// The probabilities of the things they are named after, and about how much a pod asks for.
 	taints, labels, images, scalars float64
 	podCPU, podMemory               int
+	// common are the scalar resources most nodes of this cluster have.
+	common []string
 }
 
 // scale bounds the size of a scenario.
@@ -45,6 +47,7 @@ func generate(seed uint64, size scale) (*Scenario, error) {
 	g.labels = pick(g.dice, 0.3, 0.8, 0.95)
 	g.images = pick(g.dice, 0, 0.5, 0.9)
 	g.scalars = pick(g.dice, 0, 0.1, 0.4)
+	g.common = some(g.dice, 4, scalarNames)
 	g.podCPU = pick(g.dice, 200, 800, 2500)
 	g.podMemory = pick(g.dice, 256, 1024, 4096)
 

@@ -36,6 +36,9 @@ func (g *generator) config() object {
 	}
 	plain := g.chance(0.35)
 	g.schedulers = []string{"default-scheduler"}
+	if g.chance(0.05) {
+		g.schedulers[0] = "custom"
+	}
 	if g.chance(0.2) {
 		g.schedulers = append(g.schedulers, "second")
 	}
@@ -49,6 +52,9 @@ func (g *generator) config() object {
 			if args := g.pluginConfig(); len(args) > 0 {
 				profile["pluginConfig"] = args
 			}
+		}
+		if len(g.schedulers) == 1 && name == "default-scheduler" && g.chance(0.1) {
+			delete(profile, "schedulerName")
 		}
 		if g.chance(0.05) {
 			profile["percentageOfNodesToScore"] = g.between(0, 100)

@@ -73,15 +73,29 @@ func (g *generator) nodeTaints() array {
 	return taints
 }
 
+// supply is how much of a scalar resource a node has: often a little, so that it runs out.
+func (g *generator) supply(name string) any {
+	switch name {
+	case "hugepages-2Mi":
+		return pick[any](g.dice, "0", "4Mi", "64Mi", "1Gi")
+	case "hugepages-1Gi":
+		return pick[any](g.dice, "0", "2Gi", "16Gi")
+	default:
+		return pick[any](g.dice, "0", "1", "2", "4", "8", "64")
+	}
+}
+
 func (g *generator) nodeStatus() object {
 	cpu, memory := g.between(1, 32)*1000, g.between(1, 64)*1024
 	allocatable := object{"cpu": g.cpu(cpu), "memory": g.memory(memory), "pods": pick[any](g.dice, "110", "20", "10", "250", number("30"))}
-	if g.chance(0.5) {
+	if g.chance(0.85) {
 		allocatable["ephemeral-storage"] = g.memory(g.between(1, 100) * 1024)
 	}
-	for _, name := range scalarNames {
-		if g.chance(g.scalars * 0.8) {
-			allocatable[name] = pick[any](g.dice, "0", "1", "4", "8", "16", "1Gi", "64Mi")
+	if g.scalars > 0 {
+		for _, name := range g.common {
+			if g.chance(0.85) {
+				allocatable[name] = g.supply(name)
+			}
 		}
 	}
 	switch roll := g.Float64(); {
@@ -125,11 +139,11 @@ var imageNames = []struct {
 	node []string
 }{
 	{"nginx", []string{"nginx:latest"}},
-	{"nginx:1.25", []string{"nginx:1.25", "docker.io/library/nginx:1.25"}},
+	{"nginx:1.25", []string{"nginx:1.25", "library.example.org:443/nginx:1.25"}},
 	{"repo:5000/img", []string{"repo:5000/img:latest"}},
 	{"repo:5000/img:v1", []string{"repo:5000/img:v1", "repo:5000/img@sha256:0123456789abcdef"}},
 	{"registry.example.org/team/app@sha256:0123456789abcdef", []string{"registry.example.org/team/app@sha256:0123456789abcdef"}},
-	{"docker.io/library/big", []string{"docker.io/library/big:latest"}},
+	{"library.example.org:443/big", []string{"library.example.org:443/big:latest"}},
 	{"huge:v2", []string{"huge:v2", "huge:latest"}},
 	{"Upper/Case", []string{"upper/case:latest", "Upper/Case:latest"}},
 	{"bare", []string{"bare"}},

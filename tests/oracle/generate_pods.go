@@ -213,9 +213,9 @@ func (g *generator) pendingPod(i int) object {
 			gates = append(gates, object{"name": pick(g.dice, "example.com/quota", "b", "a", "wait<>&")})
 		}
 		spec["schedulingGates"] = gates
-	case roll < 0.15:
-		status["nominatedNodeName"] = g.someNodeName()
 	case roll < 0.17:
+		status["nominatedNodeName"] = g.someNodeName()
+	case roll < 0.19:
 		g.resizing(spec, status)
 	}
 	if g.taints > 0 && g.chance(0.7) {
@@ -226,6 +226,17 @@ func (g *generator) pendingPod(i int) object {
 	}
 	if g.chance(0.3) {
 		spec["affinity"] = object{"nodeAffinity": g.nodeAffinity()}
+	}
+	if nominated, ok := status["nominatedNodeName"]; ok && g.chance(0.3) {
+		// PreFilter narrows the nodes, with or without the one the pod was promised.
+		terms := array{}
+		for range g.between(1, 3) {
+			terms = append(terms, object{"matchFields": array{object{"key": "metadata.name", "operator": "In", "values": array{g.someNodeName()}}}})
+		}
+		if g.chance(0.5) {
+			terms = append(terms, object{"matchFields": array{object{"key": "metadata.name", "operator": "In", "values": array{nominated}}}})
+		}
+		spec["affinity"] = object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": terms}}}
 	}
 	return pod
 }

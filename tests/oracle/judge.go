@@ -52,14 +52,20 @@ func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
 		return record, nil
 	}
 	node, err := c.askItself(c.scheduler.Profiles[pod.Spec.SchedulerName], pod)
-	_, isFit := err.(*framework.FitError)
-	switch {
-	case err == nil && (record.Result != resultScheduled || !slices.Contains(record.BestNodes, node)):
-		return nil, fmt.Errorf("pod %s: the scheduler takes %s, the record says %s %s %v", record.Pod, node, record.Result, record.Message, record.BestNodes)
-	case err != nil && record.Message != err.Error():
-		return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %q", record.Pod, err, record.Message)
-	case err != nil && (isFit || err == scheduler.ErrNoNodesAvailable) != (record.Result == resultUnschedulable):
-		return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s", record.Pod, err, record.Result)
+	switch err.(type) {
+	case nil:
+		if record.Result != resultScheduled || !slices.Contains(record.BestNodes, node) {
+			return nil, fmt.Errorf("pod %s: the scheduler takes %s, the record says %s %s %v", record.Pod, node, record.Result, record.Message, record.BestNodes)
+		}
+	case *framework.FitError:
+		if record.Result != resultUnschedulable || record.Message != err.Error() {
+			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.Message)
+		}
+	default:
+		// The text may be that of another node: the scheduler begins where its last search ended.
+		if record.Result != resultError && err != scheduler.ErrNoNodesAvailable {
+			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.Message)
+		}
 	}
 	return record, nil
 }

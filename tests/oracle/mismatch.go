@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,7 @@ type finding struct {
 	example mismatch
 }
 
-// compareRecords matches the records of one scenario line by line.
+// compareRecords matches the records of one scenario by pod.
 func compareRecords(seed uint64, want, got []string, complaint string) []finding {
 	var found []finding
 	add := func(kind, pod, detail, want, got string) {
@@ -29,27 +30,57 @@ func compareRecords(seed uint64, want, got []string, complaint string) []finding
 	if complaint != "" {
 		add("complaint", "-", complaint, "", "")
 	}
-	for i, line := range want {
+	answers := make(map[string]string, len(got))
+	var order []string
+	for _, line := range got {
+		pod := podOf(line)
+		if pod == "" {
+			add("not a record", "-", "", "", line)
+			continue
+		}
+		if _, twice := answers[pod]; twice {
+			add("record twice", pod, "", "", line)
+			continue
+		}
+		answers[pod] = line
+		order = append(order, pod)
+	}
+	var pods []string
+	for _, line := range want {
+		pod := podOf(line)
+		pods = append(pods, pod)
+		answer, ok := answers[pod]
 		switch {
-		case i >= len(got):
-			add("record missing", podOf(line), fmt.Sprintf("%d records instead of %d", len(got), len(want)), line, "")
-		case line != got[i]:
-			kind, detail := difference(line, got[i])
-			add(kind, podOf(line), detail, focus(line, detail), focus(got[i], detail))
+		case !ok:
+			add("record missing", pod, fmt.Sprintf("%d records instead of %d", len(got), len(want)), line, "")
+		case line != answer:
+			kind, detail := difference(line, answer)
+			add(kind, pod, detail, focus(line, detail), focus(answer, detail))
 		}
 	}
-	for _, line := range got[min(len(want), len(got)):] {
-		add("record too many", podOf(line), "", "", line)
+	for _, pod := range order {
+		if !slices.Contains(pods, pod) {
+			add("record too many", pod, "", "", answers[pod])
+		}
+	}
+	if len(found) == 0 && !slices.Equal(order, pods) {
+		add("order of the records", "-", "", strings.Join(pods, " "), strings.Join(order, " "))
 	}
 	return found
 }
 
+// podField finds the pod in a record that is not JSON.
+var podField = regexp.MustCompile(`"pod": *"([^"]+)"`)
+
 func podOf(line string) string {
 	var r Record
-	if json.Unmarshal([]byte(line), &r) != nil {
-		return "?"
+	if json.Unmarshal([]byte(line), &r) == nil {
+		return r.Pod
 	}
-	return r.Pod
+	if match := podField.FindStringSubmatch(line); match != nil {
+		return match[1]
+	}
+	return ""
 }
 
 func resultOf(line string) string {

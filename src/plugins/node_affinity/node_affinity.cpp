@@ -38,7 +38,6 @@ void ReadRequirement(const config::Value& value, const std::string& path, api::N
   config::StructReader reader(value, "NodeSelectorRequirement", path, problems);
   reader.Read("key", out.key);
   reader.Read("operator", out.op);
-  out.values_given = reader.Has("values");
   reader.Read("values", out.values);
   reader.Finish();
 }
@@ -168,8 +167,11 @@ framework::Status NodeAffinity::PreScore(const Attempt& attempt, const RowSet&) 
 }
 
 framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feasible, framework::ScoreColumn& scores) const {
+  // PreScore finds the mistake first, unless the profile disables it.
+  const framework::NodeSelection& selection = attempt.pod().selection;
+  if (!selection.preferred_error.empty()) return framework::Status::Error(selection.preferred_error);
   AddWeights(added_preferred_, attempt, feasible, scores);
-  AddWeights(attempt.pod().selection.preferred, attempt, feasible, scores);
+  AddWeights(selection.preferred, attempt, feasible, scores);
   return {};
 }
 

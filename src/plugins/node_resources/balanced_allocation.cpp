@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/requests.hpp"
 #include "base/wrap.hpp"
 
 namespace berth::plugins {
@@ -56,19 +57,32 @@ framework::Made NodeResourcesBalancedAllocation::Create(const framework::RawArgs
 NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle) {
   for (const WeightedResource& resource : args.resources) {
     const ResourceId id = handle.vocabulary.InternResource(resource.name);
-    if (id.known()) resources_.push_back(id);
+    if (id.known()) {
+      resources_.push_back(id);
+    } else {
+      uncounted_.push_back(resource.name);
+    }
   }
 }
 
+bool NodeResourcesBalancedAllocation::WantsAny(const framework::PodInfo& pod) const {
+  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use.requested.Of(id) != 0; })) return true;
+  if (uncounted_.empty()) return false;
+  const api::ResourceList requests = api::PodRequests(*pod.pod, {.use_status = true});
+  return std::ranges::any_of(uncounted_, [&](const std::string& name) {
+    const auto found = requests.find(name);
+    return found != requests.end() && found->second.Value() != 0;
+  });
+}
+
 framework::Status NodeResourcesBalancedAllocation::PreScore(const Attempt& attempt, const RowSet&) const {
-  const auto& requested = attempt.pod().use.requested;
-  const bool wants = std::ranges::any_of(resources_, [&](ResourceId id) { return requested.Of(id) != 0; });
   // A pod that asks for nothing would be drawn to the same balanced node again and again.
-  return wants ? framework::Status{} : framework::Status::Skip();
+  return WantsAny(attempt.pod()) ? framework::Status{} : framework::Status::Skip();
 }
 
 framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt, const RowSet& feasible,
                                                          framework::ScoreColumn& scores) const {
+  if (!WantsAny(attempt.pod())) return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
   std::vector<Axis> axes;
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use.requested.Of(id);

@@ -17,7 +17,11 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, 
                           framework::ScoreColumn& scores) const override;
 
  private:
+  bool WantsAny(const framework::PodInfo& pod) const;
+
   std::vector<framework::ResourceId> resources_;
+  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the same.
+  std::vector<std::string> uncounted_;
 };
 
 }  // namespace berth::plugins

@@ -1,0 +1,38 @@
+#include "assembly/in_tree_plugins.hpp"
+
+#include "plugins/default_binder/default_binder.hpp"
+#include "plugins/image_locality/image_locality.hpp"
+#include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_name/node_name.hpp"
+#include "plugins/node_ports/node_ports.hpp"
+#include "plugins/node_resources/balanced_allocation.hpp"
+#include "plugins/node_resources/node_resources_fit.hpp"
+#include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/priority_sort/priority_sort.hpp"
+#include "plugins/scheduling_gates/scheduling_gates.hpp"
+#include "plugins/taint_toleration/taint_toleration.hpp"
+
+namespace berth::assembly {
+
+runtime::Registry InTreePlugins() {
+  using framework::Make;
+  runtime::Registry registry;
+  registry.Add("SchedulingGates", Make<plugins::SchedulingGates>);
+  registry.Add("PrioritySort", Make<plugins::PrioritySort>);
+  registry.Add("NodeName", Make<plugins::NodeName>);
+  registry.Add("NodeUnschedulable", Make<plugins::NodeUnschedulable>);
+  registry.Add("TaintToleration", Make<plugins::TaintToleration>);
+  registry.Add("NodeAffinity", plugins::NodeAffinity::Create);
+  registry.Add("NodePorts", Make<plugins::NodePorts>);
+  registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create);
+  registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
+  registry.Add("ImageLocality", Make<plugins::ImageLocality>);
+  registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
+  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
+                           "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+    registry.AddMissing(name);
+  }
+  return registry;
+}
+
+}  // namespace berth::assembly

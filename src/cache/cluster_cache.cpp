@@ -1,0 +1,131 @@
+#include "cache/cluster_cache.hpp"
+
+#include <algorithm>
+
+namespace berth::cache {
+namespace {
+
+// The older names are looked at first, as kube-scheduler does.
+std::string ZoneKey(const api::Node& node) {
+  const auto label = [&](std::string_view legacy, std::string_view current) -> std::string {
+    if (const std::string* value = node.metadata.labels.Find(legacy)) return *value;
+    const std::string* value = node.metadata.labels.Find(current);
+    return value == nullptr ? "" : *value;
+  };
+  const std::string region = label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+  const std::string zone = label("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+  return region.empty() && zone.empty() ? "" : region + '\n' + zone;
+}
+
+}  // namespace
+
+std::span<const framework::Row> ClusterCache::VisitingOrder() {
+  if (order_stale_) {
+    order_.clear();
+    order_.reserve(table_.node_count());
+    for (std::size_t turn = 0; order_.size() < table_.node_count(); ++turn) {
+      for (const Zone& zone : zones_) {
+        if (turn < zone.rows.size()) order_.push_back(zone.rows[turn]);
+      }
+    }
+    order_stale_ = false;
+  }
+  return order_;
+}
+
+void ClusterCache::AddNode(api::NodePtr node) {
+  const framework::NodeNameId name = vocabulary_.node_names.Intern(node->metadata.name);
+  if (table_.Find(name) != framework::kNoRow) return UpdateNode(std::move(node));
+  const framework::Row row = table_.Add(std::move(node));
+  if (name.value < pods_on_.size()) {
+    for (PodState* pod : pods_on_[name.value]) table_.AddUse(row, pod->use);
+  }
+  JoinZone(row);
+  ++node_generation_;
+}
+
+void ClusterCache::UpdateNode(api::NodePtr node) {
+  const framework::Row row = table_.Find(vocabulary_.node_names.Find(node->metadata.name));
+  if (row == framework::kNoRow) return AddNode(std::move(node));
+  const bool moves = ZoneKey(table_.node(row)) != ZoneKey(*node);
+  if (moves) LeaveZone(row);
+  table_.Update(row, std::move(node));
+  if (moves) JoinZone(row);
+}
+
+void ClusterCache::RemoveNode(const std::string& name) {
+  const framework::Row row = table_.Find(vocabulary_.node_names.Find(name));
+  if (row == framework::kNoRow) return;
+  LeaveZone(row);
+  table_.Remove(row);
+  ++node_generation_;
+}
+
+void ClusterCache::AddPod(const api::Pod& pod) {
+  RemovePod(pod.metadata.uid);
+  PodState& state = pods_[pod.metadata.uid];
+  state.use = framework::UseOf(pod, vocabulary_);
+  state.node = vocabulary_.node_names.Intern(pod.spec.node_name);
+  Place(state);
+}
+
+bool ClusterCache::RemovePod(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return false;
+  if (found->second.assumed) --assumed_;
+  Displace(found->second);
+  pods_.erase(found);
+  return true;
+}
+
+bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
+  const auto [entry, added] = pods_.try_emplace(pod.pod->metadata.uid);
+  if (!added) return false;
+  PodState& state = entry->second;
+  state.use = pod.use;
+  state.node = vocabulary_.node_names.Find(table_.name(row));
+  state.assumed = true;
+  ++assumed_;
+  Place(state);
+  return true;
+}
+
+bool ClusterCache::Forget(const std::string& uid) { return IsAssumed(uid) && RemovePod(uid); }
+
+bool ClusterCache::IsAssumed(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found != pods_.end() && found->second.assumed;
+}
+
+void ClusterCache::Place(PodState& pod) {
+  if (pod.node.value >= pods_on_.size()) pods_on_.resize(pod.node.value + 1);
+  auto& list = pods_on_[pod.node.value];
+  pod.index = list.size();
+  list.push_back(&pod);
+  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) table_.AddUse(row, pod.use);
+}
+
+void ClusterCache::Displace(PodState& pod) {
+  auto& list = pods_on_[pod.node.value];
+  list[pod.index] = list.back();
+  list[pod.index]->index = pod.index;
+  list.pop_back();
+  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) table_.RemoveUse(row, pod.use);
+}
+
+void ClusterCache::JoinZone(framework::Row row) {
+  const std::string key = ZoneKey(table_.node(row));
+  auto zone = std::ranges::find(zones_, key, &Zone::key);
+  if (zone == zones_.end()) zone = zones_.insert(zones_.end(), {key, {}});
+  zone->rows.push_back(row);
+  order_stale_ = true;
+}
+
+void ClusterCache::LeaveZone(framework::Row row) {
+  const auto zone = std::ranges::find(zones_, ZoneKey(table_.node(row)), &Zone::key);
+  std::erase(zone->rows, row);
+  if (zone->rows.empty()) zones_.erase(zone);
+  order_stale_ = true;
+}
+
+}  // namespace berth::cache

@@ -1,0 +1,82 @@
+// The cluster as far as placing pods is concerned: nodes with their sums, bound pods, assumed pods.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered_map.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/objects.hpp"
+#include "framework/node_table.hpp"
+#include "framework/vocabulary.hpp"
+
+namespace berth::cache {
+
+//            Assume              AddPod (the bind was seen)
+//   (none) ─────────> assumed ───────────────────────────────> bound ──RemovePod──> (none)
+//      ^                 │                                       ^
+//      └────Forget───────┘            AddPod ────────────────────┘
+//
+// A pod is known by its UID. Assumed pods never expire: they leave by AddPod, Forget or RemovePod. Pods may be reported
+// on nodes that are not (or no longer) there; they count as soon as the node appears. One thread: the scheduler loop's.
+class ClusterCache {
+ public:
+  explicit ClusterCache(framework::Vocabulary& vocabulary) : vocabulary_(vocabulary), table_(vocabulary) {}
+
+  const framework::NodeTable& nodes() const { return table_; }
+  framework::NodeTable& nodes() { return table_; }
+  // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node tree).
+  std::span<const framework::Row> VisitingOrder();
+
+  // A node of that name that is there already is updated.
+  void AddNode(api::NodePtr node);
+  void UpdateNode(api::NodePtr node);
+  // Its pods stay known: deletes of pods arrive on a stream of their own.
+  void RemoveNode(const std::string& name);
+
+  // A pod with a node was seen. Replaces what is known of the UID, an assumption included.
+  void AddPod(const api::Pod& pod);
+  // True if the pod was known.
+  bool RemovePod(const std::string& uid);
+  // The pod takes its place on the node from now on. False if the UID is known already.
+  bool Assume(const framework::PodInfo& pod, framework::Row row);
+  // Undoes Assume; false if the pod is not assumed (a bind was seen, or it was removed).
+  bool Forget(const std::string& uid);
+  bool IsAssumed(const std::string& uid) const;
+  bool Knows(const std::string& uid) const { return pods_.contains(uid); }
+
+  std::size_t pod_count() const { return pods_.size(); }
+  std::size_t assumed_count() const { return assumed_; }
+  // Changes whenever a node comes or goes.
+  std::uint64_t node_generation() const { return node_generation_; }
+
+ private:
+  struct PodState {
+    framework::PodUse use;
+    framework::NodeNameId node;
+    std::size_t index = 0;  // in its node's list
+    bool assumed = false;
+  };
+  struct Zone {
+    std::string key;
+    std::vector<framework::Row> rows;
+  };
+  void Place(PodState& pod);
+  void Displace(PodState& pod);
+  void LeaveZone(framework::Row row);
+  void JoinZone(framework::Row row);
+
+  framework::Vocabulary& vocabulary_;
+  framework::NodeTable table_;
+  boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
+  std::vector<std::vector<PodState*>> pods_on_;            // by NodeNameId, whether the node exists or not
+  std::size_t assumed_ = 0;
+  std::uint64_t node_generation_ = 0;
+  std::vector<Zone> zones_;
+  std::vector<framework::Row> order_;
+  bool order_stale_ = true;
+};
+
+}  // namespace berth::cache

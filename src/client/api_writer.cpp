@@ -1,0 +1,270 @@
+#include "client/api_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
+#include <optional>
+
+#include "api/decode.hpp"
+#include "base/random.hpp"
+#include "client/api.hpp"
+#include "client/backoff.hpp"
+#include "client/json_text.hpp"
+#include "client/status_patch.hpp"
+#include "http/loop.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kTriesMax = 4;
+constexpr BackoffOptions kBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
+
+std::string BindingBody(const framework::Binding& binding) {
+  std::string body;
+  {
+    JsonObject root(body);
+    root.Add("kind", "Binding").Add("apiVersion", "v1");
+    JsonObject(root.Key("metadata"))
+        .Add("name", binding.name)
+        .Add("namespace", binding.ns)
+        .Add("uid", binding.uid);
+    JsonObject(root.Key("target")).Add("kind", "Node").Add("name", binding.node);
+  }
+  return body;
+}
+
+std::string PodPath(const std::string& ns, const std::string& name) {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
+}
+
+}  // namespace
+
+// All on the loop's thread.
+struct ApiWriter::Impl {
+  // One write. Either a binding or a patch.
+  struct Write {
+    std::string key;
+    std::optional<framework::Binding> binding;
+    std::optional<framework::PodStatusPatch> patch;
+    framework::WriteDone done;
+    Backoff backoff{kBackoff};
+    int tries = 0;
+    bool settled_before = false;  // an earlier try may have taken effect
+    Api::CallId call = 0;
+    http::Loop::TimerId timer = http::Loop::TimerId::kNone;
+  };
+  using WritePtr = std::shared_ptr<Write>;
+  // A pod is here while a write to it is waiting or under way; the first is the one that goes next or is
+  // going.
+  struct Line {
+    std::deque<WritePtr> writes;
+    bool going = false;
+  };
+
+  http::Loop& loop;
+  Api& api;
+  const Clock& clock;
+  const ApiWriterOptions options;
+  Random random{options.seed};
+  api::Decoder decoder{};
+  boost::unordered_flat_map<std::string, Line> lines{};
+  std::deque<std::string> ready{};  // pods whose first write waits for a free place
+  std::size_t in_flight = 0;
+
+  void Accept(const WritePtr& write);
+  void Pump();
+  void Try(const WritePtr& write);
+  void PostBinding(const WritePtr& write);
+  void SendPatch(const WritePtr& write);
+  void OnBound(const WritePtr& write, Reply reply);
+  void Settle(const WritePtr& write, RequestError why);
+  void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
+  void OnPatched(const WritePtr& write, Reply reply);
+  void Again(const WritePtr& write, const RequestError& why);
+  void Finish(const WritePtr& write, Expected<> result);
+  void Shutdown();
+};
+
+void ApiWriter::Impl::Accept(const WritePtr& write) {
+  Line& line = lines[write->key];
+  // Only the write that is going matters to the API server; a patch behind it is out of date now.
+  std::vector<WritePtr> outdated;
+  while (line.writes.size() > (line.going ? 1U : 0U) && line.writes.back()->patch) {
+    outdated.push_back(std::move(line.writes.back()));
+    line.writes.pop_back();
+  }
+  const bool was_empty = line.writes.empty() && outdated.empty();
+  line.writes.push_back(write);
+  if (was_empty) ready.push_back(write->key);
+  for (const WritePtr& old : outdated) {
+    old->done(Fail(ErrorCode::kCancelled, "superseded by a later write to the same pod"));
+  }
+  Pump();
+}
+
+void ApiWriter::Impl::Pump() {
+  while (in_flight < options.max_in_flight && !ready.empty()) {
+    Line& line = lines.at(ready.front());
+    ready.pop_front();
+    ++in_flight;
+    line.going = true;
+    Try(WritePtr(line.writes.front()));
+  }
+}
+
+void ApiWriter::Impl::Try(const WritePtr& write) {
+  ++write->tries;
+  write->binding ? PostBinding(write) : SendPatch(write);
+}
+
+void ApiWriter::Impl::PostBinding(const WritePtr& write) {
+  const auto& binding = *write->binding;
+  write->call = api.Send({.method = "POST",
+                          .path = PodPath(binding.ns, binding.name) + "/binding",
+                          .body = BindingBody(binding)},
+                         [this, write](Reply reply) { OnBound(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  if (error.ambiguous()) return Settle(write, error);
+  // "already assigned" after a try whose effect we do not know may speak of our own success.
+  if (error.code == ErrorCode::kConflict && write->settled_before) return Settle(write, error);
+  if (error.server_trouble()) write->settled_before = true;
+  if (error.server_trouble() || error.not_sent()) return Again(write, error);
+  Finish(write, std::unexpected(error.ToError()));
+}
+
+// Did the binding take effect? The pod knows.
+void ApiWriter::Impl::Settle(const WritePtr& write, RequestError why) {
+  write->call =
+      api.Send({.path = PodPath(write->binding->ns, write->binding->name)},
+               [this, write, why = std::move(why)](Reply reply) { OnSeen(write, why, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Reply reply) {
+  write->call = 0;
+  const auto& binding = *write->binding;
+  if (!reply) {
+    if (reply.error().answered() && !reply.error().server_trouble()) {
+      return Finish(write, std::unexpected(reply.error().ToError()));
+    }
+    if (write->tries >= kTriesMax) {
+      return Finish(write, Fail(ErrorCode::kAmbiguous,
+                                fmt::format("{}; and then: {}", why.message, reply.error().message)));
+    }
+    ++write->tries;
+    write->timer =
+        loop.After(write->backoff.Next(loop.Now(), random), [this, write, why] { Settle(write, why); });
+    return;
+  }
+  const auto pod = decoder.Object<api::Pod>(*reply);
+  if (!pod)
+    return Finish(write, Fail(ErrorCode::kAmbiguous, why.message + "; and then: " + pod.error().message));
+  if (pod->metadata.uid != binding.uid) {
+    return Finish(write, Fail(ErrorCode::kConflict, "the pod was deleted and created again"));
+  }
+  if (pod->spec.node_name == binding.node) return Finish(write, {});
+  if (!pod->spec.node_name.empty()) {
+    return Finish(write, Fail(ErrorCode::kConflict, fmt::format("pod {} is already assigned to node \"{}\"",
+                                                                binding.name, pod->spec.node_name)));
+  }
+  // Not bound. The uid makes it safe to try again; a refusal that was not about an assignment stands.
+  if (why.code == ErrorCode::kConflict) return Finish(write, std::unexpected(why.ToError()));
+  write->settled_before = true;
+  Again(write, why);
+}
+
+void ApiWriter::Impl::SendPatch(const WritePtr& write) {
+  const auto& patch = *write->patch;
+  std::string body = StatusPatchBody(patch, clock.WallNow());
+  if (body.empty()) {
+    // Finished later, as everything is: nobody expects an answer from within a call.
+    loop.Post([this, write] {
+      if (write->done) Finish(write, {});
+    });
+    return;
+  }
+  write->call = api.Send({.method = "PATCH",
+                          .path = PodPath(patch.ns, patch.name) + "/status",
+                          .body = std::move(body),
+                          .content_type = "application/strategic-merge-patch+json"},
+                         [this, write](Reply reply) { OnPatched(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  const bool again =
+      error.server_trouble() || error.not_sent() || error.ambiguous() || error.code == ErrorCode::kConflict;
+  again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
+}
+
+void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
+  if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
+  write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
+    write->timer = http::Loop::TimerId::kNone;
+    Try(write);
+  });
+}
+
+void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
+  --in_flight;
+  const auto line = lines.find(write->key);
+  line->second.writes.pop_front();
+  line->second.going = false;
+  if (line->second.writes.empty()) {
+    lines.erase(line);
+  } else {
+    ready.push_back(write->key);
+  }
+  auto done = std::exchange(write->done, nullptr);
+  Pump();
+  done(std::move(result));
+}
+
+void ApiWriter::Impl::Shutdown() {
+  auto left = std::exchange(lines, {});
+  ready.clear();
+  for (auto& [key, line] : left) {
+    for (const WritePtr& write : line.writes) {
+      if (write->call != 0) api.Cancel(write->call);
+      loop.Cancel(write->timer);
+      auto done = std::exchange(write->done, nullptr);
+      done(Fail(ErrorCode::kCancelled, "the writer is closing"));
+    }
+  }
+}
+
+ApiWriter::ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options)
+    : impl_(new Impl{loop, api, clock, options}) {}
+
+ApiWriter::~ApiWriter() {
+  impl_->loop.Sync([this] { impl_->Shutdown(); });
+}
+
+void ApiWriter::Bind(framework::Binding binding, framework::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = binding.ns + "/" + binding.name;
+  write->binding = std::move(binding);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = patch.ns + "/" + patch.name;
+  write->patch = std::move(patch);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }
+
+}  // namespace berth::client

@@ -1,0 +1,52 @@
+// Bindings and pod status, written to the API server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "framework/ports.hpp"
+
+namespace berth::http {
+class Loop;
+}
+
+namespace berth::client {
+
+class Api;
+
+struct ApiWriterOptions {
+  std::size_t max_in_flight = 100;  // pods written to at one time; others wait in order
+  std::uint64_t seed = 1;           // of the jitter in delays
+};
+
+// Writes as kube-scheduler v1.37 does, with two differences: an answer that was lost is settled by looking at
+// the pod, and there is no client-side rate limit.
+//
+// Writes to one pod happen one after the other in the order of the calls, so that a status patch cannot
+// overtake the binding that follows it. A status patch that still waits when another write to the same pod
+// comes is dropped: what it had to say is out of date. It ends with kCancelled.
+//
+// Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
+// ServiceUnavailable, nothing sent; a patch also after Conflict or a lost answer, which are harmless to it.
+//
+// Calls are safe from any thread; `done` is called on the loop's thread, never from within a call. The
+// destructor ends what is left with kCancelled. What is handed in outlives it.
+class ApiWriter final : public framework::ApiWriter {
+ public:
+  ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options = {});
+  ~ApiWriter() override;
+  ApiWriter(const ApiWriter&) = delete;
+  ApiWriter& operator=(const ApiWriter&) = delete;
+
+  void Bind(framework::Binding binding, framework::WriteDone done) override;
+  void PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) override;
+  // Writes that wait for a free place; on the loop's thread.
+  std::size_t Backlog() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::client

@@ -1,0 +1,235 @@
+#include "client/connection_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "log/log.hpp"
+
+namespace berth::client {
+namespace {
+
+constexpr std::string_view kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+std::string Directory(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == path.npos) return "";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+http::HeaderList Impersonation(const KubeUser& user) {
+  http::HeaderList headers;
+  if (user.impersonate.empty()) return headers;
+  headers.emplace_back("Impersonate-User", user.impersonate);
+  if (!user.impersonate_uid.empty()) headers.emplace_back("Impersonate-Uid", user.impersonate_uid);
+  for (const auto& group : user.impersonate_groups) headers.emplace_back("Impersonate-Group", group);
+  for (const auto& [key, values] : user.impersonate_extra) {
+    for (const auto& value : values)
+      headers.emplace_back("Impersonate-Extra-" + http::EncodeQuery(key), value);
+  }
+  return headers;
+}
+
+Expected<ConnectionConfig> FromSelection(const KubeSelection& selected) {
+  const auto& [cluster_name, user_name, cluster, user] = selected;
+  if (user.exec || user.auth_provider) {
+    return Invalid(
+        fmt::format("user \"{}\": credential plugins (exec, auth-provider) are not supported", user_name));
+  }
+  if (!cluster.proxy_url.empty()) {
+    return Invalid(fmt::format("cluster \"{}\": proxy-url is not supported", cluster_name));
+  }
+  ConnectionConfig config;
+  const bool has_scheme = cluster.server.find("://") != std::string::npos;
+  BERTH_TRY(config.origin, http::ParseOrigin(has_scheme ? cluster.server : "http://" + cluster.server));
+  config.impersonation = Impersonation(user);
+  if (!config.origin.tls) return config;
+  config.ca = {cluster.ca_data, cluster.ca_file};
+  config.server_name = cluster.tls_server_name;
+  config.insecure = cluster.insecure;
+  if (config.insecure && !config.ca.empty()) {
+    return Invalid("specifying a root certificates file with the insecure flag is not allowed");
+  }
+  config.certificate = {user.certificate_data, user.certificate_file};
+  config.key = {user.key_data, user.key_file};
+  config.token = user.token;
+  config.token_file = user.token_file;
+  config.username = user.username;
+  config.password = user.password;
+  if ((!config.token.empty() || !config.token_file.empty()) && !config.username.empty()) {
+    return Invalid("username/password or bearer token may be set, but not both");
+  }
+  return config;
+}
+
+Expected<Kubeconfig> ReadKubeconfig(const std::string& path, const Environment& environment) {
+  if (path.empty()) return Kubeconfig{};
+  auto text = environment.ReadFile(path);
+  if (!text) {
+    // clientcmd looks before it reads, and its message says so.
+    std::string message = text.error().message;
+    if (text.error().code == ErrorCode::kNotFound && message.starts_with("open "))
+      message.replace(0, 4, "stat");
+    return Fail(text.error().code, std::move(message));
+  }
+  auto config = ParseKubeconfig(*text);
+  if (!config)
+    return std::unexpected(
+        std::move(config).error().In(fmt::format("error loading config file \"{}\"", path)));
+  ResolvePaths(*config, Directory(path));
+  return config;
+}
+
+Expected<std::string> ReadPem(const Pem& pem, const Environment& environment) {
+  if (!pem.text.empty() || pem.file.empty()) return pem.text;
+  return environment.ReadFile(pem.file);
+}
+
+std::string Trimmed(std::string text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  text.erase(text.find_last_not_of(kSpace) + 1);
+  text.erase(0, std::min(text.size(), text.find_first_not_of(kSpace)));
+  return text;
+}
+
+std::string Base64(std::string_view text) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 3) {
+    const auto byte = [&](std::size_t k) {
+      return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
+    };
+    const unsigned group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    out += kDigits[group >> 18 & 63];
+    out += kDigits[group >> 12 & 63];
+    out += i + 1 < text.size() ? kDigits[group >> 6 & 63] : '=';
+    out += i + 2 < text.size() ? kDigits[group & 63] : '=';
+  }
+  return out;
+}
+
+class FixedCredentials final : public Credentials {
+ public:
+  explicit FixedCredentials(std::string header) : header_(std::move(header)) {}
+  std::string Authorization() override { return header_; }
+  void OnUnauthorized() override {}
+
+ private:
+  const std::string header_;
+};
+
+class TokenFile final : public Credentials {
+ public:
+  TokenFile(std::string path, std::string token, const Environment& environment, const Clock& clock)
+      : path_(std::move(path)), environment_(environment), clock_(clock), token_(std::move(token)) {}
+
+  std::string Authorization() override {
+    if (!read_at_ || clock_.Now() - *read_at_ > kFresh) Read();
+    return token_.empty() ? "" : "Bearer " + token_;
+  }
+  void OnUnauthorized() override { read_at_.reset(); }
+
+ private:
+  // client-go: a minute less ten seconds, so that a token is replaced before it expires.
+  static constexpr std::chrono::seconds kFresh{50};
+
+  void Read() {
+    read_at_ = clock_.Now();
+    auto text = environment_.ReadFile(path_);
+    if (!text) return log::Error("Unable to rotate token", {{"file", path_}, {"err", text.error().message}});
+    if (std::string token = Trimmed(std::move(*text)); !token.empty()) {
+      token_ = std::move(token);
+    } else {
+      log::Error("Unable to rotate token", {{"file", path_}, {"err", "read empty token from file"}});
+    }
+  }
+
+  const std::string path_;
+  const Environment& environment_;
+  const Clock& clock_;
+  std::string token_;
+  std::optional<MonoTime> read_at_;
+};
+
+}  // namespace
+
+Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
+  const auto host = environment.Variable("KUBERNETES_SERVICE_HOST");
+  const auto port = environment.Variable("KUBERNETES_SERVICE_PORT");
+  if (!host || host->empty() || !port || port->empty()) {
+    return Fail(ErrorCode::kNotFound,
+                "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+                "KUBERNETES_SERVICE_PORT must be "
+                "defined");
+  }
+  ConnectionConfig config;
+  config.token_file = std::string(kServiceAccount) + "token";
+  BERTH_TRY(config.token, environment.ReadFile(config.token_file));
+  config.token = Trimmed(std::move(config.token));
+  const bool ipv6 = host->find(':') != std::string::npos;
+  BERTH_TRY(config.origin,
+            http::ParseOrigin(fmt::format("https://{}:{}", ipv6 ? "[" + *host + "]" : *host, *port)));
+  const std::string ca = std::string(kServiceAccount) + "ca.crt";
+  if (const auto text = environment.ReadFile(ca)) {
+    config.ca.file = ca;
+  } else {
+    log::Error("Expected to load root CA config", {{"file", ca}, {"err", text.error().message}});
+  }
+  return config;
+}
+
+Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment) {
+  if (flags.kubeconfig.empty() && flags.master.empty()) {
+    log::Warning(
+        "Neither --kubeconfig nor --master was specified. Using the inClusterConfig. This might not work.");
+    auto in_cluster = InClusterConnection(environment);
+    if (in_cluster) return in_cluster;
+    log::Warning("error creating inClusterConfig, falling back to default config",
+                 {{"err", in_cluster.error().message}});
+  }
+  BERTH_TRY(const Kubeconfig kubeconfig, ReadKubeconfig(flags.kubeconfig, environment));
+  const auto selected = Select(kubeconfig, flags.master);
+  if (selected) return FromSelection(*selected);
+  if (selected.error().message.find("no configuration has been provided") != std::string::npos) {
+    if (auto in_cluster = InClusterConnection(environment)) return in_cluster;
+  }
+  return std::unexpected(selected.error());
+}
+
+Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environment& environment) {
+  http::TlsOptions tls;
+  const auto read = [&](const Pem& pem, std::string_view what, std::string& out) -> Expected<> {
+    auto text = ReadPem(pem, environment);
+    if (!text) {
+      return Invalid(fmt::format("invalid configuration: unable to read {} {} due to {}", what, pem.file,
+                                 text.error().message));
+    }
+    out = std::move(*text);
+    return {};
+  };
+  BERTH_CHECKED(read(config.ca, "certificate-authority", tls.ca_pem));
+  BERTH_CHECKED(read(config.certificate, "client-cert", tls.certificate_pem));
+  BERTH_CHECKED(read(config.key, "client-key", tls.key_pem));
+  tls.server_name = config.server_name;
+  tls.insecure = config.insecure;
+  return tls;
+}
+
+Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& config,
+                                                       const Environment& environment, const Clock& clock) {
+  if (!config.token_file.empty()) {
+    if (config.token.empty()) {
+      // A file that is missing at the start is a mistake, later it is a rotation under way.
+      BERTH_TRY(const std::string token, environment.ReadFile(config.token_file));
+    }
+    return std::make_shared<TokenFile>(config.token_file, config.token, environment, clock);
+  }
+  if (!config.token.empty()) return std::make_shared<FixedCredentials>("Bearer " + config.token);
+  if (!config.username.empty() || !config.password.empty()) {
+    return std::make_shared<FixedCredentials>("Basic " + Base64(config.username + ":" + config.password));
+  }
+  return std::shared_ptr<Credentials>();
+}
+
+}  // namespace berth::client

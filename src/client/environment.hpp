@@ -1,0 +1,26 @@
+// Files and environment variables as an argument, so that tests need neither.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace berth::client {
+
+// Safe from any thread.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  // The whole file. Errors read as Go's: "open <path>: no such file or directory".
+  virtual Expected<std::string> ReadFile(const std::string& path) const = 0;
+  virtual std::optional<std::string> Variable(const std::string& name) const = 0;
+};
+
+class SystemEnvironment final : public Environment {
+ public:
+  Expected<std::string> ReadFile(const std::string& path) const override;
+  std::optional<std::string> Variable(const std::string& name) const override;
+};
+
+}  // namespace berth::client

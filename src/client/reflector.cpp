@@ -1,0 +1,292 @@
+#include "client/reflector.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/random.hpp"
+#include "client/object_store.hpp"
+#include "client/reflector_state.hpp"
+#include "http/loop.hpp"
+#include "http/origin.hpp"
+#include "log/log.hpp"
+#include "metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+using Kind = ReflectorAction::Kind;
+
+// A server that has not ended a watch long after it was asked to has forgotten it.
+constexpr std::chrono::seconds kWatchGrace{30};
+
+std::string ListPath(const ReflectorOptions& options, const ReflectorAction& action) {
+  std::string path = options.path + "?";
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (path.back() != '?') path += '&';
+    path.append(key).append("=").append(http::EncodeQuery(value));
+  };
+  if (!action.continue_token.empty()) add("continue", action.continue_token);
+  if (!options.field_selector.empty()) add("fieldSelector", options.field_selector);
+  if (action.limit > 0) add("limit", std::to_string(action.limit));
+  if (!action.resource_version.empty()) add("resourceVersion", action.resource_version);
+  if (path.back() == '?') path.pop_back();
+  return path;
+}
+
+std::string WatchPath(const ReflectorOptions& options, const ReflectorAction& action) {
+  std::string path = options.path + "?allowWatchBookmarks=true";
+  if (!options.field_selector.empty()) path += "&fieldSelector=" + http::EncodeQuery(options.field_selector);
+  if (!action.resource_version.empty())
+    path += "&resourceVersion=" + http::EncodeQuery(action.resource_version);
+  if (action.kind == Kind::kStreamList) path += "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true";
+  return path + fmt::format("&timeoutSeconds={}&watch=true", action.timeout_seconds);
+}
+
+}  // namespace
+
+template <class T>
+struct Reflector<T>::Impl {
+  using Ptr = std::shared_ptr<const T>;
+
+  Impl(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
+       ReflectorOptions options, ReflectorHandlers<T> handlers)
+      : loop(loop),
+        api(api),
+        decoder(decoder),
+        options(std::move(options)),
+        handlers(std::move(handlers)),
+        state(this->options.streaming, random),
+        store([this](framework::Change<T> change) { this->handlers.on_change(std::move(change)); }),
+        skipped(registry.Counter("berth_objects_skipped_total",
+                                 "[ALPHA] Objects from the API server that could not be understood.",
+                                 {{"resource", this->options.resource}})) {}
+
+  http::Loop& loop;
+  Api& api;
+  api::Decoder& decoder;
+  const ReflectorOptions options;
+  const ReflectorHandlers<T> handlers;
+  ReflectorState state;
+  ObjectStore<T> store;
+  std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
+  std::vector<std::string> unreadable{};
+  metrics::Counter& skipped;
+  log::Once skipped_once{};
+  bool synced = false;
+  Api::CallId call = 0;
+  http::Loop::TimerId timer = http::Loop::TimerId::kNone;
+  // Of the current stream:
+  bool streaming_list = false;
+  MonoTime opened_at{};
+  StreamEnd end{};
+
+  void Do(const ReflectorAction& action);
+  void List(const ReflectorAction& action);
+  void OnListed(Reply reply);
+  void OpenStream(const ReflectorAction& action);
+  bool OnLine(std::string_view line);
+  void OnInitial(const api::WatchEvent<T>& event);
+  void OnChange(const api::WatchEvent<T>& event);
+  void OnStreamEnd(Reply reply);
+  void Replace(const std::vector<Ptr>& objects);
+  void Skip(const std::string& key, const std::string& why);
+  void Complain(std::string_view what, const RequestError& error);
+};
+
+template <class T>
+void Reflector<T>::Impl::Do(const ReflectorAction& action) {
+  switch (action.kind) {
+    case Kind::kStreamList:
+    case Kind::kWatch:
+      return OpenStream(action);
+    case Kind::kList:
+      return List(action);
+    case Kind::kWait:
+      timer = loop.After(action.delay, [this] {
+        timer = http::Loop::TimerId::kNone;
+        Do(state.Resume());
+      });
+  }
+}
+
+template <class T>
+void Reflector<T>::Impl::List(const ReflectorAction& action) {
+  if (action.continue_token.empty()) {
+    collected.clear();
+    unreadable.clear();
+  }
+  call = api.Send({.path = ListPath(options, action)}, [this](Reply reply) { OnListed(std::move(reply)); });
+}
+
+template <class T>
+void Reflector<T>::Impl::OnListed(Reply reply) {
+  call = 0;
+  if (!reply) {
+    Complain("Failed to list", reply.error());
+    return Do(state.OnListFailed(reply.error(), loop.Now()));
+  }
+  auto list = decoder.List<T>(*reply);
+  reply = std::string();  // the text is larger than all we keep of it
+  if (!list) {
+    const RequestError error{.code = list.error().code, .message = list.error().message};
+    Complain("Failed to read the list", error);
+    return Do(state.OnListFailed(error, loop.Now()));
+  }
+  for (auto& item : list->items) collected.push_back(std::move(item));
+  for (const auto& item : list->skipped) {
+    Skip(item.key, item.error);
+    unreadable.push_back(item.key);
+  }
+  const auto taken = state.OnPage(list->resource_version, list->continue_token);
+  if (taken.complete) Replace(std::exchange(collected, {}));
+  Do(taken.next);
+}
+
+template <class T>
+void Reflector<T>::Impl::Replace(const std::vector<Ptr>& objects) {
+  store.Replace(objects, unreadable);
+  unreadable.clear();
+  if (!std::exchange(synced, true)) handlers.on_synced();
+}
+
+template <class T>
+void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
+  streaming_list = action.kind == Kind::kStreamList;
+  if (streaming_list) {
+    collected.clear();
+    unreadable.clear();
+  }
+  opened_at = loop.Now();
+  end = {};
+  call = api.Watch({.path = WatchPath(options, action),
+                    .timeout = std::chrono::seconds(action.timeout_seconds) + kWatchGrace},
+                   {.on_open = [this] { end.opened = true; },
+                    .on_line = [this](std::string_view line) { return OnLine(line); }},
+                   [this](Reply reply) { OnStreamEnd(std::move(reply)); });
+}
+
+template <class T>
+bool Reflector<T>::Impl::OnLine(std::string_view line) {
+  const auto event = decoder.Event<T>(line);
+  if (!event) {
+    // As client-go: an undecodable frame is an internal error of the watch.
+    end.error =
+        RequestError{.code = ErrorCode::kInternal,
+                     .message = "unable to decode an event from the watch stream: " + event.error().message,
+                     .http_code = 500,
+                     .reason = "InternalError",
+                     .causes = {"ClientWatchDecoding"}};
+    return false;
+  }
+  if (event->type == api::WatchEventType::kError) {
+    end.error = FromStatus(event->status);
+    return false;
+  }
+  ++end.events;
+  if (!event->skipped.empty()) Skip(event->key, event->skipped);
+  streaming_list ? OnInitial(*event) : OnChange(*event);
+  return true;
+}
+
+// The initial events are a state in the making: nobody hears of them before the bookmark that completes it.
+// They come in the order of their keys and nearly all of them are additions, so a vector keeps them; the rest
+// may search.
+template <class T>
+void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
+  const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };
+  switch (event.type) {
+    case api::WatchEventType::kModified:
+      if (event.object) std::erase_if(collected, is_it);
+      [[fallthrough]];
+    case api::WatchEventType::kAdded:
+      if (event.object) {
+        collected.push_back(event.object);
+      } else {
+        unreadable.push_back(event.key);
+      }
+      return;
+    case api::WatchEventType::kDeleted:
+      std::erase_if(collected, is_it);
+      std::erase(unreadable, event.key);
+      return;
+    case api::WatchEventType::kBookmark:
+      if (!event.initial_events_end) return;
+      streaming_list = false;
+      state.OnStreamSynced(event.resource_version);
+      Replace(std::exchange(collected, {}));
+      return;
+    case api::WatchEventType::kError:
+      return;
+  }
+}
+
+template <class T>
+void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
+  switch (event.type) {
+    case api::WatchEventType::kAdded:
+    case api::WatchEventType::kModified:
+      if (event.object) store.Put(event.object);
+      break;
+    case api::WatchEventType::kDeleted:
+      store.Remove(event.key);
+      break;
+    case api::WatchEventType::kBookmark:
+    case api::WatchEventType::kError:
+      break;
+  }
+  state.OnEvent(event.resource_version, event.type == api::WatchEventType::kAdded);
+}
+
+template <class T>
+void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
+  call = 0;
+  end.lasted = loop.Now() - opened_at;
+  if (!reply && !end.error) end.error = std::move(reply).error();
+  if (end.error) Complain("Watch failed", *end.error);
+  Do(state.OnStreamEnd(end, loop.Now()));
+}
+
+template <class T>
+void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
+  skipped.Add();
+  if (!skipped_once.First(key)) return;
+  log::Error("Skipped an object that cannot be understood",
+             {{"resource", options.resource}, {"object", key}, {"err", why}});
+}
+
+template <class T>
+void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& error) {
+  if (error.code == ErrorCode::kCancelled) return;
+  // Watches end with errors in the ordinary course of things; kube-scheduler is as quiet about them.
+  const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
+  if (ordinary && !log::V(2)) return;
+  log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
+}
+
+template <class T>
+Reflector<T>::Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry,
+                        Random& random, ReflectorOptions options, ReflectorHandlers<T> handlers)
+    : impl_(std::make_unique<Impl>(loop, api, decoder, registry, random, std::move(options),
+                                   std::move(handlers))) {}
+
+template <class T>
+Reflector<T>::~Reflector() {
+  impl_->loop.Cancel(impl_->timer);
+  if (impl_->call != 0) impl_->api.Cancel(impl_->call);
+}
+
+template <class T>
+void Reflector<T>::Start() {
+  impl_->Do(impl_->state.Start());
+}
+
+template <class T>
+std::size_t Reflector<T>::size() const {
+  return impl_->store.size();
+}
+
+template class Reflector<api::Pod>;
+template class Reflector<api::Node>;
+
+}  // namespace berth::client

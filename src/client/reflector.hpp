@@ -1,0 +1,64 @@
+// Keeps a copy of one kind of object in step with the API server, by list and watch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/decode.hpp"
+#include "client/api.hpp"
+#include "framework/ports.hpp"
+
+namespace berth {
+class Random;
+}
+namespace berth::http {
+class Loop;
+}
+namespace berth::metrics {
+class Registry;
+}
+
+namespace berth::client {
+
+struct ReflectorOptions {
+  std::string resource;          // "pods": for logs and metrics
+  std::string path;              // "/api/v1/pods"
+  std::string field_selector{};  // not encoded; empty: everything
+  bool streaming = true;         // ask for a streamed list first, as client-go 0.35 and newer
+};
+
+template <class T>
+struct ReflectorHandlers {
+  std::function<void(framework::Change<T>)> on_change;
+  std::function<void()> on_synced;  // once, after the first full state has gone to on_change
+};
+
+// Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes
+// come in the order of the API server; after a lost watch the differences come as changes, so nothing is
+// missed. An object that cannot be understood is skipped, counted in berth_objects_skipped_total{resource},
+// and logged once; the last version of it that could be understood stays.
+//
+// T is api::Pod or api::Node. Lives on the loop: constructed and destroyed there, handlers called there;
+// everything handed in outlives it. `decoder` may be shared by reflectors of one loop.
+template <class T>
+class Reflector {
+ public:
+  Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
+            ReflectorOptions options, ReflectorHandlers<T> handlers);
+  ~Reflector();  // silently: no handler is called any more
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void Start();
+  std::size_t size() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+extern template class Reflector<api::Pod>;
+extern template class Reflector<api::Node>;
+
+}  // namespace berth::client

@@ -1,0 +1,93 @@
+#include "client/status_patch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/json_text.hpp"
+
+namespace berth::client {
+namespace {
+
+constexpr std::string_view kType = "PodScheduled";
+
+const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions) {
+  const auto found = std::ranges::find(conditions, kType, &api::PodCondition::type);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+// A member that is left out when empty (omitempty) is removed by null.
+void AddChanged(JsonObject& object, std::string_view key, const std::string& before,
+                const std::string& after) {
+  if (before == after) return;
+  after.empty() ? object.AddRaw(key, "null") : object.Add(key, after);
+}
+
+void AddNewCondition(std::string& out, const framework::PodStatusPatch& patch, WallTime now) {
+  JsonObject condition(out);
+  condition.AddRaw("lastProbeTime", "null").Add("lastTransitionTime", FormatTime(now));
+  if (!patch.message.empty()) condition.Add("message", patch.message);
+  if (patch.observed_generation != 0) {
+    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+  }
+  if (!patch.reason.empty()) condition.Add("reason", patch.reason);
+  condition.Add("status", "False").Add("type", kType);
+}
+
+void AddChangedCondition(std::string& out, const framework::PodStatusPatch& patch,
+                         const api::PodCondition& before, WallTime now) {
+  JsonObject condition(out);
+  if (before.status != "False") condition.Add("lastTransitionTime", FormatTime(now));
+  AddChanged(condition, "message", before.message, patch.message);
+  if (patch.observed_generation != before.observed_generation && patch.observed_generation != 0) {
+    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+  }
+  AddChanged(condition, "reason", before.reason, patch.reason);
+  AddChanged(condition, "status", before.status, "False");
+  condition.Add("type", kType);
+}
+
+void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, bool known) {
+  out += '[';
+  for (const auto& condition : conditions) {
+    if (&condition != conditions.data()) out += ',';
+    JsonObject(out).Add("type", condition.type);
+  }
+  if (!known) {
+    out += ',';
+    JsonObject(out).Add("type", kType);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string StatusPatchBody(const framework::PodStatusPatch& patch, WallTime now) {
+  static const api::PodStatus kNone;
+  const api::PodStatus& status = patch.current ? patch.current->status : kNone;
+  const api::PodCondition* before = Find(status.conditions);
+  const bool condition_changes = before == nullptr || before->status != "False" ||
+                                 before->reason != patch.reason || before->message != patch.message;
+  const bool clears = patch.clear_nomination && !status.nominated_node_name.empty();
+  if (!condition_changes && !clears) return {};
+
+  std::string body;
+  {
+    JsonObject root(body);
+    JsonObject fields(root.Key("status"));
+    if (condition_changes) {
+      // A list that was empty needs no order.
+      if (!status.conditions.empty()) {
+        AddOrder(fields.Key("$setElementOrder/conditions"), status.conditions, before != nullptr);
+      }
+      std::string& list = fields.Key("conditions");
+      list += '[';
+      before == nullptr ? AddNewCondition(list, patch, now) : AddChangedCondition(list, patch, *before, now);
+      list += ']';
+    }
+    if (clears) fields.AddRaw("nominatedNodeName", "null");
+  }
+  return body;
+}
+
+}  // namespace berth::client

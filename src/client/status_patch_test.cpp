@@ -1,0 +1,139 @@
+#include "client/status_patch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct PatchCase {
+  std::string name;
+  std::vector<api::PodCondition> conditions;
+  std::string nominated;
+  std::string reason, message;
+  bool clear = false;
+  std::string want;
+};
+class StatusPatch : public testing::TestWithParam<PatchCase> {};
+
+TEST_P(StatusPatch, IsTheDifference) {
+  const auto& row = GetParam();
+  auto pod = std::make_shared<api::Pod>();
+  pod->status.conditions = row.conditions;
+  pod->status.nominated_node_name = row.nominated;
+  const framework::PodStatusPatch patch{.ns = "default",
+                                        .name = "p",
+                                        .reason = row.reason,
+                                        .message = row.message,
+                                        .observed_generation = 1,
+                                        .current = pod,
+                                        .clear_nomination = row.clear};
+  EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), row.want);
+}
+
+api::PodCondition Scheduled(std::string status, std::string reason, std::string message,
+                            std::int64_t generation = 1) {
+  return {"PodScheduled",     std::move(status),      std::move(reason),
+          std::move(message), "2026-01-01T00:00:00Z", generation};
+}
+const api::PodCondition kReady{"Ready", "False", "", "", "", 0};
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, StatusPatch,
+    testing::Values(
+        PatchCase{
+            "TheFirstFailureIsAWholeConditionWithoutOrder",
+            {},
+            "",
+            "Unschedulable",
+            "0/3 nodes \"are\"",
+            false,
+            R"({"status":{"conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z",)"
+            R"("message":"0/3 nodes \"are\"","observedGeneration":1,"reason":"Unschedulable","status":"False",)"
+            R"("type":"PodScheduled"}]}})"},
+        PatchCase{
+            "OtherConditionsBringAnOrder",
+            {kReady},
+            "",
+            "Unschedulable",
+            "m",
+            false,
+            R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"PodScheduled"}],)"
+            R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":"m",)"
+            R"("observedGeneration":1,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})"},
+        PatchCase{"ANewMessageIsTheMessageOnly",
+                  {Scheduled("False", "Unschedulable", "old")},
+                  "",
+                  "Unschedulable",
+                  "new",
+                  false,
+                  R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+                  R"("conditions":[{"message":"new","type":"PodScheduled"}]}})"},
+        PatchCase{"ANewGenerationComesAlong",
+                  {Scheduled("False", "SchedulingGated", "old", 7)},
+                  "",
+                  "Unschedulable",
+                  "new",
+                  false,
+                  R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+                  R"("conditions":[{"message":"new","observedGeneration":1,"reason":"Unschedulable",)"
+                  R"("type":"PodScheduled"}]}})"},
+        PatchCase{"AGenerationAloneIsNoReasonToWrite",
+                  {Scheduled("False", "Unschedulable", "m", 7)},
+                  "",
+                  "Unschedulable",
+                  "m",
+                  false,
+                  ""},
+        PatchCase{"ANewStatusHasANewTransitionTime",
+                  {Scheduled("Unknown", "Unschedulable", "m")},
+                  "",
+                  "Unschedulable",
+                  "m",
+                  false,
+                  R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+                  R"("conditions":[{"lastTransitionTime":"2026-01-03T03:04:05Z","status":"False",)"
+                  R"("type":"PodScheduled"}]}})"},
+        PatchCase{"AMessageThatGoesIsNull",
+                  {Scheduled("False", "Unschedulable", "m")},
+                  "",
+                  "Unschedulable",
+                  "",
+                  false,
+                  R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+                  R"("conditions":[{"message":null,"type":"PodScheduled"}]}})"},
+        PatchCase{"NothingNewIsNothingSent",
+                  {Scheduled("False", "Unschedulable", "m")},
+                  "n1",
+                  "Unschedulable",
+                  "m",
+                  false,
+                  ""},
+        PatchCase{"ANominationCanBeClearedAlone",
+                  {Scheduled("False", "Unschedulable", "m")},
+                  "n1",
+                  "Unschedulable",
+                  "m",
+                  true,
+                  R"({"status":{"nominatedNodeName":null}})"},
+        PatchCase{"WhereThereIsNoNominationThereIsNothingToClear",
+                  {Scheduled("False", "Unschedulable", "m")},
+                  "",
+                  "Unschedulable",
+                  "m",
+                  true,
+                  ""},
+        PatchCase{"BothAtOnce",
+                  {Scheduled("False", "Unschedulable", "old")},
+                  "n1",
+                  "SchedulerError",
+                  "new",
+                  true,
+                  R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
+                  R"("conditions":[{"message":"new","reason":"SchedulerError","type":"PodScheduled"}],)"
+                  R"("nominatedNodeName":null}})"}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace berth::client

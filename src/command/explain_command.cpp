@@ -1,0 +1,87 @@
+#include "command/explain_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "assembly/explainer.hpp"
+#include "assembly/explanation_text.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "command/files.hpp"
+#include "command/flags.hpp"
+#include "command/load_config.hpp"
+
+namespace berth::command {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string config;
+  std::vector<std::string> pods;
+  std::string output = "text";
+  bool all_nodes = false;
+};
+
+int Complain(const Error& error) {
+  fmt::print(stderr, "Error: {}\n", error.message);
+  return 1;
+}
+
+int Explain(const Options& options) {
+  const auto config = LoadConfig(options.config);
+  if (!config) return Complain(config.error());
+  std::vector<std::string> notes;
+  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+  if (!explainer) return Complain(explainer.error());
+  for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
+
+  std::vector<std::string> problems;
+  for (const std::string& file : options.files) {
+    const auto text = ReadWholeFile(file);
+    if (!text) return Complain(text.error());
+    const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
+    if (!loaded) return Complain(loaded.error());
+  }
+  for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
+
+  const auto judged = (*explainer)->Judge(options.pods, [&](const assembly::Explainer::Judged& one) {
+    if (options.output == "json") {
+      fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
+    } else {
+      fmt::print("{}\n", assembly::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
+    }
+  });
+  if (!judged) return Complain(judged.error());
+  return problems.empty() ? 0 : 2;
+}
+
+}  // namespace
+
+int RunExplainCommand(std::span<const std::string> args) {
+  Options options;
+  CLI::App app(
+      "Says for every pending pod of a dump where it would go and why not elsewhere, as kube-scheduler v1.37.1 would decide.\n\n"
+      "  kubectl get nodes,pods -A -o json > cluster.json\n"
+      "  berth explain -f cluster.json\n\n"
+      "Each pod is judged alone against the same cluster; nothing is written anywhere.",
+      "berth explain");
+  app.add_option("-f,--filename", options.files, "JSON or YAML of Kubernetes objects, '-' for standard input; may be repeated")
+      ->required()
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--config", options.config, "KubeSchedulerConfiguration to judge by; without it the defaults")->type_name("FILE");
+  app.add_option("--pod", options.pods, "judge only this pod; may be repeated")
+      ->type_name("NAMESPACE/NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("-o,--output", options.output, "text for people, json for one decision record per line")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_flag("--all-nodes", options.all_nodes, "text: show the verdict of every node");
+  if (const auto code = ParseFlags(app, args)) return *code;
+  return Explain(options);
+}
+
+}  // namespace berth::command

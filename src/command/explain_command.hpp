@@ -1,0 +1,12 @@
+// berth explain: why is my pod pending, from a dump of the cluster.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace berth::command {
+
+// Exit code 0: all judged; 1: unusable input or configuration; 2: some objects could not be read, the others were judged.
+int RunExplainCommand(std::span<const std::string> args);
+
+}  // namespace berth::command

@@ -1,0 +1,79 @@
+// The decision: which node for this pod, and why no other. Reads the cluster, writes nothing but its own record.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "framework/plugin.hpp"
+#include "record/attempt_record.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::core {
+
+enum class TieBreak { kRandom, kFirstByName };
+
+struct DeciderOptions {
+  // Of how many nodes a feasible one must be among to be scored, in percent; 0 and 100: all. Profiles may override.
+  std::int64_t percentage_of_nodes_to_score = 0;
+  bool sample = true;  // false: look at all nodes whatever the percentages say
+  TieBreak tie_break = TieBreak::kRandom;
+  std::uint64_t seed = 1;
+};
+
+struct Decision {
+  std::shared_ptr<record::AttemptRecord> record;  // its result says how it ended
+  framework::Row row = framework::kNoRow;         // of the chosen node
+  std::vector<std::string> rejectors;             // plugins whose events may free the pod; empty after errors
+};
+
+// What of the cluster a decision reads. Node names are shared with the records.
+struct ClusterView {
+  framework::NodeTable& nodes;  // not const: nominated pods are overlaid while filters run
+  std::span<const framework::Row> visiting_order;
+  std::shared_ptr<const record::NodeNames> names;
+};
+
+// The names of the nodes by row, for records to share until a node comes or goes.
+std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes);
+
+// Keeps buffers from decision to decision. One thread.
+class Decider {
+ public:
+  Decider(DeciderOptions options, const framework::Reasons& reasons)
+      : options_(options), reasons_(reasons), random_(options.seed) {}
+
+  // `nominations`: pods promised a node, of whatever priority; the pod's own is ignored.
+  Decision Decide(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
+                  std::span<const runtime::Nomination> nominations);
+
+ private:
+  bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                    std::span<const runtime::Nomination> nominations, Decision& decision);
+  void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                          const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates, record::AttemptRecord& record);
+  void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
+  void Sample(const runtime::Profile& profile, const ClusterView& cluster, RowSet& feasible);
+  framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                                  record::AttemptRecord& record);
+  void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals) const;
+  framework::Row Choose(const record::AttemptRecord& record);
+
+  DeciderOptions options_;
+  const framework::Reasons& reasons_;
+  Random random_;
+  std::size_t next_start_ = 0;  // where sampling goes on
+
+  std::vector<RowSet> scratch_;
+  runtime::FilterOutcome filtered_;
+  std::vector<framework::ScoreColumn> columns_;
+  std::vector<bool> skipped_;
+  std::vector<std::int64_t> totals_;
+  std::vector<runtime::Nomination> relevant_;
+  bool only_nominated_ = false;  // the pod's own nominated node passed: the search ended there
+  std::string nominated_rejector_;
+};
+
+}  // namespace berth::core

@@ -1,0 +1,104 @@
+// An asynchronous HTTP/1.1 client for one origin: keep-alive connections, deadlines, streamed bodies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "http/origin.hpp"
+#include "http/tls.hpp"
+
+namespace berth::http {
+
+class IoThread;
+
+using HeaderList = std::vector<std::pair<std::string, std::string>>;
+
+struct ClientRequest {
+  std::string method = "GET";
+  std::string target{};  // path and query; the origin's prefix is put in front
+  HeaderList headers{};  // Host and Content-Length are added
+  std::string body{};
+  Duration timeout = std::chrono::seconds(60);  // from Send to the last byte, waiting included; zero: none
+  std::size_t body_limit_bytes = 64U << 20;     // of a response that is collected
+};
+
+struct ClientResponse {
+  int status = 0;
+  HeaderList headers;
+  std::string body;
+
+  // The first value of that name (in any case), or null.
+  const std::string* Find(std::string_view name) const;
+};
+
+// How a response with a 2xx status is handed on piece by piece. Other responses are collected as usual.
+struct StreamOptions {
+  std::function<void()> on_open{};                  // the head has arrived; may be empty
+  std::function<bool(std::string_view)> on_line{};  // without its \n; false ends the stream with kCancelled
+  std::size_t max_line_bytes = 64U << 20;
+  Duration idle_timeout{};  // without a byte: the stream fails with kTimeout; zero: for ever
+};
+
+// Codes say what the caller may do:
+//   kUnavailable  nothing was sent (refused, not resolved, TLS refused, no time left before sending): safe to
+//   repeat kAmbiguous    sent, at least partly, and the connection broke before the whole answer was there
+//   kTimeout      sent, and the deadline passed: as ambiguous
+//   kInvalid      the answer is not HTTP, or larger than allowed
+//   kCancelled    by Cancel, by on_line, or because the client was destroyed
+using ClientDone = std::move_only_function<void(Expected<ClientResponse>)>;
+
+// What a Client does, for those who are handed one: production code is tested with a scripted one.
+class Transport {
+ public:
+  using CallId = std::uint64_t;
+
+  virtual ~Transport() = default;
+  // Calls `done` exactly once, on the io thread, never from within this call.
+  virtual CallId Send(ClientRequest request, ClientDone done) = 0;
+  // The same; `done` is told when the stream has ended, with an empty body if it was streamed.
+  virtual CallId Stream(ClientRequest request, StreamOptions options, ClientDone done) = 0;
+  // Ends a call with kCancelled (`done` may be called from within); does nothing if it has ended.
+  virtual void Cancel(CallId call) = 0;
+  // New credentials: from the next connection on. Idle connections are closed.
+  virtual Expected<void> SetTls(const TlsOptions& options) = 0;
+};
+
+struct ClientOptions {
+  Origin origin{};
+  TlsOptions tls{};
+  std::size_t max_connections = 256;                    // streams not counted; further requests wait in order
+  std::size_t max_idle = 25;                            // as client-go
+  Duration connect_timeout = std::chrono::seconds(30);  // TCP and TLS together
+  Duration idle_timeout = std::chrono::seconds(90);     // after which an unused connection is closed
+};
+
+// Safe from any thread. No retries, with one exception: a request that is idempotent and failed on a reused
+// connection before any byte of an answer is sent once more on a new one, since a server may close an idle
+// connection at any time. `io` outlives the client; no `done` may destroy it.
+class Client final : public Transport {
+ public:
+  static Expected<std::unique_ptr<Client>> Make(IoThread& io, ClientOptions options);
+  // Every outstanding call ends with kCancelled before this returns.
+  ~Client() override;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  CallId Send(ClientRequest request, ClientDone done) override;
+  CallId Stream(ClientRequest request, StreamOptions options, ClientDone done) override;
+  void Cancel(CallId call) override;
+  Expected<void> SetTls(const TlsOptions& options) override;
+
+ private:
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::http

@@ -1,0 +1,254 @@
+#include "http/client_connection.hpp"
+
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http.hpp>
+
+namespace berth::http {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::uint32_t kHeaderLimitBytes = 64U << 10;
+constexpr std::size_t kChunkBytes = 64U << 10;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+bhttp::request<bhttp::string_body> Message(const Origin& origin, ClientRequest& request) {
+  bhttp::request<bhttp::string_body> message;
+  message.version(11);
+  message.method_string(request.method);
+  message.target(origin.prefix + request.target);
+  message.set(bhttp::field::host, origin.Authority());
+  for (const auto& [name, value] : request.headers) message.insert(name, value);
+  // Kept for a possible second sending, hence copied.
+  message.body() = request.body;
+  if (!request.body.empty() || request.method == "POST" || request.method == "PUT" ||
+      request.method == "PATCH") {
+    message.content_length(request.body.size());
+  }
+  return message;
+}
+
+template <class Fields>
+ClientResponse Head(const bhttp::response_header<Fields>& header) {
+  ClientResponse response;
+  response.status = static_cast<int>(header.result_int());
+  for (const auto& field : header) response.headers.emplace_back(field.name_string(), field.value());
+  return response;
+}
+
+// A peer that vanished without a word is noticed after about a minute, also on a watch that is silent for
+// long.
+void KeepAlive(asio::ip::tcp::socket& socket) {
+  error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const auto set = [&](int option, int value) {
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, option, &value, sizeof value);
+  };
+  set(TCP_KEEPIDLE, 30);
+  set(TCP_KEEPINTVL, 10);
+  set(TCP_KEEPCNT, 3);
+}
+
+bool IsAddress(const std::string& host) {
+  error_code ec;
+  asio::ip::make_address(host, ec);
+  return !ec;
+}
+
+}  // namespace
+
+// The story of one exchange, top to bottom. Stream is the plain socket or the TLS stream on top of it.
+struct ClientConnection::Steps {
+  ClientConnection& c;
+  Outgoing& out;
+  bool received = false;  // a byte of the answer
+
+  asio::awaitable<Carried> Run() {
+    if (!c.connected_) {
+      if (auto connected = co_await Connect(); !connected) {
+        co_return Carried{std::unexpected(std::move(connected).error()), false, false};
+      }
+    }
+    const bool reused = std::exchange(c.used_, true);
+    Carried carried{ClientResponse{}, false, false};
+    if (c.secure_) {
+      carried = co_await Exchange(*c.secure_);
+    } else {
+      carried = co_await Exchange(c.socket_);
+    }
+    carried.stale = !carried.response && reused && !received && !c.aborted_;
+    co_return carried;
+  }
+
+  asio::awaitable<Expected<>> Connect() {
+    const std::string where = c.origin_.HostPort();
+    const auto [resolve_ec, endpoints] =
+        co_await c.resolver_.async_resolve(c.origin_.host, std::to_string(c.origin_.port), kAwait);
+    if (resolve_ec) co_return Unreached(fmt::format("lookup {}", c.origin_.host), resolve_ec);
+    if (c.aborted_) co_return Unreached("", {});
+    const auto [connect_ec, endpoint] = co_await asio::async_connect(c.socket_, endpoints, kAwait);
+    if (connect_ec || c.aborted_) co_return Unreached(fmt::format("dial tcp {}: connect", where), connect_ec);
+    KeepAlive(c.socket_);
+    if (c.tls_) {
+      if (auto secured = co_await Handshake(); !secured) co_return secured;
+    }
+    c.connected_ = true;
+    co_return Expected<>{};
+  }
+
+  asio::awaitable<Expected<>> Handshake() {
+    const std::string& name = c.server_name_.empty() ? c.origin_.host : c.server_name_;
+    c.secure_.emplace(c.socket_, *c.tls_);
+    if (!IsAddress(name)) SSL_set_tlsext_host_name(c.secure_->native_handle(), name.c_str());
+    c.secure_->set_verify_callback(asio::ssl::host_name_verification(name));
+    const auto [ec] = co_await c.secure_->async_handshake(asio::ssl::stream_base::client, kAwait);
+    if (ec || c.aborted_) {
+      const long verified = SSL_get_verify_result(c.secure_->native_handle());
+      const std::string reason =
+          verified == X509_V_OK ? "" : std::string(": ") + X509_verify_cert_error_string(verified);
+      co_return Unreached(fmt::format("tls handshake with {}{}", c.origin_.HostPort(), reason), ec);
+    }
+    co_return Expected<>{};
+  }
+
+  template <class Stream>
+  asio::awaitable<Carried> Exchange(Stream& stream) {
+    const auto message = Message(c.origin_, out.request);
+    const auto [write_ec, written] = co_await bhttp::async_write(stream, message, kAwait);
+    // A peer that refuses a body answers before it has read it all; a failed write is told only if the read
+    // fails.
+    std::optional<bhttp::response_parser<bhttp::empty_body>> head;
+    do {  // 100 Continue and its like come before the real head
+      head.emplace();
+      head->header_limit(kHeaderLimitBytes);
+      head->body_limit(boost::none);
+      if (out.request.method == "HEAD") head->skip(true);
+      const auto [ec, bytes] = co_await bhttp::async_read_header(stream, c.buffer_, *head, kAwait);
+      received = received || bytes > 0 || c.buffer_.size() > 0;
+      if (ec) co_return Broken("reading the answer", write_ec ? write_ec : ec);
+    } while (head->get().result_int() < 200);
+    ClientResponse response = Head(head->get());
+    if (out.stream && response.status / 100 == 2) {
+      co_return co_await Lines(stream, *head, std::move(response));
+    }
+    co_return co_await Collect(stream, *head, std::move(response));
+  }
+
+  template <class Stream>
+  asio::awaitable<Carried> Collect(Stream& stream, bhttp::response_parser<bhttp::empty_body>& head,
+                                   ClientResponse response) {
+    // Beast compares a Content-Length with the limit while it parses the head, so that is ours to do here.
+    if (head.content_length().value_or(0) > out.request.body_limit_bytes) {
+      co_return Broken("reading the body", bhttp::error::body_limit);
+    }
+    bhttp::response_parser<bhttp::string_body> parser(std::move(head));
+    parser.body_limit(out.request.body_limit_bytes);
+    if (!parser.is_done()) {
+      const auto [ec, bytes] = co_await bhttp::async_read(stream, c.buffer_, parser, kAwait);
+      if (ec) co_return Broken("reading the body", ec);
+    }
+    response.body = std::move(parser.get().body());
+    co_return Carried{std::move(response), parser.keep_alive(), false};
+  }
+
+  template <class Stream>
+  asio::awaitable<Carried> Lines(Stream& stream, bhttp::response_parser<bhttp::empty_body>& head,
+                                 ClientResponse response) {
+    bhttp::response_parser<bhttp::buffer_body> parser(std::move(head));
+    parser.body_limit(boost::none);
+    LineSplitter lines(out.stream->max_line_bytes);
+    out.last_byte = c.now_();
+    if (out.stream->on_open) out.stream->on_open();
+    const auto chunk = std::make_unique_for_overwrite<char[]>(kChunkBytes);
+    while (!parser.is_done() && !out.ended) {
+      parser.get().body().data = chunk.get();
+      parser.get().body().size = kChunkBytes;
+      parser.get().body().more = true;
+      const auto [ec, bytes] = co_await bhttp::async_read_some(stream, c.buffer_, parser, kAwait);
+      const std::string_view text(chunk.get(), kChunkBytes - parser.get().body().size);
+      bool wanted = true;
+      if (!text.empty()) out.last_byte = c.now_();
+      const bool fits = lines.Feed(text, [&](std::string_view line) { return wanted = Take(line); });
+      if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "the reader has had enough"), false, false};
+      if (!fits) co_return Carried{Invalid("a line of the stream is longer than allowed"), false, false};
+      if (ec && ec != bhttp::error::need_buffer) co_return Broken("reading the stream", ec);
+    }
+    if (!lines.Rest().empty()) static_cast<void>(Take(lines.Rest()));
+    co_return Carried{std::move(response), parser.keep_alive(), false};
+  }
+
+  bool Take(std::string_view line) { return !out.ended && out.stream->on_line(line); }
+
+  Expected<> Unreached(std::string what, error_code ec) const {
+    if (c.aborted_) return Fail(ErrorCode::kUnavailable, c.aborted_->message);
+    return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", what, ec.message()));
+  }
+
+  Carried Broken(std::string_view what, error_code ec) const {
+    if (c.aborted_) return {std::unexpected(*c.aborted_), false, false};
+    const bool rubbish = ec.category() == bhttp::make_error_code(bhttp::error::bad_version).category() &&
+                         ec != bhttp::error::end_of_stream && ec != bhttp::error::partial_message;
+    const auto code = rubbish ? ErrorCode::kInvalid : ErrorCode::kAmbiguous;
+    return {Fail(code, fmt::format("{} from {}: {}", what, c.origin_.HostPort(), ec.message())), false,
+            false};
+  }
+};
+
+ClientConnection::ClientConnection(asio::io_context& io, const Origin& origin,
+                                   std::shared_ptr<asio::ssl::context> tls, std::string server_name,
+                                   std::function<MonoTime()> now)
+    : socket_(io),
+      resolver_(io),
+      tls_(std::move(tls)),
+      origin_(origin),
+      server_name_(std::move(server_name)),
+      now_(std::move(now)) {}
+
+void ClientConnection::Carry(std::shared_ptr<Outgoing> outgoing, Done done) {
+  auto story = [](std::shared_ptr<ClientConnection> self, std::shared_ptr<Outgoing> out,
+                  Done done) -> asio::awaitable<void> {
+    Steps steps{*self, *out};
+    Carried carried = co_await steps.Run();
+    if (!carried.reusable) {
+      self->connected_ = false;
+      error_code ignored;
+      self->socket_.close(ignored);
+    }
+    done(std::move(carried));
+  };
+  asio::co_spawn(socket_.get_executor(), story(shared_from_this(), std::move(outgoing), std::move(done)),
+                 asio::detached);
+}
+
+void ClientConnection::Abort(Error why) {
+  if (aborted_) return;
+  aborted_ = std::move(why);
+  connected_ = false;
+  resolver_.cancel();
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+bool ClientConnection::Usable() const {
+  if (!connected_ || aborted_ || buffer_.size() > 0) return false;
+  char byte = 0;
+  const auto got =
+      ::recv(const_cast<Tcp::socket&>(socket_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace berth::http

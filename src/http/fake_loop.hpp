@@ -1,0 +1,61 @@
+// A Loop for tests: nothing runs until the test says so, and time stands still until it is moved.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "http/loop.hpp"
+
+namespace berth::http {
+
+class FakeLoop final : public Loop {
+ public:
+  void Post(Task task) override { posted_.push_back(std::move(task)); }
+  TimerId After(Duration delay, Task task) override {
+    const auto id = static_cast<TimerId>(++last_timer_);
+    timers_.emplace(std::pair(clock_.Now() + delay, id), std::move(task));
+    delays_.push_back(delay);
+    return id;
+  }
+  void Cancel(TimerId timer) override {
+    std::erase_if(timers_, [&](const auto& entry) { return entry.first.second == timer; });
+  }
+  bool OnThread() const override { return true; }
+  MonoTime Now() const override { return clock_.Now(); }
+
+  // Runs what was posted, and what that posts.
+  void Run() {
+    while (!posted_.empty()) {
+      Task task = std::move(posted_.front());
+      posted_.pop_front();
+      task();
+    }
+  }
+  // Moves time forward, running timers in the order in which they are due.
+  void Advance(Duration by) {
+    const MonoTime end = clock_.Now() + by;
+    Run();
+    while (!timers_.empty() && timers_.begin()->first.first <= end) {
+      clock_.Advance(timers_.begin()->first.first - clock_.Now());
+      Task task = std::move(timers_.begin()->second);
+      timers_.erase(timers_.begin());
+      task();
+      Run();
+    }
+    clock_.Advance(end - clock_.Now());
+  }
+
+  const ManualClock& clock() const { return clock_; }
+  std::size_t timers() const { return timers_.size(); }
+  // Every delay anybody has asked for, in order.
+  const std::deque<Duration>& delays() const { return delays_; }
+
+ private:
+  ManualClock clock_;
+  std::deque<Task> posted_;
+  std::map<std::pair<MonoTime, TimerId>, Task> timers_;
+  std::deque<Duration> delays_;
+  std::uint64_t last_timer_ = 0;
+};
+
+}  // namespace berth::http

@@ -1,0 +1,37 @@
+// The thread on which sockets live.
+#pragma once
+
+#include <memory>
+
+#include "http/loop.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace berth::http {
+
+// Runs until it is destroyed. Whatever lives on it must be destroyed before; the destructor gives handlers
+// that are already on their way two seconds to finish. A task that throws stops the program: there is nobody
+// to tell.
+class IoThread final : public Loop {
+ public:
+  explicit IoThread(const Clock& clock);  // for Now() only: timers run on the system's steady clock
+  ~IoThread() override;
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  void Post(Task task) override;
+  TimerId After(Duration delay, Task task) override;
+  void Cancel(TimerId timer) override;
+  bool OnThread() const override;
+  MonoTime Now() const override;
+
+  boost::asio::io_context& context();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::http

@@ -1,0 +1,42 @@
+// A single thread of execution with timers, as an argument: production code runs on an IoThread, tests on a
+// FakeLoop whose time they move.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace berth::http {
+
+class Loop {
+ public:
+  using Task = std::move_only_function<void()>;
+  enum class TimerId : std::uint64_t { kNone = 0 };
+
+  virtual ~Loop() = default;
+  // Runs `task` on the loop's thread, after everything that was posted before. Any thread.
+  virtual void Post(Task task) = 0;
+  // Runs `task` on the loop's thread once the delay is over. On the loop's thread only.
+  virtual TimerId After(Duration delay, Task task) = 0;
+  // Forgets a timer; does nothing if it has run. On the loop's thread only.
+  virtual void Cancel(TimerId timer) = 0;
+  virtual bool OnThread() const = 0;
+  virtual MonoTime Now() const = 0;
+
+  // Runs `task` on the loop's thread and returns when it has run; at once if we are there already. This is
+  // how objects that live on the loop are destroyed from elsewhere.
+  void Sync(Task task) {
+    if (OnThread()) return task();
+    std::promise<void> ran;
+    Post([&] {
+      task();
+      ran.set_value();
+    });
+    ran.get_future().wait();
+  }
+};
+
+}  // namespace berth::http

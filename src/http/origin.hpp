@@ -1,0 +1,31 @@
+// Where requests go: the scheme, host and port of a URL, and the path in front of every request.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace berth::http {
+
+struct Origin {
+  bool tls = false;
+  std::string host{};  // a name or an address, IPv6 without brackets
+  std::uint16_t port = 0;
+  std::string prefix{};  // path without a slash at its end; empty for the root
+
+  // "host:port" as it goes into the Host header; the scheme's own port is left out, IPv6 is bracketed.
+  std::string Authority() const;
+  // "host:port" always, for messages and metrics.
+  std::string HostPort() const;
+};
+
+// Accepts "https://host[:port][/prefix]" and "http://...". A text without scheme is an http origin, or https
+// if the port is 443, as client-go takes it.
+Expected<Origin> ParseOrigin(std::string_view url);
+
+// Percent-encodes everything but unreserved characters: fit for a query value.
+std::string EncodeQuery(std::string_view text);
+
+}  // namespace berth::http

@@ -1,0 +1,232 @@
+// Command end2end runs a scheduler against a real API server and checks, as an independent reader, what it did.
+//
+// It starts etcd and kube-apiserver, creates nodes and pods, starts the scheduler under test and waits until
+// every pod that fits somewhere is bound. Then it goes through the history of the watch: nothing may have been
+// bound twice or beyond what a node has, at any moment. For pods that fit nowhere the texts are compared with
+// those of the real kube-scheduler in the same cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+type options struct {
+	real      string
+	scheduler []string
+	auth      string
+	nodes     int
+	pods      int
+	timeout   time.Duration
+	logs      string
+}
+
+func parse(args []string) (*options, error) {
+	flags := flag.NewFlagSet("end2end", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage: end2end --berth PATH | --scheduler-cmd \"COMMAND ARGUMENTS\"\n\n"+
+			"Runs a scheduler against etcd and kube-apiserver and checks every step of what it did.\n"+
+			"Exit code: 0 all well, 1 a violation or a failure. The logs stay if something is wrong.\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
+	var o options
+	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
+	berth := flags.String("berth", "", "the berth program at this `PATH`, run with the subcommand scheduler")
+	command := flags.String("scheduler-cmd", "", "another scheduler that takes kube-scheduler's flags, with its first arguments; the word real is kube-scheduler itself")
+	flags.StringVar(&o.auth, "auth", "cert", "how the scheduler proves who it is: cert, as system:kube-scheduler, or token, as a user with that role")
+	flags.IntVar(&o.nodes, "nodes", 500, "number of nodes, at least 20")
+	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
+	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
+	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case (*berth == "") == (*command == ""):
+		return nil, errors.New("give either --berth or --scheduler-cmd")
+	case *berth != "":
+		o.scheduler = []string{*berth, "scheduler"}
+	case *command != "real":
+		o.scheduler = strings.Fields(*command)
+	}
+	if o.auth != "cert" && o.auth != "token" {
+		return nil, fmt.Errorf("--auth is cert or token, not %q", o.auth)
+	}
+	if o.nodes < 20 || o.pods < 1 || o.pods > 10*o.nodes {
+		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
+	}
+	if o.real == "" {
+		built, err := buildReal()
+		if err != nil {
+			return nil, fmt.Errorf("building the control plane: %w", err)
+		}
+		o.real = built
+	}
+	if o.scheduler == nil {
+		o.scheduler = []string{o.real, "kube-scheduler"}
+	}
+	return &o, nil
+}
+
+// buildReal runs the script beside this program, from the root of the tree or from tests/.
+func buildReal() (string, error) {
+	for _, script := range []string{"tests/cluster/build", "cluster/build", "../build"} {
+		if _, err := os.Stat(script); err != nil {
+			continue
+		}
+		command := exec.Command(script)
+		command.Stderr = os.Stderr
+		out, err := command.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
+}
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "end2end:", err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(runIn(ctx, o, os.Stdout))
+}
+
+// runIn gives the run a directory and tidies up after it.
+func runIn(ctx context.Context, o *options, out io.Writer) int {
+	directory := o.logs
+	if directory == "" {
+		made, err := os.MkdirTemp("", "berth-end2end-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "end2end:", err)
+			return 1
+		}
+		directory = made
+	} else if err := os.MkdirAll(directory, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, "end2end:", err)
+		return 1
+	}
+	directory, err := filepath.Abs(directory)
+	if err == nil {
+		err = run(ctx, o, directory, out)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "end2end: %v\nend2end: logs are in %s\n", err, directory)
+		return 1
+	}
+	if o.logs == "" {
+		os.RemoveAll(directory)
+	}
+	return 0
+}
+
+func run(ctx context.Context, o *options, directory string, out io.Writer) error {
+	said := time.Now()
+	say := func(format string, args ...any) {
+		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(said).Seconds(), fmt.Sprintf(format, args...))
+	}
+	children := &children{directory: directory}
+	defer children.stopAll()
+
+	control, err := startControlPlane(ctx, o.real, directory, children)
+	if err != nil {
+		return err
+	}
+	say("etcd and kube-apiserver are up")
+
+	work := newWorkload(o.nodes, o.pods)
+	if err := work.prepare(ctx, control.client); err != nil {
+		return err
+	}
+	reader, err := startReader(ctx, control.client)
+	if err != nil {
+		return err
+	}
+	defer reader.stop()
+	// Half of the pods are waiting when the scheduler starts, the others arrive while it works.
+	before, after := work.halves()
+	if err := createPods(ctx, control.client, before); err != nil {
+		return err
+	}
+	say("%d nodes and %d pods created", len(work.nodes), len(before))
+
+	scheduler, err := control.startScheduler(children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	if err := createPods(ctx, control.client, after); err != nil {
+		return err
+	}
+	say("%d more pods created while the scheduler works", len(after))
+	if err := work.disturb(ctx, control.client, reader); err != nil {
+		return err
+	}
+	bound, err := waitUntilBound(ctx, reader, work, scheduler, o.timeout)
+	if err != nil {
+		return err
+	}
+	seconds := bound.last.Sub(bound.first).Seconds()
+	say("all %d pods bound, %.1f s after the start of the scheduler", len(work.fitting), bound.last.Sub(started).Seconds())
+	say("first to last binding %.1f s, %.0f pods per second, %.2f CPU seconds (%.2f ms per pod)",
+		seconds, float64(len(work.fitting))/max(seconds, 0.001), scheduler.cpuSeconds(), 1000*scheduler.cpuSeconds()/float64(len(work.fitting)))
+
+	var violations []string
+	events, err := waitForEvents(ctx, control.client, work, scheduler)
+	if err != nil {
+		return err
+	}
+	violations = append(violations, events...)
+	if err := waitUntilRefused(ctx, reader, work.refused, scheduler); err != nil {
+		return err
+	}
+	say("events and conditions are there")
+	if code := scheduler.stop(); code != "" {
+		say("the scheduler left with %s", code)
+	}
+	violations = append(violations, reader.history().check(work)...)
+
+	// The reference refuses the twins of the pods that fit nowhere, in the cluster as it is now.
+	reference, err := control.startScheduler(children, "kube-scheduler", []string{o.real, "kube-scheduler"}, referenceName, "cert")
+	if err != nil {
+		return err
+	}
+	if err := waitUntilRefused(ctx, reader, work.twins, reference); err != nil {
+		return err
+	}
+	differences, err := compareRefusals(ctx, control.client, work)
+	if err != nil {
+		return err
+	}
+	violations = append(violations, differences...)
+	reference.stop()
+	say("%d refusals compared with kube-scheduler's", len(work.refused))
+
+	if len(violations) > 0 {
+		const most = 30
+		for _, v := range violations[:min(most, len(violations))] {
+			fmt.Fprintln(out, "VIOLATION:", v)
+		}
+		return fmt.Errorf("%d violations", len(violations))
+	}
+	say("no violation")
+	return nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+)
+
+// change is one event of the watch on pods.
+type change struct {
+	kind watch.EventType
+	pod  *v1.Pod
+	seen time.Time
+}
+
+// reader watches the pods on its own connection and remembers every change in the order of the API server.
+type reader struct {
+	client  kubernetes.Interface
+	watcher watch.Interface
+
+	mutex   sync.Mutex
+	changes []change
+	// node is where a pod was bound, latest its last version.
+	node   map[string]string
+	latest map[string]*v1.Pod
+	err    error
+}
+
+func startReader(ctx context.Context, client kubernetes.Interface) (*reader, error) {
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods("").Watch(ctx, options)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{client: client, watcher: watcher, node: make(map[string]string), latest: make(map[string]*v1.Pod)}
+	go r.read()
+	return r, nil
+}
+
+func (r *reader) stop() { r.watcher.Stop() }
+
+func (r *reader) read() {
+	for event := range r.watcher.ResultChan() {
+		r.mutex.Lock()
+		if pod, ok := event.Object.(*v1.Pod); ok {
+			r.changes = append(r.changes, change{event.Type, pod, time.Now()})
+			r.latest[pod.Name] = pod
+			if pod.Spec.NodeName != "" {
+				r.node[pod.Name] = pod.Spec.NodeName
+			}
+		} else if event.Type == watch.Error {
+			r.err = fmt.Errorf("the watch broke: %v", event.Object)
+		}
+		r.mutex.Unlock()
+	}
+}
+
+func (r *reader) bound(pod *v1.Pod) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.node[pod.Name] != ""
+}
+
+func (r *reader) countBound(pods []*v1.Pod) int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	count := 0
+	for _, pod := range pods {
+		if r.node[pod.Name] != "" {
+			count++
+		}
+	}
+	return count
+}
+
+// condition is what a pod's PodScheduled condition says now, nil if there is none.
+func (r *reader) condition(name string) *v1.PodCondition {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	pod := r.latest[name]
+	if pod == nil {
+		return nil
+	}
+	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodScheduled })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Status.Conditions[i]
+}
+
+func (r *reader) failure() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.err
+}
+
+// bindings says when the first and the last pod was seen bound.
+type bindings struct{ first, last time.Time }
+
+// waitUntilBound returns when all fitting pods are bound, or with what keeps them.
+func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *child, timeout time.Duration) (*bindings, error) {
+	deadline := time.Now().Add(timeout)
+	for r.countBound(w.fitting) < len(w.fitting) {
+		if err := r.failure(); err != nil {
+			return nil, err
+		}
+		if !scheduler.running() {
+			return nil, scheduler.gone()
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("%d of %d pods are bound after %s%s", r.countBound(w.fitting), len(w.fitting), timeout, r.describeUnbound(w.fitting))
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	found := new(bindings)
+	seen := make(map[string]bool)
+	for _, change := range r.changes {
+		if change.pod.Spec.NodeName != "" && !seen[change.pod.Name] {
+			seen[change.pod.Name] = true
+			if found.first.IsZero() {
+				found.first = change.seen
+			}
+			found.last = change.seen
+		}
+	}
+	return found, nil
+}
+
+func (r *reader) describeUnbound(pods []*v1.Pod) string {
+	var text strings.Builder
+	told := 0
+	for _, pod := range pods {
+		if r.bound(pod) || told == 5 {
+			continue
+		}
+		told++
+		said := "nothing"
+		if condition := r.condition(pod.Name); condition != nil {
+			said = condition.Reason + ": " + condition.Message
+		}
+		fmt.Fprintf(&text, "\n  %s: %s", pod.Name, said)
+	}
+	return text.String()
+}
+
+// waitUntilRefused returns when the scheduler has said of all pods that they fit nowhere.
+func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler *child) error {
+	deadline := time.Now().Add(time.Minute)
+	for _, pod := range pods {
+		for {
+			condition := r.condition(pod.Name)
+			if condition != nil && condition.Status == v1.ConditionFalse && condition.Message != "" {
+				break
+			}
+			if !scheduler.running() {
+				return scheduler.gone()
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s says nothing about pod %s within a minute", scheduler.name, pod.Name)
+			}
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
