@@ -19,11 +19,4 @@ const runtime::Profile* Engine::FindProfile(std::string_view scheduler_name) con
   return found == profiles_.end() ? nullptr : found->get();
 }
 
-std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes) {
-  auto names = std::make_shared<record::NodeNames>();
-  names->by_row.resize(nodes.rows());
-  nodes.all().ForEach([&](std::size_t row) { names->by_row[row] = nodes.name(static_cast<framework::Row>(row)); });
-  return names;
-}
-
 }  // namespace berth::assembly

@@ -40,7 +40,4 @@ class Engine {
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
 };
 
-// The names by row, as records share them.
-std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes);
-
 }  // namespace berth::assembly

@@ -100,7 +100,7 @@ void Explainer::FillCluster() {
       nominations_.push_back({cache.nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
     }
   }
-  names_ = NamesOf(cache.nodes());
+  names_ = core::NamesOf(cache.nodes());
 }
 
 Expected<void> Explainer::Judge(const std::vector<std::string>& only, const std::function<void(const Judged&)>& tell) {

@@ -1,13 +1,78 @@
 #include "command/berth.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/nearest.hpp"
+#include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
+#include "command/sandbox_command.hpp"
+#include "command/scheduler_command.hpp"
 
 namespace berth::command {
-int RunBerth(int argc, char** argv) {
-  std::vector<std::string> args(argv + (argc > 1 ? 2 : 1), argv + argc);
-  return RunExplainCommand(args);
+namespace {
+
+using Arguments = std::span<const std::string>;
+
+struct Subcommand {
+  std::string_view name;
+  std::string_view help;
+  int (*run)(Arguments arguments);  // those after the name
+};
+
+int PrintVersion(Arguments) {
+  fmt::print("berth 0.1.0 (follows Kubernetes v1.37.1)\n");
+  return 0;
 }
+
+constexpr Subcommand kSubcommands[] = {
+    {"scheduler", "schedule a cluster", &RunSchedulerCommand},
+    {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
+    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
+    {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
+    {"version", "print the version", &PrintVersion},
+};
+
+void PrintHelp(std::FILE* to) {
+  fmt::print(to, "Gives pods their place: a drop-in replacement for kube-scheduler.\n\nUsage: berth <command> [options]\n\n");
+  for (const auto& command : kSubcommands) fmt::print(to, "  {:<12} {}\n", command.name, command.help);
+  fmt::print(to, "\nberth <command> --help tells more.\n");
+}
+
+int ComplainAbout(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& command : kSubcommands) names.emplace_back(command.name);
+  const std::string near = Nearest(name, names);
+  fmt::print(stderr, "Error: unknown command \"{}\"{} (berth --help lists all)\n", name,
+             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  return 1;
+}
+
+}  // namespace
+
+int RunBerth(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty()) {
+    PrintHelp(stderr);
+    return 1;
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    PrintHelp(stdout);
+    return 0;
+  }
+  for (const auto& command : kSubcommands) {
+    if (command.name == name || (name == "--version" && command.name == "version")) {
+      return command.run(std::span(arguments).subspan(1));
+    }
+  }
+  return ComplainAbout(name);
+}
+
 }  // namespace berth::command

@@ -10,6 +10,7 @@
 #include "assembly/in_tree_plugins.hpp"
 #include "command/files.hpp"
 #include "command/flags.hpp"
+#include "command/load_config.hpp"
 
 namespace berth::command {
 namespace {
@@ -25,14 +26,6 @@ struct Options {
 int Complain(const Error& error) {
   fmt::print(stderr, "Error: {}\n", error.message);
   return 1;
-}
-
-Expected<config::SchedulerConfig> LoadConfig(const std::string& path) {
-  if (path.empty()) return config::DefaultSchedulerConfig();
-  BERTH_TRY(const std::string text, ReadWholeFile(path));
-  auto config = config::ParseSchedulerConfig(text);
-  if (!config) return std::unexpected(std::move(config).error().In(path));
-  return config;
 }
 
 int Explain(const Options& options) {

@@ -14,6 +14,13 @@ using framework::Status;
 using record::AttemptRecord;
 using record::Result;
 
+std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes) {
+  auto names = std::make_shared<record::NodeNames>();
+  names->by_row.resize(nodes.rows());
+  nodes.all().ForEach([&](std::size_t row) { names->by_row[row] = nodes.name(static_cast<Row>(row)); });
+  return names;
+}
+
 Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
                          std::span<const runtime::Nomination> nominations) {
   Decision decision;

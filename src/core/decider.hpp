@@ -36,6 +36,9 @@ struct ClusterView {
   std::shared_ptr<const record::NodeNames> names;
 };
 
+// The names of the nodes by row, for records to share until a node comes or goes.
+std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes);
+
 // Keeps buffers from decision to decision. One thread.
 class Decider {
  public:

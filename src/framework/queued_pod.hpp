@@ -18,6 +18,7 @@ struct QueuedPod {
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime created;              // when it first became known to the queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
+  MonoTime attempt_started;      // of the last attempt
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;       // attempts that ended in a rejection: they drive the back-off
   std::int32_t consecutive_errors = 0;        // attempts since the last rejection that ended in an error

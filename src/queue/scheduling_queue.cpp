@@ -164,6 +164,7 @@ framework::QueuedPodPtr SchedulingQueue::Pop() {
   Leave(*entry);
   entry->place = Place::kInFlight;
   ++entry->pod->attempts;
+  entry->pod->attempt_started = clock_.Now();
   return entry->pod;
 }
 

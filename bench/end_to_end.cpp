@@ -1,0 +1,312 @@
+// Schedulers side by side, end to end over HTTP: each round starts a sandbox and one scheduler as processes, creates pods,
+// and measures from the first create to the last bind, and what CPU the scheduler took. Rounds alternate between the
+// schedulers, because the speed of a shared machine drifts.
+//
+//   bench_end_to_end --nodes 1000 --pods 10000 --rounds 2
+//     --scheduler 'berth=build/bin/berth scheduler --kubeconfig {kubeconfig}'
+//     --scheduler 'kube-scheduler=kube-scheduler --config {config} --authentication-skip-lookup --secure-port=0'
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "command/child_process.hpp"
+#include "command/load/api_load.hpp"
+#include "command/write_file.hpp"
+
+namespace berth::command {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+struct Contender {
+  std::string name;
+  std::string command;
+};
+
+struct Settings {
+  std::vector<std::size_t> nodes = {1000, 5000};
+  std::size_t pods = 10000;
+  std::size_t rounds = 2;
+  std::size_t warmup = 50;           // pods bound before the clock starts
+  bool before_start = false;         // the pods are there before the scheduler
+  bool json_output = false;
+  double patience_seconds = 120;
+  std::string sandbox;               // the program `berth`
+  std::string pod_kind = "plain";
+  std::vector<Contender> contenders;
+};
+
+struct Result {
+  std::string scheduler;
+  std::size_t nodes = 0;
+  std::size_t bound = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;           // of the scheduler, over that time
+  double sandbox_cpu_seconds = 0;
+  std::size_t peak_memory_bytes = 0;
+  std::string error;
+
+  double pods_per_second() const { return seconds > 0 ? static_cast<double>(bound) / seconds : 0; }
+  double cpu_ms_per_pod() const { return bound > 0 ? cpu_seconds * 1e3 / static_cast<double>(bound) : 0; }
+};
+
+// Plain: requests only. Spread: over zones and hosts, hard. Varied: every pod asks for something else.
+std::string PodBody(const Settings& settings, std::string_view prefix, std::size_t i) {
+  const std::size_t cpu = settings.pod_kind == "varied" ? 50 + i % 97 : 50;
+  const std::size_t memory = settings.pod_kind == "varied" ? 64 + i % 89 : 64;
+  json::object spec{{"containers", json::array{json::object{
+      {"name", "main"}, {"image", "docker.io/library/nginx:1.27"},
+      {"resources", json::object{{"requests", json::object{{"cpu", fmt::format("{}m", cpu)}, {"memory", fmt::format("{}Mi", memory)}}}}}}}}};
+  const std::string app = fmt::format("app-{}", i % 10);
+  if (settings.pod_kind == "spread") {
+    const json::object selector{{"matchLabels", json::object{{"app", app}}}};
+    spec["topologySpreadConstraints"] = json::array{
+        json::object{{"maxSkew", 5}, {"topologyKey", "topology.kubernetes.io/zone"}, {"whenUnsatisfiable", "DoNotSchedule"}, {"labelSelector", selector}},
+        json::object{{"maxSkew", 5}, {"topologyKey", "kubernetes.io/hostname"}, {"whenUnsatisfiable", "ScheduleAnyway"}, {"labelSelector", selector}}};
+  }
+  return json::serialize(json::object{{"apiVersion", "v1"}, {"kind", "Pod"},
+                                      {"metadata", json::object{{"name", fmt::format("{}-{}", prefix, i)}, {"labels", json::object{{"app", app}}}}},
+                                      {"spec", spec}});
+}
+
+std::vector<std::string> PodBodies(const Settings& settings, std::string_view prefix, std::size_t count) {
+  std::vector<std::string> bodies;
+  for (std::size_t i = 0; i < count; ++i) bodies.push_back(PodBody(settings, prefix, i));
+  return bodies;
+}
+
+// Counts bindings: a watch on bound pods that are still Pending sends ADDED exactly once per binding.
+class BindCounter {
+ public:
+  Expected<void> Start(std::uint16_t port) {
+    BERTH_TRY(watch_, WatchThread::Start(port, "/api/v1/pods?watch=1&fieldSelector=spec.nodeName!=,status.phase=Pending",
+                                         [this](std::string_view line, MonoTime arrived) {
+                                           if (!line.starts_with("{\"type\":\"ADDED\"")) return;
+                                           last_ = arrived.time_since_epoch().count();
+                                           ++count_;
+                                         }));
+    return {};
+  }
+  std::size_t count() const { return count_; }
+  MonoTime last() const { return MonoTime(Duration(last_)); }
+  // True if the count gets there while something happens at least every `patience`.
+  bool Await(std::size_t wanted, double patience_seconds) const {
+    auto progress = Clock::now();
+    for (std::size_t seen = count_; seen < wanted;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (count_ != seen) progress = Clock::now();
+      seen = count_;
+      if (Clock::now() - progress > std::chrono::duration<double>(patience_seconds)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<std::size_t> count_ = 0;
+  std::atomic<std::int64_t> last_ = 0;
+  std::unique_ptr<WatchThread> watch_;  // last: its thread uses the others
+};
+
+constexpr std::string_view kConfig = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {{kubeconfig: {}, contentType: application/json, qps: 100000, burst: 100000}}
+leaderElection: {{leaderElect: false}}
+)";
+
+// A round's files and processes.
+struct Stage {
+  std::filesystem::path folder;
+  std::string kubeconfig, config;
+  std::uint16_t port = 0;
+  std::optional<ChildProcess> sandbox, scheduler;
+
+  ~Stage() {
+    scheduler.reset();
+    sandbox.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+
+  Expected<void> StartSandbox(const Settings& settings, std::size_t nodes) {
+    folder = std::filesystem::temp_directory_path() / fmt::format("berth-bench-{}", ::getpid());
+    std::filesystem::create_directories(folder);
+    kubeconfig = folder / "kubeconfig";
+    config = folder / "config.yaml";
+    BERTH_TRY(auto child, ChildProcess::Start({settings.sandbox, "sandbox", "--nodes", fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
+                                              folder / "sandbox.log"));
+    sandbox.emplace(std::move(child));
+    for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
+      if (const auto ended = sandbox->Ended()) {
+        return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended, LastLines(folder / "sandbox.log", 5)));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    BERTH_TRY(port, PortIn(kubeconfig));
+    return WriteFileAtomically(config, fmt::format(kConfig, kubeconfig), 0600);
+  }
+
+  Expected<void> StartScheduler(const Contender& contender) {
+    const auto arguments = CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
+    BERTH_TRY(auto child, ChildProcess::Start(arguments, folder / "scheduler.log"));
+    scheduler.emplace(std::move(child));
+    return {};
+  }
+};
+
+Expected<void> Post(const Stage& stage, const std::vector<std::string>& bodies) {
+  std::atomic<std::size_t> refused = 0;
+  BERTH_CHECKED(PostAll(stage.port, "/api/v1/namespaces/default/pods", bodies, {}, [&](std::size_t, int status) {
+    if (status != 201) ++refused;
+  }));
+  if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were refused", refused.load()));
+  return {};
+}
+
+Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
+  Stage stage;
+  BERTH_CHECKED(stage.StartSandbox(settings, result.nodes));
+  BindCounter bound;
+  BERTH_CHECKED(bound.Start(stage.port));
+  const auto bodies = PodBodies(settings, "pod", settings.pods);
+  const auto timed_out = [&] {
+    return Fail(ErrorCode::kTimeout, fmt::format("no progress after {} of {} pods; the scheduler's last words:\n{}", bound.count(),
+                                                 settings.pods, LastLines(stage.folder / "scheduler.log", 5)));
+  };
+  MonoTime start;
+  std::size_t expected = settings.pods;
+  if (settings.before_start) {
+    BERTH_CHECKED(Post(stage, bodies));
+    start = Clock::now();
+    BERTH_CHECKED(stage.StartScheduler(contender));
+  } else {
+    BERTH_CHECKED(stage.StartScheduler(contender));
+    BERTH_CHECKED(Post(stage, PodBodies(settings, "warm", settings.warmup)));
+    if (!bound.Await(settings.warmup, settings.patience_seconds)) return timed_out();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    expected += settings.warmup;
+    result.cpu_seconds = -stage.scheduler->CpuSeconds();
+    result.sandbox_cpu_seconds = -stage.sandbox->CpuSeconds();
+    start = Clock::now();
+    BERTH_CHECKED(Post(stage, bodies));
+  }
+  if (!bound.Await(expected, settings.patience_seconds)) return timed_out();
+  result.seconds = std::chrono::duration<double>(bound.last() - start).count();
+  result.bound = settings.pods;
+  // Events and status writes that belong to these pods may still be under way: their CPU counts too.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  result.cpu_seconds += stage.scheduler->CpuSeconds();
+  result.sandbox_cpu_seconds += stage.sandbox->CpuSeconds();
+  result.peak_memory_bytes = stage.scheduler->PeakMemoryBytes();
+  return {};
+}
+
+void PrintRow(const Result& r) {
+  if (!r.error.empty()) {
+    fmt::print("{:>6}  {:<18} {}\n", r.nodes, r.scheduler, r.error);
+  } else {
+    fmt::print("{:>6}  {:<18} {:>9.2f} {:>10.0f} {:>12.3f} {:>12.3f} {:>10.1f}\n", r.nodes, r.scheduler, r.seconds, r.pods_per_second(),
+               r.cpu_ms_per_pod(), r.sandbox_cpu_seconds * 1e3 / static_cast<double>(std::max<std::size_t>(r.bound, 1)),
+               static_cast<double>(r.peak_memory_bytes) / (1 << 20));
+  }
+  std::fflush(stdout);
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// The first contender over each of the others, by medians.
+void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
+  const auto median = [&](const std::string& name, std::size_t nodes, auto value) {
+    std::vector<double> values;
+    for (const auto& r : results) {
+      if (r.scheduler == name && r.nodes == nodes && r.error.empty()) values.push_back(value(r));
+    }
+    return Median(values);
+  };
+  const auto speed = [](const Result& r) { return r.pods_per_second(); };
+  const auto cost = [](const Result& r) { return r.cpu_ms_per_pod(); };
+  const auto& first = settings.contenders.front().name;
+  for (const std::size_t nodes : settings.nodes) {
+    for (std::size_t i = 1; i < settings.contenders.size(); ++i) {
+      const auto& other = settings.contenders[i].name;
+      const double faster = median(first, nodes, speed) / median(other, nodes, speed);
+      const double cheaper = median(other, nodes, cost) / median(first, nodes, cost);
+      fmt::print("{} nodes: {} binds {:.1f} x as many pods per second as {}, at 1/{:.1f} of the CPU per pod\n", nodes, first, faster, other,
+                 cheaper);
+    }
+  }
+}
+
+void PrintJson(const Settings& settings, const std::vector<Result>& results) {
+  json::array rows;
+  for (const auto& r : results) {
+    rows.push_back(json::object{{"scheduler", r.scheduler}, {"nodes", r.nodes}, {"pods", r.bound}, {"seconds", r.seconds},
+                                {"podsPerSecond", r.pods_per_second()}, {"cpuMillisecondsPerPod", r.cpu_ms_per_pod()},
+                                {"sandboxCpuSeconds", r.sandbox_cpu_seconds}, {"peakMemoryBytes", r.peak_memory_bytes},
+                                {"error", r.error}});
+  }
+  fmt::print("{}\n", json::serialize(json::object{{"podKind", settings.pod_kind}, {"rounds", settings.rounds}, {"results", rows}}));
+}
+
+int Run(const Settings& settings) {
+  std::vector<Result> results;
+  if (!settings.json_output) {
+    fmt::print("{:>6}  {:<18} {:>9} {:>10} {:>12} {:>12} {:>10}\n", "nodes", "scheduler", "seconds", "pods/s", "CPU ms/pod", "server ms/pod",
+               "peak MiB");
+  }
+  for (const std::size_t nodes : settings.nodes) {
+    for (std::size_t round = 0; round < settings.rounds; ++round) {
+      for (const auto& contender : settings.contenders) {
+        Result result;
+        result.scheduler = contender.name;
+        result.nodes = nodes;
+        if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
+        if (!settings.json_output) PrintRow(result);
+        results.push_back(std::move(result));
+      }
+    }
+  }
+  if (settings.json_output) PrintJson(settings, results);
+  else PrintRatios(settings, results);
+  return std::ranges::any_of(results, [](const Result& r) { return !r.error.empty(); }) ? 1 : 0;
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  std::vector<std::string> schedulers;
+  settings.sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
+  CLI::App app("Schedulers side by side against the sandbox, over HTTP.");
+  app.add_option("--nodes", settings.nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
+  app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
+  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")->check(CLI::IsMember({"plain", "varied", "spread"}))->capture_default_str();
+  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
+  app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
+  app.add_option("--patience", settings.patience_seconds, "give up after so many seconds without a binding")->capture_default_str();
+  app.add_flag("--before", settings.before_start, "create the pods before the scheduler starts; its start counts");
+  app.add_flag("--json", settings.json_output, "print JSON");
+  CLI11_PARSE(app, argc, argv);
+  if (schedulers.empty()) schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
+  for (const auto& text : schedulers) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) return fmt::print(stderr, "--scheduler {}: expected name=command\n", text), 1;
+    settings.contenders.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return Run(settings);
+}
+
+}  // namespace
+}  // namespace berth::command
+
+int main(int argc, char** argv) { return berth::command::Main(argc, argv); }

@@ -1,0 +1,21 @@
+// What a person wants to know at the end of the demonstration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "command/demo/observer.hpp"
+
+namespace berth::command::demo {
+
+// Requested CPU of each node in percent of its allocatable, from the API server on that port.
+Expected<std::vector<double>> NodeUse(std::uint16_t port);
+
+// Several lines, ending in a newline.
+std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods, const std::vector<double>& node_use);
+
+// "9,970"
+std::string WithCommas(std::size_t number);
+
+}  // namespace berth::command::demo

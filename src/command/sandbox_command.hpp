@@ -1,0 +1,12 @@
+// `berth sandbox`: a cluster without a cluster.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace berth::command {
+
+// Runs until SIGINT or SIGTERM. Returns the exit code.
+int RunSandboxCommand(std::span<const std::string> arguments);
+
+}  // namespace berth::command

@@ -1,0 +1,12 @@
+// berth scheduler: schedules a cluster, in kube-scheduler's place.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace berth::command {
+
+// Runs until SIGINT or SIGTERM (exit code 0). 1: a flag or file is wrong, named in one line on standard error.
+int RunSchedulerCommand(std::span<const std::string> args);
+
+}  // namespace berth::command

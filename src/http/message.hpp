@@ -1,0 +1,59 @@
+// What travels over HTTP, as seen by a server's handler.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth::http {
+
+// In the order of the wire; names keep their spelling and are compared without regard to case.
+class Headers {
+ public:
+  using Entry = std::pair<std::string, std::string>;
+
+  Headers() = default;
+  Headers(std::initializer_list<Entry> entries) : entries_(entries) {}
+  void Add(std::string name, std::string value) { entries_.emplace_back(std::move(name), std::move(value)); }
+  // The first value of that name; empty if there is none.
+  std::string_view Find(std::string_view name) const;
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+struct Request {
+  std::string method;  // GET, POST, ...
+  std::string target;  // path and query, as sent
+  Headers headers;
+  std::string body;    // complete, chunking undone
+};
+
+// Text that several connections may be sending at the same time; never changed once it is shared.
+using SharedText = std::shared_ptr<const std::string>;
+
+inline SharedText Share(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+// Content-Length, Date and Connection are the server's business.
+struct Response {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  SharedText body = {};  // null: no body
+  Headers headers = {};
+};
+
+// A piece of a streamed body. The shared text is framed without being copied per reader: a watch event is
+// {"type":"ADDED","object":<text>}. `before` and `after` must outlive the stream; literals do.
+struct Piece {
+  std::string_view before;
+  SharedText text = {};
+  std::string_view after = {};
+
+  std::size_t size() const { return before.size() + (text ? text->size() : 0) + after.size(); }
+};
+
+}  // namespace berth::http

@@ -1,0 +1,373 @@
+#include "http/server_connection.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/status.hpp>
+
+namespace berth::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using boost::system::error_code;
+
+constexpr std::size_t kReadBytes = 16 << 10;
+// A peer may pipeline this much behind the request being answered before we stop reading.
+constexpr std::size_t kReadAheadBytes = 256 << 10;
+// Streams are sent in batches: large enough to make system calls rare, small enough to keep many watchers going.
+constexpr std::size_t kBatchBytes = 256 << 10;
+// From here on a body is cheaper to send from its own buffer than to copy behind its head.
+constexpr std::size_t kSharedBytes = 16 << 10;
+
+bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
+
+// The handler's end of a stream.
+class ConnectionStream final : public Stream {
+ public:
+  explicit ConnectionStream(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  ~ConnectionStream() override { Close(); }
+  bool Write(Piece piece) override { return connection_ && connection_->WriteStream(std::move(piece)); }
+  void Close() override {
+    if (const auto connection = std::exchange(connection_, nullptr)) connection->CloseStream();
+  }
+  void OnGone(std::function<void()> callback) override {
+    if (connection_) connection_->OnStreamGone(std::move(callback));
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+class ConnectionExchange final : public Exchange {
+ public:
+  ConnectionExchange(std::shared_ptr<Connection> connection, ServerShared& shared)
+      : connection_(std::move(connection)), shared_(shared) {}
+  ~ConnectionExchange() override {
+    if (!connection_) return;
+    connection_->Respond(shared_.options.refusal ? shared_.options.refusal(500) : Response{.status = 500});
+  }
+  void Respond(Response response) override {
+    if (const auto connection = std::exchange(connection_, nullptr)) connection->Respond(std::move(response));
+  }
+  std::shared_ptr<Stream> StartStream(Response head, std::size_t queue_limit_bytes) override {
+    const auto connection = std::exchange(connection_, nullptr);
+    if (connection) connection->StartStream(std::move(head), queue_limit_bytes);
+    return std::make_shared<ConnectionStream>(connection);
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;  // null once answered
+  ServerShared& shared_;                    // the connection keeps it alive
+};
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ServerShared> shared)
+    : socket_(std::move(socket)), shared_(std::move(shared)), read_since_(shared_->now), write_since_(shared_->now) {}
+
+void Connection::Start() {
+  error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  Read();
+}
+
+// --- in ---------------------------------------------------------------------------------------------------------
+
+void Connection::Read() {
+  if (reading_ || closed_ || peer_done_ || in_.size() >= kReadAheadBytes) return;
+  reading_ = true;
+  socket_.async_read_some(in_.prepare(kReadBytes), [self = shared_from_this()](const error_code& error, std::size_t n) {
+    self->OnRead(error, n);
+  });
+}
+
+void Connection::OnRead(const error_code& error, std::size_t bytes) {
+  reading_ = false;
+  if (closed_) return;
+  if (error) {
+    // An answer under way may still reach a peer that has only stopped talking; a stream has lost its reader.
+    if (error != asio::error::eof || stream_ || lingering_ || (!busy_ && !writing_)) return Cut();
+    peer_done_ = true;
+    return;
+  }
+  in_.commit(bytes);
+  if (lingering_) {
+    in_.consume(in_.size());
+    return Read();
+  }
+  Process();
+}
+
+void Connection::Process() {
+  processing_ = true;
+  while (!busy_ && !closed_ && keep_alive_ && in_.size() > 0) {
+    if (!parser_) {
+      parser_.emplace();
+      parser_->eager(true);
+      parser_->body_limit(shared_->options.body_limit_bytes);
+      parser_->header_limit(static_cast<std::uint32_t>(shared_->options.header_limit_bytes));
+      read_since_ = shared_->now;
+      continued_ = false;
+    }
+    error_code error;
+    in_.consume(parser_->put(in_.data(), error));
+    if (error == beast::http::error::need_more) break;
+    if (error == beast::http::error::body_limit) {
+      Refuse(413);
+    } else if (error == beast::http::error::header_limit) {
+      Refuse(431);
+    } else if (error) {
+      Refuse(400);
+    } else if (parser_->is_done()) {
+      Dispatch();
+    } else if (!continued_ && parser_->is_header_done() &&
+               beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) {
+      continued_ = true;
+      Tail() += "HTTP/1.1 100 Continue\r\n\r\n";
+    }
+  }
+  processing_ = false;
+  Flush();
+  Read();
+}
+
+void Connection::Dispatch() {
+  auto message = parser_->release();
+  parser_.reset();
+  busy_ = true;
+  keep_alive_ = message.keep_alive() && !shared_->stopping;
+  version_ = message.version();
+  head_only_ = message.method() == beast::http::verb::head;
+  Request request;
+  request.method = message.method_string();
+  request.target = message.target();
+  for (const auto& field : message) request.headers.Add(field.name_string(), field.value());
+  request.body = std::move(message.body());
+  auto exchange = std::make_shared<ConnectionExchange>(shared_from_this(), *shared_);
+  try {
+    shared_->handler(std::move(request), std::move(exchange));
+  } catch (const std::exception&) {
+    // Unwinding has dropped the exchange, which has answered 500; a handler that kept it elsewhere still owes its answer.
+  }
+}
+
+// The rest of a request that we refuse to read would be taken for the next one: answer, then close.
+void Connection::Refuse(int status) {
+  parser_.reset();
+  busy_ = true;
+  keep_alive_ = false;
+  version_ = 11;
+  head_only_ = false;
+  Respond(shared_->options.refusal ? shared_->options.refusal(status) : Response{.status = status});
+}
+
+void Connection::RequestAnswered() {
+  busy_ = false;
+  read_since_ = shared_->now;
+  if (processing_) return;  // its loop goes on with the next request
+  // Not from within the handler's call: it may have more to do before it wants to see another request.
+  if (in_.size() > 0) {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Process(); });
+  }
+  ScheduleFlush();
+}
+
+// --- out --------------------------------------------------------------------------------------------------------
+
+void Connection::Respond(Response response) {
+  if (closed_) return;
+  AppendHead(response, false);
+  if (response.body && !head_only_ && HasBody(response.status)) {
+    if (response.body->size() >= kSharedBytes) {
+      out_.push_back({{}, std::move(response.body)});
+    } else {
+      Tail() += *response.body;
+    }
+  }
+  RequestAnswered();
+}
+
+void Connection::StartStream(Response head, std::size_t queue_limit_bytes) {
+  if (closed_) return;
+  if (version_ < 11) keep_alive_ = false;  // without chunks, closing marks the end
+  AppendHead(head, true);
+  stream_.emplace();
+  stream_->limit_bytes = queue_limit_bytes;
+  if (!processing_) ScheduleFlush();
+}
+
+void Connection::OnStreamGone(std::function<void()> callback) {
+  if (stream_) stream_->gone = std::move(callback);
+}
+
+bool Connection::WriteStream(Piece piece) {
+  if (!stream_ || closed_) return false;
+  stream_->queued_bytes += piece.size();
+  stream_->queue.push_back(std::move(piece));
+  if (stream_->queued_bytes > stream_->limit_bytes) {
+    Cut();
+    return false;
+  }
+  ScheduleFlush();
+  return true;
+}
+
+void Connection::CloseStream() {
+  if (!stream_ || closed_) return;
+  stream_->ended = true;
+  stream_->gone = nullptr;
+  ScheduleFlush();
+}
+
+void Connection::AppendHead(const Response& response, bool streamed) {
+  std::string& out = Tail();
+  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", response.status,
+                 std::string_view(beast::http::obsolete_reason(static_cast<beast::http::status>(response.status))));
+  for (const auto& [name, value] : response.headers) {
+    out.append(name).append(": ").append(value).append("\r\n");
+  }
+  if (HasBody(response.status)) {
+    out.append("Content-Type: ").append(response.content_type).append("\r\n");
+    if (!streamed) {
+      fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", response.body ? response.body->size() : 0);
+    } else if (version_ >= 11) {
+      out += "Transfer-Encoding: chunked\r\n";
+    }
+  }
+  if (shared_->stopping) keep_alive_ = false;
+  if (!keep_alive_) {
+    out += "Connection: close\r\n";
+  } else if (version_ < 11) {
+    out += "Connection: keep-alive\r\n";
+  }
+  out.append(shared_->date).append("\r\n");
+}
+
+std::string& Connection::Tail() {
+  if (out_.empty() || out_.back().shared) out_.emplace_back();
+  return out_.back().own;
+}
+
+// Many small pieces become one chunk of one buffer.
+void Connection::DrainStream() {
+  std::size_t bytes = 0;
+  std::size_t pieces = 0;
+  while (pieces < stream_->queue.size() && bytes < kBatchBytes) bytes += stream_->queue[pieces++].size();
+  const bool chunked = version_ >= 11;
+  if (bytes > 0) {
+    std::string& out = Tail();
+    out.reserve(out.size() + bytes + 24);
+    if (chunked) fmt::format_to(std::back_inserter(out), "{:x}\r\n", bytes);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const Piece& piece = stream_->queue.front();
+      out += piece.before;
+      if (piece.text) out += *piece.text;
+      out += piece.after;
+      stream_->queue.pop_front();
+    }
+    if (chunked) out += "\r\n";
+    stream_->queued_bytes -= bytes;
+  }
+  if (stream_->ended && stream_->queue.empty()) {
+    if (chunked) Tail() += "0\r\n\r\n";
+    stream_.reset();
+    RequestAnswered();
+  }
+}
+
+// What is written in one turn of the io_context leaves in one system call.
+void Connection::ScheduleFlush() {
+  if (flush_scheduled_ || writing_ || closed_) return;
+  flush_scheduled_ = true;
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->flush_scheduled_ = false;
+    self->Flush();
+  });
+}
+
+void Connection::Flush() {
+  if (writing_ || closed_) return;
+  if (stream_) DrainStream();
+  if (out_.empty()) {
+    if (!busy_ && !keep_alive_) LingerBeforeClosing();
+    return;
+  }
+  writing_ = true;
+  write_since_ = shared_->now;
+  sending_.swap(out_);
+  std::vector<asio::const_buffer> buffers;
+  buffers.reserve(sending_.size());
+  for (const auto& text : sending_) buffers.push_back(asio::buffer(text.shared ? *text.shared : text.own));
+  const auto on_progress = [this](const error_code& error, std::size_t) -> std::size_t {
+    write_since_ = shared_->now;
+    return error ? 0 : kBatchBytes;
+  };
+  asio::async_write(socket_, std::move(buffers), on_progress,
+                    [self = shared_from_this()](const error_code& error, std::size_t) { self->OnWritten(error); });
+}
+
+void Connection::OnWritten(const error_code& error) {
+  writing_ = false;
+  sending_.clear();
+  if (closed_) return;
+  if (error) return Cut();
+  if (peer_done_ && !busy_ && out_.empty()) return Cut();
+  Flush();
+}
+
+// Closing while the peer still sends would reset the connection, and the peer might never read our last words.
+void Connection::LingerBeforeClosing() {
+  if (lingering_) return;
+  if (peer_done_) return Cut();
+  lingering_ = true;
+  read_since_ = shared_->now;
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  in_.consume(in_.size());
+  Read();
+}
+
+// --- the end ----------------------------------------------------------------------------------------------------
+
+void Connection::Finish() {
+  keep_alive_ = false;
+  if (stream_) {
+    CloseStream();
+  } else if (!busy_ && !writing_) {
+    Cut();
+  }
+}
+
+void Connection::Cut() {
+  if (closed_) return;
+  closed_ = true;
+  const auto self = shared_from_this();
+  error_code ignored;
+  socket_.close(ignored);
+  if (stream_) {
+    const auto gone = std::move(stream_->gone);
+    stream_.reset();
+    // Later: the caller may be in the midst of writing to all its streams.
+    if (gone) asio::post(socket_.get_executor(), gone);
+  }
+  shared_->closed(*this);
+}
+
+void Connection::CheckTimeouts() {
+  constexpr std::chrono::seconds kLinger{2};
+  const auto& options = shared_->options;
+  if (writing_) {
+    if (shared_->now - write_since_ > options.write_timeout) Cut();
+  } else if (lingering_) {
+    if (shared_->now - read_since_ > kLinger) Cut();
+  } else if (!busy_) {
+    const auto limit = parser_ ? options.request_timeout : options.idle_timeout;
+    if (shared_->now - read_since_ > limit) Cut();
+  }
+}
+
+}  // namespace berth::http

@@ -1,0 +1,265 @@
+#include "http/server.hpp"
+
+#include <gmock/gmock.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+namespace berth::http {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Server and clients share one io_context, which the test turns by hand: nothing waits for time to pass.
+class ServerTest : public testing::Test {
+ protected:
+  void Listen(Handler handler, ServerOptions options = {}) {
+    auto listening = Server::Listen(io, std::move(options), std::move(handler));
+    ASSERT_TRUE(listening.has_value()) << listening.error().message;
+    server = std::move(*listening);
+  }
+  tcp::socket Connect() {
+    tcp::socket socket(io);
+    socket.connect(tcp::endpoint(asio::ip::address_v4::loopback(), server->port()));
+    return socket;
+  }
+  // Turns the loop until `text` ends with what is wanted, or the server has closed the connection.
+  std::string ReadUntil(tcp::socket& socket, std::string_view wanted) {
+    std::string text;
+    bool over = false;
+    char buffer[4096];
+    std::function<void()> read = [&] {
+      socket.async_read_some(asio::buffer(buffer), [&](const error_code& error, std::size_t n) {
+        text.append(buffer, n);
+        if (error || (!wanted.empty() && text.ends_with(wanted))) over = true;
+        else read();
+      });
+    };
+    read();
+    while (!over) io.run_one();
+    return text;
+  }
+  static void Send(tcp::socket& socket, std::string_view text) { asio::write(socket, asio::buffer(text)); }
+  void Turn(int times = 50) {
+    for (int i = 0; i < times; ++i) io.poll();
+  }
+
+  asio::io_context io;
+  std::unique_ptr<Server> server;
+};
+
+Response Text(std::string text) {
+  Response response;
+  response.body = Share(std::move(text));
+  return response;
+}
+
+TEST_F(ServerTest, AnswersARequest) {
+  Listen([](Request request, auto exchange) { exchange->Respond(Text(request.method + " " + request.target + " " + request.body)); });
+  auto client = Connect();
+  Send(client, "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi");
+  const auto answer = ReadUntil(client, "hi");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 14\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nDate: "));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nPOST /a?b=c hi"));
+}
+
+TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrderEvenIfTheFirstTakesItsTime) {
+  std::shared_ptr<Exchange> first;
+  Listen([&](Request request, auto exchange) {
+    if (request.target == "/1") first = exchange;
+    else exchange->Respond(Text(request.target));
+  });
+  auto client = Connect();
+  Send(client, "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
+  while (!first) io.run_one();
+  Turn();
+  first->Respond(Text("/1"));
+  const auto answers = ReadUntil(client, "/3");
+  EXPECT_LT(answers.find("/1"), answers.find("/2"));
+  EXPECT_LT(answers.find("/2"), answers.find("/3"));
+}
+
+TEST_F(ServerTest, ARequestInPiecesIsPutTogether) {
+  Listen([](Request request, auto exchange) { exchange->Respond(Text(request.body)); });
+  auto client = Connect();
+  for (const std::string_view piece : {"POST / HT", "TP/1.1\r\nTransfer-Encoding: chu", "nked\r\n\r\n3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r", "\n"}) {
+    Send(client, piece);
+    Turn();
+  }
+  EXPECT_THAT(ReadUntil(client, "abcde"), EndsWith("\r\n\r\nabcde"));
+}
+
+TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionLivesOn) {
+  std::shared_ptr<Stream> stream;
+  Listen([&](Request request, auto exchange) {
+    if (request.target == "/watch") stream = exchange->StartStream({}, 1 << 20);
+    else exchange->Respond(Text("after"));
+  });
+  auto client = Connect();
+  Send(client, "GET /watch HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
+  while (!stream) io.run_one();
+  EXPECT_THAT(ReadUntil(client, "\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked"));
+  const auto shared = Share("{}");
+  EXPECT_TRUE(stream->Write({"<", shared, ">\n"}));
+  EXPECT_TRUE(stream->Write({"[", shared, "]\n"}));
+  EXPECT_EQ(ReadUntil(client, "]\n\r\n"), "a\r\n<{}>\n[{}]\n\r\n");  // one chunk for what was written in one go
+  stream->Close();
+  EXPECT_THAT(ReadUntil(client, "after"), StartsWith("0\r\n\r\nHTTP/1.1 200 OK"));
+}
+
+TEST_F(ServerTest, AnIdleStreamCostsNothing) {
+  std::shared_ptr<Stream> stream;
+  Listen([&](Request, auto exchange) { stream = exchange->StartStream({}, 1 << 20); });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  ReadUntil(client, "\r\n\r\n");
+  Turn();
+  EXPECT_EQ(io.poll(), 0u);
+}
+
+TEST_F(ServerTest, AStreamNoticesThatItsReaderHasGone) {
+  std::shared_ptr<Stream> stream;
+  bool gone = false;
+  Listen([&](Request, auto exchange) {
+    stream = exchange->StartStream({}, 1 << 20);
+    stream->OnGone([&] { gone = true; });
+  });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  ReadUntil(client, "\r\n\r\n");
+  client.close();
+  while (!gone) io.run_one();
+  EXPECT_FALSE(stream->Write({"x"}));
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(ServerTest, AReaderThatIsTooSlowIsCutOff) {
+  std::shared_ptr<Stream> stream;
+  bool gone = false;
+  Listen([&](Request, auto exchange) {
+    stream = exchange->StartStream({}, 1000);
+    stream->OnGone([&] { gone = true; });
+  });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  ReadUntil(client, "\r\n\r\n");
+  EXPECT_TRUE(stream->Write({"", Share(std::string(900, 'x'))}));
+  EXPECT_FALSE(stream->Write({"", Share(std::string(900, 'x'))}));
+  Turn();
+  EXPECT_TRUE(gone);
+}
+
+TEST_F(ServerTest, ABodyThatIsTooLargeIsRefusedAndTheConnectionClosed) {
+  ServerOptions options;
+  options.body_limit_bytes = 10;
+  options.refusal = [](int status) {
+    Response response;
+    response.status = status;
+    response.body = Share("no");
+    return response;
+  };
+  Listen([](Request, auto exchange) { exchange->Respond(Text("ok")); }, std::move(options));
+  auto client = Connect();
+  Send(client, "POST / HTTP/1.1\r\nContent-Length: 11\r\n\r\nhello world");
+  const auto answer = ReadUntil(client, "");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer, HasSubstr("Connection: close\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nno"));
+}
+
+TEST_F(ServerTest, RubbishIsABadRequest) {
+  Listen([](Request, auto exchange) { exchange->Respond(Text("ok")); });
+  for (const std::string_view rubbish : {"\x16\x03\x01\x02\x00", "GET / HTTP/9.9\r\n\r\n", "hello\r\n\r\n",
+                                         "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"}) {
+    auto client = Connect();
+    Send(client, rubbish);
+    client.shutdown(tcp::socket::shutdown_send);
+    const auto answer = ReadUntil(client, "");
+    EXPECT_TRUE(answer.empty() || answer.starts_with("HTTP/1.1 400 ")) << answer;
+  }
+}
+
+TEST_F(ServerTest, AForgottenExchangeIsAnInternalError) {
+  Listen([](Request, auto) {});
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(ReadUntil(client, "\r\n\r\n"), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST_F(ServerTest, AHandlerThatThrowsIsAnInternalError) {
+  Listen([](Request, auto) -> void { throw std::runtime_error("x"); });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(ReadUntil(client, "\r\n\r\n"), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST_F(ServerTest, HeadHasNoBody) {
+  Listen([](Request, auto exchange) { exchange->Respond(Text("body")); });
+  auto client = Connect();
+  Send(client, "HEAD / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const auto answer = ReadUntil(client, "");
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 4\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(ServerTest, OldClientsGetAStreamWithoutChunks) {
+  Listen([](Request, auto exchange) {
+    const auto stream = exchange->StartStream({}, 1000);
+    stream->Write({"all of it"});
+  });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(ReadUntil(client, ""), EndsWith("\r\n\r\nall of it"));
+}
+
+TEST_F(ServerTest, LargeBodiesArriveWhole) {
+  const std::string large(5 << 20, 'x');
+  Listen([&](Request, auto exchange) { exchange->Respond(Text(large)); });
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const auto answer = ReadUntil(client, "");
+  EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), large);
+}
+
+TEST_F(ServerTest, StopsWhenAnswersAndStreamsHaveEnded) {
+  std::shared_ptr<Exchange> pending;
+  std::shared_ptr<Stream> stream;
+  Listen([&](Request request, auto exchange) {
+    if (request.target == "/watch") stream = exchange->StartStream({}, 1000);
+    else pending = exchange;
+  });
+  auto watcher = Connect(), waiter = Connect(), idle = Connect();
+  Send(watcher, "GET /watch HTTP/1.1\r\n\r\n");
+  Send(waiter, "GET /wait HTTP/1.1\r\n\r\n");
+  while (!pending || !stream || server->connections() < 3) io.run_one();
+  bool stopped = false;
+  server->Stop(std::chrono::seconds(30), [&] { stopped = true; });
+  EXPECT_THAT(ReadUntil(watcher, "0\r\n\r\n"), HasSubstr("HTTP/1.1 200"));
+  watcher.close();
+  Turn();
+  EXPECT_FALSE(stopped);
+  pending->Respond(Text("done"));
+  EXPECT_THAT(ReadUntil(waiter, "done"), HasSubstr("Connection: close"));
+  waiter.close();
+  while (!stopped) io.run_one();
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(ServerTest, AnAddressThatIsNoneIsAnError) {
+  ServerOptions options;
+  options.address = "nowhere";
+  EXPECT_EQ(Server::Listen(io, options, {}).error().message, "\"nowhere\" is not an IP address to listen on");
+}
+
+}  // namespace
+}  // namespace berth::http

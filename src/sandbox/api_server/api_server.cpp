@@ -1,0 +1,276 @@
+#include "sandbox/api_server/api_server.hpp"
+
+#include <fmt/format.h>
+
+#include "sandbox/api_server/discovery.hpp"
+#include "sandbox/api_server/events.hpp"
+#include "sandbox/api_server/reviews.hpp"
+#include "sandbox/api_server/scale.hpp"
+#include "sandbox/api_server/validate.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+// How long a list waits for a version that does not exist yet, and how often it looks.
+constexpr std::chrono::seconds kVersionPatience{3};
+constexpr std::chrono::milliseconds kVersionPoll{50};
+
+http::Response Reply(int status, std::string body, std::string content_type = "application/json") {
+  return {.status = status, .content_type = std::move(content_type), .body = http::Share(std::move(body)),
+          .headers = {{"Cache-Control", "no-cache, private"}}};
+}
+
+http::Response Reply(const ApiError& error) {
+  http::Response response = Reply(error.code, error.ToJson());
+  if (error.retry_after_seconds > 0) response.headers.Add("Retry-After", fmt::to_string(error.retry_after_seconds));
+  return response;
+}
+
+// Only what kubectl asks for: other clients may send fields of releases to come.
+ApiResult<> CheckUnknown(const ApiRequest& request, Document& document) {
+  if (request.query.Get("fieldValidation") != "Strict") return {};
+  return RefuseUnknownFields(*request.type, document.root());
+}
+
+const http::SharedText& BoundText() {
+  static const http::SharedText text = http::Share(SuccessStatus(201));
+  return text;
+}
+
+}  // namespace
+
+ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random)
+    : verbs_(verbs), agenda_(agenda), random_(random), watches_(verbs.store(), agenda, verbs.clock()) {}
+
+http::Response ApiServer::Refusal(int status) {
+  ApiError error;
+  error.code = status;
+  error.has_details = true;
+  if (status == 413) {
+    error.reason = "RequestEntityTooLarge";
+    error.message = "Request entity too large: limit is 3145728";
+  } else if (status == 500) {
+    error.reason = "InternalError";
+    error.message = "Internal error occurred: the request could not be processed";
+  } else {
+    error.reason = "BadRequest";
+    error.message = "the request is not valid HTTP";
+  }
+  return Reply(error);
+}
+
+void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchange) {
+  auto request = ParseRequest(std::move(raw));
+  if (!request) return exchange->Respond(Reply(request.error()));
+  if (auto served = Serve(*request, exchange); !served) exchange->Respond(Reply(served.error()));
+}
+
+// Either answers (or has arranged for an answer), or returns what went wrong.
+ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
+  if (request.method == "HEAD") request.method = "GET";  // the http server leaves the body out
+  if (IsReview(request)) {
+    BERTH_TRY(std::string answer, AnswerReview(request));
+    exchange->Respond(Reply(201, std::move(answer)));
+    return {};
+  }
+  if (auto answer = AnswerDiscovery(request)) {
+    if (request.method != "GET") return MethodNotAllowed();
+    exchange->Respond(Reply(answer->status, std::move(answer->body), std::move(answer->content_type)));
+    return {};
+  }
+  BERTH_CHECKED(ResolveResource(request));
+  BERTH_TRY(const View view, NegotiateView(request));
+  if (!request.subresource.empty() && request.subresource != "status") {
+    return ServeSubresource(request, view, exchange);
+  }
+  if (request.subresource == "status" && !request.type->has_status) return NoSuchResource();
+  if (request.name.empty()) return ServeCollection(request, view, exchange);
+  return ServeObject(request, view, request.subresource.empty() ? Part::kMain : Part::kStatus, exchange);
+}
+
+ApiResult<> ApiServer::ServeCollection(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  if (request.method == "GET" && request.query.Flag("watch")) {
+    BERTH_TRY(Selector selector, ParseSelector(request));
+    BERTH_TRY(WatchOptions options, ParseWatchOptions(request, view, std::move(selector), random_));
+    watches_.Open(std::move(options), *exchange);
+    return {};
+  }
+  if (request.method == "GET") return List(request, view, exchange);
+  if (request.type->namespaced && request.ns.empty()) return MethodNotAllowed();
+  if (request.method == "POST") return Create(request, view, exchange);
+  if (request.method == "DELETE") return DeleteCollection(request, view, exchange);
+  return MethodNotAllowed();
+}
+
+ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, Part part, const Exchange& exchange) {
+  const ResourceType& type = *request.type;
+  if (request.method == "GET") {
+    const ObjectPtr object = verbs_.store().Get(type, request.place().key());
+    if (!object) return NotFound(type, request.name);
+    Answer(exchange, 200, view, object);
+    return {};
+  }
+  if (request.method == "PUT") {
+    BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
+    if (request.events_group) EventToCore(document.root());
+    BERTH_CHECKED(CheckUnknown(request, document));
+    BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, request.dry_run()));
+    Answer(exchange, written.created ? 201 : 200, view, written.object);
+    return {};
+  }
+  if (request.method == "PATCH") {
+    const auto patch = PatchTypeOf(request.content_type);
+    if (!patch) return UnsupportedMediaType("415: Unsupported Media Type");
+    BERTH_TRY(const Written written, verbs_.Patch(request.place(), *patch, request.body, part, request.dry_run()));
+    Answer(exchange, written.created ? 201 : 200, view, written.object);
+    return {};
+  }
+  if (request.method == "DELETE" && part == Part::kMain) return Delete(request, view, exchange);
+  return MethodNotAllowed();
+}
+
+ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  const std::string& sub = request.subresource;
+  const bool pod = request.type == &Known().pods;
+  if (pod && sub == "binding") return Bind(request, exchange);
+  if (pod && sub == "eviction") return Evict(request, exchange);
+  if (pod && sub == "log") {
+    if (!verbs_.store().Get(*request.type, request.place().key())) return NotFound(*request.type, request.name);
+    exchange->Respond(Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
+    return {};
+  }
+  if (request.type == &Known().namespaces && sub == "finalize") return Finalize(request, view, exchange);
+  if (!request.type->has_scale || sub != "scale") return NoSuchResource();
+  BERTH_TRY(std::string scale, AnswerScale(verbs_, request));
+  exchange->Respond(Reply(200, std::move(scale)));
+  return {};
+}
+
+// --- collections ------------------------------------------------------------------------------------------------
+
+ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  BERTH_TRY(Selector selector, ParseSelector(request));
+  BERTH_TRY(const ListOptions options, ParseListOptions(request, std::move(selector)));
+  const Version wanted = std::max(options.at_least.value_or(0), options.exactly.value_or(0));
+  if (wanted <= verbs_.store().version()) {
+    AnswerList(options, view, exchange);
+    return {};
+  }
+  // Somebody knows a version from the future: it may be on its way.
+  struct Waiting {
+    ApiServer* server;
+    ListOptions options;
+    View view;
+    Exchange exchange;
+    Version wanted;
+    MonoTime deadline;
+    void Look(const std::shared_ptr<Waiting>& self) {
+      auto& verbs = server->verbs_;
+      if (verbs.store().version() >= wanted) return server->AnswerList(options, view, exchange);
+      if (verbs.clock().Now() >= deadline) {
+        return exchange->Respond(Reply(TooLargeVersion(fmt::to_string(wanted), verbs.store().version()).error()));
+      }
+      server->agenda_.After(kVersionPoll, [self] { self->Look(self); });
+    }
+  };
+  const auto waiting = std::make_shared<Waiting>(
+      Waiting{this, options, view, exchange, wanted, verbs_.clock().Now() + kVersionPatience});
+  waiting->Look(waiting);
+  return {};
+}
+
+void ApiServer::AnswerList(const ListOptions& options, const View& view, const Exchange& exchange) {
+  const auto result = ListObjects(verbs_.store(), *view.type, options);
+  if (!result) return exchange->Respond(Reply(result.error()));
+  exchange->Respond(Reply(200, RenderList(view, result->objects, result->metadata, verbs_.clock().WallNow())));
+}
+
+ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  BERTH_TRY(Document document, DecodeBody(request, view.group_version(), request.type->kind));
+  if (request.events_group) EventToCore(document.root());
+  if (request.type == &Known().events) {
+    BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
+  }
+  BERTH_CHECKED(CheckUnknown(request, document));
+  BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), request.dry_run()));
+  Answer(exchange, 201, view, created);
+  return {};
+}
+
+ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
+  BERTH_TRY(Selector selector, ParseSelector(request));
+  ListOptions all;
+  all.selector = std::move(selector);
+  BERTH_TRY(const ListResult before, ListObjects(verbs_.store(), *request.type, all));
+  for (const auto& object : before.objects) {
+    // Somebody may delete in between; that is as good.
+    (void)verbs_.Delete({*request.type, object->ns, object->name}, options);
+  }
+  exchange->Respond(Reply(200, RenderList(view, before.objects, before.metadata, verbs_.clock().WallNow())));
+  return {};
+}
+
+// --- single objects ---------------------------------------------------------------------------------------------
+
+ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
+  BERTH_TRY(const ObjectPtr last, verbs_.Delete(request.place(), options));
+  if (request.type->delete_shows_object) {
+    Answer(exchange, 200, view, last);
+    return {};
+  }
+  json::object details{{"name", last->name}};
+  if (!request.type->group.empty()) details["group"] = request.type->group;
+  details["kind"] = request.type->plural;
+  details["uid"] = last->uid;
+  exchange->Respond(Reply(200, SuccessStatus(200, json::serialize(details))));
+  return {};
+}
+
+ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange) {
+  if (request.method != "POST") return MethodNotAllowed();
+  BERTH_TRY(const Document binding, DecodeBody(request, "v1", "Binding"));
+  Place place = request.place();
+  if (place.name.empty()) place.name = FindString(binding.root(), "metadata.name");
+  BERTH_CHECKED(verbs_.Bind(place, binding.root(), request.dry_run()));
+  exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
+  return {};
+}
+
+ApiResult<> ApiServer::Evict(const ApiRequest& request, const Exchange& exchange) {
+  if (request.method != "POST") return MethodNotAllowed();
+  BERTH_TRY(const Document eviction, DecodeBody(request, "policy/v1", "Eviction"));
+  DeleteOptions options;
+  options.dry_run = request.dry_run();
+  if (const json::value* grace = FindPath(eviction.root(), "deleteOptions.gracePeriodSeconds"); grace != nullptr && grace->is_int64()) {
+    options.grace_period_seconds = grace->get_int64();
+  }
+  options.uid = FindString(eviction.root(), "deleteOptions.preconditions.uid");
+  BERTH_CHECKED(verbs_.Evict(request.place(), options));
+  exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
+  return {};
+}
+
+ApiResult<> ApiServer::Finalize(const ApiRequest& request, const View& view, const Exchange& exchange) {
+  if (request.method != "PUT") return MethodNotAllowed();
+  BERTH_TRY(const Document body, DecodeBody(request, "v1", "Namespace"));
+  const json::array* left = FindArray(body.root(), "spec.finalizers");
+  const auto change = [&](json::object& document) -> ApiResult<> {
+    ObjectAt(document, "spec")["finalizers"] = left != nullptr ? json::value(*left) : json::value(json::array());
+    return {};
+  };
+  BERTH_TRY(ObjectPtr written, verbs_.Edit(request.place(), Part::kMain, change, request.dry_run()));
+  const Document after = written->Parse();
+  if ((left == nullptr || left->empty()) && !FindString(after.root(), "metadata.deletionTimestamp").empty()) {
+    written = verbs_.store().Remove(*request.type, written->key);
+  }
+  Answer(exchange, 200, view, written);
+  return {};
+}
+
+void ApiServer::Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object) {
+  exchange->Respond(Reply(status, *RenderObject(view, object, verbs_.clock().WallNow()) + "\n"));
+}
+
+}  // namespace berth::sandbox

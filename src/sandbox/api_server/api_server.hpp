@@ -1,0 +1,50 @@
+// The API server: requests in, objects and watches out. Follows kube-apiserver v1.37 as far as schedulers, kubectl and
+// the usual clients can tell the difference; everybody may do everything.
+#pragma once
+
+#include <memory>
+
+#include "http/server.hpp"
+#include "sandbox/agenda.hpp"
+#include "sandbox/api_server/list.hpp"
+#include "sandbox/api_server/request.hpp"
+#include "sandbox/api_server/watch.hpp"
+
+namespace berth::sandbox {
+
+// One thread, the http server's.
+class ApiServer {
+ public:
+  ApiServer(Verbs& verbs, Agenda& agenda, Random& random);
+
+  void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
+  // What a client is told whose request was refused before it could be understood.
+  static http::Response Refusal(int status);
+
+  WatchHub& watches() { return watches_; }
+
+ private:
+  using Exchange = std::shared_ptr<http::Exchange>;
+
+  ApiResult<> Serve(ApiRequest& request, const Exchange& exchange);
+  ApiResult<> ServeCollection(const ApiRequest& request, const View& view, const Exchange& exchange);
+  ApiResult<> ServeObject(const ApiRequest& request, const View& view, Part part, const Exchange& exchange);
+  ApiResult<> ServeSubresource(const ApiRequest& request, const View& view, const Exchange& exchange);
+
+  ApiResult<> List(const ApiRequest& request, const View& view, const Exchange& exchange);
+  void AnswerList(const ListOptions& options, const View& view, const Exchange& exchange);
+  ApiResult<> Create(const ApiRequest& request, const View& view, const Exchange& exchange);
+  ApiResult<> Delete(const ApiRequest& request, const View& view, const Exchange& exchange);
+  ApiResult<> DeleteCollection(const ApiRequest& request, const View& view, const Exchange& exchange);
+  ApiResult<> Bind(const ApiRequest& request, const Exchange& exchange);
+  ApiResult<> Evict(const ApiRequest& request, const Exchange& exchange);
+  ApiResult<> Finalize(const ApiRequest& request, const View& view, const Exchange& exchange);
+  void Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object);
+
+  Verbs& verbs_;
+  Agenda& agenda_;
+  Random& random_;
+  WatchHub watches_;
+};
+
+}  // namespace berth::sandbox

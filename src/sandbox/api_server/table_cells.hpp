@@ -1,0 +1,16 @@
+// The cells of a table's row: what each kind shows of itself.
+#pragma once
+
+#include "base/clock.hpp"
+#include "sandbox/store/document.hpp"
+#include "sandbox/store/resource.hpp"
+
+namespace berth::sandbox {
+
+// As many cells as TableColumns(type) has columns.
+json::array TableCells(const ResourceType& type, const json::object& document, WallTime now);
+
+// Go's "2006-01-02T15:04:05Z", with or without fractions; the epoch if it is none.
+WallTime ParseTime(std::string_view text);
+
+}  // namespace berth::sandbox

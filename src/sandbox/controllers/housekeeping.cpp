@@ -1,0 +1,62 @@
+#include "sandbox/controllers/housekeeping.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+constexpr std::chrono::hours kEventLife{1};  // kube-apiserver's --event-ttl
+constexpr std::chrono::seconds kEventSweep{10};
+constexpr std::chrono::milliseconds kNamespaceRetry{200};
+
+}  // namespace
+
+Housekeeping::Housekeeping(Verbs& verbs, Agenda& agenda) : verbs_(verbs), agenda_(agenda) {
+  verbs_.store().Observe(*this);
+  agenda_.After(kEventSweep, [this] { DropOldEvents(); });
+}
+
+void Housekeeping::OnChange(const ResourceType& type, const Change& change) {
+  if (&type == &Known().events && change.after && !change.before) {
+    events_.push_back({verbs_.clock().Now() + kEventLife, change.after->key, change.after->uid});
+  }
+  const bool ending = change.after && change.after->deleting && !(change.before && change.before->deleting);
+  if (&type == &Known().namespaces && ending) {
+    agenda_.After(Duration::zero(), [this, name = change.after->name] { EmptyNamespace(name); });
+  }
+}
+
+void Housekeeping::EmptyNamespace(const std::string& name) {
+  Store& store = verbs_.store();
+  const ObjectPtr ns = store.Get(Known().namespaces, name);
+  if (!ns || !ns->deleting) return;
+  bool empty = true;
+  for (const auto& type : Resources()) {
+    if (!type.namespaced) continue;
+    std::vector<ObjectPtr> content;
+    store.ForEachAt(type, store.version(), name + "/", {}, [&](const ObjectPtr& object) {
+      content.push_back(object);
+      return true;
+    });
+    for (const auto& object : content) {
+      if (!object->deleting) (void)verbs_.Delete({type, name, object->name}, {});
+      empty = empty && !store.Get(type, object->key);
+    }
+  }
+  if (empty) {
+    store.Remove(Known().namespaces, name);
+  } else {
+    agenda_.After(kNamespaceRetry, [this, name] { EmptyNamespace(name); });
+  }
+}
+
+void Housekeeping::DropOldEvents() {
+  const MonoTime now = verbs_.clock().Now();
+  while (!events_.empty() && events_.front().end <= now) {
+    const Mortal event = std::move(events_.front());
+    events_.pop_front();
+    const ObjectPtr object = verbs_.store().Get(Known().events, event.key);
+    if (object && object->uid == event.uid) verbs_.store().Remove(Known().events, event.key);
+  }
+  agenda_.After(kEventSweep, [this] { DropOldEvents(); });
+}
+
+}  // namespace berth::sandbox

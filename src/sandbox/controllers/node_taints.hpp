@@ -1,0 +1,22 @@
+// What the node lifecycle controller does: taints that mirror spec.unschedulable and the conditions.
+#pragma once
+
+#include "sandbox/agenda.hpp"
+#include "sandbox/api_server/verbs.hpp"
+
+namespace berth::sandbox {
+
+// Cordoned nodes get node.kubernetes.io/unschedulable, nodes with a bad condition the taint of that condition; taints of
+// these names go when their reason does. Other taints are left alone. One thread.
+class NodeTaints final : public StoreObserver {
+ public:
+  NodeTaints(Verbs& verbs, Agenda& agenda);
+  void OnChange(const ResourceType& type, const Change& change) override;
+
+ private:
+  void Reconcile(const std::string& name);
+  Verbs& verbs_;
+  Agenda& agenda_;
+};
+
+}  // namespace berth::sandbox

@@ -1,0 +1,53 @@
+// A whole cluster in one object: API server, simulated nodes, the controllers without which they would not be alive.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "sandbox/nodes/kubelet.hpp"
+#include "sandbox/nodes/node_pool.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace berth::sandbox {
+
+struct SandboxOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;      // 0: the system chooses
+  NodePoolOptions nodes;
+  KubeletOptions kubelet;
+  std::size_t window = 16384;  // changes of each resource that watches can resume from
+  std::uint64_t seed = 1;
+};
+
+// Lives on the thread that runs `io`; that thread is the only writer.
+class Sandbox {
+ public:
+  // Creates the cluster and listens. `clock` must outlive the sandbox.
+  static Expected<std::unique_ptr<Sandbox>> Start(boost::asio::io_context& io, const Clock& clock,
+                                                  const SandboxOptions& options);
+  ~Sandbox();
+
+  std::uint16_t port() const;
+  // "http://127.0.0.1:8001"
+  std::string url() const;
+  Verbs& verbs();
+  // Ends watches and connections, then calls `done`.
+  void Stop(std::function<void()> done);
+
+ private:
+  struct Impl;
+  explicit Sandbox(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A kubeconfig for a server that asks for no credentials.
+std::string KubeconfigFor(std::string_view url);
+
+}  // namespace berth::sandbox

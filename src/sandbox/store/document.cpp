@@ -1,0 +1,95 @@
+#include "sandbox/store/document.hpp"
+
+#include <fmt/format.h>
+
+namespace berth::sandbox {
+namespace {
+
+json::parse_options Options() {
+  json::parse_options options;
+  options.max_depth = 256;  // JSONSchemaProps nest deeper than Boost's 32
+  return options;
+}
+
+}  // namespace
+
+Document::Document() : arena_(std::make_unique<json::monotonic_resource>()) {
+  void* place = arena_->allocate(sizeof(json::object), alignof(json::object));
+  // Never destroyed: it owns nothing outside the arena.
+  root_ = new (place) json::object(json::storage_ptr(arena_.get()));
+}
+
+Expected<Document> Document::Parse(std::string_view text) {
+  Document document;
+  boost::system::error_code error;
+  json::value value = json::parse(text, error, json::storage_ptr(document.arena_.get()), Options());
+  if (error) return Invalid(error.message());
+  if (!value.is_object()) return Invalid("cannot unmarshal a value that is not an object");
+  *document.root_ = std::move(value.as_object());
+  return document;
+}
+
+Expected<json::value> ParseJson(std::string_view text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error, {}, Options());
+  if (error) return Invalid(error.message());
+  return value;
+}
+
+const json::value* Find(const json::object& object, std::string_view key) { return object.if_contains(key); }
+
+const json::value* FindPath(const json::object& object, std::string_view path) {
+  const json::object* here = &object;
+  for (;;) {
+    const auto dot = path.find('.');
+    const json::value* value = here->if_contains(path.substr(0, dot));
+    if (dot == std::string_view::npos || value == nullptr) return value;
+    here = value->if_object();
+    if (here == nullptr) return nullptr;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+const json::object* FindObject(const json::object& object, std::string_view path) {
+  const json::value* value = FindPath(object, path);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+const json::array* FindArray(const json::object& object, std::string_view path) {
+  const json::value* value = FindPath(object, path);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+std::string_view FindString(const json::object& object, std::string_view path) {
+  const json::value* value = FindPath(object, path);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
+}
+
+json::object& ObjectAt(json::object& parent, std::string_view key) {
+  json::value& value = parent[key];
+  return value.is_object() ? value.get_object() : value.emplace_object();
+}
+
+json::array& ArrayAt(json::object& parent, std::string_view key) {
+  json::value& value = parent[key];
+  return value.is_array() ? value.get_array() : value.emplace_array();
+}
+
+void DropNulls(json::value& value) {
+  if (value.is_object()) DropNulls(value.get_object());
+  if (!value.is_array()) return;
+  for (auto& element : value.get_array()) DropNulls(element);
+}
+
+void DropNulls(json::object& object) {
+  for (auto it = object.begin(); it != object.end();) {
+    if (it->value().is_null()) {
+      it = object.stable_erase(it);
+    } else {
+      DropNulls(it->value());
+      ++it;
+    }
+  }
+}
+
+}  // namespace berth::sandbox

@@ -1,0 +1,63 @@
+// A stored object: its text, and the few things about it that lists and watches ask for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "http/message.hpp"
+#include "sandbox/store/document.hpp"
+#include "sandbox/store/resource.hpp"
+
+namespace berth::sandbox {
+
+// A resource version: one counter for the whole store, never reused, 0 before the first write.
+using Version = std::uint64_t;
+
+// Never changes; a write makes a new one. Shared by the store, its history and every reader that has yet to send it.
+struct Object {
+  const ResourceType* type = nullptr;
+  std::string key;  // "namespace/name", or "name" where there are no namespaces
+  std::string name;
+  std::string ns;
+  std::string uid;
+  Version version = 0;
+  bool deleting = false;  // metadata.deletionTimestamp is set
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::string> fields;  // values of type->fields, in that order
+  std::string text;                 // JSON, beginning with type->text_prefix()
+
+  // As an item of a list, without kind and apiVersion: what follows the item's opening brace.
+  std::string_view item_tail() const { return std::string_view(text).substr(type->text_prefix().size()); }
+  const std::string* Label(std::string_view label_key) const;
+  Document Parse() const;
+};
+using ObjectPtr = std::shared_ptr<const Object>;
+
+// The text, kept alive by the object it belongs to.
+inline http::SharedText TextOf(const ObjectPtr& object) { return http::SharedText(object, &object->text); }
+
+std::string ObjectKey(std::string_view ns, std::string_view name);
+
+// Sets metadata.resourceVersion in `document`, puts kind and apiVersion first, and takes the text. `document` must
+// have metadata with a name.
+ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version version);
+
+// The value a field selector compares: booleans and numbers as text, absent as "" (or the type's zero where the
+// original compares a Go value that is never absent).
+std::string FieldValue(const json::object& document, std::string_view path);
+
+// Calls visit(path) for each of a comma-separated list.
+template <class Visit>
+void ForEachOf(std::string_view list, Visit&& visit) {
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    visit(list.substr(0, comma));
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+}
+
+}  // namespace berth::sandbox

@@ -1,0 +1,66 @@
+// Which objects a list or a watch is about.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "sandbox/store/object.hpp"
+
+namespace berth::sandbox {
+
+// "app=web,tier in (a,b),!canary". `!=` and `notin` match objects without the key, as in Kubernetes.
+class LabelSelector {
+ public:
+  static Expected<LabelSelector> Parse(std::string_view text);
+  // A metav1.LabelSelector: matchLabels and matchExpressions; empty matches everything.
+  static Expected<LabelSelector> FromObject(const json::object& selector);
+  bool Matches(const Object& object) const;
+  bool empty() const { return requirements_.empty(); }
+  std::string ToString() const;
+
+ private:
+  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGreater, kLess };
+  struct Requirement {
+    std::string key;
+    Operator op = Operator::kExists;
+    std::vector<std::string> values;
+    bool Matches(const std::string* value) const;
+  };
+  friend class LabelSelectorParser;
+  std::vector<Requirement> requirements_;
+};
+
+// "spec.nodeName=n1,status.phase!=Failed"; `\` escapes `,`, `=` and itself.
+class FieldSelector {
+ public:
+  // `as_events_group`: fields are named as in events.k8s.io/v1 ("regarding.name").
+  static Expected<FieldSelector> Parse(const ResourceType& type, std::string_view text, bool as_events_group = false);
+  bool Matches(const Object& object) const;
+  bool empty() const { return terms_.empty(); }
+
+ private:
+  static constexpr int kName = -1;
+  static constexpr int kNamespace = -2;
+  struct Term {
+    int field = 0;  // kName, kNamespace, or an index into Object::fields
+    bool equal = true;
+    std::string value;
+  };
+  std::vector<Term> terms_;
+};
+
+struct Selector {
+  std::string ns;  // empty: all namespaces
+  LabelSelector labels;
+  FieldSelector fields;
+
+  bool Matches(const Object& object) const {
+    return (ns.empty() || object.ns == ns) && labels.Matches(object) && fields.Matches(object);
+  }
+  // No more than a namespace.
+  bool plain() const { return labels.empty() && fields.empty(); }
+};
+
+}  // namespace berth::sandbox

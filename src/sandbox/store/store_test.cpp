@@ -1,0 +1,87 @@
+#include "sandbox/store/store.hpp"
+
+#include <gmock/gmock.h>
+
+namespace berth::sandbox {
+namespace {
+
+using testing::ElementsAre;
+
+ObjectPtr PutPod(Store& store, std::string_view ns, std::string_view name, std::string_view node = "") {
+  Document document;
+  document.root()["metadata"] = json::object{{"name", name}, {"namespace", ns}, {"labels", json::object{{"app", name}}}};
+  document.root()["spec"] = json::object{{"nodeName", node}};
+  return store.Put(Known().pods, document.root());
+}
+
+std::vector<std::string> KeysAt(const Store& store, Version version, std::string_view prefix = "", std::string_view after = "") {
+  std::vector<std::string> keys;
+  store.ForEachAt(Known().pods, version, prefix, after, [&](const ObjectPtr& object) {
+    keys.push_back(object->key + "@" + object->fields[0]);
+    return true;
+  });
+  return keys;
+}
+
+TEST(Store, EveryWriteHasItsOwnVersion) {
+  Store store(10);
+  EXPECT_EQ(PutPod(store, "a", "x")->version, 1u);
+  EXPECT_EQ(PutPod(store, "a", "x")->version, 2u);
+  EXPECT_EQ(store.Remove(Known().pods, "a/x")->version, 3u);
+  EXPECT_EQ(store.version(), 3u);
+}
+
+TEST(Store, ATextBeginsWithKindAndVersionAndHoldsItsOwnVersion) {
+  Store store(10);
+  const auto pod = PutPod(store, "a", "x", "n1");
+  EXPECT_EQ(pod->text, R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"a","labels":{"app":"x"},)"
+                       R"("resourceVersion":"1"},"spec":{"nodeName":"n1"}})");
+  EXPECT_EQ(*pod->Label("app"), "x");
+  EXPECT_EQ(pod->Label("other"), nullptr);
+}
+
+TEST(Store, ShowsThePastAsItWas) {
+  Store store(10);
+  PutPod(store, "a", "x");        // 1
+  PutPod(store, "a", "y");        // 2
+  PutPod(store, "a", "x", "n1");  // 3
+  PutPod(store, "a", "z");        // 4
+  store.Remove(Known().pods, "a/y");  // 5
+  EXPECT_THAT(KeysAt(store, 5), ElementsAre("a/x@n1", "a/z@"));
+  EXPECT_THAT(KeysAt(store, 4), ElementsAre("a/x@n1", "a/y@", "a/z@"));
+  EXPECT_THAT(KeysAt(store, 2), ElementsAre("a/x@", "a/y@"));
+  EXPECT_THAT(KeysAt(store, 0), ElementsAre());
+}
+
+TEST(Store, VisitsOneNamespaceFromAKeyOn) {
+  Store store(10);
+  for (const std::string_view name : {"x", "y", "z"}) PutPod(store, "a", name);
+  PutPod(store, "a-b", "w");
+  PutPod(store, "b", "x");
+  EXPECT_THAT(KeysAt(store, 5, "a/", "a/x"), ElementsAre("a/y@", "a/z@"));
+  EXPECT_THAT(KeysAt(store, 5, "b/"), ElementsAre("b/x@"));
+}
+
+TEST(Store, ForgetsWhatIsBeyondTheWindow) {
+  Store store(2);
+  for (int i = 0; i < 4; ++i) PutPod(store, "a", "x");
+  EXPECT_FALSE(store.Remembers(Known().pods, 1));
+  EXPECT_FALSE(store.Since(Known().pods, 1).has_value());
+  ASSERT_TRUE(store.Since(Known().pods, 2).has_value());
+  EXPECT_EQ(store.Since(Known().pods, 2)->size(), 2u);
+  EXPECT_EQ(store.Since(Known().pods, 4)->size(), 0u);
+}
+
+TEST(Store, TheWindowOfOneResourceIsNotUsedUpByAnother) {
+  Store store(2);
+  PutPod(store, "a", "x");
+  for (int i = 0; i < 5; ++i) {
+    Document node;
+    node.root()["metadata"] = json::object{{"name", "n"}};
+    store.Put(Known().nodes, node.root());
+  }
+  EXPECT_EQ(store.Since(Known().pods, 0)->size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::sandbox

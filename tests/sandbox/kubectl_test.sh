@@ -1,0 +1,148 @@
+#!/bin/sh
+# Drives the real kubectl against `berth sandbox`: what people type must work, and print what they are used to.
+#   tests/sandbox/kubectl_test.sh <berth>
+set -eu
+berth=${1:?usage: kubectl_test.sh <path of the program berth>}
+if ! command -v kubectl >/dev/null 2>&1; then
+  echo "skipped: there is no kubectl here"
+  exit 77
+fi
+
+work=$(mktemp -d)
+"$berth" sandbox --nodes 3 --gpu-nodes 1 --port 0 --pod-start 0 --pod-stop 0 --kubeconfig "$work/kubeconfig" >"$work/log" 2>&1 &
+sandbox=$!
+trap 'kill $sandbox 2>/dev/null || true; wait $sandbox 2>/dev/null || true; rm -rf "$work"' EXIT INT TERM
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  [ -f "$work/kubeconfig" ] && break
+  sleep 0.2
+done
+export KUBECONFIG="$work/kubeconfig"
+export KUBECACHEDIR="$work/cache"
+
+failures=0
+# check <what> <text it must contain> <command...>: the output, errors included, must contain the text.
+check() {
+  what=$1 wanted=$2
+  shift 2
+  output=$("$@" 2>&1) || true
+  case $output in
+    *"$wanted"*) echo "ok: $what" ;;
+    *)
+      failures=$((failures + 1))
+      echo "FAILED: $what"
+      echo "  command: $*"
+      echo "  wanted:  $wanted"
+      echo "$output" | sed 's/^/  got:     /'
+      ;;
+  esac
+}
+apply() { kubectl apply -f - ; }
+bind() {
+  kubectl create --raw "/api/v1/namespaces/default/pods/$1/binding" -f - <<JSON
+{"apiVersion":"v1","kind":"Binding","metadata":{"name":"$1"},"target":{"kind":"Node","name":"$2"}}
+JSON
+}
+web() {
+  apply <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers:
+  - {name: main, image: "$1", resources: {requests: {cpu: 500m, memory: 1Gi}}}
+YAML
+}
+unknown_field() {
+  apply <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: bad}
+spec: {nodeNmae: n1, containers: [{name: main, image: nginx}]}
+YAML
+}
+
+check "version"                       "Server Version: v1.37.1"  kubectl version
+check "cluster-info"                  "is running at http://127" kubectl cluster-info
+check "api-resources"                 "poddisruptionbudgets"     kubectl api-resources
+check "get nodes"                     "Ready"                    kubectl get nodes
+check "get nodes, wide"               "INTERNAL-IP"              kubectl get nodes -o wide
+check "no pods yet"                   "No resources found"       kubectl get pods
+
+check "apply creates"                 "pod/web created"          web nginx
+check "apply again changes nothing"   "pod/web unchanged"        web nginx
+check "apply changes the image"       "pod/web configured"       web nginx:2
+check "get pod"                       "Pending"                  kubectl get pod web
+check "get pod, wide"                 "NOMINATED NODE"           kubectl get pod web -o wide
+check "get pod, yaml"                 "schedulerName: default-scheduler" kubectl get pod web -o yaml
+check "get pod by label"              "web"                      kubectl get pods -l app=web,tier!=back
+check "get pod by field"              "web"                      kubectl get pods --field-selector spec.nodeName=
+check "label"                         "pod/web labeled"          kubectl label pod web tier=front
+check "annotate"                      "pod/web annotated"        kubectl annotate pod web note=hello
+check "patch, strategic"              "pod/web patched"          kubectl patch pod web -p '{"metadata":{"labels":{"x":"y"}}}'
+check "patch, merge"                  "pod/web patched"          kubectl patch pod web --type merge -p '{"metadata":{"labels":{"x":null}}}'
+check "patch, json"                   "pod/web patched"          kubectl patch pod web --type json -p '[{"op":"add","path":"/metadata/labels/z","value":"1"}]'
+check "typing errors are found"       'unknown field "spec.nodeNmae"' unknown_field
+check "server side apply"             "serverside-applied"       kubectl apply --server-side --force-conflicts -f - <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ssa}
+data: {a: b}
+YAML
+check "dry run on the server"         "created (server dry run)" kubectl create configmap dry --from-literal a=b --dry-run=server
+check "and nothing was stored"        "NotFound"                 kubectl get configmap dry
+
+check "bind"                          "Success"                  bind web node-0002
+check "wait until it runs"            "condition met"            kubectl wait --for=condition=Ready pod/web --timeout=10s
+check "bound twice is a conflict"     "already assigned to node" bind web node-0003
+check "describe pod"                  "Node:             node-0002" kubectl describe pod web
+check "describe node"                 "cpu                500m"  kubectl describe node node-0002
+check "logs"                          "simulated"                kubectl logs web
+check "watch"                         "web"                      timeout 2 kubectl get pods -w
+
+check "create namespace"              "namespace/shop created"   kubectl create namespace shop
+check "create deployment"             "deployment.apps/d created" kubectl create deployment d --image nginx --replicas 2 -n shop
+check "scale"                         "deployment.apps/d scaled" kubectl scale deployment d --replicas 3 -n shop
+check "get deployment"                "0/3"                      kubectl get deployment d -n shop
+check "create configmap"              "configmap/c created"      kubectl create configmap c --from-literal a=b
+check "create secret"                 "secret/s created"         kubectl create secret generic s --from-literal a=b
+check "create priorityclass"          "created"                  kubectl create priorityclass high --value 1000
+check "create service account"        "serviceaccount/sa created" kubectl create serviceaccount sa
+check "create service"                "service/svc created"      kubectl create service clusterip svc --tcp=80:80
+check "create quota"                  "resourcequota/q created"  kubectl create quota q --hard=cpu=1
+check "create pdb"                    "poddisruptionbudget.policy/p created" kubectl create pdb p --selector app=none --min-available 1
+check "create job"                    "job.batch/j created"      kubectl create job j --image busybox -n shop
+check "run"                           "pod/r created"            kubectl run r --image nginx -n shop
+check "auth can-i"                    "yes"                      kubectl auth can-i create pods
+check "auth whoami"                   "sandbox"                  kubectl auth whoami
+check "get all"                       "deployment.apps/d"        kubectl get all -n shop
+check "replace"                       "configmap/c replaced"     sh -c 'kubectl get configmap c -o yaml | sed "s/a: b/a: c/" | kubectl replace -f -'
+check "edit without changes"          "Edit cancelled"           env EDITOR=true kubectl edit configmap c
+
+check "cordon"                        "node/node-0001 cordoned"  kubectl cordon node-0001
+check "a cordoned node shows it"      "SchedulingDisabled"       kubectl get node node-0001
+check "and is tainted"                "node.kubernetes.io/unschedulable" kubectl get node node-0001 -o yaml
+check "uncordon"                      "node/node-0001 uncordoned" kubectl uncordon node-0001
+check "taint"                         "node/node-0001 tainted"   kubectl taint node node-0001 a=b:NoSchedule
+check "drain"                         "node/node-0002 drained"   kubectl drain node-0002 --force --timeout=20s
+check "the drained pod is gone"       "NotFound"                 kubectl get pod web
+
+check "create an event"               "event/e created"          kubectl create -f - <<YAML
+apiVersion: v1
+kind: Event
+metadata: {name: e}
+involvedObject: {kind: Pod, name: web, namespace: default}
+reason: Tested
+message: all is well
+type: Normal
+YAML
+check "get events"                    "all is well"              kubectl get events
+check "events"                        "all is well"              kubectl events
+check "events of the other group"     "note: all is well"        kubectl get events.events.k8s.io e -o yaml
+
+check "delete by label"               'deleted'                  kubectl delete deployment -n shop -l app=d
+check "delete namespace"              'namespace "shop" deleted' kubectl delete namespace shop
+check "the namespace is gone"         "NotFound"                 kubectl get namespace shop
+check "errors read as usual"          'Error from server (NotFound): pods "nope" not found' kubectl get pod nope
+check "still alive"                   "ok"                       kubectl get --raw /healthz
+
+[ "$failures" -eq 0 ] || { echo "$failures checks failed; the sandbox said:"; cat "$work/log"; exit 1; }
