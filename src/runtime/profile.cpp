@@ -109,6 +109,8 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
     filters_[i]->Filter(attempt, *alive, answer_);
     for (const auto& [row, what] : answer_.errors()) {
       if (!alive->Has(row)) continue;
+      alive->Remove(row);
+      out.feasible.Remove(row);
       out.errors.emplace_back(row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[i]->Name(), what)));
     }
     auto rejected = attempt.Scratch();
