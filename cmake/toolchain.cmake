@@ -29,6 +29,17 @@ elseif(NOT BERTH_SANITIZE STREQUAL "")
   message(FATAL_ERROR "BERTH_SANITIZE=${BERTH_SANITIZE}: expected address, thread or nothing")
 endif()
 
+if(BERTH_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "BERTH_FUZZ needs clang: -DCMAKE_CXX_COMPILER=clang++-19")
+  endif()
+  # Another compiler, other warnings; the fuzzers are not the place to argue about them.
+  target_compile_options(berth_options INTERFACE -Wno-error)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS url json container)

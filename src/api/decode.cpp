@@ -139,14 +139,15 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
     if (!ReadStatus(object, event.status, failure)) return Invalid(failure.Text());
     return event;
   }
-  event.resource_version = ResourceVersionOf(object);
   if (event.type == WatchEventType::kBookmark) {
+    event.resource_version = ResourceVersionOf(object);
     event.initial_events_end = EndsInitialEvents(object);
     return event;
   }
   Skipped skipped;
   event.object = ReadItem<T>(object, skipped);
   event.key = event.object ? event.object->metadata.Key() : skipped.key;
+  event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);
   return event;
 }

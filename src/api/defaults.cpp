@@ -26,6 +26,26 @@ void DefaultStatus(ContainerStatus& status) {
   RoundUp(status.resource_requests);
 }
 
+// Amounts travel from the API server to a scheduler as text in its shortest form.
+void Reencode(ResourceList& list) {
+  for (auto& [name, quantity] : list) quantity = quantity.Reencoded();
+}
+void Reencode(std::optional<ResourceList>& list) {
+  if (list) Reencode(*list);
+}
+void Reencode(std::vector<ContainerStatus>& statuses) {
+  for (ContainerStatus& status : statuses) {
+    Reencode(status.allocated_resources);
+    Reencode(status.resource_requests);
+  }
+}
+void Reencode(std::vector<Container>& containers) {
+  for (Container& container : containers) {
+    Reencode(container.resources.requests);
+    Reencode(container.resources.limits);
+  }
+}
+
 // A pod that says something at pod level gets the rest there: limits of huge pages from its containers, requests from the
 // containers' sum and, failing that, from its own limits.
 void DefaultPodLevel(Pod& pod) {
@@ -60,11 +80,21 @@ void ApplyDefaults(Pod& pod) {
   for (ContainerStatus& status : pod.status.init_container_statuses) DefaultStatus(status);
   RoundUp(pod.status.allocated_resources);
   RoundUp(pod.status.resource_requests);
+
+  Reencode(pod.spec.containers);
+  Reencode(pod.spec.init_containers);
+  if (pod.spec.resources) Reencode(pod.spec.resources->requests);
+  Reencode(pod.spec.overhead);
+  Reencode(pod.status.container_statuses);
+  Reencode(pod.status.init_container_statuses);
+  Reencode(pod.status.allocated_resources);
+  Reencode(pod.status.resource_requests);
 }
 
 void ApplyDefaults(Node& node) {
   if (!node.allocatable_given) node.allocatable = node.capacity;
   RoundUp(node.allocatable);
+  Reencode(node.allocatable);
 }
 
 }  // namespace berth::api

@@ -189,6 +189,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
       Quantity result;
       result.mantissa_ = parts.negative ? -value : value;
       result.scale_ = scale - static_cast<int>(parts.denominator.size());
+      result.binary_ = suffix->base == 2;
       return result;
     }
   }
@@ -215,6 +216,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
     kept = 0;
   }
   Quantity result;
+  result.binary_ = suffix->base == 2 && nanos >= PowerOfTen(-kNano);
   result.big_ = std::make_shared<Big>(Big{parts.negative ? cpp_int(-nanos) : nanos, kept});
   return result;
 }
@@ -245,9 +247,14 @@ std::int64_t Quantity::MilliValue() const {
 bool Quantity::IsZero() const { return big_ ? big_->nanos == 0 : mantissa_ == 0; }
 
 Quantity& Quantity::operator+=(const Quantity& other) {
+  if (IsZero()) binary_ = other.binary_;
   if (!big_ && !other.big_) {
     if (other.mantissa_ == 0) return *this;
-    if (mantissa_ == 0) return *this = other;
+    if (mantissa_ == 0) {
+      mantissa_ = other.mantissa_;
+      scale_ = other.scale_;
+      return *this;
+    }
     const int scale = std::min(scale_, other.scale_);
     const auto mine = ScaleUp(mantissa_, scale_ - scale);
     const auto theirs = ScaleUp(other.mantissa_, other.scale_ - scale);
@@ -264,6 +271,31 @@ Quantity& Quantity::operator+=(const Quantity& other) {
                             other.big_ ? other.big_->digits : std::max(-other.scale_, 0));
   big_ = std::make_shared<Big>(Big{mine + theirs, kept});
   return *this;
+}
+
+std::string Quantity::Canonical() const {
+  if (IsZero()) return "0";
+  cpp_int number = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
+  if (const cpp_int unit = PowerOfTen(-kNano); binary_ && abs(number) >= 1024 * unit && number % unit == 0) {
+    static constexpr std::array<const char*, 7> kSuffixes{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    number /= unit;
+    std::size_t factors = 0;
+    for (; factors + 1 < kSuffixes.size() && number % 1024 == 0; ++factors) number /= 1024;
+    return number.str() + kSuffixes[factors];
+  }
+  int exponent = kNano;
+  for (; number % 10 == 0; ++exponent) number /= 10;
+  for (; exponent % 3 != 0; --exponent) number *= 10;
+  static constexpr std::array<const char*, 10> kSuffixes{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+  const int index = exponent / 3 + 3;
+  if (index < 0 || index >= static_cast<int>(kSuffixes.size())) return number.str() + "e" + std::to_string(exponent);
+  return number.str() + kSuffixes[static_cast<std::size_t>(index)];
+}
+
+Quantity Quantity::Reencoded() const {
+  if (!big_ && scale_ > kExponentCap) return *this;
+  auto parsed = Parse(Canonical());
+  return parsed ? *parsed : *this;
 }
 
 void Quantity::Widen() {

@@ -33,6 +33,11 @@ class Quantity {
   // fit: the original's comparison does that to its left side when the right side has the form already.
   void Widen();
   bool wide() const { return big_ != nullptr; }
+  // The text by which the number travels between Kubernetes' components: "1536Mi" for "1.5Gi", "10e18" for "1e19".
+  std::string Canonical() const;
+  // The number after such a journey: the same, but perhaps in the other of the two forms, and capped at 2^63-1 if it
+  // has become a binary-suffixed one beyond that.
+  Quantity Reencoded() const;
   // What the API server does to every resource amount it stores: milli precision, away from zero.
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
@@ -43,6 +48,7 @@ class Quantity {
   // value = mantissa_ * 10^scale_ while big_ is null; else *big_.
   std::int64_t mantissa_ = 0;
   int scale_ = 0;
+  bool binary_ = false;  // printed with Ki, Mi, ... where possible
   std::shared_ptr<const Big> big_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "cache/cluster_cache.hpp"
 #include "config/scheduler_config.hpp"
 #include "core/decider.hpp"

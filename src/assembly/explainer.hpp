@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assembly/engine.hpp"
+#include "record/attempt_record.hpp"
 
 namespace berth::assembly {
 

@@ -32,9 +32,9 @@ int PrintVersion(Arguments) {
 }
 
 constexpr Subcommand kSubcommands[] = {
-    {"demo", "a simulated cluster and ten thousand pods, to see the scheduler at work", &RunDemoCommand},
     {"scheduler", "schedule a cluster", &RunSchedulerCommand},
     {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
+    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
     {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
     {"version", "print the version", &PrintVersion},
 };

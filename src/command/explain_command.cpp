@@ -11,6 +11,7 @@
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "record/attempt_record.hpp"
 
 namespace berth::command {
 namespace {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <random>
@@ -23,6 +24,8 @@
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "server/endpoints.hpp"
+#include "server/server.hpp"
 
 namespace berth::command {
 namespace {
@@ -35,7 +38,7 @@ struct Options {
   std::int64_t secure_port = 10259;
   bool leader_elect = false;
   std::int64_t verbosity = 0;
-  std::string http_address = "127.0.0.1:0";
+  std::string http_address = "127.0.0.1:10251";
   std::int64_t seed = 0;
   std::int64_t record_mib = 64;
 };
@@ -109,6 +112,23 @@ core::SchedulerOptions SchedulerOptionsOf(const Options& options, const config::
   return scheduler;
 }
 
+// Null if serving is off.
+Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::IoThread& io, server::Endpoints& endpoints) {
+  const auto wrong = [&] {
+    return Invalid(fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", options.http_address));
+  };
+  const auto colon = options.http_address.rfind(':');
+  if (colon == std::string::npos) return wrong();
+  std::uint16_t port = 0;
+  const char* begin = options.http_address.data() + colon + 1;
+  const char* end = options.http_address.data() + options.http_address.size();
+  if (const auto [rest, error] = std::from_chars(begin, end, port); error != std::errc{} || rest != end) return wrong();
+  if (port == 0) return nullptr;
+  BERTH_TRY(auto server, server::Server::Listen(io, endpoints, options.http_address.substr(0, colon), port));
+  log::Info("Serving health and metrics", {{"address", options.http_address}});
+  return server;
+}
+
 Expected<void> Run(const Options& options) {
   BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config));
   const client::SystemEnvironment environment;
@@ -125,7 +145,8 @@ Expected<void> Run(const Options& options) {
   auto writer = std::make_unique<client::ApiWriter>(io, main_connection->api(), clock);
   auto events = std::make_unique<client::EventSink>(
       io, event_connection->api(), clock, metrics,
-      client::EventSinkOptions{.hostname = HostName(), .under_pressure = [&writer] { return writer->Backlog() > 0; }});
+      // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no pod without its event.
+      client::EventSinkOptions{.hostname = HostName(), .queue_capacity = 10'000, .under_pressure = [&writer] { return writer->Backlog() > 0; }});
 
   std::vector<std::string> notes;
   BERTH_TRY(const auto engine, assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes));
@@ -133,6 +154,15 @@ Expected<void> Run(const Options& options) {
   if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
   core::Scheduler scheduler(SchedulerOptionsOf(options, config), {engine->vocabulary(), engine->reasons(), engine->cache(),
                                                                   engine->profiles(), *writer, *events, clock, metrics});
+  server::Endpoints endpoints(metrics);
+  endpoints.AddHealth("healthz", {server::Ping()});
+  endpoints.AddHealth("livez", {server::Ping()});
+  endpoints.AddHealth("readyz", {{"sched-handler-sync", [&scheduler]() -> std::optional<std::string> {
+                                    if (scheduler.synced()) return std::nullopt;
+                                    return "handlers are not fully synchronized";
+                                  }}});
+  endpoints.AddVerbosity();
+  BERTH_TRY(const auto server, Serve(options, io, endpoints));
   auto source = std::make_unique<client::ClusterSource>(io, main_connection->api(), metrics, scheduler);
   signals.OnFirst([&scheduler] { scheduler.Stop(); });
   log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"}, {"server", connection.origin.host}, {"port", connection.origin.port}});

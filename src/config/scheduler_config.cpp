@@ -219,7 +219,8 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
 void ApplyProfileDefaults(SchedulerConfig& config, const Value& root) {
   if (config.profiles.empty()) config.profiles.emplace_back().scheduler_name = "default-scheduler";
   const Value* profiles = root.Find("profiles");
-  const bool named = profiles != nullptr && profiles->items.size() == 1 && profiles->items[0].Find("schedulerName") != nullptr;
+  const Value* name = profiles != nullptr && profiles->items.size() == 1 ? profiles->items[0].Find("schedulerName") : nullptr;
+  const bool named = name != nullptr && name->kind != Value::Kind::kNull;
   if (config.profiles.size() == 1 && !named) config.profiles[0].scheduler_name = "default-scheduler";
   for (Profile& profile : config.profiles) {
     profile.at(Point::kMultiPoint) = Merge(DefaultMultiPoint(), profile.at(Point::kMultiPoint));

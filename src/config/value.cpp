@@ -92,6 +92,13 @@ std::string_view KindName(Value::Kind kind) {
 
 }  // namespace
 
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
 const Value* Value::Find(std::string_view key) const {
   const auto found = std::ranges::find(members, key, [](const auto& member) { return std::string_view(member.first); });
   return found == members.end() ? nullptr : &found->second;

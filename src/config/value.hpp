@@ -20,6 +20,14 @@ struct Value {
   std::vector<Value> items;
   std::vector<std::pair<std::string, Value>> members;  // in the order of the file, keys unique
 
+  // Defined elsewhere, because a pair with Value inside is incomplete here; clang minds, g++ does not.
+  Value();
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
+
   const Value* Find(std::string_view key) const;
 };
 

@@ -1,0 +1,161 @@
+#include "base/row_set.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/random.hpp"
+#include "base/row_group.hpp"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+constexpr std::size_t kRows = 200;
+
+std::vector<std::size_t> Members(const RowSet& set) {
+  std::vector<std::size_t> rows;
+  set.ForEach([&](std::size_t row) { rows.push_back(row); });
+  return rows;
+}
+
+std::set<std::size_t> RandomRows(Random& random) {
+  std::set<std::size_t> rows;
+  for (std::uint64_t i = random.Below(120); i > 0; --i) rows.insert(random.Below(kRows));
+  return rows;
+}
+
+// Sets of different tables: capacities differ as the highest members do.
+RowSet ToRowSet(const std::set<std::size_t>& rows) {
+  RowSet set;
+  for (const std::size_t row : rows) set.Add(row);
+  return set;
+}
+
+std::set<std::size_t> Combined(const std::set<std::size_t>& a, const std::set<std::size_t>& b, auto&& keep) {
+  std::set<std::size_t> out;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    if (keep(a.contains(row), b.contains(row))) out.insert(row);
+  }
+  return out;
+}
+
+TEST(RowSet, AgreesWithStdSet) {
+  Random random(1);
+  for (int round = 0; round < 500; ++round) {
+    const auto a = RandomRows(random);
+    const auto b = RandomRows(random);
+    RowSet both = ToRowSet(a);
+    RowSet either = both;
+    RowSet only = both;
+    both &= ToRowSet(b);
+    either |= ToRowSet(b);
+    only -= ToRowSet(b);
+    ASSERT_THAT(Members(both), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && y; }))) << round;
+    ASSERT_THAT(Members(either), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x || y; }))) << round;
+    ASSERT_THAT(Members(only), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && !y; }))) << round;
+    ASSERT_EQ(either.Count(), Members(either).size());
+    ASSERT_EQ(ToRowSet(a) == ToRowSet(b), a == b);
+    if (!a.empty()) {
+      ASSERT_EQ(ToRowSet(a).First(), *a.begin());
+    }
+  }
+}
+
+TEST(RowSet, EqualsAnotherOfADifferentCapacity) {
+  RowSet small(10);
+  RowSet large(1000);
+  small.Add(3);
+  large.Add(3);
+  EXPECT_TRUE(small == large);
+  EXPECT_TRUE(large == small);
+  large.Add(999);
+  EXPECT_FALSE(small == large);
+  EXPECT_FALSE(large == small);
+}
+
+TEST(RowSet, RowsBeyondItsCapacityAreNoMembersAndCanBeRemoved) {
+  RowSet set(64);
+  EXPECT_FALSE(set.Has(64));
+  set.Remove(1000);
+  EXPECT_TRUE(set.Empty());
+}
+
+TEST(RowSet, RowsAddedByGrowingAreNoMembers) {
+  RowSet set(64);
+  set.Add(63);
+  set.Resize(200);
+  EXPECT_THAT(Members(set), ElementsAre(63));
+}
+
+TEST(RowSet, IntersectionWithASmallerTableLosesTheRowsBeyond) {
+  RowSet set;
+  set.Add(5);
+  set.Add(150);
+  RowSet small(10);
+  small.Add(5);
+  set &= small;
+  EXPECT_THAT(Members(set), ElementsAre(5));
+}
+
+// Through the border between list and bits, in both directions.
+TEST(RowGroup, AgreesWithStdSetWhileItGrowsAndShrinks) {
+  Random random(2);
+  for (int run = 0; run < 20; ++run) {
+    RowGroup group;
+    std::set<std::size_t> wanted;
+    for (int step = 0; step < 300; ++step) {
+      const auto row = static_cast<std::uint32_t>(random.Below(kRows));
+      if (random.Below(3) == 0) {
+        group.Remove(row);
+        wanted.erase(row);
+      } else {
+        group.Add(row);
+        wanted.insert(row);
+      }
+      ASSERT_EQ(group.Count(), wanted.size()) << "run " << run << " step " << step;
+      ASSERT_EQ(group.Empty(), wanted.empty());
+      ASSERT_EQ(group.Has(row), wanted.contains(row));
+    }
+    RowSet visited;
+    group.ForEach([&](std::size_t row) { visited.Add(row); });
+    EXPECT_THAT(Members(visited), ElementsAreArray(wanted));
+  }
+}
+
+class RowGroupOfSize : public testing::TestWithParam<std::uint32_t> {};
+TEST_P(RowGroupOfSize, CombinesWithSets) {
+  RowGroup group;
+  RowSet same;
+  for (std::uint32_t i = 0; i < GetParam(); ++i) {
+    group.Add(3 * i);
+    same.Add(3 * i);
+  }
+  RowSet even(kRows);
+  for (std::size_t row = 0; row < kRows; row += 2) even.Add(row);
+
+  RowSet wanted = even;
+  RowSet got = even;
+  group.AddTo(got);
+  wanted |= same;
+  EXPECT_TRUE(got == wanted);
+
+  wanted = got = even;
+  group.RemoveFrom(got);
+  wanted -= same;
+  EXPECT_TRUE(got == wanted);
+
+  wanted = got = even;
+  RowSet scratch(kRows);
+  scratch.Add(1);
+  group.Restrict(got, scratch);
+  wanted &= same;
+  EXPECT_TRUE(got == wanted);
+}
+INSTANTIATE_TEST_SUITE_P(AsListAndAsBits, RowGroupOfSize, testing::Values(0, 1, 31, 32, 33, 60));
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,471 @@
+#include "queue/scheduling_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "testing/builders.hpp"
+
+namespace berth::queue {
+namespace {
+
+using namespace std::chrono_literals;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using framework::ClusterEvent;
+using framework::EventResource;
+using framework::QueuedPod;
+using framework::QueuedPodPtr;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr ClusterEvent kNodeAdd{EventResource::kNode, framework::kAdd, "NodeAdd"};
+constexpr ClusterEvent kPodDelete{EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"};
+constexpr ClusterEvent kGatesGone{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated,
+                                  "TargetPodUpdatePodSchedulingGatesEliminated"};
+
+// Priority, then time; gates gate; a plugin hopes for the events that the test says.
+class FakePolicy final : public QueuePolicy {
+ public:
+  bool Less(const QueuedPod& a, const QueuedPod& b) const override {
+    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+    return a.timestamp < b.timestamp;
+  }
+  framework::Status PreEnqueue(const QueuedPod& pod) const override {
+    if (pod.info.pod->spec.scheduling_gates.empty()) return {};
+    auto status = framework::Status::Unresolvable("gated");
+    status.plugin = "Gates";
+    return status;
+  }
+  bool Concerns(std::uint32_t profile, const ClusterEvent& event, std::span<const std::string> plugins) const override {
+    asked_profile = profile;
+    return std::ranges::any_of(plugins, [&](const std::string& plugin) {
+      const auto found = hopes.find(plugin);
+      return found != hopes.end() && found->second.Matches(event);
+    });
+  }
+  std::map<std::string, ClusterEvent> hopes{{"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
+  mutable std::uint32_t asked_profile = 99;
+};
+
+class QueueTest : public ::testing::Test {
+ protected:
+  framework::PodInfo Info(const PodBuilder& pod) { return framework::PreparePod(pod.Share(), words); }
+  void Add(const PodBuilder& pod, std::uint32_t profile = 0) { queue.Add(Info(pod), profile); }
+  // The name of the pod popped, "" if there is none; it stays in flight as `popped`.
+  std::string Pop() {
+    popped = queue.Pop();
+    return popped ? popped->info.pod->metadata.name : "";
+  }
+  void Reject(const std::string& plugin) {
+    popped->rejectors = {plugin};
+    queue.Requeue(popped);
+  }
+  void Break() {
+    popped->rejectors.clear();
+    queue.Requeue(popped);
+  }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    queue.Tick();
+  }
+  std::string Metrics() { return registry.Expose(); }
+
+  framework::Vocabulary words;
+  ManualClock clock;
+  FakePolicy policy;
+  metrics::Registry registry;
+  SchedulingQueue queue{{}, clock, policy, registry};
+  QueuedPodPtr popped;
+};
+
+// --- order --------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, TheMostUrgentPodComesFirst) {
+  Add(MakePod("low").Priority(1));
+  clock.Advance(1ms);
+  Add(MakePod("high").Priority(9));
+  clock.Advance(1ms);
+  Add(MakePod("second-low").Priority(1));
+  EXPECT_EQ(Pop(), "high");
+  EXPECT_EQ(Pop(), "low");
+  EXPECT_EQ(Pop(), "second-low");
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, PodsOfOneMomentComeInTheOrderOfArrival) {
+  for (const auto* name : {"z", "a", "m"}) Add(MakePod(name));
+  EXPECT_EQ(Pop(), "z");
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(Pop(), "m");
+}
+
+TEST_F(QueueTest, APodIsKnownByItsUid) {
+  Add(MakePod("a").Priority(1));
+  Add(MakePod("a").Priority(2));
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.priority(), 2);
+  EXPECT_EQ(popped->attempts, 1);
+}
+
+TEST_F(QueueTest, DoneForgetsThePod) {
+  Add(MakePod("a"));
+  Pop();
+  EXPECT_EQ(queue.sizes().in_flight, 1U);
+  queue.Done(popped);
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
+  queue.Requeue(popped);
+  EXPECT_EQ(Pop(), "") << "what is done does not come back";
+}
+
+// --- back-off -----------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
+  Add(MakePod("a"));
+  Add(MakePod("busy").Priority(100));  // keeps Pop from taking "a" early
+  for (const auto delay : {1s, 2s, 4s, 8s, 10s, 10s}) {
+    EXPECT_EQ(Pop(), "busy");
+    const auto busy = popped;
+    EXPECT_EQ(Pop(), "a");
+    Reject("Fit");
+    popped = busy;
+    Break();
+    queue.MoveAll(kPodDelete);
+    EXPECT_EQ(queue.sizes().backoff, 2U);
+    Wait(delay);
+    EXPECT_EQ(queue.sizes().backoff, 2U) << "the second in which the delay of " << delay.count() << " s ends still belongs to it";
+    Wait(1s);
+    EXPECT_EQ(queue.sizes().active, 2U) << "after " << delay.count() << " s and one more";
+  }
+}
+
+TEST_F(QueueTest, ABackoffEndsOnAWholeSecond) {
+  clock.Advance(300ms);
+  Add(MakePod("a"));
+  Pop();
+  Break();           // at x.3: the delay ends at x.3 + 1 s, on the whole second (x + 1).0
+  Wait(1700ms - 1ms);  // (x + 1).999
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  Wait(1ms);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+TEST_F(QueueTest, AfterErrorsPodsWaitOutTheirBackoff) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  EXPECT_FALSE(queue.HasActive());
+  EXPECT_EQ(Pop(), "") << "not early";
+  Wait(2s);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->consecutive_errors, 1);
+  Break();
+  Wait(2s);
+  EXPECT_EQ(Pop(), "") << "the second error doubles the delay";
+  Wait(1s);
+  EXPECT_EQ(Pop(), "a");
+}
+
+TEST_F(QueueTest, ARejectionEndsTheCountOfErrors) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  Wait(2s);
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(popped->consecutive_errors, 0);
+  EXPECT_EQ(popped->unschedulable_count, 1);
+}
+
+TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  EXPECT_TRUE(queue.HasActive());
+  Add(MakePod("b"));
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 2);
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"PopFromBackoffQ\"} 1"));
+}
+
+TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent) {
+  for (const auto* name : {"twice", "low", "high"}) Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
+  std::vector<QueuedPodPtr> pods;
+  while (!Pop().empty()) pods.push_back(popped);
+  for (const auto& pod : pods) {
+    if (pod->info.pod->metadata.name == "twice") pod->unschedulable_count = 1;
+    popped = pod;
+    Reject("Fit");
+  }
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(Pop(), "high");
+  EXPECT_EQ(Pop(), "low");
+  EXPECT_EQ(Pop(), "twice");
+}
+
+TEST_F(QueueTest, PendingPodsSkipTheBackoff) {
+  Add(MakePod("a"));
+  Pop();
+  popped->pending = true;
+  Reject("Fit");
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+// --- rejections and events ----------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
+  Add(MakePod("a"), 7);
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  queue.MoveAll(kNodeAdd);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  EXPECT_EQ(policy.asked_profile, 7U);
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+}
+
+TEST_F(QueueTest, APodWhoseBackoffIsOverGoesStraightToTheActiveQueue) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  Wait(2s);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "time alone frees nobody";
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  Wait(5min);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "longer than five minutes, not five minutes";
+  Wait(30s);
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"UnschedulableTimeout\"} 1"));
+}
+
+TEST_F(QueueTest, NextDueIsTheNextFlush) {
+  EXPECT_EQ(queue.NextDue() - clock.Now(), 1s);
+  clock.Advance(1500ms);
+  queue.Tick();
+  EXPECT_EQ((queue.NextDue().time_since_epoch()) % 1s, 0s) << "on a whole second from then on";
+  EXPECT_EQ(queue.NextDue() - clock.Now(), 500ms);
+}
+
+// --- gates --------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
+  Add(MakePod("a").Gate("g"));
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(Pop(), "");
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  clock.Advance(3s);
+  queue.Update(Info(MakePod("a")), 0, std::span(&kGatesGone, 1));
+  EXPECT_EQ(queue.sizes().gated, 0U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 1);
+  EXPECT_EQ(popped->first_attempt_ready, clock.Now()) << "the time behind a gate does not count";
+  EXPECT_EQ(popped->created, clock.Now() - 3s);
+}
+
+TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  queue.Update(Info(MakePod("a").Gate("late")), 0, {});
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  EXPECT_EQ(queue.sizes().active + queue.sizes().backoff + queue.sizes().unschedulable, 0U);
+}
+
+// --- updates and deletes ------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
+  Add(MakePod("a"));
+  Add(MakePod("b"));
+  queue.Update(Info(MakePod("b").Priority(1)), 0, {});
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(popped->info.priority(), 1);
+}
+
+TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Tolerations");
+  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration, "TargetPodUpdatePodToleration"};
+  queue.Update(Info(MakePod("a").Label("x", "y")), 0, std::span(&kToleration, 1));
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  policy.hopes.emplace("Tolerations", kToleration);
+  queue.Update(Info(MakePod("a").Tolerating("k", "Exists")), 0, std::span(&kToleration, 1));
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnUpdateInBackoffChangesThePodInPlace) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  queue.Update(Info(MakePod("a").Priority(3)), 0, {});
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  Wait(2s);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.priority(), 3);
+}
+
+TEST_F(QueueTest, AnUpdateOfAnUnknownPodAddsIt) {
+  queue.Update(Info(MakePod("a")), 0, {});
+  EXPECT_EQ(Pop(), "a");
+}
+
+TEST_F(QueueTest, APodInFlightIsLeftAlone) {
+  Add(MakePod("a"));
+  Pop();
+  queue.Update(Info(MakePod("a").Priority(5)), 0, {});
+  EXPECT_EQ(queue.sizes().in_flight, 1U);
+  EXPECT_EQ(popped->info.priority(), 0);
+  EXPECT_EQ(queue.sizes().active, 0U);
+}
+
+TEST_F(QueueTest, ADeletedPodIsNowhere) {
+  Add(MakePod("active"));
+  Add(MakePod("gated").Gate("g"));
+  queue.Delete("uid-of-active");
+  queue.Delete("uid-of-gated");
+  queue.Delete("uid-of-nobody");
+  const QueueSizes sizes = queue.sizes();
+  EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated + sizes.in_flight, 0U);
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, APodThatIsDeletedInFlightDoesNotComeBack) {
+  Add(MakePod("a"));
+  Pop();
+  queue.Delete("uid-of-a");
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_THAT(Metrics(), Not(HasSubstr("plugin=\"Fit\"")));
+}
+
+TEST_F(QueueTest, OfAPodDeletedAndMadeAgainInFlightTheNewOneStays) {
+  Add(MakePod("a"));
+  Pop();
+  const auto old = popped;
+  queue.Delete("uid-of-a");
+  Add(MakePod("a"));
+  queue.Done(old);
+  old->rejectors = {"Fit"};
+  queue.Requeue(old);
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 1);
+}
+
+// --- nominations --------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, NominatedPodsAreListedWhileTheyWaitOrAreInFlight) {
+  Add(MakePod("a").Nominated("n1"));
+  Add(MakePod("b"));
+  ASSERT_EQ(queue.nominated().size(), 1U);
+  EXPECT_EQ(queue.nominated()[0]->info.pod->metadata.name, "a");
+  Pop();
+  EXPECT_EQ(queue.nominated().size(), 1U);
+  queue.Update(Info(MakePod("b").Nominated("n1")), 0, {});
+  EXPECT_EQ(queue.nominated().size(), 2U);
+  queue.Update(Info(MakePod("b")), 0, {});
+  EXPECT_EQ(queue.nominated().size(), 1U);
+  queue.Done(popped);
+  EXPECT_THAT(queue.nominated(), IsEmpty());
+}
+
+TEST_F(QueueTest, ADeletedPodIsNominatedNoMore) {
+  Add(MakePod("a").Nominated("n1"));
+  queue.Delete("uid-of-a");
+  EXPECT_THAT(queue.nominated(), IsEmpty());
+}
+
+// --- metrics ------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
+  const auto pending = [&](const std::string& place, int count) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_pending_pods{queue=\"" + place + "\"} " + std::to_string(count) + "\n"));
+  };
+  for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
+  Add(MakePod("a"));
+  Add(MakePod("g").Gate("g"));
+  pending("active", 1);
+  pending("gated", 1);
+  Pop();
+  pending("active", 0);
+  Reject("Fit");
+  pending("unschedulable", 1);
+  queue.MoveAll(kPodDelete);
+  pending("unschedulable", 0);
+  pending("backoff", 1);
+  queue.Update(Info(MakePod("a").Label("x", "y")), 0, {});
+  pending("backoff", 1);
+  Wait(2s);
+  pending("backoff", 0);
+  pending("active", 1);
+  queue.Delete("uid-of-a");
+  queue.Delete("uid-of-g");
+  for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
+}
+
+TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  queue.MoveAll(kPodDelete);
+  Wait(2s);
+  const auto counted = [&](const std::string& event, const std::string& place) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"" + place + "\",event=\"" + event + "\"} 1\n"));
+  };
+  counted("UnscheduledPodAdd", "active");
+  counted("ScheduleAttemptFailure", "unschedulable");
+  counted("AssignedPodDelete", "backoff");
+  counted("BackoffComplete", "active");
+}
+
+TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
+  Add(MakePod("a"));
+  Pop();
+  popped->rejectors = {"Fit", "Affinity"};
+  queue.Requeue(popped);
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 1\n"));
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Affinity\",profile=\"\"} 1\n"));
+  queue.MoveAll(kPodDelete);
+  Pop();
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 0\n"));
+  Reject("Fit");
+  queue.Delete("uid-of-a");
+  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 0\n"));
+}
+
+TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
+  framework::Vocabulary words;
+  ManualClock clock;
+  FakePolicy policy;
+  metrics::Registry registry;
+  SchedulingQueue queue({.max_backoff = 0s}, clock, policy, registry);
+  queue.Add(framework::PreparePod(MakePod("a").Share(), words), 0);
+  const auto pod = queue.Pop();
+  pod->rejectors = {"Fit"};
+  queue.Requeue(pod);
+  queue.MoveAll(kPodDelete);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+}  // namespace
+}  // namespace berth::queue

@@ -1,0 +1,82 @@
+#include "server/process_metrics.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/clock.hpp"
+#include "metrics/registry.hpp"
+
+namespace berth::server {
+namespace {
+
+double CpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Field 0 of /proc/self/statm is the size, field 1 what is resident; both in pages.
+double Memory(int field) {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  for (int i = 0; i <= field; ++i) statm >> pages;
+  return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+double OpenFiles() {
+  std::error_code ignored;
+  double count = 0;
+  for (auto it = std::filesystem::directory_iterator("/proc/self/fd", ignored);
+       it != std::filesystem::end(it); ++it) {
+    ++count;
+  }
+  return count - 1;  // the one we look with
+}
+
+double OpenFilesLimit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<double>(limit.rlim_cur);
+}
+
+}  // namespace
+
+void AddProcessMetrics(metrics::Registry& registry, const Clock& clock) {
+  registry.CallbackCounter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
+                           {}, CpuSeconds);
+  registry.CallbackGauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", {},
+                         [] { return Memory(0); });
+  registry.CallbackGauge("process_resident_memory_bytes", "Resident memory size in bytes.", {},
+                         [] { return Memory(1); });
+  registry.CallbackGauge("process_open_fds", "Number of open file descriptors.", {}, OpenFiles);
+  registry.CallbackGauge("process_max_fds", "Maximum number of open file descriptors.", {}, OpenFilesLimit);
+  const double started = std::chrono::duration<double>(clock.WallNow().time_since_epoch()).count();
+  registry.CallbackGauge("process_start_time_seconds",
+                         "Start time of the process since unix epoch in seconds.", {},
+                         [started] { return started; });
+  registry
+      .Gauge("kubernetes_build_info",
+             "[ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, "
+             "git tree "
+             "state, build date, Go version, and compiler from which Kubernetes was built, and platform on "
+             "which it is "
+             "running.",
+             {{"build_date", ""},
+              {"compiler", "g++"},
+              {"git_commit", ""},
+              {"git_tree_state", ""},
+              {"git_version", "v1.37.1"},
+              {"go_version", ""},
+              {"major", "1"},
+              {"minor", "37"},
+              {"platform", "linux/amd64"}})
+      .Set(1);
+}
+
+}  // namespace berth::server

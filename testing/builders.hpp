@@ -1,0 +1,107 @@
+// Objects for tests: a test says what it is about, the rest is a sane default.
+//
+//   MakePod("web").Cpu("500m").Tolerating("gpu", "Exists")
+//   MakeNode("n1").Cpu("4").Memory("8Gi").Label("zone", "a")
+//
+// Mistyped quantities stop the test program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/objects.hpp"
+
+namespace berth::testing {
+
+api::Quantity Amount(std::string_view text);
+// Amounts({{"cpu", "1"}, {"memory", "1Gi"}})
+api::ResourceList Amounts(std::initializer_list<std::pair<std::string, std::string>> amounts);
+
+class ContainerBuilder {
+ public:
+  explicit ContainerBuilder(std::string name) { container_.name = std::move(name); }
+  ContainerBuilder& Request(const std::string& resource, std::string_view amount);
+  ContainerBuilder& Limit(const std::string& resource, std::string_view amount);
+  ContainerBuilder& Cpu(std::string_view amount) { return Request("cpu", amount); }
+  ContainerBuilder& Memory(std::string_view amount) { return Request("memory", amount); }
+  ContainerBuilder& Image(std::string image);
+  ContainerBuilder& HostPort(std::int32_t port, std::string protocol = "TCP", std::string address = "");
+  operator api::Container() const { return container_; }  // implicit on purpose
+
+ private:
+  api::Container container_;
+};
+inline ContainerBuilder MakeContainer(std::string name = "c") { return ContainerBuilder(std::move(name)); }
+
+// expressions: {key, operator, {values}}
+using Expression = api::NodeSelectorRequirement;
+api::NodeSelectorTerm Term(std::vector<Expression> labels, std::vector<Expression> fields = {});
+
+// In namespace "default", for the default scheduler, with one container that asks for nothing; the container's setters
+// speak of the last container added.
+class PodBuilder {
+ public:
+  explicit PodBuilder(std::string name);
+  PodBuilder& Namespace(std::string ns);
+  PodBuilder& Uid(std::string uid);
+  PodBuilder& Scheduler(std::string name);
+  PodBuilder& Priority(std::int32_t priority);
+  PodBuilder& Label(std::string key, std::string value);
+  PodBuilder& OnNode(std::string node);
+  PodBuilder& Nominated(std::string node);
+  PodBuilder& Gate(std::string gate);
+  PodBuilder& Phase(std::string phase);
+  PodBuilder& Deleting();
+
+  PodBuilder& Container(const api::Container& container);  // replaces the first if that says nothing yet
+  PodBuilder& Init(const api::Container& container);
+  PodBuilder& Sidecar(const api::Container& container);
+  PodBuilder& Cpu(std::string_view amount) { return Request("cpu", amount); }
+  PodBuilder& Memory(std::string_view amount) { return Request("memory", amount); }
+  PodBuilder& Request(const std::string& resource, std::string_view amount);
+  PodBuilder& Image(std::string image);
+  PodBuilder& HostPort(std::int32_t port, std::string protocol = "TCP", std::string address = "");
+  PodBuilder& Overhead(const std::string& resource, std::string_view amount);
+  PodBuilder& PodLevel(const std::string& resource, std::string_view amount);
+
+  PodBuilder& Tolerating(std::string key, std::string op, std::string value = "", std::string effect = "");
+  PodBuilder& Selecting(std::string key, std::string value);  // spec.nodeSelector
+  PodBuilder& Requiring(std::vector<api::NodeSelectorTerm> terms);
+  PodBuilder& Preferring(std::int32_t weight, api::NodeSelectorTerm term);
+
+  operator api::Pod() const { return pod_; }  // implicit on purpose
+  api::PodPtr Share() const { return std::make_shared<const api::Pod>(pod_); }
+  api::Pod& raw() { return pod_; }
+
+ private:
+  api::Pod pod_;
+  bool untouched_ = true;
+};
+inline PodBuilder MakePod(std::string name = "pod") { return PodBuilder(std::move(name)); }
+
+// With room for 110 pods and nothing else.
+class NodeBuilder {
+ public:
+  explicit NodeBuilder(std::string name);
+  NodeBuilder& Cpu(std::string_view amount) { return Allocatable("cpu", amount); }
+  NodeBuilder& Memory(std::string_view amount) { return Allocatable("memory", amount); }
+  NodeBuilder& Pods(std::string_view amount) { return Allocatable("pods", amount); }
+  NodeBuilder& Allocatable(const std::string& resource, std::string_view amount);
+  NodeBuilder& Label(std::string key, std::string value);
+  NodeBuilder& Zone(std::string zone) { return Label("topology.kubernetes.io/zone", std::move(zone)); }
+  NodeBuilder& Taint(std::string key, std::string value, std::string effect);
+  NodeBuilder& Cordoned();
+  NodeBuilder& Image(std::string name, std::int64_t bytes);
+
+  operator api::Node() const { return node_; }  // implicit on purpose
+  api::NodePtr Share() const { return std::make_shared<const api::Node>(node_); }
+
+ private:
+  api::Node node_;
+};
+inline NodeBuilder MakeNode(std::string name = "node") { return NodeBuilder(std::move(name)); }
+
+}  // namespace berth::testing

@@ -1,0 +1,93 @@
+// A cluster just large enough to ask one plugin, and its answer node by node.
+#pragma once
+
+#include <concepts>
+#include <deque>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/factory.hpp"
+#include "framework/node_table.hpp"
+#include "framework/plugin.hpp"
+#include "testing/builders.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::testing {
+
+struct Verdict {
+  framework::Code code = framework::Code::kSuccess;
+  std::vector<std::string> reasons;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+inline Verdict Fits() { return {}; }
+Verdict Unschedulable(std::vector<std::string> reasons);
+Verdict Unresolvable(std::vector<std::string> reasons);
+
+using Verdicts = std::map<std::string, Verdict>;           // by node
+using NodeScores = std::map<std::string, std::int64_t>;    // by node
+
+class Cluster {
+ public:
+  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_} {}
+
+  Cluster& Add(const api::Node& node);
+  // The pod runs there.
+  Cluster& Run(const std::string& node, const api::Pod& pod);
+
+  framework::Vocabulary& vocabulary() { return vocabulary_; }
+  framework::Reasons& reasons() { return reasons_; }
+  framework::NodeTable& nodes() { return table_; }
+  FakeApiWriter& api() { return api_; }
+  framework::Handle& handle() { return handle_; }
+  framework::Row RowOf(const std::string& node) const { return table_.Find(vocabulary_.node_names.Find(node)); }
+
+  framework::PodInfo Prepare(const api::Pod& pod) {
+    return framework::PreparePod(std::make_shared<const api::Pod>(pod), vocabulary_);
+  }
+
+  // A plugin as a profile would have it; `args` is YAML, empty for none. Mistakes in them are the caller's to expect.
+  template <class T>
+  Expected<std::unique_ptr<T>> TryMake(const std::string& args = "") {
+    if constexpr (requires { T::Create(framework::RawArgs{}, handle_); }) {
+      config::Value value;
+      if (!args.empty()) {
+        BERTH_TRY(value, config::ParseValue(args));
+      }
+      BERTH_TRY(std::unique_ptr<framework::Plugin> plugin,
+                T::Create({args.empty() ? nullptr : &value, "profiles[0].pluginConfig[0].args"}, handle_));
+      return std::unique_ptr<T>(dynamic_cast<T*>(plugin.release()));
+    } else {
+      return std::make_unique<T>(handle_);
+    }
+  }
+  // The same where the arguments are known to be good.
+  template <class T>
+  std::unique_ptr<T> Make(const std::string& args = "") {
+    return std::move(TryMake<T>(args)).value();
+  }
+
+  framework::PreFilterAnswer PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod);
+  // Every node's verdict, asked for all nodes at once as the runtime does. PreFilter is not asked.
+  Verdicts Filter(const framework::FilterPlugin& plugin, const api::Pod& pod);
+
+  framework::Status PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod);
+  // Scores of all nodes, before and after Normalize. PreScore is not asked.
+  NodeScores RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod);
+  NodeScores Scores(const framework::ScorePlugin& plugin, const api::Pod& pod);
+
+ private:
+  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const api::Pod& pod, bool normalize);
+
+  framework::Vocabulary vocabulary_;
+  framework::Reasons reasons_;
+  FakeApiWriter api_;
+  framework::NodeTable table_;
+  framework::Handle handle_;
+  std::vector<RowSet> scratch_;
+};
+
+}  // namespace berth::testing

@@ -1,0 +1,107 @@
+// The recorded answers of kube-scheduler's own plugins: for every scenario Berth says the same, byte for byte.
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <zstd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assembly/explainer.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "config/scheduler_config.hpp"
+#include "record/attempt_record.hpp"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kShownMismatches = 10;
+
+std::string Decompressed(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot open " + path);
+  const std::string packed{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::string buffer(ZSTD_DStreamOutSize(), '\0');
+  ZSTD_DStream* stream = ZSTD_createDStream();
+  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+  std::size_t left = 1;
+  while (in.pos < in.size) {
+    ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
+    left = ZSTD_decompressStream(stream, &out, &in);
+    if (ZSTD_isError(left)) throw std::runtime_error(path + ": " + ZSTD_getErrorName(left));
+    text.append(buffer, 0, out.pos);
+  }
+  ZSTD_freeDStream(stream);
+  if (left != 0) throw std::runtime_error(path + ": cut off");
+  return text;
+}
+
+std::vector<std::string> Judge(const std::string& config_text, const std::string& cluster) {
+  const auto config = config::ParseSchedulerConfig(config_text);
+  if (!config) throw std::runtime_error("configuration: " + config.error().message);
+  std::vector<std::string> notes;
+  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+  if (!explainer) throw std::runtime_error("profiles: " + explainer.error().message);
+  std::vector<std::string> problems;
+  if (auto loaded = (*explainer)->Load(cluster, "cluster", problems); !loaded) {
+    throw std::runtime_error("cluster: " + loaded.error().message);
+  }
+  if (!problems.empty()) throw std::runtime_error("left out: " + problems.front());
+  std::vector<std::string> records;
+  auto judged = (*explainer)->Judge({}, [&](const assembly::Explainer::Judged& judged_pod) {
+    records.push_back(record::ToJson(*judged_pod.record, (*explainer)->engine().reasons()));
+  });
+  if (!judged) throw std::runtime_error("judging: " + judged.error().message);
+  return records;
+}
+
+TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
+  const std::string text = Decompressed(BERTH_CORPUS);
+  simdjson::dom::parser parser;
+  std::size_t scenarios = 0;
+  std::size_t compared = 0;
+  std::size_t mismatches = 0;
+  const auto mismatch = [&](const std::string& what) {
+    if (++mismatches <= kShownMismatches) ADD_FAILURE() << what;
+  };
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.empty()) continue;
+    ++scenarios;
+    const simdjson::dom::element scenario = parser.parse(line.data(), line.size());
+    const std::string seed = "seed " + std::to_string(std::int64_t(scenario["seed"]));
+    const std::string config{std::string_view(scenario["config"])};
+    const std::string cluster = simdjson::minify(simdjson::dom::element(scenario["cluster"]));
+    std::vector<std::string> wanted;
+    for (const auto record : simdjson::dom::array(scenario["records"])) wanted.emplace_back(std::string_view(record));
+    std::vector<std::string> got;
+    try {
+      got = Judge(config, cluster);
+    } catch (const std::runtime_error& error) {
+      mismatch(seed + ": " + error.what());
+      continue;
+    }
+    if (got.size() != wanted.size()) {
+      mismatch(seed + ": " + std::to_string(got.size()) + " records, wanted " + std::to_string(wanted.size()));
+      continue;
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      ++compared;
+      if (got[i] != wanted[i]) mismatch(seed + "\n  berth:          " + got[i] + "\n  kube-scheduler: " + wanted[i]);
+    }
+  }
+  EXPECT_EQ(mismatches, 0U) << "of " << compared << " records; the first " << kShownMismatches << " are above";
+  EXPECT_GE(scenarios, 1000U);
+  EXPECT_GE(compared, scenarios);
+}
+
+}  // namespace
+}  // namespace berth
