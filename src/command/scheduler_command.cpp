@@ -25,6 +25,7 @@
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
+#include "server/process_metrics.hpp"
 #include "server/server.hpp"
 
 namespace berth::command {
@@ -154,6 +155,7 @@ Expected<void> Run(const Options& options) {
   if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
   core::Scheduler scheduler(SchedulerOptionsOf(options, config), {engine->vocabulary(), engine->reasons(), engine->cache(),
                                                                   engine->profiles(), *writer, *events, clock, metrics});
+  server::AddProcessMetrics(metrics, clock);
   server::Endpoints endpoints(metrics);
   endpoints.AddHealth("healthz", {server::Ping()});
   endpoints.AddHealth("livez", {server::Ping()});
