@@ -13,6 +13,7 @@
 #include "command/demo/observer.hpp"
 #include "command/demo/summary.hpp"
 #include "command/demo/workload.hpp"
+#include "command/flags.hpp"
 #include "command/load/api_load.hpp"
 #include "command/write_file.hpp"
 
@@ -243,11 +244,7 @@ int RunDemoCommand(std::span<const std::string> arguments) {
   CLI::App app("A simulated cluster, a scheduler, thousands of pods: see where they go and why some cannot.", "berth demo");
   Settings settings;
   DefineFlags(app, settings);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
-  }
+  if (const auto code = ParseFlags(app, arguments)) return *code;
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
   std::signal(SIGPIPE, SIG_IGN);

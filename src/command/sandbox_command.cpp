@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "command/flags.hpp"
 #include "command/write_file.hpp"
 #include "sandbox/sandbox.hpp"
 
@@ -107,11 +108,7 @@ int RunSandboxCommand(std::span<const std::string> arguments) {
   CLI::App app("An API server with simulated nodes, in memory: a cluster to try things on.", "berth sandbox");
   Flags flags;
   DefineFlags(app, flags);
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
-  }
+  if (const auto code = ParseFlags(app, arguments)) return *code;
   return Run(flags);
 }
 

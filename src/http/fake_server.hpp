@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -82,6 +83,7 @@ class FakeServer {
   using Script = std::function<void(FakePeer&, int number)>;
 
   explicit FakeServer(Script script, SSL_CTX* tls = nullptr) : script_(std::move(script)), tls_(tls) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets whose peer has gone
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

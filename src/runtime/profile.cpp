@@ -140,8 +140,12 @@ namespace {
 
 bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
+// Looks at all rows first, in one pass without branches; rows that are not feasible may hold anything.
 bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
   if (column.uniform()) return !IsValid(column.uniform_value());
+  std::uint64_t worst = 0;
+  for (const std::int64_t score : column.values()) worst = std::max(worst, static_cast<std::uint64_t>(score));
+  if (worst <= static_cast<std::uint64_t>(framework::kMaxScore)) return false;
   bool any = false;
   feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
   return any;
