@@ -19,6 +19,7 @@ function(berth_module name)
     list(TRANSFORM M_TEST_DEPS PREPEND berth_ OUTPUT_VARIABLE test_deps)
     add_executable(${name}_test ${tests})
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
+    target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than they run
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
   endif()

@@ -20,6 +20,10 @@ if(BERTH_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Instrumented code is slow to compile and does not get much faster beyond -O1.
+if(BERTH_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
+endif()
 if(BERTH_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
