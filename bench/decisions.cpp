@@ -1,5 +1,5 @@
-// Decisions per second in process, on one core: no two pods alike, every node filtered and scored, records kept, each pod
-// assumed on its node before the next one is decided.
+// Decisions per second in process, on one core: no two pods alike, every node filtered and scored, records
+// kept, each pod assumed on its node before the next one is decided.
 //
 //   bench_decisions [--nodes 1000,5000] [--pods 20000] [--rounds 3] [--json]
 #include <fmt/format.h>
@@ -25,8 +25,8 @@ class NoWrites final : public framework::ApiWriter {
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
 };
 
-// Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that is only to be
-// avoided.
+// Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that
+// is only to be avoided.
 api::NodePtr MakeNode(std::size_t i) {
   auto node = std::make_shared<api::Node>();
   node->metadata.name = fmt::format("node-{:05}", i);
@@ -54,8 +54,10 @@ api::PodPtr MakePod(std::size_t i, Random& random) {
   api::Container& container = pod->spec.containers.emplace_back();
   container.name = "main";
   container.image = fmt::format("registry.example.org/app-{}:v1", i % 100);
-  container.resources.requests = {{"cpu", api::Quantity::FromMilli(static_cast<std::int64_t>(10 + random.Below(990)))},
-                                  {"memory", api::Quantity::FromInteger(static_cast<std::int64_t>((16 + random.Below(2000)) << 20) + static_cast<std::int64_t>(i))}};
+  container.resources.requests = {
+      {"cpu", api::Quantity::FromMilli(static_cast<std::int64_t>(10 + random.Below(990)))},
+      {"memory", api::Quantity::FromInteger(static_cast<std::int64_t>((16 + random.Below(2000)) << 20) +
+                                            static_cast<std::int64_t>(i))}};
   pod->spec.tolerations.push_back({"tenant", "Equal", fmt::format("tenant-{}", i), "NoSchedule"});
   if (i % 3 == 0) pod->spec.tolerations.push_back({"dedicated", "Exists", "", ""});
   if (i % 4 == 0) {
@@ -70,15 +72,17 @@ api::PodPtr MakePod(std::size_t i, Random& random) {
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 struct Result {
   std::size_t nodes = 0;
   std::size_t pods = 0;
-  double per_second = 0;     // decisions, by wall clock
-  double cpu_micros = 0;     // per decision
+  double per_second = 0;  // decisions, by wall clock
+  double cpu_micros = 0;  // per decision
   double p50_micros = 0, p99_micros = 0, max_micros = 0;
   std::size_t unplaced = 0;
 };
@@ -86,7 +90,8 @@ struct Result {
 Result RunOnce(std::size_t nodes, std::size_t pods) {
   NoWrites nowhere;
   std::vector<std::string> notes;
-  auto engine = assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), nowhere, notes);
+  auto engine =
+      assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), nowhere, notes);
   if (!engine) {
     fmt::print(stderr, "Error: {}\n", engine.error().message);
     std::exit(1);
@@ -108,7 +113,8 @@ Result RunOnce(std::size_t nodes, std::size_t pods) {
   auto last = start;
   for (const api::PodPtr& object : objects) {
     const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
-    core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(), {cache.nodes(), cache.VisitingOrder(), names}, {});
+    core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(),
+                                             {cache.nodes(), cache.VisitingOrder(), names}, {});
     if (decision.row == framework::kNoRow) {
       ++result.unplaced;
     } else {
@@ -145,23 +151,32 @@ int main(int argc, char** argv) {
   std::size_t pods = 20000;
   std::size_t rounds = 3;
   bool json = false;
-  CLI::App app("Decisions per second in process: no two pods alike, all nodes filtered and scored, records kept, one core.");
+  CLI::App app(
+      "Decisions per second in process: no two pods alike, all nodes filtered and scored, records kept, one "
+      "core.");
   app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
   app.add_option("--pods", pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--rounds", rounds, "rounds per size; the median one is shown")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", rounds, "rounds per size; the median one is shown")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--json", json, "one object per line");
   CLI11_PARSE(app, argc, argv);
-  if (!json) fmt::print("{:<26} {:>12} {:>10} {:>9} {:>9} {:>9}\n", "benchmark", "decisions/s", "cpu us", "p50 us", "p99 us", "max us");
+  if (!json)
+    fmt::print("{:<26} {:>12} {:>10} {:>9} {:>9} {:>9}\n", "benchmark", "decisions/s", "cpu us", "p50 us",
+               "p99 us", "max us");
   for (const std::size_t count : nodes) {
     const auto result = berth::bench::Median(count, pods, rounds);
     const std::string name = fmt::format("decisions/{}/distinct", count);
     if (json) {
-      fmt::print("{{\"name\":\"{}\",\"value\":{:.0f},\"unit\":\"decisions/s\",\"pods\":{},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
-                 "\"p99Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{}}}\n",
-                 name, result.per_second, result.pods, result.cpu_micros, result.p50_micros, result.p99_micros, result.max_micros, result.unplaced);
+      fmt::print(
+          "{{\"name\":\"{}\",\"value\":{:.0f},\"unit\":\"decisions/"
+          "s\",\"pods\":{},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
+          "\"p99Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{}}}\n",
+          name, result.per_second, result.pods, result.cpu_micros, result.p50_micros, result.p99_micros,
+          result.max_micros, result.unplaced);
     } else {
-      fmt::print("{:<26} {:>12.0f} {:>10.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", name, result.per_second, result.cpu_micros, result.p50_micros,
-                 result.p99_micros, result.max_micros);
+      fmt::print("{:<26} {:>12.0f} {:>10.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", name, result.per_second,
+                 result.cpu_micros, result.p50_micros, result.p99_micros, result.max_micros);
     }
   }
 }

@@ -1,10 +1,11 @@
-// Schedulers side by side, end to end over HTTP: each round starts a sandbox and one scheduler as processes, creates pods,
-// and measures from the first create to the last bind, and what CPU the scheduler took. Rounds alternate between the
-// schedulers, because the speed of a shared machine drifts.
+// Schedulers side by side, end to end over HTTP: each round starts a sandbox and one scheduler as processes,
+// creates pods, and measures from the first create to the last bind, and what CPU the scheduler took. Rounds
+// alternate between the schedulers, because the speed of a shared machine drifts.
 //
 //   bench_end_to_end --nodes 1000 --pods 10000 --rounds 2
 //     --scheduler 'berth=build/bin/berth scheduler --kubeconfig {kubeconfig}'
-//     --scheduler 'kube-scheduler=kube-scheduler --config {config} --authentication-skip-lookup --secure-port=0'
+//     --scheduler 'kube-scheduler=kube-scheduler --config {config} --authentication-skip-lookup
+//     --secure-port=0'
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -34,11 +35,11 @@ struct Settings {
   std::vector<std::size_t> nodes = {1000, 5000};
   std::size_t pods = 10000;
   std::size_t rounds = 2;
-  std::size_t warmup = 50;           // pods bound before the clock starts
-  bool before_start = false;         // the pods are there before the scheduler
+  std::size_t warmup = 50;    // pods bound before the clock starts
+  bool before_start = false;  // the pods are there before the scheduler
   bool json_output = false;
   double patience_seconds = 120;
-  std::string sandbox;               // the program `berth`
+  std::string sandbox;  // the program `berth`
   std::string pod_kind = "plain";
   std::vector<Contender> contenders;
 };
@@ -48,7 +49,7 @@ struct Result {
   std::size_t nodes = 0;
   std::size_t bound = 0;
   double seconds = 0;
-  double cpu_seconds = 0;           // of the scheduler, over that time
+  double cpu_seconds = 0;  // of the scheduler, over that time
   double sandbox_cpu_seconds = 0;
   std::size_t peak_memory_bytes = 0;
   std::string error;
@@ -61,18 +62,31 @@ struct Result {
 std::string PodBody(const Settings& settings, std::string_view prefix, std::size_t i) {
   const std::size_t cpu = settings.pod_kind == "varied" ? 50 + i % 97 : 50;
   const std::size_t memory = settings.pod_kind == "varied" ? 64 + i % 89 : 64;
-  json::object spec{{"containers", json::array{json::object{
-      {"name", "main"}, {"image", "docker.io/library/nginx:1.27"},
-      {"resources", json::object{{"requests", json::object{{"cpu", fmt::format("{}m", cpu)}, {"memory", fmt::format("{}Mi", memory)}}}}}}}}};
+  json::object spec{
+      {"containers",
+       json::array{json::object{
+           {"name", "main"},
+           {"image", "docker.io/library/nginx:1.27"},
+           {"resources",
+            json::object{{"requests", json::object{{"cpu", fmt::format("{}m", cpu)},
+                                                   {"memory", fmt::format("{}Mi", memory)}}}}}}}}};
   const std::string app = fmt::format("app-{}", i % 10);
   if (settings.pod_kind == "spread") {
     const json::object selector{{"matchLabels", json::object{{"app", app}}}};
-    spec["topologySpreadConstraints"] = json::array{
-        json::object{{"maxSkew", 5}, {"topologyKey", "topology.kubernetes.io/zone"}, {"whenUnsatisfiable", "DoNotSchedule"}, {"labelSelector", selector}},
-        json::object{{"maxSkew", 5}, {"topologyKey", "kubernetes.io/hostname"}, {"whenUnsatisfiable", "ScheduleAnyway"}, {"labelSelector", selector}}};
+    spec["topologySpreadConstraints"] =
+        json::array{json::object{{"maxSkew", 5},
+                                 {"topologyKey", "topology.kubernetes.io/zone"},
+                                 {"whenUnsatisfiable", "DoNotSchedule"},
+                                 {"labelSelector", selector}},
+                    json::object{{"maxSkew", 5},
+                                 {"topologyKey", "kubernetes.io/hostname"},
+                                 {"whenUnsatisfiable", "ScheduleAnyway"},
+                                 {"labelSelector", selector}}};
   }
-  return json::serialize(json::object{{"apiVersion", "v1"}, {"kind", "Pod"},
-                                      {"metadata", json::object{{"name", fmt::format("{}-{}", prefix, i)}, {"labels", json::object{{"app", app}}}}},
+  return json::serialize(json::object{{"apiVersion", "v1"},
+                                      {"kind", "Pod"},
+                                      {"metadata", json::object{{"name", fmt::format("{}-{}", prefix, i)},
+                                                                {"labels", json::object{{"app", app}}}}},
                                       {"spec", spec}});
 }
 
@@ -86,12 +100,13 @@ std::vector<std::string> PodBodies(const Settings& settings, std::string_view pr
 class BindCounter {
  public:
   Expected<void> Start(std::uint16_t port) {
-    BERTH_TRY(watch_, WatchThread::Start(port, "/api/v1/pods?watch=1&fieldSelector=spec.nodeName!=,status.phase=Pending",
-                                         [this](std::string_view line, MonoTime arrived) {
-                                           if (!line.starts_with("{\"type\":\"ADDED\"")) return;
-                                           last_ = arrived.time_since_epoch().count();
-                                           ++count_;
-                                         }));
+    BERTH_TRY(watch_, WatchThread::Start(
+                          port, "/api/v1/pods?watch=1&fieldSelector=spec.nodeName!=,status.phase=Pending",
+                          [this](std::string_view line, MonoTime arrived) {
+                            if (!line.starts_with("{\"type\":\"ADDED\"")) return;
+                            last_ = arrived.time_since_epoch().count();
+                            ++count_;
+                          }));
     return {};
   }
   std::size_t count() const { return count_; }
@@ -139,12 +154,14 @@ struct Stage {
     std::filesystem::create_directories(folder);
     kubeconfig = folder / "kubeconfig";
     config = folder / "config.yaml";
-    BERTH_TRY(auto child, ChildProcess::Start({settings.sandbox, "sandbox", "--nodes", fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
+    BERTH_TRY(auto child, ChildProcess::Start({settings.sandbox, "sandbox", "--nodes", fmt::to_string(nodes),
+                                               "--port", "0", "--kubeconfig", kubeconfig},
                                               folder / "sandbox.log"));
     sandbox.emplace(std::move(child));
     for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
       if (const auto ended = sandbox->Ended()) {
-        return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended, LastLines(folder / "sandbox.log", 5)));
+        return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended,
+                                                         LastLines(folder / "sandbox.log", 5)));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -162,9 +179,10 @@ struct Stage {
 
 Expected<void> Post(const Stage& stage, const std::vector<std::string>& bodies) {
   std::atomic<std::size_t> refused = 0;
-  BERTH_CHECKED(PostAll(stage.port, "/api/v1/namespaces/default/pods", bodies, {}, [&](std::size_t, int status) {
-    if (status != 201) ++refused;
-  }));
+  BERTH_CHECKED(
+      PostAll(stage.port, "/api/v1/namespaces/default/pods", bodies, {}, [&](std::size_t, int status) {
+        if (status != 201) ++refused;
+      }));
   if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were refused", refused.load()));
   return {};
 }
@@ -176,8 +194,9 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
   BERTH_CHECKED(bound.Start(stage.port));
   const auto bodies = PodBodies(settings, "pod", settings.pods);
   const auto timed_out = [&] {
-    return Fail(ErrorCode::kTimeout, fmt::format("no progress after {} of {} pods; the scheduler's last words:\n{}", bound.count(),
-                                                 settings.pods, LastLines(stage.folder / "scheduler.log", 5)));
+    return Fail(ErrorCode::kTimeout,
+                fmt::format("no progress after {} of {} pods; the scheduler's last words:\n{}", bound.count(),
+                            settings.pods, LastLines(stage.folder / "scheduler.log", 5)));
   };
   MonoTime start;
   std::size_t expected = settings.pods;
@@ -211,8 +230,9 @@ void PrintRow(const Result& r) {
   if (!r.error.empty()) {
     fmt::print("{:>6}  {:<18} {}\n", r.nodes, r.scheduler, r.error);
   } else {
-    fmt::print("{:>6}  {:<18} {:>9.2f} {:>10.0f} {:>12.3f} {:>12.3f} {:>10.1f}\n", r.nodes, r.scheduler, r.seconds, r.pods_per_second(),
-               r.cpu_ms_per_pod(), r.sandbox_cpu_seconds * 1e3 / static_cast<double>(std::max<std::size_t>(r.bound, 1)),
+    fmt::print("{:>6}  {:<18} {:>9.2f} {:>10.0f} {:>12.3f} {:>12.3f} {:>10.1f}\n", r.nodes, r.scheduler,
+               r.seconds, r.pods_per_second(), r.cpu_ms_per_pod(),
+               r.sandbox_cpu_seconds * 1e3 / static_cast<double>(std::max<std::size_t>(r.bound, 1)),
                static_cast<double>(r.peak_memory_bytes) / (1 << 20));
   }
   std::fflush(stdout);
@@ -242,8 +262,9 @@ void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
       const auto& other = settings.contenders[i].name;
       const double faster = median(first, nodes, speed) / median(other, nodes, speed);
       const double cheaper = median(other, nodes, cost) / median(first, nodes, cost);
-      fmt::print("{} nodes: {} binds {:.1f} x as many pods per second as {}, at 1/{:.1f} of the CPU per pod\n", nodes, first, faster, other,
-                 cheaper);
+      fmt::print(
+          "{} nodes: {} binds {:.1f} x as many pods per second as {}, at 1/{:.1f} of the CPU per pod\n",
+          nodes, first, faster, other, cheaper);
     }
   }
 }
@@ -251,19 +272,25 @@ void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
 void PrintJson(const Settings& settings, const std::vector<Result>& results) {
   json::array rows;
   for (const auto& r : results) {
-    rows.push_back(json::object{{"scheduler", r.scheduler}, {"nodes", r.nodes}, {"pods", r.bound}, {"seconds", r.seconds},
-                                {"podsPerSecond", r.pods_per_second()}, {"cpuMillisecondsPerPod", r.cpu_ms_per_pod()},
-                                {"sandboxCpuSeconds", r.sandbox_cpu_seconds}, {"peakMemoryBytes", r.peak_memory_bytes},
+    rows.push_back(json::object{{"scheduler", r.scheduler},
+                                {"nodes", r.nodes},
+                                {"pods", r.bound},
+                                {"seconds", r.seconds},
+                                {"podsPerSecond", r.pods_per_second()},
+                                {"cpuMillisecondsPerPod", r.cpu_ms_per_pod()},
+                                {"sandboxCpuSeconds", r.sandbox_cpu_seconds},
+                                {"peakMemoryBytes", r.peak_memory_bytes},
                                 {"error", r.error}});
   }
-  fmt::print("{}\n", json::serialize(json::object{{"podKind", settings.pod_kind}, {"rounds", settings.rounds}, {"results", rows}}));
+  fmt::print("{}\n", json::serialize(json::object{
+                         {"podKind", settings.pod_kind}, {"rounds", settings.rounds}, {"results", rows}}));
 }
 
 int Run(const Settings& settings) {
   std::vector<Result> results;
   if (!settings.json_output) {
-    fmt::print("{:>6}  {:<18} {:>9} {:>10} {:>12} {:>12} {:>10}\n", "nodes", "scheduler", "seconds", "pods/s", "CPU ms/pod", "server ms/pod",
-               "peak MiB");
+    fmt::print("{:>6}  {:<18} {:>9} {:>10} {:>12} {:>12} {:>10}\n", "nodes", "scheduler", "seconds", "pods/s",
+               "CPU ms/pod", "server ms/pod", "peak MiB");
   }
   for (const std::size_t nodes : settings.nodes) {
     for (std::size_t round = 0; round < settings.rounds; ++round) {
@@ -277,8 +304,10 @@ int Run(const Settings& settings) {
       }
     }
   }
-  if (settings.json_output) PrintJson(settings, results);
-  else PrintRatios(settings, results);
+  if (settings.json_output)
+    PrintJson(settings, results);
+  else
+    PrintRatios(settings, results);
   return std::ranges::any_of(results, [](const Result& r) { return !r.error.empty(); }) ? 1 : 0;
 }
 
@@ -290,17 +319,23 @@ int Main(int argc, char** argv) {
   app.add_option("--nodes", settings.nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
   app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
   app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
-  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")->check(CLI::IsMember({"plain", "varied", "spread"}))->capture_default_str();
+  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")
+      ->check(CLI::IsMember({"plain", "varied", "spread"}))
+      ->capture_default_str();
   app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
   app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
-  app.add_option("--patience", settings.patience_seconds, "give up after so many seconds without a binding")->capture_default_str();
-  app.add_flag("--before", settings.before_start, "create the pods before the scheduler starts; its start counts");
+  app.add_option("--patience", settings.patience_seconds, "give up after so many seconds without a binding")
+      ->capture_default_str();
+  app.add_flag("--before", settings.before_start,
+               "create the pods before the scheduler starts; its start counts");
   app.add_flag("--json", settings.json_output, "print JSON");
   CLI11_PARSE(app, argc, argv);
-  if (schedulers.empty()) schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
+  if (schedulers.empty())
+    schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
   for (const auto& text : schedulers) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos) return fmt::print(stderr, "--scheduler {}: expected name=command\n", text), 1;
+    if (equals == std::string::npos)
+      return fmt::print(stderr, "--scheduler {}: expected name=command\n", text), 1;
     settings.contenders.push_back({text.substr(0, equals), text.substr(equals + 1)});
   }
   return Run(settings);

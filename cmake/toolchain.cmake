@@ -12,7 +12,8 @@ endif()
 
 find_program(BERTH_CCACHE ccache)
 if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${BERTH_CCACHE})
+  # Paths relative to the source tree: a clone elsewhere finds what another one has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BERTH_CCACHE})
 endif()
 find_program(BERTH_MOLD mold)
 if(BERTH_MOLD)

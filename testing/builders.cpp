@@ -8,7 +8,8 @@ namespace berth::testing {
 
 api::Quantity Amount(std::string_view text) {
   auto quantity = api::Quantity::Parse(text);
-  if (!quantity) throw std::invalid_argument(fmt::format("quantity \"{}\": {}", text, quantity.error().message));
+  if (!quantity)
+    throw std::invalid_argument(fmt::format("quantity \"{}\": {}", text, quantity.error().message));
   return *quantity;
 }
 

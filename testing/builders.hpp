@@ -40,8 +40,8 @@ inline ContainerBuilder MakeContainer(std::string name = "c") { return Container
 using Expression = api::NodeSelectorRequirement;
 api::NodeSelectorTerm Term(std::vector<Expression> labels, std::vector<Expression> fields = {});
 
-// In namespace "default", for the default scheduler, with one container that asks for nothing; the container's setters
-// speak of the last container added.
+// In namespace "default", for the default scheduler, with one container that asks for nothing; the
+// container's setters speak of the last container added.
 class PodBuilder {
  public:
   explicit PodBuilder(std::string name);

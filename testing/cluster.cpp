@@ -41,7 +41,8 @@ Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& 
   framework::Rejections answer;
   plugin.Filter(framework::Attempt(info, table_, scratch_), table_.all(), answer);
   Verdicts verdicts;
-  table_.all().ForEach([&](std::size_t row) { verdicts[table_.name(static_cast<framework::Row>(row))] = {}; });
+  table_.all().ForEach(
+      [&](std::size_t row) { verdicts[table_.name(static_cast<framework::Row>(row))] = {}; });
   for (const framework::Rejections::Entry& entry : answer.entries()) {
     entry.rows.ForEach([&](std::size_t row) {
       if (!table_.all().Has(row)) return;
@@ -51,7 +52,8 @@ Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& 
       verdict.reasons.push_back(reasons_.Text(entry.reason));
     });
   }
-  for (const auto& [row, what] : answer.errors()) verdicts[table_.name(row)] = {framework::Code::kError, {what}};
+  for (const auto& [row, what] : answer.errors())
+    verdicts[table_.name(row)] = {framework::Code::kError, {what}};
   return verdicts;
 }
 
@@ -76,7 +78,8 @@ NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const api::Po
   if (status.ok() && normalize) status = plugin.Normalize(attempt, table_.all(), column);
   if (!status.ok()) throw std::runtime_error(status.Message());
   NodeScores scores;
-  table_.all().ForEach([&](std::size_t row) { scores[table_.name(static_cast<framework::Row>(row))] = column.At(row); });
+  table_.all().ForEach(
+      [&](std::size_t row) { scores[table_.name(static_cast<framework::Row>(row))] = column.At(row); });
   return scores;
 }
 

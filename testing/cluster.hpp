@@ -27,8 +27,8 @@ inline Verdict Fits() { return {}; }
 Verdict Unschedulable(std::vector<std::string> reasons);
 Verdict Unresolvable(std::vector<std::string> reasons);
 
-using Verdicts = std::map<std::string, Verdict>;           // by node
-using NodeScores = std::map<std::string, std::int64_t>;    // by node
+using Verdicts = std::map<std::string, Verdict>;         // by node
+using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
@@ -43,13 +43,16 @@ class Cluster {
   framework::NodeTable& nodes() { return table_; }
   FakeApiWriter& api() { return api_; }
   framework::Handle& handle() { return handle_; }
-  framework::Row RowOf(const std::string& node) const { return table_.Find(vocabulary_.node_names.Find(node)); }
+  framework::Row RowOf(const std::string& node) const {
+    return table_.Find(vocabulary_.node_names.Find(node));
+  }
 
   framework::PodInfo Prepare(const api::Pod& pod) {
     return framework::PreparePod(std::make_shared<const api::Pod>(pod), vocabulary_);
   }
 
-  // A plugin as a profile would have it; `args` is YAML, empty for none. Mistakes in them are the caller's to expect.
+  // A plugin as a profile would have it; `args` is YAML, empty for none. Mistakes in them are the caller's to
+  // expect.
   template <class T>
   Expected<std::unique_ptr<T>> TryMake(const std::string& args = "") {
     if constexpr (requires { T::Create(framework::RawArgs{}, handle_); }) {

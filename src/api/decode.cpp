@@ -47,7 +47,8 @@ bool ReadStatus(const element& value, Status& out, Failure& failure) {
     if (key == "reason") return json::Read(member, out.reason, failure);
     if (key == "message") return json::Read(member, out.message, failure);
     if (key != "details") return true;
-    if (member["retryAfterSeconds"].get(number) == simdjson::SUCCESS) out.retry_after_seconds = static_cast<int>(number);
+    if (member["retryAfterSeconds"].get(number) == simdjson::SUCCESS)
+      out.retry_after_seconds = static_cast<int>(number);
     simdjson::dom::array causes;
     if (member["causes"].get(causes) != simdjson::SUCCESS) return true;
     for (const element& cause : causes) {
@@ -60,7 +61,8 @@ bool ReadStatus(const element& value, Status& out, Failure& failure) {
 
 bool EndsInitialEvents(const element& object) {
   std::string_view flag;
-  return object["metadata"]["annotations"]["k8s.io/initial-events-end"].get(flag) == simdjson::SUCCESS && flag == "true";
+  return object["metadata"]["annotations"]["k8s.io/initial-events-end"].get(flag) == simdjson::SUCCESS &&
+         flag == "true";
 }
 
 std::string ResourceVersionOf(const element& object) {
@@ -157,7 +159,8 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   Failure ignored;
   if (const auto root = impl_->Parse(body)) {
     std::string_view kind;
-    if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status") ReadStatus(*root, status, ignored);
+    if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status")
+      ReadStatus(*root, status, ignored);
   }
   if (status.code == 0) status.code = http_code;
   if (status.message.empty()) {

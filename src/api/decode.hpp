@@ -14,7 +14,7 @@ namespace berth::api {
 // metav1.Status: how an API server says no.
 struct Status {
   int code = 0;
-  std::string reason;   // NotFound, Conflict, Expired, ...
+  std::string reason;  // NotFound, Conflict, Expired, ...
   std::string message;
   int retry_after_seconds = 0;
   std::vector<std::string> cause_reasons;  // details.causes[].reason, e.g. ResourceVersionTooLarge
@@ -39,12 +39,12 @@ enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
 template <class T>
 struct WatchEvent {
   WatchEventType type = WatchEventType::kError;
-  std::shared_ptr<const T> object;       // ADDED, MODIFIED, DELETED; null if it could not be understood
-  std::string key;                       // of the object, also if it could not be understood
-  std::string resource_version;          // of the object, also for BOOKMARK and for objects not understood
-  bool initial_events_end = false;       // BOOKMARK with annotation k8s.io/initial-events-end
-  Status status;                         // ERROR
-  std::string skipped;                   // why the object could not be understood; empty if it could
+  std::shared_ptr<const T> object;  // ADDED, MODIFIED, DELETED; null if it could not be understood
+  std::string key;                  // of the object, also if it could not be understood
+  std::string resource_version;     // of the object, also for BOOKMARK and for objects not understood
+  bool initial_events_end = false;  // BOOKMARK with annotation k8s.io/initial-events-end
+  Status status;                    // ERROR
+  std::string skipped;              // why the object could not be understood; empty if it could
 };
 
 // T is Pod or Node. Texts of errors begin with the path of the field ("spec.containers[0].image: ...").
@@ -71,9 +71,9 @@ class Decoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports of
-// host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity. For objects
-// that never went through one, such as files written by hand. No admission.
+// Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports
+// of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity. For
+// objects that never went through one, such as files written by hand. No admission.
 void ApplyDefaults(Pod& pod);
 void ApplyDefaults(Node& node);
 

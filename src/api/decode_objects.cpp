@@ -22,7 +22,8 @@ void Labels::Set(std::string key, std::string value) {
 }
 
 const std::string* Labels::Find(std::string_view key) const {
-  const auto place = std::ranges::lower_bound(entries_, key, {}, [](const Entry& e) { return std::string_view(e.first); });
+  const auto place =
+      std::ranges::lower_bound(entries_, key, {}, [](const Entry& e) { return std::string_view(e.first); });
   return place != entries_.end() && place->first == key ? &place->second : nullptr;
 }
 
@@ -37,13 +38,22 @@ bool ReadQuantity(const element& value, Quantity& out, Failure& failure) {
       std::string_view raw;
       if (value.get(raw) != simdjson::SUCCESS) return Expect(value, "a quantity", failure);
       const auto first = raw.find_first_not_of(" \t\n\v\f\r");
-      text = first == raw.npos ? "" : std::string(raw.substr(first, raw.find_last_not_of(" \t\n\v\f\r") - first + 1));
+      text = first == raw.npos
+                 ? ""
+                 : std::string(raw.substr(first, raw.find_last_not_of(" \t\n\v\f\r") - first + 1));
       break;
     }
-    case element_type::INT64: text = fmt::format("{}", std::int64_t(value)); break;
-    case element_type::UINT64: text = fmt::format("{}", std::uint64_t(value)); break;
-    case element_type::DOUBLE: text = fmt::format("{}", double(value)); break;
-    default: return Expect(value, "a quantity", failure);
+    case element_type::INT64:
+      text = fmt::format("{}", std::int64_t(value));
+      break;
+    case element_type::UINT64:
+      text = fmt::format("{}", std::uint64_t(value));
+      break;
+    case element_type::DOUBLE:
+      text = fmt::format("{}", double(value));
+      break;
+    default:
+      return Expect(value, "a quantity", failure);
   }
   auto quantity = Quantity::Parse(text);
   if (!quantity) return failure.Set(fmt::format("\"{}\": {}", text, quantity.error().message));

@@ -18,7 +18,8 @@ using ::testing::StartsWith;
 Expected<Pod> PodOf(std::string_view json) { return Decoder().Object<Pod>(json); }
 Expected<Node> NodeOf(std::string_view json) { return Decoder().Object<Node>(json); }
 
-// --- objects ------------------------------------------------------------------------------------------------------
+// --- objects
+// ------------------------------------------------------------------------------------------------------
 
 TEST(Decoder, ReadsThePartsOfAPodThatDecisionsNeed) {
   const auto pod = PodOf(R"({
@@ -100,7 +101,8 @@ TEST(Decoder, ReadsThePartsOfANodeThatDecisionsNeed) {
 }
 
 TEST(Decoder, NullLeavesTheDefault) {
-  const auto pod = PodOf(R"({"metadata": null, "status": null, "spec": {"priority": null, "nodeName": null, "containers": null,
+  const auto pod = PodOf(
+      R"({"metadata": null, "status": null, "spec": {"priority": null, "nodeName": null, "containers": null,
     "tolerations": [null], "affinity": {"nodeAffinity": null}, "resources": null, "overhead": {"cpu": null}}})");
   ASSERT_TRUE(pod) << pod.error().message;
   EXPECT_EQ(pod->spec.priority, 0);
@@ -112,7 +114,8 @@ TEST(Decoder, NullLeavesTheDefault) {
 }
 
 TEST(Decoder, EmptyMapsOfAStatusAreNoMaps) {
-  const auto pod = PodOf(R"({"status": {"allocatedResources": {}, "containerStatuses": [{"name": "c", "allocatedResources": {},
+  const auto pod = PodOf(
+      R"({"status": {"allocatedResources": {}, "containerStatuses": [{"name": "c", "allocatedResources": {},
     "resources": {"requests": {}}}]}})");
   ASSERT_TRUE(pod);
   EXPECT_FALSE(pod->status.allocated_resources);
@@ -135,27 +138,34 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         MistakeCase{R"([])", "expected an object, got a list"},
         MistakeCase{R"({"metadata": 5})", "metadata: expected an object, got a number"},
-        MistakeCase{R"({"metadata": {"labels": {"a": 1}}})", "metadata.labels.a: expected a string, got a number"},
+        MistakeCase{R"({"metadata": {"labels": {"a": 1}}})",
+                    "metadata.labels.a: expected a string, got a number"},
         MistakeCase{R"({"spec": {"containers": {}}})", "spec.containers: expected a list, got an object"},
         MistakeCase{R"({"spec": {"containers": [{}, {"image": false}]}})",
                     "spec.containers[1].image: expected a string, got a boolean"},
-        MistakeCase{R"({"spec": {"containers": [5]}})", "spec.containers[0]: expected an object, got a number"},
+        MistakeCase{R"({"spec": {"containers": [5]}})",
+                    "spec.containers[0]: expected an object, got a number"},
         MistakeCase{R"({"spec": {"priority": "high"}})", "spec.priority: expected an integer, got a string"},
         MistakeCase{R"({"spec": {"priority": 1.5}})", "spec.priority: expected an integer, got a number"},
-        MistakeCase{R"({"spec": {"priority": 2147483648}})", "spec.priority: 2147483648 does not fit 32 bits"},
-        MistakeCase{R"({"spec": {"hostNetwork": "yes"}})", "spec.hostNetwork: expected a boolean, got a string"},
-        MistakeCase{R"({"spec": {"overhead": {"cpu": []}}})", "spec.overhead.cpu: expected a quantity, got a list"},
+        MistakeCase{R"({"spec": {"priority": 2147483648}})",
+                    "spec.priority: 2147483648 does not fit 32 bits"},
+        MistakeCase{R"({"spec": {"hostNetwork": "yes"}})",
+                    "spec.hostNetwork: expected a boolean, got a string"},
+        MistakeCase{R"({"spec": {"overhead": {"cpu": []}}})",
+                    "spec.overhead.cpu: expected a quantity, got a list"},
         MistakeCase{R"({"spec": {"schedulingGates": [{}, {"name": 1}]}})",
                     "spec.schedulingGates[1].name: expected a string, got a number"},
         MistakeCase{R"({"spec": {"volumes": [{"image": {"reference": 1}}]}})",
                     "spec.volumes[0].image.reference: expected a string, got a number"},
-        MistakeCase{R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+        MistakeCase{
+            R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
                       {"nodeSelectorTerms": [{"matchExpressions": [{"values": "a"}]}]}}}}})",
-                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
-                    "matchExpressions[0].values: expected a list, got a string"}));
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
+            "matchExpressions[0].values: expected a list, got a string"}));
 
 TEST(Decoder, QuantitiesMayBeTextsWithSpaceAroundThemOrNumbers) {
-  const auto pod = PodOf(R"({"spec": {"overhead": {"a": " 1Ki\n", "b": 5, "c": 0.5, "d": 18446744073709551615, "e": -1}}})");
+  const auto pod = PodOf(
+      R"({"spec": {"overhead": {"a": " 1Ki\n", "b": 5, "c": 0.5, "d": 18446744073709551615, "e": -1}}})");
   ASSERT_TRUE(pod) << pod.error().message;
   EXPECT_EQ(pod->spec.overhead.at("a").Value(), 1024);
   EXPECT_EQ(pod->spec.overhead.at("b").Value(), 5);
@@ -171,10 +181,12 @@ TEST(Decoder, BrokenJsonIsRefusedAndTheDecoderGoesOn) {
   EXPECT_TRUE(decoder.Object<Pod>("{}"));
 }
 
-// --- lists --------------------------------------------------------------------------------------------------------
+// --- lists
+// --------------------------------------------------------------------------------------------------------
 
 TEST(Decoder, ABadObjectDoesNotSpoilItsList) {
-  const auto list = Decoder().List<Pod>(R"({"kind": "PodList", "metadata": {"resourceVersion": "7", "continue": "next"},
+  const auto list =
+      Decoder().List<Pod>(R"({"kind": "PodList", "metadata": {"resourceVersion": "7", "continue": "next"},
     "items": [{"metadata": {"name": "a", "namespace": "x"}},
               {"metadata": {"name": "b", "namespace": "x"}, "spec": {"nodeName": 5}},
               {"metadata": {"name": "c", "namespace": "x"}}]})");
@@ -190,12 +202,15 @@ TEST(Decoder, ABadObjectDoesNotSpoilItsList) {
 }
 
 TEST(Decoder, AListMayBeEmptyOrNullButMustBeAList) {
-  EXPECT_THAT(Decoder().List<Node>(R"({"metadata": {"resourceVersion": "1"}, "items": null})")->items, IsEmpty());
+  EXPECT_THAT(Decoder().List<Node>(R"({"metadata": {"resourceVersion": "1"}, "items": null})")->items,
+              IsEmpty());
   EXPECT_THAT(Decoder().List<Node>(R"({})")->items, IsEmpty());
-  EXPECT_EQ(Decoder().List<Node>(R"({"items": {}})").error().message, "items: expected a list, got an object");
+  EXPECT_EQ(Decoder().List<Node>(R"({"items": {}})").error().message,
+            "items: expected a list, got an object");
 }
 
-// --- watches ------------------------------------------------------------------------------------------------------
+// --- watches
+// ------------------------------------------------------------------------------------------------------
 
 TEST(Decoder, ReadsAWatchEvent) {
   const auto event = Decoder().Event<Pod>(
@@ -219,7 +234,8 @@ TEST(Decoder, OfABadObjectInAWatchTheKeyAndTheVersionAreKnown) {
 }
 
 TEST(Decoder, ABookmarkMayEndTheInitialEvents) {
-  const auto plain = Decoder().Event<Node>(R"({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}})");
+  const auto plain =
+      Decoder().Event<Node>(R"({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}})");
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->type, WatchEventType::kBookmark);
   EXPECT_EQ(plain->resource_version, "5");
@@ -243,15 +259,18 @@ TEST(Decoder, ABrokenFrameIsRefused) {
   EXPECT_THAT(Decoder().Event<Pod>("{").error().message, StartsWith("not valid JSON"));
   EXPECT_EQ(Decoder().Event<Pod>("{}").error().message, "type: expected a string");
   EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "ADDED"})").error().message, "object: missing");
-  EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "GONE", "object": {}})").error().message, "type: \"GONE\" is no watch event");
+  EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "GONE", "object": {}})").error().message,
+            "type: \"GONE\" is no watch event");
 }
 
-// --- errors of the server -----------------------------------------------------------------------------------------
+// --- errors of the server
+// -----------------------------------------------------------------------------------------
 
 TEST(ErrorStatus, IsReadFromTheBody) {
-  const Status status = Decoder().ErrorStatus(R"({"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down",
+  const Status status = Decoder().ErrorStatus(
+      R"({"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down",
     "details": {"retryAfterSeconds": 3, "causes": [{"reason": "ResourceVersionTooLarge"}, {}]}})",
-                                              500);
+      500);
   EXPECT_EQ(status.code, 429);
   EXPECT_EQ(status.reason, "TooManyRequests");
   EXPECT_EQ(status.message, "slow down");
@@ -266,17 +285,20 @@ TEST(ErrorStatus, IsMadeUpFromTheHttpCodeIfTheBodySaysNothing) {
   EXPECT_LT(Decoder().ErrorStatus(std::string(100000, 'x'), 500).message.size(), 300U);
 }
 
-// --- defaults -----------------------------------------------------------------------------------------------------
+// --- defaults
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Defaults, OfAPodAreTheApiServers) {
-  Pod pod = MakePod().Container(MakeContainer().Limit("cpu", "2").Limit("memory", "1Gi").Cpu("1").HostPort(80, ""));
+  Pod pod =
+      MakePod().Container(MakeContainer().Limit("cpu", "2").Limit("memory", "1Gi").Cpu("1").HostPort(80, ""));
   pod.metadata.ns.clear();
   pod.spec.scheduler_name.clear();
   ApplyDefaults(pod);
   EXPECT_EQ(pod.metadata.ns, "default");
   EXPECT_EQ(pod.spec.scheduler_name, "default-scheduler");
   EXPECT_EQ(pod.spec.containers[0].resources.requests.at("cpu").Value(), 1) << "given: it stays";
-  EXPECT_EQ(pod.spec.containers[0].resources.requests.at("memory").Value(), 1 << 30) << "taken from the limit";
+  EXPECT_EQ(pod.spec.containers[0].resources.requests.at("memory").Value(), 1 << 30)
+      << "taken from the limit";
   EXPECT_EQ(pod.spec.containers[0].ports[0].protocol, "TCP");
 }
 
@@ -319,13 +341,15 @@ TEST(Defaults, OfANodeTakeTheCapacityWhereNothingIsSaidOfAllocatable) {
   EXPECT_THAT(given.allocatable, IsEmpty());
 }
 
-// --- files --------------------------------------------------------------------------------------------------------
+// --- files
+// --------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Summary(std::string_view text) {
   const auto documents = SplitDocuments(text);
   if (!documents) return {"error: " + documents.error().message};
   std::vector<std::string> out;
-  for (const Document& object : documents->objects) out.push_back(object.location + ": " + object.kind + " " + object.json);
+  for (const Document& object : documents->objects)
+    out.push_back(object.location + ": " + object.kind + " " + object.json);
   for (const std::string& error : documents->errors) out.push_back("error: " + error);
   return out;
 }
@@ -338,8 +362,11 @@ TEST(Documents, MayBeOneObjectAsJsonOrYaml) {
 }
 
 TEST(Documents, ListsAreTakenApart) {
-  EXPECT_THAT(Summary(R"({"kind": "List", "items": [{"kind": "Pod"}, {"kind": "List", "items": [{"kind": "Node"}]}]})"),
-              ElementsAre(R"(document 1, items[0]: Pod {"kind":"Pod"})", R"(document 1, items[1], items[0]: Node {"kind":"Node"})"));
+  EXPECT_THAT(
+      Summary(
+          R"({"kind": "List", "items": [{"kind": "Pod"}, {"kind": "List", "items": [{"kind": "Node"}]}]})"),
+      ElementsAre(R"(document 1, items[0]: Pod {"kind":"Pod"})",
+                  R"(document 1, items[1], items[0]: Node {"kind":"Node"})"));
 }
 
 TEST(Documents, ItemsOfATypedListHaveItsKind) {
@@ -355,9 +382,11 @@ TEST(Documents, OneFileMayHoldSeveral) {
 TEST(Documents, ABadOneDoesNotSpoilTheOthers) {
   EXPECT_THAT(Summary("kind: Pod\n---\njust text\n---\nname: x\n---\nkind: Node\n"),
               ElementsAre(R"(document 1: Pod {"kind":"Pod"})", R"(document 4: Node {"kind":"Node"})",
-                          "error: document 2: expected a Kubernetes object", "error: document 3: kind: Required value"));
+                          "error: document 2: expected a Kubernetes object",
+                          "error: document 3: kind: Required value"));
   EXPECT_THAT(Summary(R"({"kind": "List", "items": [5, {"kind": "Pod"}]})"),
-              ElementsAre(R"(document 1, items[1]: Pod {"kind":"Pod"})", "error: document 1, items[0]: expected a Kubernetes object"));
+              ElementsAre(R"(document 1, items[1]: Pod {"kind":"Pod"})",
+                          "error: document 1, items[0]: expected a Kubernetes object"));
 }
 
 TEST(Documents, AnEmptyFileHoldsNone) {
@@ -371,9 +400,11 @@ TEST(Documents, WhatIsNeitherJsonNorYamlIsRefusedWithItsLine) {
 }
 
 TEST(Documents, ScalarsAreReadAsKubernetesReadsYaml) {
-  EXPECT_THAT(Summary("kind: X\na: yes\nb: 'yes'\nc: 5\nd: \"5\"\ne: ~\nf: 1.5e3\ng: 100m\nh: off\ni:\nj: 0x10\n"),
-              ElementsAre(R"(document 1: X {"kind":"X","a":true,"b":"yes","c":5,"d":"5","e":null,"f":1500.0,"g":"100m","h":false,)"
-                          R"("i":null,"j":"0x10"})"));
+  EXPECT_THAT(
+      Summary("kind: X\na: yes\nb: 'yes'\nc: 5\nd: \"5\"\ne: ~\nf: 1.5e3\ng: 100m\nh: off\ni:\nj: 0x10\n"),
+      ElementsAre(
+          R"(document 1: X {"kind":"X","a":true,"b":"yes","c":5,"d":"5","e":null,"f":1500.0,"g":"100m","h":false,)"
+          R"("i":null,"j":"0x10"})"));
 }
 
 TEST(Documents, NestingHasABound) {

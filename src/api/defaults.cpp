@@ -14,7 +14,8 @@ void RoundUp(std::optional<ResourceList>& list) {
 void DefaultContainer(Container& container, bool host_network) {
   RoundUp(container.resources.requests);
   RoundUp(container.resources.limits);
-  for (const auto& [name, limit] : container.resources.limits) container.resources.requests.try_emplace(name, limit);
+  for (const auto& [name, limit] : container.resources.limits)
+    container.resources.requests.try_emplace(name, limit);
   for (ContainerPort& port : container.ports) {
     if (port.protocol.empty()) port.protocol = "TCP";
     if (host_network && port.host_port == 0) port.host_port = port.container_port;
@@ -46,8 +47,8 @@ void Reencode(std::vector<Container>& containers) {
   }
 }
 
-// A pod that says something at pod level gets the rest there: limits of huge pages from its containers, requests from the
-// containers' sum and, failing that, from its own limits.
+// A pod that says something at pod level gets the rest there: limits of huge pages from its containers,
+// requests from the containers' sum and, failing that, from its own limits.
 void DefaultPodLevel(Pod& pod) {
   if (!pod.spec.resources) return;
   ResourceRequirements& own = *pod.spec.resources;

@@ -28,7 +28,8 @@ bool IsJsonNumber(const std::string& text) {
   return parser.parse(text).get(element) == simdjson::SUCCESS && element.is_number();
 }
 
-// Plain scalars as Kubernetes reads them (YAML 1.1 booleans, the spellings of null, numbers); quoted ones are text.
+// Plain scalars as Kubernetes reads them (YAML 1.1 booleans, the spellings of null, numbers); quoted ones are
+// text.
 std::string ScalarToJson(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return JsonString(text);
@@ -47,8 +48,10 @@ Expected<std::string> YamlToJson(const YAML::Node& node, int depth) {
   std::string out;
   switch (node.Type()) {
     case YAML::NodeType::Undefined:
-    case YAML::NodeType::Null: return "null";
-    case YAML::NodeType::Scalar: return ScalarToJson(node);
+    case YAML::NodeType::Null:
+      return "null";
+    case YAML::NodeType::Scalar:
+      return ScalarToJson(node);
     case YAML::NodeType::Sequence:
       for (const auto& item : node) {
         BERTH_TRY(const std::string json, YamlToJson(item, depth + 1));
@@ -71,7 +74,8 @@ Expected<void> SplitList(const simdjson::dom::element& root, const std::string& 
   simdjson::dom::object object;
   if (root.get(object) != simdjson::SUCCESS) return Invalid(location + ": expected a Kubernetes object");
   std::string_view kind;
-  if (object["kind"].get(kind) != simdjson::SUCCESS || kind.empty()) return Invalid(location + ": kind: Required value");
+  if (object["kind"].get(kind) != simdjson::SUCCESS || kind.empty())
+    return Invalid(location + ": kind: Required value");
   simdjson::dom::array items;
   if (!kind.ends_with("List") || object["items"].get(items) != simdjson::SUCCESS) {
     out.objects.push_back({std::string(kind), simdjson::minify(root), location});
@@ -109,7 +113,8 @@ Expected<Documents> SplitDocuments(std::string_view text) {
   if (first == std::string_view::npos) return out;
   if (text[first] == '{') {
     if (auto whole = AddJson(text, "document 1", out)) return out;
-    // Not JSON after all, or several JSON documents: YAML's flow style covers both. Its message is the better one.
+    // Not JSON after all, or several JSON documents: YAML's flow style covers both. Its message is the better
+    // one.
     out = {};
   }
   std::vector<YAML::Node> documents;
@@ -122,7 +127,8 @@ Expected<Documents> SplitDocuments(std::string_view text) {
     if (!documents[i].IsDefined() || documents[i].IsNull()) continue;
     const std::string location = fmt::format("document {}", i + 1);
     auto json = YamlToJson(documents[i], 0);
-    auto added = json ? AddJson(*json, location, out) : Expected<void>(std::unexpected(std::move(json).error().In(location)));
+    auto added = json ? AddJson(*json, location, out)
+                      : Expected<void>(std::unexpected(std::move(json).error().In(location)));
     if (!added) out.errors.push_back(added.error().message);
   }
   return out;

@@ -1,5 +1,5 @@
-// Reading typed fields out of a parsed JSON document; private to this module. A failure names the path to the field,
-// and success costs nothing for it: the path is put together while the callers return.
+// Reading typed fields out of a parsed JSON document; private to this module. A failure names the path to the
+// field, and success costs nothing for it: the path is put together while the callers return.
 #pragma once
 
 #include <simdjson.h>
@@ -43,14 +43,20 @@ class Failure {
 
 inline std::string_view TypeName(const element& value) {
   switch (value.type()) {
-    case element_type::ARRAY: return "a list";
-    case element_type::OBJECT: return "an object";
+    case element_type::ARRAY:
+      return "a list";
+    case element_type::OBJECT:
+      return "an object";
     case element_type::INT64:
     case element_type::UINT64:
-    case element_type::DOUBLE: return "a number";
-    case element_type::STRING: return "a string";
-    case element_type::BOOL: return "a boolean";
-    case element_type::NULL_VALUE: return "null";
+    case element_type::DOUBLE:
+      return "a number";
+    case element_type::STRING:
+      return "a string";
+    case element_type::BOOL:
+      return "a boolean";
+    case element_type::NULL_VALUE:
+      return "null";
   }
   return "something else";
 }
@@ -59,7 +65,8 @@ inline bool Expect(const element& value, std::string_view wanted, Failure& failu
   return failure.Set("expected " + std::string(wanted) + ", got " + std::string(TypeName(value)));
 }
 
-// --- one reader per type; null leaves the default, as in Go -----------------------------------------------------
+// --- one reader per type; null leaves the default, as in Go
+// -----------------------------------------------------
 
 inline bool Read(const element& value, std::string& out, Failure& failure) {
   std::string_view text;
@@ -79,7 +86,8 @@ inline bool Read(const element& value, std::int64_t& out, Failure& failure) {
 inline bool Read(const element& value, std::int32_t& out, Failure& failure) {
   std::int64_t wide = 0;
   if (!Read(value, wide, failure)) return false;
-  if (wide < INT32_MIN || wide > INT32_MAX) return failure.Set(std::to_string(wide) + " does not fit 32 bits");
+  if (wide < INT32_MIN || wide > INT32_MAX)
+    return failure.Set(std::to_string(wide) + " does not fit 32 bits");
   out = static_cast<std::int32_t>(wide);
   return true;
 }

@@ -1,7 +1,8 @@
 // Kubernetes objects as plain values: the fields a scheduler needs, under the names of the API (v1.37).
 //
-// An absent list or map is empty here; where Kubernetes distinguishes absent from empty the member is optional.
-// Objects are immutable once shared: decoders hand out std::shared_ptr<const T>, and any thread may read one.
+// An absent list or map is empty here; where Kubernetes distinguishes absent from empty the member is
+// optional. Objects are immutable once shared: decoders hand out std::shared_ptr<const T>, and any thread may
+// read one.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,8 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   Labels labels;
-  std::string creation_timestamp;   // RFC 3339 as received, empty if absent
-  std::string deletion_timestamp;   // empty: not being deleted
+  std::string creation_timestamp;  // RFC 3339 as received, empty if absent
+  std::string deletion_timestamp;  // empty: not being deleted
   std::int64_t generation = 0;
 
   bool deleting() const { return !deletion_timestamp.empty(); }
@@ -56,7 +57,8 @@ struct ObjectMeta {
 
 using ResourceList = std::map<std::string, Quantity, std::less<>>;
 
-// --- selection of nodes -------------------------------------------------------------------------------------
+// --- selection of nodes
+// -------------------------------------------------------------------------------------
 
 struct NodeSelectorRequirement {
   std::string key;
@@ -93,7 +95,8 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// --- pods ---------------------------------------------------------------------------------------------------
+// --- pods
+// ---------------------------------------------------------------------------------------------------
 
 struct ContainerPort {
   std::int32_t container_port = 0;
@@ -146,11 +149,11 @@ struct PodStatus {
   std::string phase;
   std::string nominated_node_name;
   std::vector<PodCondition> conditions;
-  std::vector<ContainerStatus> container_statuses;       // app containers
+  std::vector<ContainerStatus> container_statuses;  // app containers
   std::vector<ContainerStatus> init_container_statuses;
-  std::optional<ResourceList> allocated_resources;       // pod level
-  std::optional<ResourceList> resource_requests;         // pod level, status.resources.requests
-  bool has_resources = false;                            // pod level, status.resources is present
+  std::optional<ResourceList> allocated_resources;  // pod level
+  std::optional<ResourceList> resource_requests;    // pod level, status.resources.requests
+  bool has_resources = false;                       // pod level, status.resources is present
 };
 struct Pod {
   ObjectMeta metadata;
@@ -160,7 +163,8 @@ struct Pod {
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
 };
 
-// --- nodes --------------------------------------------------------------------------------------------------
+// --- nodes
+// --------------------------------------------------------------------------------------------------
 
 struct ContainerImage {
   std::vector<std::string> names;

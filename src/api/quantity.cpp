@@ -8,9 +8,9 @@
 
 namespace berth::api {
 
-// Numbers outside the small form: nanos / 10^9. Arbitrary precision: "99999999999999999999Gi" is legal. `digits` is how
-// many decimals the original keeps at this point (9 after parsing, 3 after rounding to milli, 0 after capping);
-// it shows in how negative numbers overflow.
+// Numbers outside the small form: nanos / 10^9. Arbitrary precision: "99999999999999999999Gi" is legal.
+// `digits` is how many decimals the original keeps at this point (9 after parsing, 3 after rounding to milli,
+// 0 after capping); it shows in how negative numbers overflow.
 struct Quantity::Big {
   boost::multiprecision::cpp_int nanos;
   int digits = 9;
@@ -64,7 +64,8 @@ Expected<Parts> SplitQuantity(std::string_view text) {
     parts.denominator = text.substr(denominator, pos - denominator);
   }
   const std::size_t suffix = pos;
-  while (pos < text.size() && std::string_view("eEinumkKMGTP").find(text[pos]) != std::string_view::npos) ++pos;
+  while (pos < text.size() && std::string_view("eEinumkKMGTP").find(text[pos]) != std::string_view::npos)
+    ++pos;
   if (pos < text.size() && (text[pos] == '-' || text[pos] == '+')) ++pos;
   while (pos < text.size() && IsDigit(text[pos])) ++pos;
   if (pos != text.size()) return Invalid(kFormatWrong);
@@ -131,7 +132,9 @@ std::int64_t ScaleDown(std::int64_t base, int power) {
   return base > 0 ? value + 1 : value - 1;
 }
 
-cpp_int PowerOfTen(int power) { return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(power)); }
+cpp_int PowerOfTen(int power) {
+  return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(power));
+}
 
 // What the original sees of a number that does not fit an int64: its low 64 bits.
 std::int64_t LowBits(const cpp_int& value) {
@@ -145,8 +148,9 @@ cpp_int ToNanos(std::int64_t mantissa, int scale) {
   return cpp_int(mantissa) * PowerOfTen(std::min(scale, kExponentCap) - kNano);
 }
 
-// A big number in units of 10^-wanted, where the original keeps it in units of 10^-kept. It divides the low 64 bits of a
-// negative number but the whole of a positive one, and in both adds one where something is left over.
+// A big number in units of 10^-wanted, where the original keeps it in units of 10^-kept. It divides the low
+// 64 bits of a negative number but the whole of a positive one, and in both adds one where something is left
+// over.
 std::int64_t BigScaled(const cpp_int& nanos, int kept, int wanted) {
   const cpp_int unscaled = nanos / PowerOfTen(9 - kept);
   if (wanted >= kept) return LowBits(unscaled * PowerOfTen(wanted - kept));
@@ -170,7 +174,8 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   if (!suffix) return Invalid(kSuffixWrong);
 
   // The small form, under exactly the original's conditions: which form a number takes decides how it rounds.
-  const int digits = static_cast<int>(std::min<std::size_t>(parts.numerator.size() + parts.denominator.size(), 1000));
+  const int digits =
+      static_cast<int>(std::min<std::size_t>(parts.numerator.size() + parts.denominator.size(), 1000));
   std::int64_t factor = 1;
   int scale = 0;
   int precision = -1;
@@ -288,7 +293,8 @@ std::string Quantity::Canonical() const {
   for (; exponent % 3 != 0; --exponent) number *= 10;
   static constexpr std::array<const char*, 10> kSuffixes{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
   const int index = exponent / 3 + 3;
-  if (index < 0 || index >= static_cast<int>(kSuffixes.size())) return number.str() + "e" + std::to_string(exponent);
+  if (index < 0 || index >= static_cast<int>(kSuffixes.size()))
+    return number.str() + "e" + std::to_string(exponent);
   return number.str() + kSuffixes[static_cast<std::size_t>(index)];
 }
 

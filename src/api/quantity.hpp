@@ -10,10 +10,10 @@
 
 namespace berth::api {
 
-// An exact decimal number with nano precision, as k8s.io/apimachinery v0.37 keeps it: finer input is rounded away
-// from zero, binary-suffixed input is capped at +-(2^63-1), decimal input may be larger. Value() and MilliValue()
-// round away from zero and show the original's results for numbers that do not fit an int64 (see the .cpp).
-// A value type; copying is cheap for everything below 2^63 nano-units of its scale.
+// An exact decimal number with nano precision, as k8s.io/apimachinery v0.37 keeps it: finer input is rounded
+// away from zero, binary-suffixed input is capped at +-(2^63-1), decimal input may be larger. Value() and
+// MilliValue() round away from zero and show the original's results for numbers that do not fit an int64 (see
+// the .cpp). A value type; copying is cheap for everything below 2^63 nano-units of its scale.
 class Quantity {
  public:
   Quantity() = default;
@@ -29,14 +29,16 @@ class Quantity {
   bool IsZero() const;
 
   Quantity& operator+=(const Quantity& other);
-  // Leaves the value alone but takes the form that Value and MilliValue read modulo 2^64 instead of as 0 when it does not
-  // fit: the original's comparison does that to its left side when the right side has the form already.
+  // Leaves the value alone but takes the form that Value and MilliValue read modulo 2^64 instead of as 0 when
+  // it does not fit: the original's comparison does that to its left side when the right side has the form
+  // already.
   void Widen();
   bool wide() const { return big_ != nullptr; }
-  // The text by which the number travels between Kubernetes' components: "1536Mi" for "1.5Gi", "10e18" for "1e19".
+  // The text by which the number travels between Kubernetes' components: "1536Mi" for "1.5Gi", "10e18" for
+  // "1e19".
   std::string Canonical() const;
-  // The number after such a journey: the same, but perhaps in the other of the two forms, and capped at 2^63-1 if it
-  // has become a binary-suffixed one beyond that.
+  // The number after such a journey: the same, but perhaps in the other of the two forms, and capped at
+  // 2^63-1 if it has become a binary-suffixed one beyond that.
   Quantity Reencoded() const;
   // What the API server does to every resource amount it stores: milli precision, away from zero.
   void RoundUpToMilli();

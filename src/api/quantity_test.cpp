@@ -26,12 +26,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"1.0005", 2, 1001}, Row{"1.5", 2, 1500}, Row{"1.5Gi", 1610612736, 1610612736000},
                     Row{"0.5Ki", 512, 512000}, Row{"0.1Ki", 103, 102400}, Row{"1.1Ki", 1127, 1126400},
                     Row{"1024Ki", 1048576, 1048576000}, Row{"1000u", 1, 1}, Row{"3.001n", 1, 1},
-                    Row{"1e3", 1000, 1000000}, Row{"1E3", 1000, 1000000}, Row{"1e19", 0, 0}, Row{"8000m", 8, 8000},
-                    Row{"1E", 1000000000000000000, 0}, Row{"8Ei", INT64_MAX, -1000}, Row{"9Ei", INT64_MAX, -1000},
-                    Row{"1.", 1, 1000}, Row{".5", 1, 500}, Row{"+5", 5, 5000}, Row{"+", 0, 0}, Row{"-", 0, 0},
-                    Row{".", 0, 0}, Row{"k", 0, 0}, Row{"12E", 0, 0}, Row{"9223372036854775808", INT64_MIN, 0},
-                    Row{"-1.5", -2, -1500}, Row{"-0.1Ki", -101, -102400}, Row{"1e2147483647", 0, 0},
-                    Row{"1e-2147483647", 1, 1}));
+                    Row{"1e3", 1000, 1000000}, Row{"1E3", 1000, 1000000}, Row{"1e19", 0, 0},
+                    Row{"8000m", 8, 8000}, Row{"1E", 1000000000000000000, 0}, Row{"8Ei", INT64_MAX, -1000},
+                    Row{"9Ei", INT64_MAX, -1000}, Row{"1.", 1, 1000}, Row{".5", 1, 500}, Row{"+5", 5, 5000},
+                    Row{"+", 0, 0}, Row{"-", 0, 0}, Row{".", 0, 0}, Row{"k", 0, 0}, Row{"12E", 0, 0},
+                    Row{"9223372036854775808", INT64_MIN, 0}, Row{"-1.5", -2, -1500},
+                    Row{"-0.1Ki", -101, -102400}, Row{"1e2147483647", 0, 0}, Row{"1e-2147483647", 1, 1}));
 
 struct Wrong {
   std::string text;
@@ -43,13 +43,14 @@ TEST_P(QuantityMistake, IsNamedAsTheOriginalNamesIt) {
   ASSERT_FALSE(quantity);
   EXPECT_EQ(quantity.error().message.substr(0, GetParam().error.size()), GetParam().error);
 }
-INSTANTIATE_TEST_SUITE_P(Table, QuantityMistake,
-                         testing::Values(Wrong{"", "quantities must match"}, Wrong{" 1", "quantities must match"},
-                                         Wrong{"1MB", "quantities must match"}, Wrong{"1e3Ki", "quantities must match"},
-                                         Wrong{"1.2.3", "quantities must match"}, Wrong{"1e", "unable to parse quantity's"},
-                                         Wrong{"1K", "unable to parse quantity's"}, Wrong{"1ki", "unable to parse quantity's"},
-                                         Wrong{"1+5", "unable to parse quantity's"}, Wrong{"1m5", "unable to parse quantity's"},
-                                         Wrong{"1eE3", "unable to parse quantity's"}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, QuantityMistake,
+    testing::Values(Wrong{"", "quantities must match"}, Wrong{" 1", "quantities must match"},
+                    Wrong{"1MB", "quantities must match"}, Wrong{"1e3Ki", "quantities must match"},
+                    Wrong{"1.2.3", "quantities must match"}, Wrong{"1e", "unable to parse quantity's"},
+                    Wrong{"1K", "unable to parse quantity's"}, Wrong{"1ki", "unable to parse quantity's"},
+                    Wrong{"1+5", "unable to parse quantity's"}, Wrong{"1m5", "unable to parse quantity's"},
+                    Wrong{"1eE3", "unable to parse quantity's"}));
 
 TEST(QuantitySum, IsExactBeforeItIsRounded) {
   auto sum = *Quantity::Parse("500u");

@@ -56,11 +56,12 @@ const ContainerStatus* FindStatus(const Pod& pod, const std::string& name) {
 }
 
 const ResourceList& AmountsOf(const Container& container, const ContainerStatus* status, Source source,
-                                      bool infeasible) {
+                              bool infeasible) {
   static const ResourceList kNothing;
   if (source == Source::kSpec) return container.resources.requests;
   if (source == Source::kLimits) return container.resources.limits;
-  if (status != nullptr && source == Source::kActuated && status->resource_requests) return *status->resource_requests;
+  if (status != nullptr && source == Source::kActuated && status->resource_requests)
+    return *status->resource_requests;
   if (status != nullptr && status->allocated_resources) return *status->allocated_resources;
   return infeasible ? kNothing : container.resources.requests;
 }
@@ -150,7 +151,8 @@ bool IsPodLevelResource(std::string_view name) {
 NonZeroUse NonZeroRequests(const Pod& pod) {
   Defaults defaults{true, true};
   if (HasPodLevelRequests(pod)) {
-    // With pod-level requests a default is for what is requested nowhere, neither at the pod nor in a container.
+    // With pod-level requests a default is for what is requested nowhere, neither at the pod nor in a
+    // container.
     const ResourceList plain = Requests(pod, true, true, {});
     defaults = {!plain.contains("cpu"), !plain.contains("memory")};
   }

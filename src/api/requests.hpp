@@ -26,7 +26,8 @@ ResourceList ContainerLimits(const Pod& pod);
 // cpu, memory, hugepages-*: what spec.resources can say for the pod as a whole.
 bool IsPodLevelResource(std::string_view name);
 
-// NodeInfo.NonZeroRequested's share of a pod: its use of cpu and memory with defaults where nothing is requested.
+// NodeInfo.NonZeroRequested's share of a pod: its use of cpu and memory with defaults where nothing is
+// requested.
 struct NonZeroUse {
   std::int64_t milli_cpu = 0;
   std::int64_t memory = 0;
@@ -39,9 +40,9 @@ enum class ResourceClass {
   kMemory,
   kEphemeralStorage,
   kPods,
-  kScalar,   // hugepages-*, attachable-volumes-*, names with "kubernetes.io/"
-  kExtended, // scalar, and subject to NodeResourcesFit's ignore lists
-  kIgnored,  // everything else, "storage" for one
+  kScalar,    // hugepages-*, attachable-volumes-*, names with "kubernetes.io/"
+  kExtended,  // scalar, and subject to NodeResourcesFit's ignore lists
+  kIgnored,   // everything else, "storage" for one
 };
 ResourceClass ClassOf(std::string_view resource);
 

@@ -14,10 +14,15 @@ using berth::testing::MakePod;
 
 constexpr std::int64_t kMi = 1 << 20;
 
-std::int64_t MilliCpu(const ResourceList& list) { return list.contains("cpu") ? list.at("cpu").MilliValue() : -1; }
-std::int64_t Of(const ResourceList& list, const std::string& name) { return list.contains(name) ? list.at(name).Value() : -1; }
+std::int64_t MilliCpu(const ResourceList& list) {
+  return list.contains("cpu") ? list.at("cpu").MilliValue() : -1;
+}
+std::int64_t Of(const ResourceList& list, const std::string& name) {
+  return list.contains(name) ? list.at(name).Value() : -1;
+}
 
-// --- a pod that waits ---------------------------------------------------------------------------------------------
+// --- a pod that waits
+// ---------------------------------------------------------------------------------------------
 
 // Cpu in milli-cores and memory in Mi; -1 for a resource that is not in the sum at all.
 struct SumCase {
@@ -41,26 +46,48 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         SumCase{"NothingAskedForCountsAsTheDefaultOnlyInScores", MakePod(), -1, -1, 100, 200},
         SumCase{"ContainersAreSummed",
-                MakePod().Container(MakeContainer().Cpu("200m")).Container(MakeContainer().Cpu("300m").Memory("1Mi")), 500, 1, 500, 201},
+                MakePod()
+                    .Container(MakeContainer().Cpu("200m"))
+                    .Container(MakeContainer().Cpu("300m").Memory("1Mi")),
+                500, 1, 500, 201},
         SumCase{"AnExplicitZeroIsKept", MakePod().Cpu("0"), 0, -1, 0, 200},
         SumCase{"TheLargestInitContainerCountsWhereItIsMore",
-                MakePod().Cpu("1").Memory("5Mi").Init(MakeContainer().Cpu("3").Memory("1Mi")).Init(MakeContainer().Cpu("2").Memory("9Mi")),
+                MakePod()
+                    .Cpu("1")
+                    .Memory("5Mi")
+                    .Init(MakeContainer().Cpu("3").Memory("1Mi"))
+                    .Init(MakeContainer().Cpu("2").Memory("9Mi")),
                 3000, 9, 3000, 9},
         SumCase{"ASidecarRunsBesideTheContainers",
-                MakePod().Cpu("200m").Memory("10Mi").Sidecar(MakeContainer().Cpu("100m").Memory("5Mi")), 300, 15, 300, 15},
+                MakePod().Cpu("200m").Memory("10Mi").Sidecar(MakeContainer().Cpu("100m").Memory("5Mi")), 300,
+                15, 300, 15},
         SumCase{"AnInitContainerRunsBesideTheSidecarsBeforeIt",
-                MakePod().Cpu("200m").Memory("1Mi").Sidecar(MakeContainer().Cpu("100m").Memory("1Mi")).Init(MakeContainer().Cpu("1").Memory("1Mi")),
+                MakePod()
+                    .Cpu("200m")
+                    .Memory("1Mi")
+                    .Sidecar(MakeContainer().Cpu("100m").Memory("1Mi"))
+                    .Init(MakeContainer().Cpu("1").Memory("1Mi")),
                 1100, 2, 1100, 2},
         SumCase{"AnInitContainerDoesNotRunBesideSidecarsBehindIt",
-                MakePod().Cpu("200m").Memory("1Mi").Init(MakeContainer().Cpu("1").Memory("1Mi")).Sidecar(MakeContainer().Cpu("100m").Memory("1Mi")),
+                MakePod()
+                    .Cpu("200m")
+                    .Memory("1Mi")
+                    .Init(MakeContainer().Cpu("1").Memory("1Mi"))
+                    .Sidecar(MakeContainer().Cpu("100m").Memory("1Mi")),
                 1000, 2, 1000, 2},
         SumCase{"SidecarsAddUpWhileTheyStart",
-                MakePod().Cpu("0").Memory("0").Sidecar(MakeContainer().Cpu("1").Memory("0")).Sidecar(MakeContainer().Cpu("2").Memory("0")),
+                MakePod()
+                    .Cpu("0")
+                    .Memory("0")
+                    .Sidecar(MakeContainer().Cpu("1").Memory("0"))
+                    .Sidecar(MakeContainer().Cpu("2").Memory("0")),
                 3000, 0, 3000, 0},
         SumCase{"OverheadComesOnTop", MakePod().Overhead("cpu", "10m"), 10, -1, 110, 200},
         SumCase{"PodLevelReplacesTheSumAndOverheadComesOnTop",
-                MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100, 1},
-        SumCase{"WithPodLevelOnlyWhatNobodyAsksForGetsADefault", MakePod().PodLevel("cpu", "1"), 1000, -1, 1000, 200}),
+                MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100,
+                1},
+        SumCase{"WithPodLevelOnlyWhatNobodyAsksForGetsADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
+                1000, 200}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PodRequests, AreRoundedOnceForThePod) {
@@ -88,7 +115,8 @@ TEST(PodRequests, LimitsAreNotAskedFor) {
   EXPECT_EQ(MilliCpu(ContainerLimits(pod)), 4000);
 }
 
-// --- a pod that runs and may be in the middle of a resize -----------------------------------------------------------
+// --- a pod that runs and may be in the middle of a resize
+// -----------------------------------------------------------
 
 struct Resize {
   std::string spec;
@@ -114,18 +142,21 @@ TEST_P(AResizedPod, TakesTheMostThatItMayBeUsing) {
     if (resize.actual) status.resource_requests = Amounts({{"cpu", *resize.actual}});
     pod.status.container_statuses.push_back(status);
   }
-  if (GetParam().infeasible) pod.status.conditions.push_back({"PodResizePending", "True", "Infeasible", "", ""});
+  if (GetParam().infeasible)
+    pod.status.conditions.push_back({"PodResizePending", "True", "Infeasible", "", ""});
   EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), GetParam().cpu);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, AResizedPod,
-    ::testing::Values(ResizeCase{"ShrinkingItKeepsWhatItHas", {{"500m", "1", "1"}}, false, 1000},
-                      ResizeCase{"GrowingItTakesWhatItWillHave", {{"2", "1", "1"}}, false, 2000},
-                      ResizeCase{"AnInfeasibleResizeDoesNotCount", {{"2", "1", "1"}}, true, 1000},
-                      ResizeCase{"TheMaximumIsOfTheSumsNotOfEachContainer", {{"2", "1", "1"}, {"1", "2", "2"}}, false, 3000},
-                      ResizeCase{"WithoutActualTheAllocationCounts", {{"1", "3", {}}}, false, 3000},
-                      ResizeCase{"WithoutStatusTheSpecCounts", {{"1", {}, {}}}, false, 1000},
-                      ResizeCase{"AnInfeasibleResizeWithoutStatusCountsAsNothing", {{"1", {}, {}}}, true, -1}),
+    ::testing::Values(
+        ResizeCase{"ShrinkingItKeepsWhatItHas", {{"500m", "1", "1"}}, false, 1000},
+        ResizeCase{"GrowingItTakesWhatItWillHave", {{"2", "1", "1"}}, false, 2000},
+        ResizeCase{"AnInfeasibleResizeDoesNotCount", {{"2", "1", "1"}}, true, 1000},
+        ResizeCase{
+            "TheMaximumIsOfTheSumsNotOfEachContainer", {{"2", "1", "1"}, {"1", "2", "2"}}, false, 3000},
+        ResizeCase{"WithoutActualTheAllocationCounts", {{"1", "3", {}}}, false, 3000},
+        ResizeCase{"WithoutStatusTheSpecCounts", {{"1", {}, {}}}, false, 1000},
+        ResizeCase{"AnInfeasibleResizeWithoutStatusCountsAsNothing", {{"1", {}, {}}}, true, -1}),
     [](const auto& row) { return row.param.name; });
 
 TEST(AResizedPod, CountsBySpecWhileItWaits) {

@@ -19,7 +19,8 @@ bool IsAlphanumeric(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z') || IsD
 // Alphanumeric at both ends, '-', '_', '.' inside.
 bool IsNameText(std::string_view text) {
   if (text.empty() || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back())) return false;
-  return std::ranges::all_of(text, [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+  return std::ranges::all_of(text,
+                             [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 bool IsSubdomain(std::string_view text) {
@@ -76,7 +77,8 @@ std::string RegexText(std::string_view what, std::string_view examples, std::str
 
 constexpr const char* kNameRegex = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 constexpr const char* kNameRule =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character";
 
 void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, std::string_view path,
                      std::vector<std::string>& errors) {
@@ -97,8 +99,9 @@ void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, 
       if (requirement.values.size() != 1) invalid("for 'Gt', 'Lt' operators, exactly one value is required");
       for (std::size_t i = 0; i < requirement.values.size(); ++i) {
         if (LabelAsInteger(requirement.values[i])) continue;
-        errors.push_back(fmt::format("{}.values[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
-                                     path, i, Quoted(requirement.values[i])));
+        errors.push_back(fmt::format(
+            "{}.values[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", path,
+            i, Quoted(requirement.values[i])));
       }
       return;
   }
@@ -108,10 +111,14 @@ void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, 
 
 bool Requirement::Matches(const std::string* value) const {
   switch (op) {
-    case SelectorOp::kIn: return value != nullptr && std::ranges::find(values, *value) != values.end();
-    case SelectorOp::kNotIn: return value == nullptr || std::ranges::find(values, *value) == values.end();
-    case SelectorOp::kExists: return value != nullptr;
-    case SelectorOp::kDoesNotExist: return value == nullptr;
+    case SelectorOp::kIn:
+      return value != nullptr && std::ranges::find(values, *value) != values.end();
+    case SelectorOp::kNotIn:
+      return value == nullptr || std::ranges::find(values, *value) == values.end();
+    case SelectorOp::kExists:
+      return value != nullptr;
+    case SelectorOp::kDoesNotExist:
+      return value == nullptr;
     case SelectorOp::kGt:
     case SelectorOp::kLt: {
       if (value == nullptr) return false;
@@ -122,14 +129,15 @@ bool Requirement::Matches(const std::string* value) const {
   return false;
 }
 
-std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
-                                                std::vector<std::string>* errors) {
+std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement,
+                                                std::string_view path, std::vector<std::string>* errors) {
   std::vector<std::string> found;
   const auto op = NodeOperator(requirement.op);
   if (!op) {
-    found.push_back(fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
-                                "\"DoesNotExist\", \"Gt\", \"Lt\"",
-                                path, Quoted(requirement.op)));
+    found.push_back(
+        fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
+                    "\"DoesNotExist\", \"Gt\", \"Lt\"",
+                    path, Quoted(requirement.op)));
   } else {
     if (auto wrong = CheckLabelKey(requirement.key); !wrong.empty()) {
       found.push_back(fmt::format("{}.key: Invalid value: {}: {}", path, Quoted(requirement.key), wrong));
@@ -151,8 +159,8 @@ std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& r
                      compares ? *LabelAsInteger(requirement.values.front()) : 0};
 }
 
-std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
-                                                 std::vector<std::string>* errors) {
+std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement,
+                                                 std::string_view path, std::vector<std::string>* errors) {
   const auto op = NodeOperator(requirement.op);
   std::string wrong;
   if (op != SelectorOp::kIn && op != SelectorOp::kNotIn) {
@@ -196,20 +204,23 @@ std::string CheckLabelValue(std::string_view value) {
   std::vector<std::string> wrong;
   if (value.size() > kNameMax) wrong.push_back("must be no more than 63 bytes");
   if (!value.empty() && !IsNameText(value)) {
-    wrong.push_back(RegexText(std::string("a valid label must be an empty string or consist of alphanumeric characters, '-', "
-                                          "'_' or '.', and must start and end with an alphanumeric character"),
-                              "'MyValue',  or 'my_value',  or '12345'", fmt::format("({})?", kNameRegex)));
+    wrong.push_back(RegexText(
+        std::string("a valid label must be an empty string or consist of alphanumeric characters, '-', "
+                    "'_' or '.', and must start and end with an alphanumeric character"),
+        "'MyValue',  or 'my_value',  or '12345'", fmt::format("({})?", kNameRegex)));
   }
   return fmt::format("{}", fmt::join(wrong, "; "));
 }
 
 std::string CheckLabelKey(std::string_view key) {
   const auto name_rule = [](std::string_view prefix) {
-    return RegexText(fmt::format("{}{}", prefix, kNameRule), "'MyName',  or 'my.name',  or '123-abc'", kNameRegex);
+    return RegexText(fmt::format("{}{}", prefix, kNameRule), "'MyName',  or 'my.name',  or '123-abc'",
+                     kNameRegex);
   };
   const std::size_t slash = key.find('/');
   if (slash != std::string_view::npos && key.find('/', slash + 1) != std::string_view::npos) {
-    return name_rule("a valid label key ") + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    return name_rule("a valid label key ") +
+           " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
   }
   std::vector<std::string> wrong;
   std::string_view name = key;
@@ -219,9 +230,10 @@ std::string CheckLabelKey(std::string_view key) {
     if (prefix.empty()) wrong.push_back("prefix part must be non-empty");
     if (prefix.size() > kSubdomainMax) wrong.push_back("prefix part must be no more than 253 bytes");
     if (!prefix.empty() && !IsSubdomain(prefix)) {
-      wrong.push_back(RegexText("prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-                                "'-' or '.', and must start and end with an alphanumeric character",
-                                "'example.com'", "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"));
+      wrong.push_back(RegexText(
+          "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+          "'-' or '.', and must start and end with an alphanumeric character",
+          "'example.com'", "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"));
     }
   }
   if (name.empty()) wrong.push_back("name part must be non-empty");
@@ -237,6 +249,8 @@ bool Tolerates(const Toleration& toleration, const Taint& taint) {
   return toleration.op == "Exists";
 }
 
-bool TaintStopsScheduling(const Taint& taint) { return taint.effect == "NoSchedule" || taint.effect == "NoExecute"; }
+bool TaintStopsScheduling(const Taint& taint) {
+  return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+}
 
 }  // namespace berth::api

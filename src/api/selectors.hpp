@@ -25,14 +25,14 @@ struct Requirement {
   bool Matches(const std::string* value) const;
 };
 
-// A matchExpressions entry of a node selector term: operators In, NotIn, Exists, DoesNotExist, Gt, Lt. Nothing if it is
-// wrong; then, if `errors` is not null, one text for each mistake is appended, in kube-scheduler's words and order,
-// each beginning with the path of the field below `path`.
-std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
-                                                std::vector<std::string>* errors);
+// A matchExpressions entry of a node selector term: operators In, NotIn, Exists, DoesNotExist, Gt, Lt.
+// Nothing if it is wrong; then, if `errors` is not null, one text for each mistake is appended, in
+// kube-scheduler's words and order, each beginning with the path of the field below `path`.
+std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement,
+                                                std::string_view path, std::vector<std::string>* errors);
 // The same for a matchFields entry: In or NotIn with exactly one value; its value is not checked as a label.
-std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement, std::string_view path,
-                                                 std::vector<std::string>* errors);
+std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement,
+                                                 std::string_view path, std::vector<std::string>* errors);
 
 // Several mistakes as one message: each once, "[a, b]" if there are two or more.
 std::string JoinErrors(const std::vector<std::string>& errors);

@@ -1,10 +1,12 @@
-// Configuration, plugins and ports put together into what decides: for the scheduler, for explain, for benchmarks.
+// Configuration, plugins and ports put together into what decides: for the scheduler, for explain, for
+// benchmarks.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "cache/cluster_cache.hpp"
 #include "config/scheduler_config.hpp"
 #include "core/decider.hpp"
@@ -18,8 +20,9 @@ namespace berth::assembly {
 class Engine {
  public:
   // Errors are start-up texts for people. `notes` receives what should be in the log.
-  static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config, const runtime::Registry& registry,
-                                                 framework::ApiWriter& api, std::vector<std::string>& notes);
+  static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config,
+                                                 const runtime::Registry& registry, framework::ApiWriter& api,
+                                                 std::vector<std::string>& notes);
 
   framework::Vocabulary& vocabulary() { return vocabulary_; }
   const framework::Vocabulary& vocabulary() const { return vocabulary_; }

@@ -13,7 +13,9 @@ namespace {
 // A dump is judged, never changed.
 class NoWrites final : public framework::ApiWriter {
  public:
-  void Bind(framework::Binding, framework::WriteDone done) override { done(Fail(ErrorCode::kInternal, "a dump has no API server")); }
+  void Bind(framework::Binding, framework::WriteDone done) override {
+    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
+  }
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override {
     done(Fail(ErrorCode::kInternal, "a dump has no API server"));
   }
@@ -63,17 +65,20 @@ struct Explainer::Input {
 Explainer::Explainer() : nowhere_(std::make_unique<NoWrites>()), input_(std::make_unique<Input>()) {}
 Explainer::~Explainer() = default;
 
-Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config, const runtime::Registry& registry,
+Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
+                                                       const runtime::Registry& registry,
                                                        std::vector<std::string>& notes) {
   std::unique_ptr<Explainer> explainer(new Explainer());
   BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->nowhere_, notes));
   explainer->decider_ = std::make_unique<core::Decider>(
-      core::DeciderOptions{.percentage_of_nodes_to_score = 100, .sample = false, .tie_break = core::TieBreak::kFirstByName},
+      core::DeciderOptions{
+          .percentage_of_nodes_to_score = 100, .sample = false, .tie_break = core::TieBreak::kFirstByName},
       explainer->engine_->reasons());
   return explainer;
 }
 
-Expected<void> Explainer::Load(std::string_view text, const std::string& file, std::vector<std::string>& problems) {
+Expected<void> Explainer::Load(std::string_view text, const std::string& file,
+                               std::vector<std::string>& problems) {
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(file));
   for (const std::string& error : documents->errors) problems.push_back(fmt::format("{}: {}", file, error));
@@ -90,26 +95,32 @@ void Explainer::FillCluster() {
   cache::ClusterCache& cache = engine_->cache();
   for (const auto& [name, node] : input_->nodes) cache.AddNode(node);
   std::vector<api::PodPtr> sorted = input_->pods;
-  std::ranges::sort(sorted, {}, [](const api::PodPtr& pod) { return std::tie(pod->metadata.ns, pod->metadata.name); });
+  std::ranges::sort(sorted, {},
+                    [](const api::PodPtr& pod) { return std::tie(pod->metadata.ns, pod->metadata.name); });
   for (const api::PodPtr& pod : sorted) {
     if (pod->terminal()) continue;
     if (!pod->spec.node_name.empty()) {
       cache.AddPod(*pod);
-    } else if (!pod->status.nominated_node_name.empty() && engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
-      nominated_.push_back(std::make_unique<framework::PodInfo>(framework::PreparePod(pod, engine_->vocabulary())));
+    } else if (!pod->status.nominated_node_name.empty() &&
+               engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
+      nominated_.push_back(
+          std::make_unique<framework::PodInfo>(framework::PreparePod(pod, engine_->vocabulary())));
       nominations_.push_back({cache.nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
     }
   }
   names_ = core::NamesOf(cache.nodes());
 }
 
-Expected<void> Explainer::Judge(const std::vector<std::string>& only, const std::function<void(const Judged&)>& tell) {
+Expected<void> Explainer::Judge(const std::vector<std::string>& only,
+                                const std::function<void(const Judged&)>& tell) {
   FillCluster();
   for (const std::string& key : only) {
     const auto found = input_->pod_index.find(key);
-    if (found == input_->pod_index.end()) return Fail(ErrorCode::kNotFound, fmt::format("--pod {}: no such pod in the input", key));
+    if (found == input_->pod_index.end())
+      return Fail(ErrorCode::kNotFound, fmt::format("--pod {}: no such pod in the input", key));
     if (!input_->pods[found->second]->spec.node_name.empty()) {
-      return Invalid(fmt::format("--pod {}: the pod is on node {} already", key, input_->pods[found->second]->spec.node_name));
+      return Invalid(fmt::format("--pod {}: the pod is on node {} already", key,
+                                 input_->pods[found->second]->spec.node_name));
     }
   }
   for (const api::PodPtr& pod : input_->pods) {
@@ -131,13 +142,16 @@ Explainer::Judged Explainer::JudgeOne(const api::PodPtr& pod, framework::PodInfo
     record->message = std::move(message);
     return Judged{std::move(record), nullptr};
   };
-  if (profile == nullptr || pod->metadata.deleting() || pod->terminal()) return without_attempt(record::Result::kIgnored, "");
+  if (profile == nullptr || pod->metadata.deleting() || pod->terminal())
+    return without_attempt(record::Result::kIgnored, "");
   if (const framework::Status status = profile->RunPreEnqueue(*pod); !status.ok()) {
     return without_attempt(record::Result::kGated, status.Message());
   }
   info = framework::PreparePod(pod, engine_->vocabulary());
   cache::ClusterCache& cache = engine_->cache();
-  return {decider_->Decide(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_).record, &info};
+  return {
+      decider_->Decide(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_).record,
+      &info};
 }
 
 }  // namespace berth::assembly

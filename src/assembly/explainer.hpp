@@ -1,5 +1,5 @@
-// Answers for a dump of a cluster: where would each pending pod go, and why nowhere else? Nothing is watched and nothing
-// is written; the engine is the scheduler's own.
+// Answers for a dump of a cluster: where would each pending pod go, and why nowhere else? Nothing is watched
+// and nothing is written; the engine is the scheduler's own.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,24 @@
 #include <vector>
 
 #include "assembly/engine.hpp"
+#include "record/attempt_record.hpp"
 
 namespace berth::assembly {
 
 class Explainer {
  public:
-  static Expected<std::unique_ptr<Explainer>> Create(const config::SchedulerConfig& config, const runtime::Registry& registry,
+  static Expected<std::unique_ptr<Explainer>> Create(const config::SchedulerConfig& config,
+                                                     const runtime::Registry& registry,
                                                      std::vector<std::string>& notes);
   ~Explainer();
 
-  // Takes a file of objects, JSON or YAML; may be called repeatedly, later objects replace earlier ones of the same
-  // name. Fails if the text cannot be read at all. `problems` receives what had to be left out: "file: document 2,
-  // items[3]: Pod default/web: spec.containers[0].image: expected a string, got a number".
+  // Takes a file of objects, JSON or YAML; may be called repeatedly, later objects replace earlier ones of
+  // the same name. Fails if the text cannot be read at all. `problems` receives what had to be left out:
+  // "file: document 2, items[3]: Pod default/web: spec.containers[0].image: expected a string, got a number".
   Expected<void> Load(std::string_view text, const std::string& file, std::vector<std::string>& problems);
 
-  // Judges every pod without a node, each alone against the same cluster, in the order of the input; those of `only`
+  // Judges every pod without a node, each alone against the same cluster, in the order of the input; those of
+  // `only`
   // ("namespace/name"), if there are any. Errors name pods of `only` that are not in the input.
   struct Judged {
     std::shared_ptr<const record::AttemptRecord> record;

@@ -17,7 +17,8 @@ using record::Result;
 std::string Headline(const AttemptRecord& record);
 std::string BestNodes(const AttemptRecord& record, std::size_t most);
 std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons);
-std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine, std::size_t most);
+std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine,
+                          std::size_t most);
 std::string EveryNode(const AttemptRecord& record, const framework::Reasons& reasons);
 
 const std::string& Name(const AttemptRecord& record, std::size_t row) { return record.nodes->by_row[row]; }
@@ -35,7 +36,8 @@ std::string Amount(framework::ResourceId resource, std::int64_t value) {
     constexpr std::int64_t kCore = 1000;
     return value % kCore == 0 ? fmt::format("{}", value / kCore) : fmt::format("{}m", value);
   }
-  if (resource != framework::kMemory && resource != framework::kEphemeralStorage) return fmt::format("{}", value);
+  if (resource != framework::kMemory && resource != framework::kEphemeralStorage)
+    return fmt::format("{}", value);
   static constexpr std::array<const char*, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
   double scaled = static_cast<double>(value);
   std::size_t unit = 0;
@@ -55,10 +57,14 @@ std::string Headline(const AttemptRecord& record) {
       if (equals > 1) text += fmt::format(", one of {} equally good nodes", equals);
       return text + fmt::format("; {} of {} nodes fit\n", record.feasible.Count(), record.all.Count());
     }
-    case Result::kUnschedulable: return "stays pending: " + record.message + "\n";
-    case Result::kError: return "cannot be judged: " + record.message + "\n";
-    case Result::kGated: return "is held back: " + record.message + "\n";
-    case Result::kIgnored: return "is not ours to place (no profile of its scheduler name, or deleted, or finished)\n";
+    case Result::kUnschedulable:
+      return "stays pending: " + record.message + "\n";
+    case Result::kError:
+      return "cannot be judged: " + record.message + "\n";
+    case Result::kGated:
+      return "is held back: " + record.message + "\n";
+    case Result::kIgnored:
+      return "is not ours to place (no profile of its scheduler name, or deleted, or finished)\n";
   }
   return "\n";
 }
@@ -72,14 +78,17 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
   for (const Row row : rows) width = std::max(width, Name(record, row).size());
   std::string text = fmt::format("  best nodes\n    {:<{}}  {:>6}", "node", width, "total");
   for (const record::Scores& plugin : record.scores) {
-    text += fmt::format("  {}{}", plugin.plugin, plugin.weight == 1 ? "" : fmt::format(" x{}", plugin.weight));
+    text +=
+        fmt::format("  {}{}", plugin.plugin, plugin.weight == 1 ? "" : fmt::format(" x{}", plugin.weight));
   }
   text += '\n';
   for (const Row row : rows) {
     text += fmt::format("    {:<{}}  {:>6}", Name(record, row), width, record.Total(row));
     for (const record::Scores& plugin : record.scores) {
-      const std::size_t column = plugin.plugin.size() + (plugin.weight == 1 ? 0 : fmt::format(" x{}", plugin.weight).size());
-      text += fmt::format("  {:>{}}", plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]), column);
+      const std::size_t column =
+          plugin.plugin.size() + (plugin.weight == 1 ? 0 : fmt::format(" x{}", plugin.weight).size());
+      text += fmt::format(
+          "  {:>{}}", plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]), column);
     }
     text += '\n';
   }
@@ -90,7 +99,8 @@ std::string Examples(const AttemptRecord& record, const RowSet& rows) {
   constexpr std::size_t kShown = 3;
   const std::vector<Row> sorted = Sorted(record, rows);
   std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + Name(record, sorted[i]);
+  for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + Name(record, sorted[i]);
   return sorted.size() > kShown ? text + ", ..." : text;
 }
 
@@ -103,23 +113,27 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   std::vector<Group> groups;
   const auto add = [&](const std::string& reason, std::string_view plugin, const RowSet& rows) {
     if (rows.Empty()) return;
-    auto found = std::ranges::find_if(groups, [&](const Group& group) { return group.reason == reason && group.plugin == plugin; });
+    auto found = std::ranges::find_if(
+        groups, [&](const Group& group) { return group.reason == reason && group.plugin == plugin; });
     if (found == groups.end()) found = groups.insert(groups.end(), Group{reason, std::string(plugin), {}});
     found->rows |= rows;
   };
-  for (const record::Rejection& rejection : record.rejections) add(reasons.Text(rejection.reason), rejection.plugin, rejection.rows);
+  for (const record::Rejection& rejection : record.rejections)
+    add(reasons.Text(rejection.reason), rejection.plugin, rejection.rows);
   add(record.left_out_reason, record.left_out_plugins, record.left_out);
   if (groups.empty()) return "";
   std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
   std::string text = record.feasible.Empty() ? "  why nowhere\n" : "  why not elsewhere\n";
   for (const Group& group : groups) {
-    text += fmt::format("    {:>6} nodes  {} [{}]: {}\n", group.rows.Count(), group.reason, group.plugin, Examples(record, group.rows));
+    text += fmt::format("    {:>6} nodes  {} [{}]: {}\n", group.rows.Count(), group.reason, group.plugin,
+                        Examples(record, group.rows));
   }
   return text;
 }
 
 // Nodes that only lack resources, those first that lack the smallest part of what they would need.
-std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine, std::size_t most) {
+std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine,
+                          std::size_t most) {
   RowSet short_of_resources;
   for (const record::Rejection& rejection : record.rejections) {
     if (rejection.plugin == "NodeResourcesFit") short_of_resources |= rejection.rows;
@@ -140,9 +154,10 @@ std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo&
       const std::int64_t free = allocatable.empty() ? 0 : total - nodes.requested(resource)[row];
       if (request <= 0 || request <= free) return;
       miss.worst = std::max(miss.worst, static_cast<double>(request - free) / static_cast<double>(request));
-      miss.lacks.push_back(fmt::format("{} {} more (asks for {}, {} of {} is free)", Amount(resource, request - free),
-                                       engine.vocabulary().ResourceName(resource), Amount(resource, request), Amount(resource, free),
-                                       Amount(resource, total)));
+      miss.lacks.push_back(fmt::format("{} {} more (asks for {}, {} of {} is free)",
+                                       Amount(resource, request - free),
+                                       engine.vocabulary().ResourceName(resource), Amount(resource, request),
+                                       Amount(resource, free), Amount(resource, total)));
     };
     check(framework::kCpu, pod.fit.milli_cpu);
     check(framework::kMemory, pod.fit.memory);
@@ -150,7 +165,8 @@ std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo&
     for (const auto& [resource, request] : pod.fit.scalars) check(resource, request);
     if (nodes.pod_count()[row] + 1 > nodes.allowed_pods()[row]) {
       miss.worst = std::max(miss.worst, 1.0);
-      miss.lacks.push_back(fmt::format("room for one more pod ({} of {} are there)", nodes.pod_count()[row], nodes.allowed_pods()[row]));
+      miss.lacks.push_back(fmt::format("room for one more pod ({} of {} are there)", nodes.pod_count()[row],
+                                       nodes.allowed_pods()[row]));
     }
     if (!miss.lacks.empty()) misses.push_back(std::move(miss));
   }
@@ -172,7 +188,8 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
     } else if (record.left_out.Has(row)) {
       verdict = record.left_out_reason;
     } else if (record.pre_filter) {
-      verdict = fmt::format("{} [{}]", fmt::join(record.pre_filter->reasons, ", "), record.pre_filter->plugin);
+      verdict =
+          fmt::format("{} [{}]", fmt::join(record.pre_filter->reasons, ", "), record.pre_filter->plugin);
     } else {
       for (const record::Rejection& rejection : record.rejections) {
         if (!rejection.rows.Has(row)) continue;
@@ -186,7 +203,8 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
 
 }  // namespace
 
-std::string ExplanationText(const Explainer::Judged& judged, const Engine& engine, const TextOptions& options) {
+std::string ExplanationText(const Explainer::Judged& judged, const Engine& engine,
+                            const TextOptions& options) {
   const AttemptRecord& record = *judged.record;
   std::string text = fmt::format("{} {}", record.pod, Headline(record));
   if (judged.pod == nullptr || !record.nodes) return text;

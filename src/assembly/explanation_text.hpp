@@ -8,11 +8,12 @@
 namespace berth::assembly {
 
 struct TextOptions {
-  bool all_nodes = false;        // every node with its verdict, not only groups and examples
-  std::size_t best_nodes = 5;    // how many of the best nodes are shown with their scores
+  bool all_nodes = false;      // every node with its verdict, not only groups and examples
+  std::size_t best_nodes = 5;  // how many of the best nodes are shown with their scores
   std::size_t nearest_misses = 3;
 };
 
-std::string ExplanationText(const Explainer::Judged& judged, const Engine& engine, const TextOptions& options);
+std::string ExplanationText(const Explainer::Judged& judged, const Engine& engine,
+                            const TextOptions& options);
 
 }  // namespace berth::assembly

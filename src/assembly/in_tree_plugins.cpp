@@ -28,8 +28,9 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
-                           "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+  for (const auto* name :
+       {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
+        "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
     registry.AddMissing(name);
   }
   return registry;

@@ -16,8 +16,8 @@ std::tm Utc(WallTime time) {
 }
 
 std::string DateAndTime(const std::tm& t) {
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
-                     t.tm_min, t.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday,
+                     t.tm_hour, t.tm_min, t.tm_sec);
 }
 
 }  // namespace
@@ -25,7 +25,8 @@ std::string DateAndTime(const std::tm& t) {
 std::string FormatTime(WallTime time) { return DateAndTime(Utc(time)) + "Z"; }
 
 std::string FormatMicroTime(WallTime time) {
-  const auto micros = std::chrono::floor<std::chrono::microseconds>(time).time_since_epoch().count() % 1'000'000;
+  const auto micros =
+      std::chrono::floor<std::chrono::microseconds>(time).time_since_epoch().count() % 1'000'000;
   return DateAndTime(Utc(time)) + fmt::format(".{:06}Z", micros < 0 ? micros + 1'000'000 : micros);
 }
 

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// The candidate that differs from `text` by the fewest edits (case ignored), if it is near enough to be a likely slip;
-// else empty.
+// The candidate that differs from `text` by the fewest edits (case ignored), if it is near enough to be a
+// likely slip; else empty.
 std::string Nearest(std::string_view text, std::span<const std::string> candidates);
 
 }  // namespace berth

@@ -16,7 +16,8 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
-  // Uniform in [0, bound); bound must be positive and below 2^32. Multiply-shift: the bias is below bound / 2^32.
+  // Uniform in [0, bound); bound must be positive and below 2^32. Multiply-shift: the bias is below bound /
+  // 2^32.
   std::uint64_t Below(std::uint64_t bound) { return ((Next() >> 32) * bound) >> 32; }
   // Uniform in [0, 1).
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }

@@ -10,18 +10,18 @@ namespace berth {
 
 // One name per thing a caller does differently.
 enum class ErrorCode {
-  kInvalid,       // the input is wrong; trying again does not help
-  kNotFound,      // the object does not exist
-  kAlreadyExists, // an object of that name is there already
-  kConflict,      // somebody else was faster, or a precondition does not hold
-  kExpired,       // the resource version is gone: list again
-  kUnauthorized,  // credentials are missing, wrong or not sufficient
-  kThrottled,     // the peer asks for patience
-  kUnavailable,   // the peer cannot be reached or is in trouble: try again later
-  kTimeout,       // a deadline passed
-  kAmbiguous,     // the request was sent and the answer lost: it may or may not have taken effect
-  kCancelled,     // we are stopping
-  kInternal,      // anything else, a mistake of ours included
+  kInvalid,        // the input is wrong; trying again does not help
+  kNotFound,       // the object does not exist
+  kAlreadyExists,  // an object of that name is there already
+  kConflict,       // somebody else was faster, or a precondition does not hold
+  kExpired,        // the resource version is gone: list again
+  kUnauthorized,   // credentials are missing, wrong or not sufficient
+  kThrottled,      // the peer asks for patience
+  kUnavailable,    // the peer cannot be reached or is in trouble: try again later
+  kTimeout,        // a deadline passed
+  kAmbiguous,      // the request was sent and the answer lost: it may or may not have taken effect
+  kCancelled,      // we are stopping
+  kInternal,       // anything else, a mistake of ours included
 };
 
 struct [[nodiscard]] Error {
@@ -52,13 +52,14 @@ inline std::unexpected<Error> Invalid(std::string message) {
 // BERTH_TRY(auto port, ParsePort(text)): binds the value, or returns the error to our caller.
 #define BERTH_TRY(declaration, expression) \
   BERTH_TRY_IMPL(BERTH_CONCAT(berth_try_, __LINE__), declaration, expression)
-#define BERTH_TRY_IMPL(result, declaration, expression)                \
-  auto result = (expression);                                          \
-  if (!result) return std::unexpected(std::move(result).error());      \
+#define BERTH_TRY_IMPL(result, declaration, expression)           \
+  auto result = (expression);                                     \
+  if (!result) return std::unexpected(std::move(result).error()); \
   declaration = std::move(*result)
 
 // The same where there is no value to bind.
-#define BERTH_CHECKED(expression)                                                                      \
-  do {                                                                                                 \
-    if (auto berth_checked = (expression); !berth_checked) return std::unexpected(std::move(berth_checked).error()); \
+#define BERTH_CHECKED(expression)                               \
+  do {                                                          \
+    if (auto berth_checked = (expression); !berth_checked)      \
+      return std::unexpected(std::move(berth_checked).error()); \
   } while (false)

@@ -9,7 +9,8 @@
 
 namespace berth {
 
-// Few members are kept as a list, many as bits, so that a vocabulary of n names over n rows does not take n^2 bits.
+// Few members are kept as a list, many as bits, so that a vocabulary of n names over n rows does not take n^2
+// bits.
 class RowGroup {
  public:
   void Add(std::uint32_t row) {

@@ -54,9 +54,12 @@ TEST(RowSet, AgreesWithStdSet) {
     both &= ToRowSet(b);
     either |= ToRowSet(b);
     only -= ToRowSet(b);
-    ASSERT_THAT(Members(both), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && y; }))) << round;
-    ASSERT_THAT(Members(either), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x || y; }))) << round;
-    ASSERT_THAT(Members(only), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && !y; }))) << round;
+    ASSERT_THAT(Members(both), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && y; })))
+        << round;
+    ASSERT_THAT(Members(either), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x || y; })))
+        << round;
+    ASSERT_THAT(Members(only), ElementsAreArray(Combined(a, b, [](bool x, bool y) { return x && !y; })))
+        << round;
     ASSERT_EQ(either.Count(), Members(either).size());
     ASSERT_EQ(ToRowSet(a) == ToRowSet(b), a == b);
     if (!a.empty()) {

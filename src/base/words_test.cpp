@@ -52,9 +52,10 @@ TEST_P(NearestTo, IsTheCandidateWithTheFewestEdits) {
   EXPECT_EQ(Nearest(GetParam().text, known), GetParam().nearest);
 }
 INSTANTIATE_TEST_SUITE_P(Table, NearestTo,
-                         testing::Values(Slip{"NodeNam", "NodeName"}, Slip{"nodename", "NodeName"}, Slip{"NodePort", "NodePorts"},
-                                         Slip{"NodeAfinnity", "NodeAffinity"}, Slip{"Locality", ""}, Slip{"Foo", ""},
-                                         Slip{"", ""}, Slip{std::string(101, 'N'), ""}));
+                         testing::Values(Slip{"NodeNam", "NodeName"}, Slip{"nodename", "NodeName"},
+                                         Slip{"NodePort", "NodePorts"}, Slip{"NodeAfinnity", "NodeAffinity"},
+                                         Slip{"Locality", ""}, Slip{"Foo", ""}, Slip{"", ""},
+                                         Slip{std::string(101, 'N'), ""}));
 
 TEST(NearestTo, NothingIsNearAmongNoCandidates) { EXPECT_EQ(Nearest("a", {}), ""); }
 

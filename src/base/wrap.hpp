@@ -1,5 +1,5 @@
-// Integer arithmetic that wraps, as Go's does. Quantities come from outside and may be absurd; the original's sums wrap
-// silently, and so must ours, without undefined behaviour.
+// Integer arithmetic that wraps, as Go's does. Quantities come from outside and may be absurd; the original's
+// sums wrap silently, and so must ours, without undefined behaviour.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,6 @@ constexpr std::int64_t WrapMul(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 // Go's int64 division, INT64_MIN / -1 included. b must not be 0.
-constexpr std::int64_t WrapDiv(std::int64_t a, std::int64_t b) {
-  return b == -1 ? WrapSub(0, a) : a / b;
-}
+constexpr std::int64_t WrapDiv(std::int64_t a, std::int64_t b) { return b == -1 ? WrapSub(0, a) : a / b; }
 
 }  // namespace berth

@@ -12,7 +12,8 @@ std::string ZoneKey(const api::Node& node) {
     const std::string* value = node.metadata.labels.Find(current);
     return value == nullptr ? "" : *value;
   };
-  const std::string region = label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+  const std::string region =
+      label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
   const std::string zone = label("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
   return region.empty() && zone.empty() ? "" : region + '\n' + zone;
 }
@@ -110,7 +111,8 @@ void ClusterCache::Displace(PodState& pod) {
   list[pod.index] = list.back();
   list[pod.index]->index = pod.index;
   list.pop_back();
-  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) table_.RemoveUse(row, pod.use);
+  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow)
+    table_.RemoveUse(row, pod.use);
 }
 
 void ClusterCache::JoinZone(framework::Row row) {

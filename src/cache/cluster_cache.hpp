@@ -19,15 +19,17 @@ namespace berth::cache {
 //      ^                 │                                       ^
 //      └────Forget───────┘            AddPod ────────────────────┘
 //
-// A pod is known by its UID. Assumed pods never expire: they leave by AddPod, Forget or RemovePod. Pods may be reported
-// on nodes that are not (or no longer) there; they count as soon as the node appears. One thread: the scheduler loop's.
+// A pod is known by its UID. Assumed pods never expire: they leave by AddPod, Forget or RemovePod. Pods may
+// be reported on nodes that are not (or no longer) there; they count as soon as the node appears. One thread:
+// the scheduler loop's.
 class ClusterCache {
  public:
   explicit ClusterCache(framework::Vocabulary& vocabulary) : vocabulary_(vocabulary), table_(vocabulary) {}
 
   const framework::NodeTable& nodes() const { return table_; }
   framework::NodeTable& nodes() { return table_; }
-  // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node tree).
+  // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node
+  // tree).
   std::span<const framework::Row> VisitingOrder();
 
   // A node of that name that is there already is updated.
@@ -71,7 +73,7 @@ class ClusterCache {
   framework::Vocabulary& vocabulary_;
   framework::NodeTable table_;
   boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
-  std::vector<std::vector<PodState*>> pods_on_;            // by NodeNameId, whether the node exists or not
+  std::vector<std::vector<PodState*>> pods_on_;       // by NodeNameId, whether the node exists or not
   std::size_t assumed_ = 0;
   std::uint64_t node_generation_ = 0;
   std::vector<Zone> zones_;

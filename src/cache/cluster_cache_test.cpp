@@ -24,7 +24,9 @@ class ClusterCacheTest : public ::testing::Test {
  protected:
   Row RowOf(const std::string& node) { return cache.nodes().Find(words.node_names.Find(node)); }
   std::int64_t Cpu(const std::string& node) { return cache.nodes().requested(kCpu)[RowOf(node)]; }
-  bool Assume(const PodBuilder& pod, const std::string& node) { return cache.Assume(framework::PreparePod(pod.Share(), words), RowOf(node)); }
+  bool Assume(const PodBuilder& pod, const std::string& node) {
+    return cache.Assume(framework::PreparePod(pod.Share(), words), RowOf(node));
+  }
   std::vector<std::string> Order() {
     std::vector<std::string> names;
     for (const Row row : cache.VisitingOrder()) names.push_back(cache.nodes().name(row));
@@ -123,15 +125,18 @@ TEST_F(ClusterCacheTest, AnUpdateOfAnUnknownNodeAddsIt) {
   EXPECT_THAT(Order(), ElementsAre("n"));
 }
 
-// --- the order of visits ------------------------------------------------------------------------------------------
+// --- the order of visits
+// ------------------------------------------------------------------------------------------
 
 TEST_F(ClusterCacheTest, ZonesTakeTurnsInTheOrderOfTheirFirstNode) {
-  for (const auto* name : {"a1", "a2", "b1", "a3", "c1", "b2"}) cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
+  for (const auto* name : {"a1", "a2", "b1", "a3", "c1", "b2"})
+    cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
   EXPECT_THAT(Order(), ElementsAre("a1", "b1", "c1", "a2", "b2", "a3"));
 }
 
 TEST_F(ClusterCacheTest, ANodeThatChangesItsZoneGoesToTheEndOfTheNewOne) {
-  for (const auto* name : {"a1", "a2", "b1"}) cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
+  for (const auto* name : {"a1", "a2", "b1"})
+    cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
   cache.UpdateNode(MakeNode("a1").Zone("b").Share());
   EXPECT_THAT(Order(), ElementsAre("a2", "b1", "a1"));
   cache.UpdateNode(MakeNode("a2").Zone("a").Cpu("1").Share());
@@ -153,7 +158,8 @@ TEST_F(ClusterCacheTest, TheOlderLabelsOfAZoneCountFirst) {
   EXPECT_THAT(Order(), ElementsAre("a", "b", "d", "c"));
 }
 
-// --- any sequence -------------------------------------------------------------------------------------------------
+// --- any sequence
+// -------------------------------------------------------------------------------------------------
 
 // What a node's sums should be, counted anew from the pods that should be known.
 struct Known {
@@ -178,7 +184,8 @@ TEST(ClusterCacheProperty, SumsAreAlwaysThoseOfACountFromScratch) {
       switch (random.Below(7)) {
         case 0: {
           nodes[node] = cpu;
-          const auto node_builder = MakeNode(node).Cpu(std::to_string(cpu) + "m").Zone(std::to_string(random.Below(3)));
+          const auto node_builder =
+              MakeNode(node).Cpu(std::to_string(cpu) + "m").Zone(std::to_string(random.Below(3)));
           random.Below(2) == 0 ? cache.AddNode(node_builder.Share()) : cache.UpdateNode(node_builder.Share());
           break;
         }
@@ -194,11 +201,14 @@ TEST(ClusterCacheProperty, SumsAreAlwaysThoseOfACountFromScratch) {
           break;
         case 4:
           if (nodes.contains(node)) {
-            const bool assumed = cache.Assume(framework::PreparePod(builder.Share(), words), cache.nodes().Find(words.node_names.Find(node)));
+            const bool assumed = cache.Assume(framework::PreparePod(builder.Share(), words),
+                                              cache.nodes().Find(words.node_names.Find(node)));
             ASSERT_EQ(assumed, pods.try_emplace(pod, Known{node, cpu, true}).second);
           }
           break;
-        case 5: ASSERT_EQ(cache.RemovePod(pod), pods.erase(pod) == 1); break;
+        case 5:
+          ASSERT_EQ(cache.RemovePod(pod), pods.erase(pod) == 1);
+          break;
         case 6: {
           const bool was_assumed = pods.contains(pod) && pods.at(pod).assumed;
           ASSERT_EQ(cache.Forget(pod), was_assumed);
@@ -208,7 +218,8 @@ TEST(ClusterCacheProperty, SumsAreAlwaysThoseOfACountFromScratch) {
       }
       SCOPED_TRACE("seed " + std::to_string(seed) + " step " + std::to_string(step));
       ASSERT_EQ(cache.pod_count(), pods.size());
-      ASSERT_EQ(cache.assumed_count(), static_cast<std::size_t>(std::ranges::count_if(pods, [](const auto& p) { return p.second.assumed; })));
+      ASSERT_EQ(cache.assumed_count(), static_cast<std::size_t>(std::ranges::count_if(
+                                           pods, [](const auto& p) { return p.second.assumed; })));
       ASSERT_EQ(cache.nodes().node_count(), nodes.size());
       ASSERT_EQ(cache.VisitingOrder().size(), nodes.size());
       for (const auto& [name, allocatable] : nodes) {

@@ -13,7 +13,12 @@ namespace berth::client {
 // `text` is valid UTF-8, as everything is that came through a decoder.
 inline void AppendJson(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
+  std::size_t plain = 0;  // where the run of characters begins that need no escape
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
     switch (c) {
       case '"':
         out += "\\\"";
@@ -31,13 +36,10 @@ inline void AppendJson(std::string& out, std::string_view text) {
         out += "\\r";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
     }
   }
+  out.append(text, plain);
   out += '"';
 }
 

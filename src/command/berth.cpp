@@ -40,7 +40,9 @@ constexpr Subcommand kSubcommands[] = {
 };
 
 void PrintHelp(std::FILE* to) {
-  fmt::print(to, "Gives pods their place: a drop-in replacement for kube-scheduler.\n\nUsage: berth <command> [options]\n\n");
+  fmt::print(to,
+             "Gives pods their place: a drop-in replacement for kube-scheduler.\n\nUsage: berth <command> "
+             "[options]\n\n");
   for (const auto& command : kSubcommands) fmt::print(to, "  {:<12} {}\n", command.name, command.help);
   fmt::print(to, "\nberth <command> --help tells more.\n");
 }

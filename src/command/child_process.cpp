@@ -17,7 +17,9 @@
 namespace berth::command {
 namespace {
 
-double Seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
 
 // In the child, between fork and exec: only what is safe after a fork.
 [[noreturn]] void Become(const std::vector<char*>& arguments, int log, pid_t parent) {
@@ -34,10 +36,12 @@ double Seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 
 
 }  // namespace
 
-Expected<ChildProcess> ChildProcess::Start(const std::vector<std::string>& arguments, const std::string& log_file) {
+Expected<ChildProcess> ChildProcess::Start(const std::vector<std::string>& arguments,
+                                           const std::string& log_file) {
   if (arguments.empty()) return Invalid("no program to start");
   const int log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (log < 0) return Fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", log_file, std::strerror(errno)));
+  if (log < 0)
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", log_file, std::strerror(errno)));
   std::vector<char*> pointers;
   for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
@@ -45,12 +49,16 @@ Expected<ChildProcess> ChildProcess::Start(const std::vector<std::string>& argum
   const pid_t child = ::fork();
   if (child == 0) Become(pointers, log, parent);
   ::close(log);
-  if (child < 0) return Fail(ErrorCode::kUnavailable, fmt::format("cannot start {}: {}", arguments[0], std::strerror(errno)));
+  if (child < 0)
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot start {}: {}", arguments[0], std::strerror(errno)));
   return ChildProcess(child);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), ended_(std::move(other.ended_)), final_cpu_seconds_(other.final_cpu_seconds_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      ended_(std::move(other.ended_)),
+      final_cpu_seconds_(other.final_cpu_seconds_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this != &other) {
@@ -159,7 +167,8 @@ std::string LastLines(const std::string& file, std::size_t lines) {
   std::vector<std::string> all;
   for (std::string line; std::getline(input, line);) all.push_back(std::move(line));
   std::string text;
-  for (std::size_t i = all.size() > lines ? all.size() - lines : 0; i < all.size(); ++i) text += "  " + all[i] + "\n";
+  for (std::size_t i = all.size() > lines ? all.size() - lines : 0; i < all.size(); ++i)
+    text += "  " + all[i] + "\n";
   return text;
 }
 

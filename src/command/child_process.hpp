@@ -12,8 +12,8 @@
 
 namespace berth::command {
 
-// Killed when this object goes, and by the kernel if our process dies first (PR_SET_PDEATHSIG: the thread that starts a
-// child must live as long as the child; start children from the main thread).
+// Killed when this object goes, and by the kernel if our process dies first (PR_SET_PDEATHSIG: the thread
+// that starts a child must live as long as the child; start children from the main thread).
 class ChildProcess {
  public:
   // `arguments` begins with the program, looked up in PATH. Standard output and error go to `log_file`.
@@ -42,8 +42,8 @@ class ChildProcess {
 };
 
 // Splits a command line at spaces; quotes keep words together. {name} is replaced by its value.
-std::vector<std::string> CommandLine(std::string_view text,
-                                     const std::vector<std::pair<std::string, std::string>>& replacements = {});
+std::vector<std::string> CommandLine(
+    std::string_view text, const std::vector<std::pair<std::string, std::string>>& replacements = {});
 
 // The path of the running program.
 std::string OwnExecutable();

@@ -94,14 +94,16 @@ Expected<void> Demo::Run() {
 
 Expected<void> Demo::StartSandbox() {
   std::string pattern = (std::filesystem::temp_directory_path() / "berth-demo-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return Fail(ErrorCode::kUnavailable, fmt::format("cannot create {}", pattern));
+  if (::mkdtemp(pattern.data()) == nullptr)
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot create {}", pattern));
   folder_ = pattern;
   kubeconfig_ = folder_ / "kubeconfig";
-  BERTH_TRY(auto child, ChildProcess::Start({OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes), "--gpu-nodes",
-                                             fmt::to_string(settings_.size.gpu_nodes), "--zones", fmt::to_string(settings_.size.zones),
-                                             "--seed", fmt::to_string(settings_.seed), "--port", fmt::to_string(settings_.port),
-                                             "--kubeconfig", kubeconfig_},
-                                            Log("sandbox")));
+  BERTH_TRY(auto child, ChildProcess::Start(
+                            {OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
+                             "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
+                             fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed),
+                             "--port", fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
+                            Log("sandbox")));
   sandbox_.emplace(std::move(child));
   for (int i = 0; i < 3000 && !std::filesystem::exists(kubeconfig_); ++i) {
     BERTH_CHECKED(CheckChildren());
@@ -109,16 +111,18 @@ Expected<void> Demo::StartSandbox() {
   }
   BERTH_TRY(port_, PortIn(kubeconfig_));
   fmt::print("A cluster of {} nodes in {} zones ({} of them with GPUs) listens on port {}.\n",
-             demo::WithCommas(settings_.size.nodes + settings_.size.gpu_nodes), settings_.size.zones, settings_.size.gpu_nodes, port_);
+             demo::WithCommas(settings_.size.nodes + settings_.size.gpu_nodes), settings_.size.zones,
+             settings_.size.gpu_nodes, port_);
   return {};
 }
 
 Expected<void> Demo::StartScheduler() {
   const std::string config = folder_ / "scheduler.yaml";
   BERTH_CHECKED(WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
-  const auto command = settings_.scheduler_command.empty()
-                           ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig", kubeconfig_}
-                           : CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
+  const auto command =
+      settings_.scheduler_command.empty()
+          ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig", kubeconfig_}
+          : CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
   BERTH_TRY(auto child, ChildProcess::Start(command, Log("scheduler")));
   scheduler_.emplace(std::move(child));
   return {};
@@ -128,14 +132,20 @@ Expected<void> Demo::Submit() {
   workload_ = demo::MakeWorkload(settings_.size, settings_.pods, settings_.seed);
   const auto create = [&](std::string_view target, const std::string& body) -> Expected<void> {
     BERTH_TRY(const Answer answer, Call(port_, "POST", target, body));
-    if (answer.status != 201) return Fail(ErrorCode::kInternal, fmt::format("POST {}: HTTP {}: {}", target, answer.status, answer.body));
+    if (answer.status != 201)
+      return Fail(ErrorCode::kInternal,
+                  fmt::format("POST {}: HTTP {}: {}", target, answer.status, answer.body));
     return {};
   };
-  BERTH_CHECKED(create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", demo::kNamespace)));
-  for (const auto& body : workload_.priority_classes) BERTH_CHECKED(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
+  BERTH_CHECKED(
+      create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", demo::kNamespace)));
+  for (const auto& body : workload_.priority_classes)
+    BERTH_CHECKED(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
   BERTH_TRY(observer_, demo::Observer::Start(port_));
-  fmt::print("Submitting {} pods: services, stream and batch jobs, training on GPUs, and {} that no node can take.\n",
-             demo::WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
+  fmt::print(
+      "Submitting {} pods: services, stream and batch jobs, training on GPUs, and {} that no node can "
+      "take.\n",
+      demo::WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
   std::fflush(stdout);
   std::vector<std::string> bodies;
   for (const auto& pod : workload_.pods) bodies.push_back(pod.body);
@@ -144,17 +154,22 @@ Expected<void> Demo::Submit() {
   options.stop = &interrupted;
   BERTH_CHECKED(PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
                         [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
-  if (refused != 0) return Fail(ErrorCode::kInternal, fmt::format("the API server refused pods with HTTP {}", refused.load()));
+  if (refused != 0)
+    return Fail(ErrorCode::kInternal,
+                fmt::format("the API server refused pods with HTTP {}", refused.load()));
   return {};
 }
 
 Expected<void> Demo::CheckChildren() {
   if (interrupted) return Fail(ErrorCode::kCancelled, "interrupted");
-  for (const auto& [name, child] : {std::pair<std::string_view, std::optional<ChildProcess>*>{"sandbox", &sandbox_}, {"scheduler", &scheduler_}}) {
+  for (const auto& [name, child] :
+       {std::pair<std::string_view, std::optional<ChildProcess>*>{"sandbox", &sandbox_},
+        {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("the {} ended with {}; its last words (all of them: {}):\n{}", name, *ended, Log(name),
-                                                       LastLines(Log(name), 8)));
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("the {} ended with {}; its last words (all of them: {}):\n{}", name, *ended,
+                              Log(name), LastLines(Log(name), 8)));
     }
   }
   return {};
@@ -163,8 +178,8 @@ Expected<void> Demo::CheckChildren() {
 // Until everything that fits is bound and everything else explained; or nothing happens any more.
 Expected<void> Demo::AwaitPlacement() {
   constexpr std::chrono::seconds kPatience{60};
-  // Pods that ought to fit and yet do not (a cluster too small for the workload): all is said when all are explained and
-  // nothing has been bound for a while.
+  // Pods that ought to fit and yet do not (a cluster too small for the workload): all is said when all are
+  // explained and nothing has been bound for a while.
   constexpr std::chrono::seconds kSettled{10};
   auto progress = Steady::now();
   std::uint64_t changes = 0;
@@ -181,9 +196,13 @@ Expected<void> Demo::AwaitPlacement() {
     ShowProgress(counts, done);
     if (done) return {};
     if (now - progress > kPatience) {
-      return Fail(ErrorCode::kTimeout, fmt::format("nothing has happened for {} seconds: {} of {} pods are bound; the scheduler's last words "
-                                                   "(all of them: {}):\n{}", kPatience.count(), counts.bound, workload_.pods.size(),
-                                                   Log("scheduler"), LastLines(Log("scheduler"), 8)));
+      return Fail(
+          ErrorCode::kTimeout,
+          fmt::format(
+              "nothing has happened for {} seconds: {} of {} pods are bound; the scheduler's last words "
+              "(all of them: {}):\n{}",
+              kPatience.count(), counts.bound, workload_.pods.size(), Log("scheduler"),
+              LastLines(Log("scheduler"), 8)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -191,15 +210,20 @@ Expected<void> Demo::AwaitPlacement() {
 
 void Demo::ShowProgress(const demo::Observer::Counts& counts, bool last) {
   const auto now = Steady::now();
-  if (!last && now - last_shown_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(1000))) return;
+  if (!last &&
+      now - last_shown_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(1000)))
+    return;
   last_shown_ = now;
   const double took = std::chrono::duration<double>(counts.last_bound - counts.first_created).count();
   const double speed = counts.bound > 0 && took > 0 ? static_cast<double>(counts.bound) / took : 0;
-  const std::string line = fmt::format("  {} of {} pods bound, {} explained, {} pods per second", demo::WithCommas(counts.bound),
-                                       demo::WithCommas(workload_.pods.size()), demo::WithCommas(counts.explained),
-                                       demo::WithCommas(static_cast<std::size_t>(speed)));
-  if (terminal_) fmt::print("\r{:<76}{}", line, last ? "\n" : "");
-  else fmt::print("{}\n", line);
+  const std::string line =
+      fmt::format("  {} of {} pods bound, {} explained, {} pods per second", demo::WithCommas(counts.bound),
+                  demo::WithCommas(workload_.pods.size()), demo::WithCommas(counts.explained),
+                  demo::WithCommas(static_cast<std::size_t>(speed)));
+  if (terminal_)
+    fmt::print("\r{:<76}{}", line, last ? "\n" : "");
+  else
+    fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
@@ -209,14 +233,18 @@ Expected<void> Demo::ShowSummary() {
   fmt::print("{}", demo::Summary(counts, observer_->Pods(), use));
   std::fflush(stdout);
   if (counts.bound < workload_.fitting()) {
-    return Fail(ErrorCode::kInternal, fmt::format("{} pods that should fit were not placed", workload_.fitting() - counts.bound));
+    return Fail(ErrorCode::kInternal,
+                fmt::format("{} pods that should fit were not placed", workload_.fitting() - counts.bound));
   }
   return {};
 }
 
 Expected<void> Demo::KeepRunning() {
-  fmt::print("\nIt goes on running. Have a look:\n  export KUBECONFIG={}\n  kubectl -n {} get pods -o wide\n  kubectl get nodes\n"
-             "  kubectl -n {} describe pod never-too-big-00000\nCtrl-C ends it.\n", kubeconfig_, demo::kNamespace, demo::kNamespace);
+  fmt::print(
+      "\nIt goes on running. Have a look:\n  export KUBECONFIG={}\n  kubectl -n {} get pods -o wide\n  "
+      "kubectl get nodes\n"
+      "  kubectl -n {} describe pod never-too-big-00000\nCtrl-C ends it.\n",
+      kubeconfig_, demo::kNamespace, demo::kNamespace);
   std::fflush(stdout);
   for (;;) {
     auto running = CheckChildren();
@@ -227,12 +255,19 @@ Expected<void> Demo::KeepRunning() {
 }
 
 void DefineFlags(CLI::App& app, Settings& settings) {
-  app.add_option("--nodes", settings.size.nodes, "ordinary nodes")->check(CLI::Range(1, 100000))->capture_default_str();
-  app.add_option("--gpu-nodes", settings.size.gpu_nodes, "nodes with GPUs")->check(CLI::Range(0, 10000))->capture_default_str();
+  app.add_option("--nodes", settings.size.nodes, "ordinary nodes")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--gpu-nodes", settings.size.gpu_nodes, "nodes with GPUs")
+      ->check(CLI::Range(0, 10000))
+      ->capture_default_str();
   app.add_option("--zones", settings.size.zones, "zones")->check(CLI::Range(1, 26))->capture_default_str();
-  app.add_option("--pods", settings.pods, "pods to submit")->check(CLI::Range(1, 1000000))->capture_default_str();
+  app.add_option("--pods", settings.pods, "pods to submit")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   app.add_option("--seed", settings.seed, "for everything that is random")->capture_default_str();
-  app.add_option("--port", settings.port, "port of the cluster; 0 takes any that is free")->capture_default_str();
+  app.add_option("--port", settings.port, "port of the cluster; 0 takes any that is free")
+      ->capture_default_str();
   app.add_flag("--keep", settings.keep, "leave it running at the end and say how to look around");
   app.add_option("--scheduler-cmd", settings.scheduler_command,
                  "another scheduler; {kubeconfig} and {config} (a KubeSchedulerConfiguration) are replaced");
@@ -241,7 +276,8 @@ void DefineFlags(CLI::App& app, Settings& settings) {
 }  // namespace
 
 int RunDemoCommand(std::span<const std::string> arguments) {
-  CLI::App app("A simulated cluster, a scheduler, thousands of pods: see where they go and why some cannot.", "berth demo");
+  CLI::App app("A simulated cluster, a scheduler, thousands of pods: see where they go and why some cannot.",
+               "berth demo");
   Settings settings;
   DefineFlags(app, settings);
   if (const auto code = ParseFlags(app, arguments)) return *code;

@@ -11,6 +11,7 @@
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "record/attempt_record.hpp"
 
 namespace berth::command {
 namespace {
@@ -49,7 +50,8 @@ int Explain(const Options& options) {
     if (options.output == "json") {
       fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
     } else {
-      fmt::print("{}\n", assembly::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
+      fmt::print("{}\n",
+                 assembly::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }
   });
   if (!judged) return Complain(judged.error());
@@ -61,17 +63,21 @@ int Explain(const Options& options) {
 int RunExplainCommand(std::span<const std::string> args) {
   Options options;
   CLI::App app(
-      "Says for every pending pod of a dump where it would go and why not elsewhere, as kube-scheduler v1.37.1 would decide.\n\n"
+      "Says for every pending pod of a dump where it would go and why not elsewhere, as kube-scheduler "
+      "v1.37.1 would decide.\n\n"
       "  kubectl get nodes,pods -A -o json > cluster.json\n"
       "  berth explain -f cluster.json\n\n"
       "Each pod is judged alone against the same cluster; nothing is written anywhere.",
       "berth explain");
-  app.add_option("-f,--filename", options.files, "JSON or YAML of Kubernetes objects, '-' for standard input; may be repeated")
+  app.add_option("-f,--filename", options.files,
+                 "JSON or YAML of Kubernetes objects, '-' for standard input; may be repeated")
       ->required()
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--config", options.config, "KubeSchedulerConfiguration to judge by; without it the defaults")->type_name("FILE");
+  app.add_option("--config", options.config,
+                 "KubeSchedulerConfiguration to judge by; without it the defaults")
+      ->type_name("FILE");
   app.add_option("--pod", options.pods, "judge only this pod; may be repeated")
       ->type_name("NAMESPACE/NAME")
       ->expected(1)

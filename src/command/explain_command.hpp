@@ -6,7 +6,8 @@
 
 namespace berth::command {
 
-// Exit code 0: all judged; 1: unusable input or configuration; 2: some objects could not be read, the others were judged.
+// Exit code 0: all judged; 1: unusable input or configuration; 2: some objects could not be read, the others
+// were judged.
 int RunExplainCommand(std::span<const std::string> args);
 
 }  // namespace berth::command

@@ -18,7 +18,8 @@ Expected<std::string> ReadWholeFile(const std::string& path) {
   }
   std::string text;
   char buffer[1 << 16];
-  for (std::size_t read = 0; (read = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, read);
+  for (std::size_t read = 0; (read = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+    text.append(buffer, read);
   const bool failed = std::ferror(file) != 0;
   if (file != stdin) std::fclose(file);
   if (failed) return Invalid(fmt::format("read {}: {}", path, std::strerror(errno)));

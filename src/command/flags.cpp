@@ -31,7 +31,8 @@ std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> args) 
     const auto extras = app.remaining();
     const std::string first = extras.empty() ? "" : extras.front();
     const std::string near = NearestFlag(app, first);
-    std::fprintf(stderr, "Error: %s %s%s\n", first.starts_with("-") ? "unknown flag:" : "unexpected argument:", first.c_str(),
+    std::fprintf(stderr, "Error: %s %s%s\n",
+                 first.starts_with("-") ? "unknown flag:" : "unexpected argument:", first.c_str(),
                  near.empty() ? "" : ("; did you mean " + near + "?").c_str());
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "Error: %s\n", error.what());

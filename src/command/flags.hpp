@@ -11,8 +11,8 @@ class App;
 
 namespace berth::command {
 
-// Parses `args` with `app`. Nothing: go on. Else the exit code: 0 after --help, 1 after a mistake, which has been named in
-// one line on standard error, with the nearest flag that exists.
+// Parses `args` with `app`. Nothing: go on. Else the exit code: 0 after --help, 1 after a mistake, which has
+// been named in one line on standard error, with the nearest flag that exists.
 std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> args);
 
 }  // namespace berth::command

@@ -30,17 +30,20 @@ std::optional<bool> ParseBool(std::string_view text) {
 }  // namespace
 
 void PFlags::String(std::string name, std::string& out, std::string help) {
-  flags_.push_back({std::move(name), std::move(help), out.empty() ? "" : fmt::format("\"{}\"", out), false, 0, false,
-                    [&out](const std::string& text) -> Expected<void> {
+  flags_.push_back({std::move(name), std::move(help), out.empty() ? "" : fmt::format("\"{}\"", out), false, 0,
+                    false, [&out](const std::string& text) -> Expected<void> {
                       out = text;
                       return {};
                     }});
 }
 
 void PFlags::Bool(std::string name, bool& out, std::string help) {
-  flags_.push_back({std::move(name), std::move(help), out ? "true" : "", true, 0, false, [&out](const std::string& text) -> Expected<void> {
+  flags_.push_back({std::move(name), std::move(help), out ? "true" : "", true, 0, false,
+                    [&out](const std::string& text) -> Expected<void> {
                       const auto value = ParseBool(text);
-                      if (!value) return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
+                      if (!value)
+                        return Invalid(
+                            fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
                       out = *value;
                       return {};
                     }});
@@ -50,7 +53,8 @@ void PFlags::Integer(std::string name, std::int64_t& out, std::string help) {
   flags_.push_back({std::move(name), std::move(help), fmt::format("{}", out), false, 0, false,
                     [&out](const std::string& text) -> Expected<void> {
                       std::int64_t value = 0;
-                      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+                      const auto [end, error] =
+                          std::from_chars(text.data(), text.data() + text.size(), value);
                       if (error != std::errc{} || end != text.data() + text.size()) {
                         return Invalid(fmt::format("strconv.ParseInt: parsing \"{}\": invalid syntax", text));
                       }
@@ -87,12 +91,14 @@ Expected<void> PFlags::Parse(std::span<const std::string> args) {
         std::vector<std::string> names;
         for (const Flag& known : flags_) names.push_back("--" + known.name);
         const std::string near = Nearest(shown, names);
-        return Invalid(fmt::format("unknown flag: {}{}", shown, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+        return Invalid(fmt::format("unknown flag: {}{}", shown,
+                                   near.empty() ? "" : fmt::format("; did you mean {}?", near)));
       }
     } else if (arg.starts_with("-") && arg.size() > 1) {
       shown = arg.substr(0, 2);
       const auto found = std::ranges::find(flags_, arg[1], &Flag::letter);
-      if (found == flags_.end()) return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", arg[1], arg));
+      if (found == flags_.end())
+        return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", arg[1], arg));
       flag = &*found;
     } else {
       return Invalid(fmt::format("\"kube-scheduler\" does not take any arguments, got [\"{}\"]", arg));
@@ -110,7 +116,8 @@ Expected<void> PFlags::Parse(std::span<const std::string> args) {
       return Invalid(fmt::format("flag needs an argument: {}", shown));
     }
     if (auto set = flag->set(value); !set) {
-      return Invalid(fmt::format("invalid argument \"{}\" for \"{}\" flag: {}", value, shown, set.error().message));
+      return Invalid(
+          fmt::format("invalid argument \"{}\" for \"{}\" flag: {}", value, shown, set.error().message));
     }
     flag->given = true;
   }
@@ -120,8 +127,10 @@ Expected<void> PFlags::Parse(std::span<const std::string> args) {
 std::string PFlags::Usage() const {
   std::string text;
   for (const Flag& flag : flags_) {
-    const std::string name = flag.letter == 0 ? fmt::format("      --{}", flag.name) : fmt::format("  -{}, --{}", flag.letter, flag.name);
-    text += fmt::format("{:<38} {}{}\n", name, flag.help, flag.default_text.empty() ? "" : fmt::format(" (default {})", flag.default_text));
+    const std::string name = flag.letter == 0 ? fmt::format("      --{}", flag.name)
+                                              : fmt::format("  -{}, --{}", flag.letter, flag.name);
+    text += fmt::format("{:<38} {}{}\n", name, flag.help,
+                        flag.default_text.empty() ? "" : fmt::format(" (default {})", flag.default_text));
   }
   return text;
 }

@@ -1,4 +1,5 @@
-// Flags by the rules of Go's pflag, which kube-scheduler's users and manifests rely on: --name=value and --name value,
+// Flags by the rules of Go's pflag, which kube-scheduler's users and manifests rely on: --name=value and
+// --name value,
 // --flag for booleans, '_' for '-', -v=5 and -v 5; the last mention counts; other arguments are an error.
 #pragma once
 

@@ -26,30 +26,45 @@ struct Flags {
   std::int64_t node_pods = 110;
 };
 
-Duration Seconds(double seconds) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)); }
+Duration Seconds(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
 
 void DefineFlags(CLI::App& app, Flags& flags) {
   auto& nodes = flags.sandbox.nodes;
   nodes.nodes = 10;
   flags.sandbox.port = 8001;
   app.add_option("--nodes", nodes.nodes, "simulated nodes")->capture_default_str();
-  app.add_option("--zones", nodes.zones, "zones they are spread over")->check(CLI::Range(1, 26))->capture_default_str();
+  app.add_option("--zones", nodes.zones, "zones they are spread over")
+      ->check(CLI::Range(1, 26))
+      ->capture_default_str();
   app.add_option("--gpu-nodes", nodes.gpu_nodes, "further nodes with 8 GPUs and the taint nvidia.com/gpu")
       ->capture_default_str();
   app.add_option("--node-cpus", flags.node_cpus, "CPUs of each node (default: a mix of 8, 16 and 32)")
       ->check(CLI::Range(1, 4096));
   app.add_option("--node-memory", flags.node_memory_gib, "GiB of memory of each node (default: 4 per CPU)")
       ->check(CLI::Range(2, 65536));
-  app.add_option("--node-pods", flags.node_pods, "pods a node has room for")->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--node-pods", flags.node_pods, "pods a node has room for")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   app.add_option("--address", flags.sandbox.address, "IP address to listen on")->capture_default_str();
-  app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")->capture_default_str();
+  app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")
+      ->capture_default_str();
   app.add_option("--kubeconfig", flags.kubeconfig, "file to write a kubeconfig to");
   app.add_option("--seed", flags.sandbox.seed, "for everything that is random")->capture_default_str();
-  app.add_option("--pod-start", flags.pod_start_seconds, "seconds from binding to Running")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
-  app.add_option("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to gone")->check(CLI::Range(0.0, 3600.0))->capture_default_str();
-  app.add_option("--heartbeat", flags.heartbeat_seconds, "seconds between a node's lease renewals; 0 turns them off")
-      ->check(CLI::Range(0.0, 3600.0))->capture_default_str();
-  app.add_option("--watch-window", flags.sandbox.window, "changes of each resource that a watch can resume from")->capture_default_str();
+  app.add_option("--pod-start", flags.pod_start_seconds, "seconds from binding to Running")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to gone")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--heartbeat", flags.heartbeat_seconds,
+                 "seconds between a node's lease renewals; 0 turns them off")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--watch-window", flags.sandbox.window,
+                 "changes of each resource that a watch can resume from")
+      ->capture_default_str();
 }
 
 sandbox::SandboxOptions Options(const Flags& flags) {
@@ -78,8 +93,9 @@ int Complain(std::string_view message) {
 
 void Announce(const sandbox::Sandbox& sandbox, const Flags& flags) {
   const auto& nodes = flags.sandbox.nodes;
-  const std::string use = flags.kubeconfig.empty() ? fmt::format("kubectl --server {} get nodes", sandbox.url())
-                                                   : fmt::format("kubectl --kubeconfig {} get nodes", flags.kubeconfig);
+  const std::string use = flags.kubeconfig.empty()
+                              ? fmt::format("kubectl --server {} get nodes", sandbox.url())
+                              : fmt::format("kubectl --kubeconfig {} get nodes", flags.kubeconfig);
   fmt::print("berth sandbox: {} nodes at {}; try: {}\n", nodes.nodes + nodes.gpu_nodes, sandbox.url(), use);
   std::fflush(stdout);
 }
@@ -90,7 +106,8 @@ int Run(const Flags& flags) {
   auto sandbox = sandbox::Sandbox::Start(io, clock, Options(flags));
   if (!sandbox) return Complain(sandbox.error().message);
   if (!flags.kubeconfig.empty()) {
-    const auto written = WriteFileAtomically(flags.kubeconfig, sandbox::KubeconfigFor((*sandbox)->url()), 0600);
+    const auto written =
+        WriteFileAtomically(flags.kubeconfig, sandbox::KubeconfigFor((*sandbox)->url()), 0600);
     if (!written) return Complain(written.error().message);
   }
   Announce(**sandbox, flags);

@@ -25,6 +25,7 @@
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
+#include "server/process_metrics.hpp"
 #include "server/server.hpp"
 
 namespace berth::command {
@@ -53,17 +54,27 @@ int Complain(const std::string& what) {
 
 PFlags FlagsOf(Options& options) {
   PFlags flags;
-  flags.String("config", options.config, "The path to the configuration file (KubeSchedulerConfiguration, kubescheduler.config.k8s.io/v1).");
-  flags.String("kubeconfig", options.kubeconfig, "Path to a kubeconfig; without it the pod's own service account is used.");
-  flags.String("master", options.master, "The address of the Kubernetes API server (overrides any value in kubeconfig).");
-  flags.String("bind-address", options.bind_address, "Accepted; serving over HTTPS is not part of this version.");
-  flags.Integer("secure-port", options.secure_port, "Accepted; serving over HTTPS is not part of this version.");
-  flags.Bool("leader-elect", options.leader_elect, "Accepted; leader election is not part of this version and off.");
+  flags.String(
+      "config", options.config,
+      "The path to the configuration file (KubeSchedulerConfiguration, kubescheduler.config.k8s.io/v1).");
+  flags.String("kubeconfig", options.kubeconfig,
+               "Path to a kubeconfig; without it the pod's own service account is used.");
+  flags.String("master", options.master,
+               "The address of the Kubernetes API server (overrides any value in kubeconfig).");
+  flags.String("bind-address", options.bind_address,
+               "Accepted; serving over HTTPS is not part of this version.");
+  flags.Integer("secure-port", options.secure_port,
+                "Accepted; serving over HTTPS is not part of this version.");
+  flags.Bool("leader-elect", options.leader_elect,
+             "Accepted; leader election is not part of this version and off.");
   flags.Integer("v", options.verbosity, "Number for the log level verbosity.");
   flags.Shorthand('v');
-  flags.String("berth-http-address", options.http_address, "Where health and metrics are served over plain HTTP; port 0: not at all.");
-  flags.Integer("berth-seed", options.seed, "Seed of random choices among equally good nodes; 0: a new one each time.");
-  flags.Integer("berth-record-memory", options.record_mib, "How many MiB of past attempts are kept for explanations.");
+  flags.String("berth-http-address", options.http_address,
+               "Where health and metrics are served over plain HTTP; port 0: not at all.");
+  flags.Integer("berth-seed", options.seed,
+                "Seed of random choices among equally good nodes; 0: a new one each time.");
+  flags.Integer("berth-record-memory", options.record_mib,
+                "How many MiB of past attempts are kept for explanations.");
   return flags;
 }
 
@@ -72,8 +83,8 @@ std::string HostName() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-// SIGINT and SIGTERM are taken by one thread with sigwait, so that no code runs in a signal handler. Construct before any
-// other thread exists. The second signal ends the program at once.
+// SIGINT and SIGTERM are taken by one thread with sigwait, so that no code runs in a signal handler.
+// Construct before any other thread exists. The second signal ends the program at once.
 class Signals {
  public:
   Signals() {
@@ -107,22 +118,27 @@ core::SchedulerOptions SchedulerOptionsOf(const Options& options, const config::
   scheduler.queue.initial_backoff = config.pod_initial_backoff;
   scheduler.queue.max_backoff = config.pod_max_backoff;
   scheduler.decider.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;
-  scheduler.decider.seed = options.seed != 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device{}();
+  scheduler.decider.seed =
+      options.seed != 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device{}();
   scheduler.record_bytes = static_cast<std::size_t>(options.record_mib) << 20;
   return scheduler;
 }
 
 // Null if serving is off.
-Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::IoThread& io, server::Endpoints& endpoints) {
+Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::IoThread& io,
+                                                server::Endpoints& endpoints) {
   const auto wrong = [&] {
-    return Invalid(fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", options.http_address));
+    return Invalid(
+        fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT",
+                    options.http_address));
   };
   const auto colon = options.http_address.rfind(':');
   if (colon == std::string::npos) return wrong();
   std::uint16_t port = 0;
   const char* begin = options.http_address.data() + colon + 1;
   const char* end = options.http_address.data() + options.http_address.size();
-  if (const auto [rest, error] = std::from_chars(begin, end, port); error != std::errc{} || rest != end) return wrong();
+  if (const auto [rest, error] = std::from_chars(begin, end, port); error != std::errc{} || rest != end)
+    return wrong();
   if (port == 0) return nullptr;
   BERTH_TRY(auto server, server::Server::Listen(io, endpoints, options.http_address.substr(0, colon), port));
   log::Info("Serving health and metrics", {{"address", options.http_address}});
@@ -132,28 +148,38 @@ Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::Io
 Expected<void> Run(const Options& options) {
   BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config));
   const client::SystemEnvironment environment;
-  // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there is a file.
-  BERTH_TRY(const client::ConnectionConfig connection,
-            client::LoadConnection({config.kubeconfig.empty() ? options.kubeconfig : config.kubeconfig, options.master}, environment));
+  // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there
+  // is a file.
+  BERTH_TRY(
+      const client::ConnectionConfig connection,
+      client::LoadConnection(
+          {config.kubeconfig.empty() ? options.kubeconfig : config.kubeconfig, options.master}, environment));
 
   Signals signals;
   const SystemClock clock;
   metrics::Registry metrics;
   http::IoThread io(clock);
-  BERTH_TRY(const auto main_connection, client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
-  BERTH_TRY(const auto event_connection, client::Connection::Open(io, connection, environment, metrics, clock, ""));
+  BERTH_TRY(const auto main_connection,
+            client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
+  BERTH_TRY(const auto event_connection,
+            client::Connection::Open(io, connection, environment, metrics, clock, ""));
   auto writer = std::make_unique<client::ApiWriter>(io, main_connection->api(), clock);
   auto events = std::make_unique<client::EventSink>(
       io, event_connection->api(), clock, metrics,
-      // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no pod without its event.
-      client::EventSinkOptions{.hostname = HostName(), .queue_capacity = 10'000, .under_pressure = [&writer] { return writer->Backlog() > 0; }});
+      // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
+      // pod without its event.
+      client::EventSinkOptions{.hostname = HostName(), .queue_capacity = 10'000, .under_pressure = [&writer] {
+                                 return writer->Backlog() > 0;
+                               }});
 
   std::vector<std::string> notes;
   BERTH_TRY(const auto engine, assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes));
   for (const std::string& note : notes) log::Warning(note);
   if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
-  core::Scheduler scheduler(SchedulerOptionsOf(options, config), {engine->vocabulary(), engine->reasons(), engine->cache(),
-                                                                  engine->profiles(), *writer, *events, clock, metrics});
+  core::Scheduler scheduler(SchedulerOptionsOf(options, config),
+                            {engine->vocabulary(), engine->reasons(), engine->cache(), engine->profiles(),
+                             *writer, *events, clock, metrics});
+  server::AddProcessMetrics(metrics, clock);
   server::Endpoints endpoints(metrics);
   endpoints.AddHealth("healthz", {server::Ping()});
   endpoints.AddHealth("livez", {server::Ping()});
@@ -165,7 +191,9 @@ Expected<void> Run(const Options& options) {
   BERTH_TRY(const auto server, Serve(options, io, endpoints));
   auto source = std::make_unique<client::ClusterSource>(io, main_connection->api(), metrics, scheduler);
   signals.OnFirst([&scheduler] { scheduler.Stop(); });
-  log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"}, {"server", connection.origin.host}, {"port", connection.origin.port}});
+  log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"},
+                               {"server", connection.origin.host},
+                               {"port", connection.origin.port}});
   source->Start();
   scheduler.Run();
 
@@ -183,9 +211,11 @@ int RunSchedulerCommand(std::span<const std::string> args) {
   PFlags flags = FlagsOf(options);
   if (auto parsed = flags.Parse(args); !parsed) return Complain(parsed.error().message);
   if (flags.help_wanted()) {
-    fmt::print("Schedules the pods of a cluster as kube-scheduler v1.37.1 does.\n\nUsage:\n  berth scheduler --kubeconfig FILE [--config FILE]\n\n"
-               "Flags:\n{}",
-               flags.Usage());
+    fmt::print(
+        "Schedules the pods of a cluster as kube-scheduler v1.37.1 does.\n\nUsage:\n  berth scheduler "
+        "--kubeconfig FILE [--config FILE]\n\n"
+        "Flags:\n{}",
+        flags.Usage());
     return 0;
   }
   log::SetVerbosity(static_cast<int>(options.verbosity));

@@ -6,7 +6,8 @@
 
 namespace berth::command {
 
-// Runs until SIGINT or SIGTERM (exit code 0). 1: a flag or file is wrong, named in one line on standard error.
+// Runs until SIGINT or SIGTERM (exit code 0). 1: a flag or file is wrong, named in one line on standard
+// error.
 int RunSchedulerCommand(std::span<const std::string> args);
 
 }  // namespace berth::command

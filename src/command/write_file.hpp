@@ -8,7 +8,8 @@
 
 namespace berth::command {
 
-// Readers see the old content or the new, never half of it; the file gets these permissions whatever it had before.
+// Readers see the old content or the new, never half of it; the file gets these permissions whatever it had
+// before.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
 }  // namespace berth::command

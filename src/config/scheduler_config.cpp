@@ -44,8 +44,8 @@ PluginSet DefaultMultiPoint() {
           {}};
 }
 
-// The user's set laid over the defaults: what stays keeps its place, what is named again takes the new weight there,
-// the rest follows in the given order.
+// The user's set laid over the defaults: what stays keeps its place, what is named again takes the new weight
+// there, the rest follows in the given order.
 PluginSet Merge(const PluginSet& defaults, const PluginSet& custom) {
   PluginSet merged;
   merged.disabled = custom.disabled;
@@ -72,11 +72,14 @@ Expected<void> CheckTypeMeta(const Value& root, std::string_view text) {
     const Value* value = root.Find(name);
     return value != nullptr && value->kind == Value::Kind::kString ? value->text : "";
   };
-  if (root.kind != Value::Kind::kMap || field("kind").empty()) return Invalid(fmt::format("Object 'Kind' is missing in '{}'", text));
-  if (field("apiVersion").empty()) return Invalid(fmt::format("Object 'apiVersion' is missing in '{}'", text));
+  if (root.kind != Value::Kind::kMap || field("kind").empty())
+    return Invalid(fmt::format("Object 'Kind' is missing in '{}'", text));
+  if (field("apiVersion").empty())
+    return Invalid(fmt::format("Object 'apiVersion' is missing in '{}'", text));
   if (field("kind") != kKind || field("apiVersion") != kApiVersion) {
-    return Invalid(fmt::format("no kind \"{}\" is registered for version \"{}\"; expected kind \"{}\" of \"{}\"", field("kind"),
-                               field("apiVersion"), kKind, kApiVersion));
+    return Invalid(
+        fmt::format("no kind \"{}\" is registered for version \"{}\"; expected kind \"{}\" of \"{}\"",
+                    field("kind"), field("apiVersion"), kKind, kApiVersion));
   }
   return {};
 }
@@ -133,7 +136,8 @@ void ReadProfile(const Value& value, const std::string& path, Profile& profile, 
   reader.Finish();
 }
 
-void ReadClientConnection(const Value& value, const std::string& path, SchedulerConfig& config, Problems& problems) {
+void ReadClientConnection(const Value& value, const std::string& path, SchedulerConfig& config,
+                          Problems& problems) {
   StructReader reader(value, "ClientConnectionConfiguration", path, problems);
   std::string content_type;
   double qps = 0;
@@ -145,15 +149,18 @@ void ReadClientConnection(const Value& value, const std::string& path, Scheduler
   reader.Read("burst", burst, "int32");
   reader.Finish();
   if (reader.Has("qps") || reader.Has("burst")) {
-    config.notes.push_back("clientConnection.qps and burst have no effect yet: the API server's own fairness decides");
+    config.notes.push_back(
+        "clientConnection.qps and burst have no effect yet: the API server's own fairness decides");
   }
 }
 
-void ReadLeaderElection(const Value& value, const std::string& path, SchedulerConfig& config, Problems& problems) {
+void ReadLeaderElection(const Value& value, const std::string& path, SchedulerConfig& config,
+                        Problems& problems) {
   StructReader reader(value, "LeaderElectionConfiguration", path, problems);
   std::string ignored;
   reader.Read("leaderElect", config.leader_elect);
-  for (const auto* name : {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName", "resourceNamespace"}) {
+  for (const auto* name : {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
+                           "resourceNamespace"}) {
     reader.Read(name, ignored);
   }
   reader.Finish();
@@ -168,13 +175,18 @@ void ReadConfig(const Value& root, SchedulerConfig& config, Problems& problems) 
   reader.Read("kind", type_meta);
   reader.Read("apiVersion", type_meta);
   reader.Read("parallelism", config.parallelism, "int32");
-  reader.With("leaderElection", [&](const Value& v, const std::string& p) { ReadLeaderElection(v, p, config, problems); });
-  reader.With("clientConnection", [&](const Value& v, const std::string& p) { ReadClientConnection(v, p, config, problems); });
-  for (const auto* name : {"enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"}) reader.Read(name, flag);
+  reader.With("leaderElection",
+              [&](const Value& v, const std::string& p) { ReadLeaderElection(v, p, config, problems); });
+  reader.With("clientConnection",
+              [&](const Value& v, const std::string& p) { ReadClientConnection(v, p, config, problems); });
+  for (const auto* name : {"enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"})
+    reader.Read(name, flag);
   reader.Read("percentageOfNodesToScore", config.percentage_of_nodes_to_score, "int32");
   reader.Read("podInitialBackoffSeconds", initial);
   reader.Read("podMaxBackoffSeconds", max);
-  reader.Each("profiles", [&](const Value& v, const std::string& p) { ReadProfile(v, p, config.profiles.emplace_back(), problems); });
+  reader.Each("profiles", [&](const Value& v, const std::string& p) {
+    ReadProfile(v, p, config.profiles.emplace_back(), problems);
+  });
   reader.Each("extenders", [&](const Value&, const std::string& path) {
     problems.Other(path + ": extenders are not supported by this version");
   });
@@ -191,7 +203,8 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
   const auto percentage = [&](std::string_view path, std::int64_t value) {
     if (value < 0 || value > 100) invalid(path, value, "not in valid range [0-100]");
   };
-  if (config.parallelism <= 0) invalid("parallelism", config.parallelism, "should be an integer value greater than zero");
+  if (config.parallelism <= 0)
+    invalid("parallelism", config.parallelism, "should be an integer value greater than zero");
   std::set<std::string> names;
   for (std::size_t i = 0; i < config.profiles.size(); ++i) {
     const Profile& profile = config.profiles[i];
@@ -200,10 +213,12 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
     if (!profile.scheduler_name.empty() && !names.insert(profile.scheduler_name).second) {
       errors.push_back(path + ".schedulerName: Duplicate value: {}");
     }
-    if (profile.percentage_of_nodes_to_score) percentage(path + ".percentageOfNodesToScore", *profile.percentage_of_nodes_to_score);
+    if (profile.percentage_of_nodes_to_score)
+      percentage(path + ".percentageOfNodesToScore", *profile.percentage_of_nodes_to_score);
     const std::size_t sorts = profile.at(Point::kQueueSort).enabled.size();
     if (sorts > 1) {
-      invalid(path + ".plugins.queueSort.Enabled", static_cast<std::int64_t>(sorts), "only one queue sort plugin can be enabled");
+      invalid(path + ".plugins.queueSort.Enabled", static_cast<std::int64_t>(sorts),
+              "only one queue sort plugin can be enabled");
     }
   }
   percentage("percentageOfNodesToScore", config.percentage_of_nodes_to_score);
@@ -211,7 +226,8 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
     invalid("podInitialBackoffSeconds", config.pod_initial_backoff.count(), "must be greater than 0");
   }
   if (config.pod_max_backoff < config.pod_initial_backoff) {
-    invalid("podMaxBackoffSeconds", config.pod_max_backoff.count(), "must be greater than or equal to PodInitialBackoffSeconds");
+    invalid("podMaxBackoffSeconds", config.pod_max_backoff.count(),
+            "must be greater than or equal to PodInitialBackoffSeconds");
   }
   return errors;
 }
@@ -219,7 +235,8 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
 void ApplyProfileDefaults(SchedulerConfig& config, const Value& root) {
   if (config.profiles.empty()) config.profiles.emplace_back().scheduler_name = "default-scheduler";
   const Value* profiles = root.Find("profiles");
-  const Value* name = profiles != nullptr && profiles->items.size() == 1 ? profiles->items[0].Find("schedulerName") : nullptr;
+  const Value* name =
+      profiles != nullptr && profiles->items.size() == 1 ? profiles->items[0].Find("schedulerName") : nullptr;
   const bool named = name != nullptr && name->kind != Value::Kind::kNull;
   if (config.profiles.size() == 1 && !named) config.profiles[0].scheduler_name = "default-scheduler";
   for (Profile& profile : config.profiles) {
@@ -229,12 +246,16 @@ void ApplyProfileDefaults(SchedulerConfig& config, const Value& root) {
 
 }  // namespace
 
-bool PluginSet::Disables(std::string_view plugin) const { return std::ranges::find(disabled, plugin) != disabled.end(); }
+bool PluginSet::Disables(std::string_view plugin) const {
+  return std::ranges::find(disabled, plugin) != disabled.end();
+}
 
 std::string_view PointName(Point point) {
   static constexpr std::array<std::string_view, kPointCount> kNames{
-      "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit",
-      "preBind", "bind", "postBind", "multiPoint", "placementGenerate", "placementScore", "podGroupPostFilter"};
+      "preEnqueue", "queueSort",         "preFilter",      "filter",
+      "postFilter", "preScore",          "score",          "reserve",
+      "permit",     "preBind",           "bind",           "postBind",
+      "multiPoint", "placementGenerate", "placementScore", "podGroupPostFilter"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

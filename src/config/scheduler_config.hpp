@@ -1,5 +1,5 @@
-// KubeSchedulerConfiguration as the program uses it: read, defaulted, validated (kubescheduler.config.k8s.io/v1 as
-// kube-scheduler v1.37.1 understands it).
+// KubeSchedulerConfiguration as the program uses it: read, defaulted, validated
+// (kubescheduler.config.k8s.io/v1 as kube-scheduler v1.37.1 understands it).
 #pragma once
 
 #include <array>
@@ -54,7 +54,8 @@ struct Profile {
   std::optional<std::int64_t> percentage_of_nodes_to_score;
   std::array<PluginSet, kPointCount> plugins;
   std::map<std::string, Value, std::less<>> plugin_args;  // as written; plugins decode their own
-  std::map<std::string, std::string, std::less<>> args_paths;  // "profiles[0].pluginConfig[1].args", for errors
+  std::map<std::string, std::string, std::less<>>
+      args_paths;  // "profiles[0].pluginConfig[1].args", for errors
 
   PluginSet& at(Point point) { return plugins[static_cast<std::size_t>(point)]; }
   const PluginSet& at(Point point) const { return plugins[static_cast<std::size_t>(point)]; }
@@ -65,17 +66,17 @@ struct SchedulerConfig {
   std::int64_t percentage_of_nodes_to_score = 0;  // 0: all nodes (kube-scheduler samples adaptively)
   std::chrono::seconds pod_initial_backoff{1};
   std::chrono::seconds pod_max_backoff{10};
-  std::string kubeconfig;          // clientConnection.kubeconfig
+  std::string kubeconfig;  // clientConnection.kubeconfig
   bool leader_elect = true;
-  std::vector<Profile> profiles;  // at least one; multiPoint merged with the defaults
+  std::vector<Profile> profiles;   // at least one; multiPoint merged with the defaults
   std::vector<std::string> notes;  // accepted, but without effect here: for the log
 };
 
 // What runs without a configuration file: one profile, default-scheduler, all default plugins.
 SchedulerConfig DefaultSchedulerConfig();
 
-// Errors are kube-scheduler's texts, followed by "; " and a hint where there is one. All validation errors are reported
-// at once.
+// Errors are kube-scheduler's texts, followed by "; " and a hint where there is one. All validation errors
+// are reported at once.
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text);
 
 }  // namespace berth::config

@@ -12,7 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+constexpr const char* kHead =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
 Expected<SchedulerConfig> Parse(const std::string& body) { return ParseSchedulerConfig(kHead + body); }
 std::string ErrorOf(const std::string& body) {
@@ -27,7 +28,8 @@ std::vector<std::string> MultiPoint(const Profile& profile) {
   return names;
 }
 
-// --- defaults -----------------------------------------------------------------------------------------------------
+// --- defaults
+// -----------------------------------------------------------------------------------------------------
 
 TEST(SchedulerConfig, WithoutAFileIsTheDefault) {
   const SchedulerConfig config = DefaultSchedulerConfig();
@@ -39,10 +41,12 @@ TEST(SchedulerConfig, WithoutAFileIsTheDefault) {
   ASSERT_EQ(config.profiles.size(), 1U);
   EXPECT_EQ(config.profiles[0].scheduler_name, "default-scheduler");
   EXPECT_THAT(MultiPoint(config.profiles[0]),
-              ElementsAre("SchedulingGates", "PrioritySort", "NodeName", "NodeUnschedulable", "TaintToleration(3)", "NodeAffinity(2)",
-                          "NodePorts", "NodeResourcesFit(1)", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                          "PodTopologySpread(2)", "InterPodAffinity(2)", "DynamicResources(2)", "DefaultPreemption",
-                          "NodeResourcesBalancedAllocation(1)", "ImageLocality(1)", "DefaultBinder", "NodeDeclaredFeatures"));
+              ElementsAre("SchedulingGates", "PrioritySort", "NodeName", "NodeUnschedulable",
+                          "TaintToleration(3)", "NodeAffinity(2)", "NodePorts", "NodeResourcesFit(1)",
+                          "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+                          "PodTopologySpread(2)", "InterPodAffinity(2)", "DynamicResources(2)",
+                          "DefaultPreemption", "NodeResourcesBalancedAllocation(1)", "ImageLocality(1)",
+                          "DefaultBinder", "NodeDeclaredFeatures"));
 }
 
 TEST(SchedulerConfig, AnEmptyFileIsTheDefaultToo) {
@@ -88,19 +92,22 @@ profiles:
 }
 
 TEST(SchedulerConfig, MayBeJson) {
-  const auto config = ParseSchedulerConfig(R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":3})");
+  const auto config = ParseSchedulerConfig(
+      R"({"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","parallelism":3})");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->parallelism, 3);
 }
 
 TEST(SchedulerConfig, ASingleProfileNeedsNoName) {
-  EXPECT_EQ(Parse("profiles: [{percentageOfNodesToScore: 5}]")->profiles[0].scheduler_name, "default-scheduler");
+  EXPECT_EQ(Parse("profiles: [{percentageOfNodesToScore: 5}]")->profiles[0].scheduler_name,
+            "default-scheduler");
   const auto null_name = Parse("profiles: [{schedulerName: }]");
   ASSERT_TRUE(null_name) << "null is as good as absent: " << null_name.error().message;
   EXPECT_EQ(null_name->profiles[0].scheduler_name, "default-scheduler");
 }
 
-// --- plugin sets --------------------------------------------------------------------------------------------------
+// --- plugin sets
+// --------------------------------------------------------------------------------------------------
 
 struct MergeCase {
   std::string name;
@@ -115,28 +122,47 @@ TEST_P(MultiPointMerge, LaysTheUsersSetOverTheDefaults) {
   ASSERT_TRUE(config) << config.error().message;
   const auto merged = MultiPoint(config->profiles[0]);
   ASSERT_EQ(merged.size(), GetParam().size);
-  EXPECT_EQ(std::vector(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(GetParam().first.size())), GetParam().first);
-  EXPECT_EQ(std::vector(merged.end() - static_cast<std::ptrdiff_t>(GetParam().last.size()), merged.end()), GetParam().last);
+  EXPECT_EQ(
+      std::vector(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(GetParam().first.size())),
+      GetParam().first);
+  EXPECT_EQ(std::vector(merged.end() - static_cast<std::ptrdiff_t>(GetParam().last.size()), merged.end()),
+            GetParam().last);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, MultiPointMerge,
-    testing::Values(MergeCase{"NothingGiven", "{}", {"SchedulingGates"}, {"NodeDeclaredFeatures"}, 20},
-                    MergeCase{"OneDisabled", "{disabled: [{name: SchedulingGates}]}", {"PrioritySort"}, {}, 19},
-                    MergeCase{"AllDisabled", "{disabled: [{name: '*'}], enabled: [{name: B}, {name: A}]}", {"B", "A"}, {"B", "A"}, 2},
-                    MergeCase{"NewOnesFollowInTheirOrder", "{enabled: [{name: Z}, {name: A}]}", {"SchedulingGates"}, {"Z", "A"}, 22},
-                    MergeCase{"ADefaultNamedAgainKeepsItsPlaceAndTakesTheWeight",
-                              "{enabled: [{name: SchedulingGates, weight: 5}, {name: Z}]}", {"SchedulingGates(5)", "PrioritySort"}, {"Z"}, 21},
-                    MergeCase{"DisabledAndNamedAgainItKeepsItsPlace",
-                              "{disabled: [{name: PrioritySort}], enabled: [{name: PrioritySort, weight: 7}]}",
-                              {"SchedulingGates", "PrioritySort(7)"}, {}, 20},
-                    MergeCase{"DisablingAStrangerIsNoMistake", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
+    testing::Values(
+        MergeCase{"NothingGiven", "{}", {"SchedulingGates"}, {"NodeDeclaredFeatures"}, 20},
+        MergeCase{"OneDisabled", "{disabled: [{name: SchedulingGates}]}", {"PrioritySort"}, {}, 19},
+        MergeCase{"AllDisabled",
+                  "{disabled: [{name: '*'}], enabled: [{name: B}, {name: A}]}",
+                  {"B", "A"},
+                  {"B", "A"},
+                  2},
+        MergeCase{"NewOnesFollowInTheirOrder",
+                  "{enabled: [{name: Z}, {name: A}]}",
+                  {"SchedulingGates"},
+                  {"Z", "A"},
+                  22},
+        MergeCase{"ADefaultNamedAgainKeepsItsPlaceAndTakesTheWeight",
+                  "{enabled: [{name: SchedulingGates, weight: 5}, {name: Z}]}",
+                  {"SchedulingGates(5)", "PrioritySort"},
+                  {"Z"},
+                  21},
+        MergeCase{"DisabledAndNamedAgainItKeepsItsPlace",
+                  "{disabled: [{name: PrioritySort}], enabled: [{name: PrioritySort, weight: 7}]}",
+                  {"SchedulingGates", "PrioritySort(7)"},
+                  {},
+                  20},
+        MergeCase{
+            "DisablingAStrangerIsNoMistake", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
     [](const auto& row) { return row.param.name; });
 
 TEST(PluginSets, EveryPointOfTheFileIsRead) {
   std::string plugins;
   for (std::size_t i = 0; i < kPointCount; ++i) {
     if (static_cast<Point>(i) == Point::kQueueSort) continue;
-    plugins += fmt::format("{}: {{enabled: [{{name: P{}}}], disabled: [{{name: D}}]}}, ", PointName(static_cast<Point>(i)), i);
+    plugins += fmt::format("{}: {{enabled: [{{name: P{}}}], disabled: [{{name: D}}]}}, ",
+                           PointName(static_cast<Point>(i)), i);
   }
   const auto config = Parse("profiles: [{plugins: {" + plugins + "}}]");
   ASSERT_TRUE(config) << config.error().message;
@@ -149,7 +175,8 @@ TEST(PluginSets, EveryPointOfTheFileIsRead) {
   }
 }
 
-// --- mistakes -----------------------------------------------------------------------------------------------------
+// --- mistakes
+// -----------------------------------------------------------------------------------------------------
 
 struct MistakeCase {
   std::string name;
@@ -157,74 +184,108 @@ struct MistakeCase {
   std::string error;
 };
 class AMistakenConfig : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenConfig, IsNamedInTheWordsOfTheOriginal) { EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error); }
+TEST_P(AMistakenConfig, IsNamedInTheWordsOfTheOriginal) {
+  EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error);
+}
 INSTANTIATE_TEST_SUITE_P(
     Strictness, AMistakenConfig,
     testing::Values(
         MistakeCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
         MistakeCase{"UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
-                    "strict decoding error: unknown field \"profiles[0].schedulerNam\", unknown field \"profiles[0].bar\", unknown field "
+                    "strict decoding error: unknown field \"profiles[0].schedulerNam\", unknown field "
+                    "\"profiles[0].bar\", unknown field "
                     "\"paralelism\"; did you mean \"schedulerName\"? did you mean \"parallelism\"?"},
         MistakeCase{"UnknownFieldOfAPlugin", "profiles: [{plugins: {filter: {enabled: [{nme: x}]}}}]",
-                    "strict decoding error: unknown field \"profiles[0].plugins.filter.enabled[0].nme\"; did you mean \"name\"?"},
-        MistakeCase{"UnknownPoint", "profiles: [{plugins: {filters: {}}}]",
-                    "strict decoding error: unknown field \"profiles[0].plugins.filters\"; did you mean \"filter\"?"},
+                    "strict decoding error: unknown field \"profiles[0].plugins.filter.enabled[0].nme\"; did "
+                    "you mean \"name\"?"},
+        MistakeCase{
+            "UnknownPoint", "profiles: [{plugins: {filters: {}}}]",
+            "strict decoding error: unknown field \"profiles[0].plugins.filters\"; did you mean \"filter\"?"},
         MistakeCase{"RepeatedField", "parallelism: 1\nparallelism: 2",
-                    "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"parallelism\" already set in map"},
+                    "strict decoding error: yaml: unmarshal errors:\n  line 4: key \"parallelism\" already "
+                    "set in map"},
         MistakeCase{"TextForANumber", "parallelism: many",
-                    "json: cannot unmarshal string into Go struct field KubeSchedulerConfiguration.parallelism of type int32"},
+                    "json: cannot unmarshal string into Go struct field "
+                    "KubeSchedulerConfiguration.parallelism of type int32"},
         MistakeCase{"FractionForANumber", "parallelism: 1.5",
-                    "json: cannot unmarshal number 1.5 into Go struct field KubeSchedulerConfiguration.parallelism of type int32"},
+                    "json: cannot unmarshal number 1.5 into Go struct field "
+                    "KubeSchedulerConfiguration.parallelism of type int32"},
         MistakeCase{"NumberTooWide", "parallelism: 2147483648",
-                    "json: cannot unmarshal number 2147483648 into Go struct field KubeSchedulerConfiguration.parallelism of type int32"},
+                    "json: cannot unmarshal number 2147483648 into Go struct field "
+                    "KubeSchedulerConfiguration.parallelism of type int32"},
         MistakeCase{"NumberForAName", "profiles: [{schedulerName: 5}]",
-                    "json: cannot unmarshal number into Go struct field KubeSchedulerProfile.profiles[0].schedulerName of type string"},
+                    "json: cannot unmarshal number into Go struct field "
+                    "KubeSchedulerProfile.profiles[0].schedulerName of type string"},
         MistakeCase{"QuotedBoolean", "leaderElection: {leaderElect: 'true'}",
-                    "json: cannot unmarshal string into Go struct field LeaderElectionConfiguration.leaderElection.leaderElect of type bool"},
-        MistakeCase{"RepeatedPluginConfig", "profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
+                    "json: cannot unmarshal string into Go struct field "
+                    "LeaderElectionConfiguration.leaderElection.leaderElect of type bool"},
+        MistakeCase{"RepeatedPluginConfig",
+                    "profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
                     "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
     Values, AMistakenConfig,
     testing::Values(
-        MistakeCase{"Parallelism", "parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"},
+        MistakeCase{"Parallelism", "parallelism: 0",
+                    "parallelism: Invalid value: 0: should be an integer value greater than zero"},
         MistakeCase{"PercentageTooSmall", "percentageOfNodesToScore: -1",
                     "percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"},
         MistakeCase{"PercentageTooLarge", "profiles: [{percentageOfNodesToScore: 101}]",
                     "profiles[0].percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
-        MistakeCase{"InitialBackoff", "podInitialBackoffSeconds: 0", "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
+        MistakeCase{"InitialBackoff", "podInitialBackoffSeconds: 0",
+                    "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
         MistakeCase{"MaxBackoff", "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 4",
-                    "podMaxBackoffSeconds: Invalid value: 4: must be greater than or equal to PodInitialBackoffSeconds"},
-        MistakeCase{"EmptyName", "profiles: [{schedulerName: ''}]", "profiles[0].schedulerName: Required value"},
-        MistakeCase{"OneOfSeveralWithoutName", "profiles: [{schedulerName: a}, {}]", "profiles[1].schedulerName: Required value"},
-        MistakeCase{"RepeatedName", "profiles: [{schedulerName: a}, {schedulerName: a}]", "profiles[1].schedulerName: Duplicate value: {}"},
+                    "podMaxBackoffSeconds: Invalid value: 4: must be greater than or equal to "
+                    "PodInitialBackoffSeconds"},
+        MistakeCase{"EmptyName", "profiles: [{schedulerName: ''}]",
+                    "profiles[0].schedulerName: Required value"},
+        MistakeCase{"OneOfSeveralWithoutName", "profiles: [{schedulerName: a}, {}]",
+                    "profiles[1].schedulerName: Required value"},
+        MistakeCase{"RepeatedName", "profiles: [{schedulerName: a}, {schedulerName: a}]",
+                    "profiles[1].schedulerName: Duplicate value: {}"},
         MistakeCase{"TwoQueueSorts", "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]",
-                    "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can be enabled"},
+                    "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can "
+                    "be enabled"},
         MistakeCase{"SeveralTogether", "parallelism: -1\nprofiles: [{schedulerName: a}, {}]",
-                    "[parallelism: Invalid value: -1: should be an integer value greater than zero, profiles[1].schedulerName: Required "
+                    "[parallelism: Invalid value: -1: should be an integer value greater than zero, "
+                    "profiles[1].schedulerName: Required "
                     "value]"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(AMistakenConfig, OfNoKindShowsTheText) {
   EXPECT_EQ(ParseSchedulerConfig("").error().message, "Object 'Kind' is missing in ''");
-  EXPECT_EQ(ParseSchedulerConfig("apiVersion: v1\n").error().message, "Object 'Kind' is missing in 'apiVersion: v1\n'");
-  EXPECT_EQ(ParseSchedulerConfig("kind: X\n").error().message, "Object 'apiVersion' is missing in 'kind: X\n'");
-  EXPECT_THAT(ParseSchedulerConfig("kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1beta3\n").error().message,
-              StartsWith("no kind \"KubeSchedulerConfiguration\" is registered for version \"kubescheduler.config.k8s.io/v1beta3\""));
+  EXPECT_EQ(ParseSchedulerConfig("apiVersion: v1\n").error().message,
+            "Object 'Kind' is missing in 'apiVersion: v1\n'");
+  EXPECT_EQ(ParseSchedulerConfig("kind: X\n").error().message,
+            "Object 'apiVersion' is missing in 'kind: X\n'");
+  EXPECT_THAT(ParseSchedulerConfig(
+                  "kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1beta3\n")
+                  .error()
+                  .message,
+              StartsWith("no kind \"KubeSchedulerConfiguration\" is registered for version "
+                         "\"kubescheduler.config.k8s.io/v1beta3\""));
 }
 
-TEST(AMistakenConfig, ThatIsNoYamlNamesTheLine) { EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line ")); }
+TEST(AMistakenConfig, ThatIsNoYamlNamesTheLine) {
+  EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line "));
+}
 
 TEST(AMistakenConfig, NestingHasABound) {
-  EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')), HasSubstr("nested deeper than 100 levels"));
+  EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')),
+              HasSubstr("nested deeper than 100 levels"));
 }
 
-// --- scalars ------------------------------------------------------------------------------------------------------
+// --- scalars
+// ------------------------------------------------------------------------------------------------------
 
 TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
-  const auto kind = [](const std::string& scalar) { return ParseValue("a: " + scalar).value().Find("a")->kind; };
-  for (const auto* text : {"yes", "On", "TRUE", "y", "no", "off", "n"}) EXPECT_EQ(kind(text), Value::Kind::kBool) << text;
-  for (const auto* text : {"5", "-1", "+2", "1.5", "1e3", ".5"}) EXPECT_EQ(kind(text), Value::Kind::kNumber) << text;
+  const auto kind = [](const std::string& scalar) {
+    return ParseValue("a: " + scalar).value().Find("a")->kind;
+  };
+  for (const auto* text : {"yes", "On", "TRUE", "y", "no", "off", "n"})
+    EXPECT_EQ(kind(text), Value::Kind::kBool) << text;
+  for (const auto* text : {"5", "-1", "+2", "1.5", "1e3", ".5"})
+    EXPECT_EQ(kind(text), Value::Kind::kNumber) << text;
   for (const auto* text : {"'5'", "\"yes\"", "100m", "1.2.3", "+", ".", "a", "!!str 5"}) {
     EXPECT_EQ(kind(text), Value::Kind::kString) << text;
   }

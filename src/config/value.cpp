@@ -19,7 +19,9 @@ constexpr int kDepthMax = 100;
 Expected<Value> FromYaml(const YAML::Node& node, int depth);
 
 bool IsNumber(const std::string& text) {
-  if (text.empty() || (text[0] != '-' && text[0] != '+' && text[0] != '.' && (text[0] < '0' || text[0] > '9'))) return false;
+  if (text.empty() ||
+      (text[0] != '-' && text[0] != '+' && text[0] != '.' && (text[0] < '0' || text[0] > '9')))
+    return false;
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
   return end == text.c_str() + text.size() && text.find_first_of("xXnN") == std::string::npos;
@@ -49,12 +51,16 @@ Value Scalar(const YAML::Node& node) {
 }
 
 Expected<Value> FromYaml(const YAML::Node& node, int depth) {
-  if (depth > kDepthMax) return Invalid(fmt::format("yaml: line {}: nested deeper than {} levels", node.Mark().line + 1, kDepthMax));
+  if (depth > kDepthMax)
+    return Invalid(
+        fmt::format("yaml: line {}: nested deeper than {} levels", node.Mark().line + 1, kDepthMax));
   Value value;
   switch (node.Type()) {
     case YAML::NodeType::Undefined:
-    case YAML::NodeType::Null: return value;
-    case YAML::NodeType::Scalar: return Scalar(node);
+    case YAML::NodeType::Null:
+      return value;
+    case YAML::NodeType::Scalar:
+      return Scalar(node);
     case YAML::NodeType::Sequence:
       value.kind = Value::Kind::kList;
       for (const auto& item : node) {
@@ -64,7 +70,8 @@ Expected<Value> FromYaml(const YAML::Node& node, int depth) {
     case YAML::NodeType::Map:
       value.kind = Value::Kind::kMap;
       for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
+        if (!entry.first.IsScalar())
+          return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
         const std::string& key = entry.first.Scalar();
         if (value.Find(key) != nullptr) {
           return Invalid(fmt::format("yaml: unmarshal errors:\n  line {}: key \"{}\" already set in map",
@@ -80,12 +87,18 @@ Expected<Value> FromYaml(const YAML::Node& node, int depth) {
 
 std::string_view KindName(Value::Kind kind) {
   switch (kind) {
-    case Value::Kind::kNull: return "null";
-    case Value::Kind::kBool: return "bool";
-    case Value::Kind::kNumber: return "number";
-    case Value::Kind::kString: return "string";
-    case Value::Kind::kList: return "array";
-    case Value::Kind::kMap: return "object";
+    case Value::Kind::kNull:
+      return "null";
+    case Value::Kind::kBool:
+      return "bool";
+    case Value::Kind::kNumber:
+      return "number";
+    case Value::Kind::kString:
+      return "string";
+    case Value::Kind::kList:
+      return "array";
+    case Value::Kind::kMap:
+      return "object";
   }
   return "value";
 }
@@ -100,7 +113,8 @@ Value& Value::operator=(Value&&) noexcept = default;
 Value::~Value() = default;
 
 const Value* Value::Find(std::string_view key) const {
-  const auto found = std::ranges::find(members, key, [](const auto& member) { return std::string_view(member.first); });
+  const auto found =
+      std::ranges::find(members, key, [](const auto& member) { return std::string_view(member.first); });
   return found == members.end() ? nullptr : &found->second;
 }
 
@@ -117,8 +131,10 @@ void Problems::UnknownField(const std::string& path, const std::string& nearest)
   if (!nearest.empty()) hints_.push_back(fmt::format("did you mean \"{}\"?", nearest));
 }
 
-void Problems::WrongType(std::string_view got, std::string_view type_name, std::string_view field, std::string_view go_type) {
-  Other(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got, type_name, field, go_type));
+void Problems::WrongType(std::string_view got, std::string_view type_name, std::string_view field,
+                         std::string_view go_type) {
+  Other(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", got, type_name, field,
+                    go_type));
 }
 
 std::string Problems::Text() const {
@@ -132,8 +148,8 @@ std::string Problems::Text() const {
 StructReader::StructReader(const Value& value, std::string type_name, std::string path, Problems& problems)
     : value_(value), type_name_(std::move(type_name)), path_(std::move(path)), problems_(problems) {
   if (value.kind != Value::Kind::kMap && value.kind != Value::Kind::kNull) {
-    problems_.Other(fmt::format("json: cannot unmarshal {} into Go value of type {}{}", KindName(value.kind), type_name_,
-                                path_.empty() ? "" : fmt::format(" (at {})", path_)));
+    problems_.Other(fmt::format("json: cannot unmarshal {} into Go value of type {}{}", KindName(value.kind),
+                                type_name_, path_.empty() ? "" : fmt::format(" (at {})", path_)));
   }
 }
 
@@ -183,7 +199,8 @@ void StructReader::Read(std::string_view name, std::int64_t& out, std::string_vi
 }
 
 void StructReader::Read(std::string_view name, double& out, std::string_view go_type) {
-  if (const Value* member = Expect(name, Value::Kind::kNumber, go_type)) out = std::strtod(member->text.c_str(), nullptr);
+  if (const Value* member = Expect(name, Value::Kind::kNumber, go_type))
+    out = std::strtod(member->text.c_str(), nullptr);
 }
 
 void StructReader::Read(std::string_view name, std::vector<std::string>& out) {
@@ -199,13 +216,16 @@ void StructReader::Read(std::string_view name, std::vector<std::string>& out) {
   }
 }
 
-void StructReader::Each(std::string_view name, const std::function<void(const Value&, const std::string&)>& each) {
+void StructReader::Each(std::string_view name,
+                        const std::function<void(const Value&, const std::string&)>& each) {
   const Value* member = Expect(name, Value::Kind::kList, "list");
   if (member == nullptr) return;
-  for (std::size_t i = 0; i < member->items.size(); ++i) each(member->items[i], fmt::format("{}[{}]", PathOf(name), i));
+  for (std::size_t i = 0; i < member->items.size(); ++i)
+    each(member->items[i], fmt::format("{}[{}]", PathOf(name), i));
 }
 
-void StructReader::With(std::string_view name, const std::function<void(const Value&, const std::string&)>& with) {
+void StructReader::With(std::string_view name,
+                        const std::function<void(const Value&, const std::string&)>& with) {
   if (const Value* member = Expect(name, Value::Kind::kMap, "object")) with(*member, PathOf(name));
 }
 

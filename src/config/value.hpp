@@ -1,5 +1,5 @@
-// A configuration file as a tree, JSON or YAML, and strict reading of it: every field is known, has the right type and
-// occurs once, or the mistake is named with its path.
+// A configuration file as a tree, JSON or YAML, and strict reading of it: every field is known, has the right
+// type and occurs once, or the mistake is named with its path.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,13 @@ struct Value {
 // One document. Errors name line and key ("line 5: key \"parallelism\" already set in map").
 Expected<Value> ParseValue(std::string_view text);
 
-// Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a wrong type ends
-// the report.
+// Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a
+// wrong type ends the report.
 class Problems {
  public:
   void UnknownField(const std::string& path, const std::string& nearest);
-  void WrongType(std::string_view got, std::string_view type_name, std::string_view field, std::string_view go_type);
+  void WrongType(std::string_view got, std::string_view type_name, std::string_view field,
+                 std::string_view go_type);
   void Other(std::string text) {
     if (fatal_.empty()) fatal_ = std::move(text);
   }
@@ -53,11 +54,12 @@ class Problems {
   std::string fatal_;
 };
 
-// Reads the members of one object into variables; what was not asked for by the time of Finish is unknown. An absent or
-// null member leaves its variable alone.
+// Reads the members of one object into variables; what was not asked for by the time of Finish is unknown. An
+// absent or null member leaves its variable alone.
 class StructReader {
  public:
-  // `type_name` is the Go type in error texts, `path` what comes before a field's name in them ("profiles[0]").
+  // `type_name` is the Go type in error texts, `path` what comes before a field's name in them
+  // ("profiles[0]").
   StructReader(const Value& value, std::string type_name, std::string path, Problems& problems);
 
   bool Has(std::string_view name) const;

@@ -12,7 +12,9 @@ using framework::ClusterEvent;
 using framework::EventResource;
 
 bool SameAmounts(const api::ResourceList& a, const api::ResourceList& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.first == y.first && x.second.Compare(y.second) == 0; });
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.Compare(y.second) == 0;
+  });
 }
 
 std::map<std::string, std::string> Conditions(const api::Node& node) {
@@ -33,12 +35,17 @@ bool AnyLarger(const api::ResourceList& of, const api::ResourceList& than) {
 
 std::vector<ClusterEvent> NodeEvents(const api::Node& before, const api::Node& after) {
   std::vector<ClusterEvent> events;
-  const auto add = [&](framework::ActionMask action, const char* label) { events.push_back({EventResource::kNode, action, label}); };
+  const auto add = [&](framework::ActionMask action, const char* label) {
+    events.push_back({EventResource::kNode, action, label});
+  };
   if (before.unschedulable && !after.unschedulable) add(framework::kUpdateNodeTaint, "NodeUpdateNodeTaint");
-  if (!SameAmounts(before.allocatable, after.allocatable)) add(framework::kUpdateNodeAllocatable, "NodeUpdateNodeAllocatable");
-  if (before.metadata.labels != after.metadata.labels) add(framework::kUpdateNodeLabel, "NodeUpdateNodeLabel");
+  if (!SameAmounts(before.allocatable, after.allocatable))
+    add(framework::kUpdateNodeAllocatable, "NodeUpdateNodeAllocatable");
+  if (before.metadata.labels != after.metadata.labels)
+    add(framework::kUpdateNodeLabel, "NodeUpdateNodeLabel");
   if (before.taints != after.taints) add(framework::kUpdateNodeTaint, "NodeUpdateNodeTaint");
-  if (Conditions(before) != Conditions(after)) add(framework::kUpdateNodeCondition, "NodeUpdateNodeCondition");
+  if (Conditions(before) != Conditions(after))
+    add(framework::kUpdateNodeCondition, "NodeUpdateNodeCondition");
   return events;
 }
 

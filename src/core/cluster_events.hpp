@@ -8,15 +8,20 @@
 
 namespace berth::core {
 
-inline constexpr framework::ClusterEvent kNodeAdded{framework::EventResource::kNode, framework::kAdd, "NodeAdd"};
-inline constexpr framework::ClusterEvent kNodeDeleted{framework::EventResource::kNode, framework::kDelete, "NodeDelete"};
-inline constexpr framework::ClusterEvent kAssignedPodAdded{framework::EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
-inline constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod, framework::kDelete,
-                                                             "AssignedPodDelete"};
+inline constexpr framework::ClusterEvent kNodeAdded{framework::EventResource::kNode, framework::kAdd,
+                                                    "NodeAdd"};
+inline constexpr framework::ClusterEvent kNodeDeleted{framework::EventResource::kNode, framework::kDelete,
+                                                      "NodeDelete"};
+inline constexpr framework::ClusterEvent kAssignedPodAdded{framework::EventResource::kAssignedPod,
+                                                           framework::kAdd, "AssignedPodAdd"};
+inline constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
+                                                             framework::kDelete, "AssignedPodDelete"};
 
 // None for a heartbeat: conditions are compared by type and status only.
 std::vector<framework::ClusterEvent> NodeEvents(const api::Node& before, const api::Node& after);
-// For a pod on a node (kAssignedPod) or a waiting one (kTargetPod); a general update if nothing in particular changed.
-std::vector<framework::ClusterEvent> PodEvents(const api::Pod& before, const api::Pod& after, framework::EventResource resource);
+// For a pod on a node (kAssignedPod) or a waiting one (kTargetPod); a general update if nothing in particular
+// changed.
+std::vector<framework::ClusterEvent> PodEvents(const api::Pod& before, const api::Pod& after,
+                                               framework::EventResource resource);
 
 }  // namespace berth::core

@@ -21,8 +21,8 @@ std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nod
   return names;
 }
 
-Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
-                         std::span<const runtime::Nomination> nominations) {
+Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& profile,
+                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   Decision decision;
   decision.record = std::make_shared<AttemptRecord>();
   AttemptRecord& record = *decision.record;
@@ -57,8 +57,9 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
 }
 
 // True if there is at least one feasible node; else the decision is complete.
-bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                           std::span<const runtime::Nomination> nominations, Decision& decision) {
+bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profile,
+                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                           Decision& decision) {
   AttemptRecord& record = *decision.record;
   const auto fail = [&](Result result, std::string message) {
     record.result = result;
@@ -77,7 +78,8 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     } else {
       decision.rejectors.push_back(plugin);
     }
-    record.pre_filter = record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
+    record.pre_filter =
+        record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
     return fail(Result::kUnschedulable, FitErrorMessage(record, reasons_));
   }
 
@@ -97,7 +99,8 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   }
   only_nominated_ = false;
   nominated_rejector_.clear();
-  if (attempt.pod().nominated.known()) JudgeNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
+  if (attempt.pod().nominated.known())
+    JudgeNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
 
   profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, candidates, filtered_);
   if (!filtered_.errors.empty() && !only_nominated_) {
@@ -127,10 +130,11 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   return fail(Result::kUnschedulable, FitErrorMessage(record, reasons_));
 }
 
-// kube-scheduler tries status.nominatedNodeName before all others, even where PreFilter left it out, and looks no
-// further if it passes.
-void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                                 const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates, AttemptRecord& record) {
+// kube-scheduler tries status.nominatedNodeName before all others, even where PreFilter left it out, and
+// looks no further if it passes.
+void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile& profile,
+                                 const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                                 const RowSet& candidates, AttemptRecord& record) {
   const Row row = cluster.nodes.Find(attempt.pod().nominated);
   if (row == framework::kNoRow) return;
   RowSet alone(cluster.nodes.rows());
@@ -144,17 +148,19 @@ void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile&
 
 void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
   for (const runtime::FilterOutcome::Rejection& rejection : filtered_.all()) {
-    record.rejections.push_back({profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
+    record.rejections.push_back(
+        {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
   }
   record.unresolvable |= filtered_.unresolvable;
   record.feasible |= filtered_.feasible;
 }
 
-// Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the last search
-// ended, until it has found a percentage of all.
+// Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
+// last search ended, until it has found a percentage of all.
 void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, RowSet& feasible) {
   constexpr std::size_t kFeasibleMin = 100;
-  const auto percentage = static_cast<std::size_t>(profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
+  const auto percentage = static_cast<std::size_t>(
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
   const std::size_t nodes = cluster.visiting_order.size();
   if (!options_.sample || percentage == 0 || percentage >= 100 || nodes < kFeasibleMin) return;
   const std::size_t wanted = std::max(nodes * percentage / 100, kFeasibleMin);
@@ -171,9 +177,12 @@ void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster
   feasible = kept;
 }
 
-Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                              AttemptRecord& record) {
-  if (const Status status = profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_); !status.ok()) return status;
+Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile,
+                              const ClusterView& cluster, AttemptRecord& record) {
+  if (const Status status =
+          profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_);
+      !status.ok())
+    return status;
   totals_.assign(attempt.nodes().rows(), 0);
   record.scored = true;
   record.base_total = profile.scores().empty() ? 1 : 0;

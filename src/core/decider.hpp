@@ -1,4 +1,5 @@
-// The decision: which node for this pod, and why no other. Reads the cluster, writes nothing but its own record.
+// The decision: which node for this pod, and why no other. Reads the cluster, writes nothing but its own
+// record.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,8 @@ namespace berth::core {
 enum class TieBreak { kRandom, kFirstByName };
 
 struct DeciderOptions {
-  // Of how many nodes a feasible one must be among to be scored, in percent; 0 and 100: all. Profiles may override.
+  // Of how many nodes a feasible one must be among to be scored, in percent; 0 and 100: all. Profiles may
+  // override.
   std::int64_t percentage_of_nodes_to_score = 0;
   bool sample = true;  // false: look at all nodes whatever the percentages say
   TieBreak tie_break = TieBreak::kRandom;
@@ -50,14 +52,16 @@ class Decider {
                   std::span<const runtime::Nomination> nominations);
 
  private:
-  bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                    std::span<const runtime::Nomination> nominations, Decision& decision);
-  void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                          const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates, record::AttemptRecord& record);
+  bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
+                    const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                    Decision& decision);
+  void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
+                          const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                          const RowSet& candidates, record::AttemptRecord& record);
   void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
   void Sample(const runtime::Profile& profile, const ClusterView& cluster, RowSet& feasible);
-  framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
-                                  record::AttemptRecord& record);
+  framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
+                                  const ClusterView& cluster, record::AttemptRecord& record);
   void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals) const;
   framework::Row Choose(const record::AttemptRecord& record);
 

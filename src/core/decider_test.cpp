@@ -25,7 +25,8 @@ using ::testing::IsEmpty;
 class DeciderTest : public ::testing::Test {
  protected:
   DeciderTest() { Configure(config::DefaultSchedulerConfig()); }
-  void Configure(const config::SchedulerConfig& config, runtime::Registry registry = assembly::InTreePlugins()) {
+  void Configure(const config::SchedulerConfig& config,
+                 runtime::Registry registry = assembly::InTreePlugins()) {
     std::vector<std::string> notes;
     engine = std::move(assembly::Engine::Build(config, registry, api, notes)).value();
     Options({});
@@ -35,13 +36,17 @@ class DeciderTest : public ::testing::Test {
   void AddAlike(int count) {
     for (int i = 0; i < count; ++i) Add(MakeNode("n" + std::to_string(i)).Cpu("4").Memory("8Gi"));
   }
-  framework::PodInfo Info(const PodBuilder& pod) { return framework::PreparePod(pod.Share(), engine->vocabulary()); }
+  framework::PodInfo Info(const PodBuilder& pod) {
+    return framework::PreparePod(pod.Share(), engine->vocabulary());
+  }
   Decision Decide(const PodBuilder& pod, const std::vector<runtime::Nomination>& nominations = {}) {
     cache::ClusterCache& cache = engine->cache();
-    return decider->Decide(Info(pod), *engine->profiles()[0], {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())},
-                           nominations);
+    return decider->Decide(Info(pod), *engine->profiles()[0],
+                           {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
   }
-  Row RowOf(const std::string& node) { return engine->cache().nodes().Find(engine->vocabulary().node_names.Find(node)); }
+  Row RowOf(const std::string& node) {
+    return engine->cache().nodes().Find(engine->vocabulary().node_names.Find(node));
+  }
   std::string Name(const Decision& decision) { return engine->cache().nodes().name(decision.row); }
 
   berth::testing::FakeApiWriter api;
@@ -108,22 +113,27 @@ TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
   Add(MakeNode("b").Cpu("8").Taint("k", "", "NoSchedule"));
   const Decision decision = Decide(MakePod().Cpu("2"));
   EXPECT_EQ(decision.record->result, Result::kUnschedulable);
-  EXPECT_EQ(decision.record->message, "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).");
+  EXPECT_EQ(decision.record->message,
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).");
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeResourcesFit", "TaintToleration"));
 }
 
 TEST_F(DeciderTest, WhoNarrowedTheNodesIsARejectorToo) {
   Add(MakeNode("a").Cpu("1"));
   Add(MakeNode("b").Cpu("8"));
-  const Decision decision = Decide(MakePod().Cpu("2").Requiring({Term({}, {{"metadata.name", "In", {"a"}}})}));
+  const Decision decision =
+      Decide(MakePod().Cpu("2").Requiring({Term({}, {{"metadata.name", "In", {"a"}}})}));
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity", "NodeResourcesFit"));
-  EXPECT_EQ(decision.record->message, "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+  EXPECT_EQ(
+      decision.record->message,
+      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].");
   EXPECT_EQ(decision.record->left_out_plugins, "NodeAffinity");
 }
 
 TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
   AddAlike(2);
-  const Decision decision = Decide(MakePod().Requiring({Term({}, {{"metadata.name", "In", {"a"}}, {"metadata.name", "In", {"b"}}})}));
+  const Decision decision = Decide(
+      MakePod().Requiring({Term({}, {{"metadata.name", "In", {"a"}}, {"metadata.name", "In", {"b"}}})}));
   EXPECT_EQ(decision.record->message, "0/2 nodes are available: pod affinity terms conflict.");
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity"));
 }
@@ -136,7 +146,8 @@ TEST_F(DeciderTest, AnErrorIsNobodysRejection) {
   EXPECT_EQ(decision.row, framework::kNoRow);
 }
 
-// --- nominations --------------------------------------------------------------------------------------------------
+// --- nominations
+// --------------------------------------------------------------------------------------------------
 
 TEST_F(DeciderTest, ANominatedNodeThatFitsEndsTheSearch) {
   Add(MakeNode("a").Cpu("64").Memory("64Gi"));
@@ -161,7 +172,8 @@ TEST_F(DeciderTest, PodsPromisedToANodeTakeTheirPlaceThereUnlessTheyAreLessUrgen
   const std::vector<runtime::Nomination> nominations{{RowOf("a"), &promised}};
   EXPECT_EQ(Decide(MakePod().Cpu("2").Priority(5), nominations).record->result, Result::kUnschedulable);
   EXPECT_EQ(Name(Decide(MakePod().Cpu("2").Priority(6), nominations)), "a");
-  EXPECT_EQ(Name(Decide(MakePod().Cpu("1").Priority(5), nominations)), "a") << "beside the promise there is room for one core";
+  EXPECT_EQ(Name(Decide(MakePod().Cpu("1").Priority(5), nominations)), "a")
+      << "beside the promise there is room for one core";
 }
 
 TEST_F(DeciderTest, APodsOwnNominationTakesNothingFromIt) {
@@ -175,9 +187,11 @@ class Confused final : public framework::FilterPlugin {
  public:
   explicit Confused(framework::Handle&) {}
   std::string_view Name() const override { return "Confused"; }
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override {
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override {
     candidates.ForEach([&](std::size_t row) {
-      if (attempt.nodes().name(static_cast<Row>(row)).starts_with("odd")) out.Fail(static_cast<std::uint32_t>(row), "odd name");
+      if (attempt.nodes().name(static_cast<Row>(row)).starts_with("odd"))
+        out.Fail(static_cast<std::uint32_t>(row), "odd name");
     });
   }
 };
@@ -195,7 +209,8 @@ TEST_F(DeciderTest, ANominatedNodeThatCannotBeJudgedIsNotTaken) {
   EXPECT_EQ(decision.record->message, "running \"Confused\" filter plugin: odd name");
 }
 
-// --- sampling -----------------------------------------------------------------------------------------------------
+// --- sampling
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(DeciderTest, OnlyAPercentageOfManyNodesIsLookedForAndTheNextSearchGoesOnBehind) {
   AddAlike(400);

@@ -23,7 +23,8 @@ struct BindingEnded {
 };
 // Wakes the loop, for instance to stop it.
 struct Wake {};
-using Message = std::variant<framework::Change<api::Pod>, framework::Change<api::Node>, Synced, BindingEnded, Wake>;
+using Message =
+    std::variant<framework::Change<api::Pod>, framework::Change<api::Node>, Synced, BindingEnded, Wake>;
 
 // Appending is a short lock and no wait; the loop takes everything at once.
 class Inbox {

@@ -54,7 +54,8 @@ bool Scheduler::Turn() {
   return true;
 }
 
-// --- what happens to the cluster --------------------------------------------------------------------------------
+// --- what happens to the cluster
+// --------------------------------------------------------------------------------
 
 void Scheduler::Handle(Synced&) {
   synced_.store(true, std::memory_order_relaxed);
@@ -75,7 +76,8 @@ void Scheduler::Handle(framework::Change<api::Node>& change) {
     return;
   }
   parts_.cache.UpdateNode(change.after);
-  for (const framework::ClusterEvent& event : NodeEvents(*change.before, *change.after)) queue_.MoveAll(event);
+  for (const framework::ClusterEvent& event : NodeEvents(*change.before, *change.after))
+    queue_.MoveAll(event);
 }
 
 void Scheduler::Handle(framework::Change<api::Pod>& change) {
@@ -119,7 +121,9 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::Pod& pod) {
   const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
   parts_.cache.AddPod(pod);
   if (was_assigned) {
-    for (const framework::ClusterEvent& event : PodEvents(*before, pod, framework::EventResource::kAssignedPod)) queue_.MoveAll(event);
+    for (const framework::ClusterEvent& event :
+         PodEvents(*before, pod, framework::EventResource::kAssignedPod))
+      queue_.MoveAll(event);
     return;
   }
   // By our own binding, or somebody else's: either way nobody needs to place it any more.
@@ -128,13 +132,15 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::Pod& pod) {
   queue_.MoveAll(kAssignedPodAdded);
 }
 
-// --- one attempt -------------------------------------------------------------------------------------------------
+// --- one attempt
+// -------------------------------------------------------------------------------------------------
 
 void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   const api::Pod& object = *pod->info.pod;
   if (object.metadata.deleting()) {
     parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling",
-                        "skip schedule deleting pod: " + pod->info.key, object.spec.scheduler_name, pod->info.pod});
+                        "skip schedule deleting pod: " + pod->info.key, object.spec.scheduler_name,
+                        pod->info.pod});
     queue_.Done(pod);
     return;
   }
@@ -153,7 +159,8 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
     return;
   }
   pod->rejectors = std::move(decision.rejectors);
-  AttemptFailed(pod, decision.record->result == record::Result::kUnschedulable, decision.record->message, took);
+  AttemptFailed(pod, decision.record->result == record::Result::kUnschedulable, decision.record->message,
+                took);
 }
 
 Decision Scheduler::Decide(const QueuedPod& pod) {
@@ -161,7 +168,8 @@ Decision Scheduler::Decide(const QueuedPod& pod) {
     names_generation_ = parts_.cache.node_generation();
     names_ = NamesOf(parts_.cache.nodes());
   }
-  return decider_.Decide(pod.info, *parts_.profiles[pod.profile], {parts_.cache.nodes(), parts_.cache.VisitingOrder(), names_}, Nominations());
+  return decider_.Decide(pod.info, *parts_.profiles[pod.profile],
+                         {parts_.cache.nodes(), parts_.cache.VisitingOrder(), names_}, Nominations());
 }
 
 std::span<const runtime::Nomination> Scheduler::Nominations() {
@@ -187,20 +195,22 @@ void Scheduler::Handle(BindingEnded& ended) {
   const MonoTime now = parts_.clock.Now();
   if (ended.status.ok()) {
     parts_.events.Emit({framework::Event::Type::kNormal, "Scheduled", "Binding",
-                        fmt::format("Successfully assigned {} to {}", pod->info.key, ended.node), pod->info.pod->spec.scheduler_name,
-                        pod->info.pod});
+                        fmt::format("Successfully assigned {} to {}", pod->info.key, ended.node),
+                        pod->info.pod->spec.scheduler_name, pod->info.pod});
     meters_->Attempt(pod->profile, Meters::kScheduled, now - pod->attempt_started);
     meters_->Bound(*pod, now);
     queue_.Done(pod);
     return;
   }
-  log::Error("Failed to bind pod", {{"pod", pod->info.key}, {"node", ended.node}, {"err", ended.status.Message()}});
+  log::Error("Failed to bind pod",
+             {{"pod", pod->info.key}, {"node", ended.node}, {"err", ended.status.Message()}});
   if (parts_.cache.Forget(pod->info.pod->metadata.uid)) queue_.MoveAll(kAssignedPodDeleted);
   pod->rejectors.clear();
   AttemptFailed(pod, /*rejected=*/false, ended.status.Message(), now - pod->attempt_started);
 }
 
-void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std::string& message, Duration took) {
+void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std::string& message,
+                              Duration took) {
   meters_->Attempt(pod->profile, rejected ? Meters::kUnschedulable : Meters::kError, took);
   if (log::V(2)) log::Info("Unable to schedule pod", {{"pod", pod->info.key}, {"message", message}});
   const auto latest = waiting_.find(pod->info.pod->metadata.uid);
@@ -211,7 +221,8 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std:
   if (latest->second != pod->info.pod) pod->info = framework::PreparePod(latest->second, parts_.vocabulary);
   queue_.Requeue(pod);
   const api::Pod& object = *pod->info.pod;
-  parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", message, object.spec.scheduler_name, pod->info.pod});
+  parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", message,
+                      object.spec.scheduler_name, pod->info.pod});
   framework::PodStatusPatch patch{.ns = object.metadata.ns,
                                   .name = object.metadata.name,
                                   .reason = rejected ? "Unschedulable" : "SchedulerError",
@@ -220,7 +231,8 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std:
                                   .current = pod->info.pod,
                                   .clear_nomination = true};
   parts_.api.PatchPodStatus(std::move(patch), [key = pod->info.key](Expected<void> written) {
-    if (!written && written.error().code != ErrorCode::kCancelled && written.error().code != ErrorCode::kNotFound) {
+    if (!written && written.error().code != ErrorCode::kCancelled &&
+        written.error().code != ErrorCode::kNotFound) {
       log::Error("Failed to patch pod status", {{"pod", key}, {"err", written.error().message}});
     }
   });

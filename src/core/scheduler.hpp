@@ -25,8 +25,8 @@ struct SchedulerOptions {
   std::size_t record_bytes = 64u << 20;  // how much of the past is kept for explanations
 };
 
-// What the loop works with; all of it outlives the scheduler. Vocabulary, cache and profiles belong to the loop's thread
-// from Run on.
+// What the loop works with; all of it outlives the scheduler. Vocabulary, cache and profiles belong to the
+// loop's thread from Run on.
 struct SchedulerParts {
   framework::Vocabulary& vocabulary;
   const framework::Reasons& reasons;
@@ -38,15 +38,16 @@ struct SchedulerParts {
   metrics::Registry& metrics;
 };
 
-// Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket: bindings go
-// out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the queue, or is on its way
-// between these two.
+// Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
+// bindings go out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the
+// queue, or is on its way between these two.
 class Scheduler final : public framework::ClusterSink, private queue::QueuePolicy {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
   ~Scheduler() override;
 
-  // --- from any thread ---------------------------------------------------------------------------------------
+  // --- from any thread
+  // ---------------------------------------------------------------------------------------
   void OnPod(framework::Change<api::Pod> change) override { inbox_.Post(std::move(change)); }
   void OnNode(framework::Change<api::Node> change) override { inbox_.Post(std::move(change)); }
   void OnSynced() override { inbox_.Post(Synced{}); }
@@ -54,8 +55,8 @@ class Scheduler final : public framework::ClusterSink, private queue::QueuePolic
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
 
-  // --- the loop's thread -------------------------------------------------------------------------------------
-  // Until Stop.
+  // --- the loop's thread
+  // ------------------------------------------------------------------------------------- Until Stop.
   void Run();
   // One turn without waiting; false if there was nothing to do. For tests and simulations.
   bool Turn();
@@ -80,16 +81,20 @@ class Scheduler final : public framework::ClusterSink, private queue::QueuePolic
   void ScheduleOne(const framework::QueuedPodPtr& pod);
   void StartBinding(const framework::QueuedPodPtr& pod, framework::Row row);
   // An attempt failed: the pod goes back to the queue, and everybody is told.
-  void AttemptFailed(const framework::QueuedPodPtr& pod, bool rejected, const std::string& message, Duration took);
+  void AttemptFailed(const framework::QueuedPodPtr& pod, bool rejected, const std::string& message,
+                     Duration took);
   Decision Decide(const framework::QueuedPod& pod);
   std::span<const runtime::Nomination> Nominations();
 
   // What the queue asks.
-  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override { return parts_.profiles.front()->Less(a, b); }
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+    return parts_.profiles.front()->Less(a, b);
+  }
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {
     return parts_.profiles[pod.profile]->RunPreEnqueue(*pod.info.pod);
   }
-  bool Concerns(std::uint32_t profile, const framework::ClusterEvent& event, std::span<const std::string> plugins) const override {
+  bool Concerns(std::uint32_t profile, const framework::ClusterEvent& event,
+                std::span<const std::string> plugins) const override {
     return parts_.profiles[profile]->Concerns(event, plugins);
   }
   // Nothing if no profile has the pod's schedulerName.

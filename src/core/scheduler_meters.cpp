@@ -11,17 +11,20 @@ const std::vector<double>& AttemptBuckets() {
 }
 
 metrics::Gauge& CacheSize(metrics::Registry& registry, const char* type) {
-  return registry.Gauge("scheduler_cache_size", "[ALPHA] Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+  return registry.Gauge("scheduler_cache_size",
+                        "[ALPHA] Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
                         {{"type", type}});
 }
 
 }  // namespace
 
-Scheduler::Meters::Meters(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles)
+Scheduler::Meters::Meters(metrics::Registry& registry,
+                          std::span<const std::unique_ptr<runtime::Profile>> profiles)
     : registry(registry),
-      algorithm(registry.Histogram("scheduler_scheduling_algorithm_duration_seconds", "[STABLE] Scheduling algorithm latency in seconds",
-                                   AttemptBuckets())),
-      pod_attempts(registry.Histogram("scheduler_pod_scheduling_attempts", "[STABLE] Number of attempts to successfully schedule a pod.",
+      algorithm(registry.Histogram("scheduler_scheduling_algorithm_duration_seconds",
+                                   "[STABLE] Scheduling algorithm latency in seconds", AttemptBuckets())),
+      pod_attempts(registry.Histogram("scheduler_pod_scheduling_attempts",
+                                      "[STABLE] Number of attempts to successfully schedule a pod.",
                                       metrics::ExponentialBuckets(1, 2, 5))),
       cached_nodes(CacheSize(registry, "nodes")),
       cached_pods(CacheSize(registry, "pods")),
@@ -31,13 +34,15 @@ Scheduler::Meters::Meters(metrics::Registry& registry, std::span<const std::uniq
     std::array<Cells, 3>& cells = per_profile.emplace_back();
     for (std::size_t i = 0; i < kResults.size(); ++i) {
       const metrics::Labels labels{{"result", kResults[i]}, {"profile", profile->name()}};
-      cells[i].attempts = &registry.Counter("scheduler_schedule_attempts_total",
-                                            "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod "
-                                            "could not be scheduled, while 'error' means an internal scheduler problem.",
-                                            labels);
-      cells[i].duration = &registry.Histogram("scheduler_scheduling_attempt_duration_seconds",
-                                              "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)",
-                                              AttemptBuckets(), labels);
+      cells[i].attempts = &registry.Counter(
+          "scheduler_schedule_attempts_total",
+          "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod "
+          "could not be scheduled, while 'error' means an internal scheduler problem.",
+          labels);
+      cells[i].duration = &registry.Histogram(
+          "scheduler_scheduling_attempt_duration_seconds",
+          "[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)", AttemptBuckets(),
+          labels);
     }
   }
 }
@@ -46,11 +51,12 @@ void Scheduler::Meters::Bound(const framework::QueuedPod& pod, MonoTime now) {
   pod_attempts.Observe(pod.attempts);
   const auto index = static_cast<std::size_t>(std::clamp(pod.attempts, 1, 15)) - 1;
   if (sli[index] == nullptr) {
-    sli[index] = &registry.Histogram("scheduler_pod_scheduling_sli_duration_seconds",
-                                     "[BETA] E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and "
-                                     "might involve multiple scheduling attempts.",
-                                     metrics::ExponentialBuckets(0.01, 2, 20),
-                                     {{"attempts", index == 14 ? "15+" : std::to_string(index + 1)}});
+    sli[index] = &registry.Histogram(
+        "scheduler_pod_scheduling_sli_duration_seconds",
+        "[BETA] E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and "
+        "might involve multiple scheduling attempts.",
+        metrics::ExponentialBuckets(0.01, 2, 20),
+        {{"attempts", index == 14 ? "15+" : std::to_string(index + 1)}});
   }
   sli[index]->Observe(std::chrono::duration<double>(now - pod.first_attempt_ready).count());
 }

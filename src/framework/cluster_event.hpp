@@ -15,8 +15,8 @@ enum class EventResource : std::uint8_t {
   kAny,
 };
 
-// Bits in the original's order: an event matches a registration if the masks overlap and the event's is not numerically
-// greater, so that a registered UpdateNodeLabel does not match a general Update.
+// Bits in the original's order: an event matches a registration if the masks overlap and the event's is not
+// numerically greater, so that a registered UpdateNodeLabel does not match a general Update.
 using ActionMask = std::uint32_t;
 enum Action : ActionMask {
   kAdd = 1u << 0,
@@ -44,8 +44,8 @@ struct ClusterEvent {
   const char* label = "";  // as metrics name it: "NodeAdd", "AssignedPodDelete"
 
   bool Matches(const ClusterEvent& incoming) const {
-    return (resource == EventResource::kAny || resource == incoming.resource) && (action & incoming.action) != 0 &&
-           incoming.action <= action;
+    return (resource == EventResource::kAny || resource == incoming.resource) &&
+           (action & incoming.action) != 0 && incoming.action <= action;
   }
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };

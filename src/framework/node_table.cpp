@@ -20,9 +20,8 @@ bool SameAmounts(const api::ResourceList& a, const api::ResourceList& b) {
 }
 
 bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return x.size_bytes == y.size_bytes && x.names == y.names;
-  });
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return x.size_bytes == y.size_bytes && x.names == y.names; });
 }
 
 }  // namespace
@@ -74,7 +73,8 @@ Row NodeTable::Add(api::NodePtr node) {
     row = static_cast<Row>(nodes_.size());
     nodes_.emplace_back();
     taints_.emplace_back();
-    for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) column->push_back(0);
+    for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_})
+      column->push_back(0);
     for (Column& column : columns_) {
       column.allocatable.push_back(0);
       column.requested.push_back(0);

@@ -1,5 +1,5 @@
-// All nodes as one table: a row per node, a contiguous column per number, a set of rows behind each label, taint list,
-// image and port. This is what plugins see of the cluster.
+// All nodes as one table: a row per node, a contiguous column per number, a set of rows behind each label,
+// taint list, image and port. This is what plugins see of the cluster.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -19,19 +19,21 @@ namespace berth::framework {
 using Row = std::uint32_t;
 inline constexpr Row kNoRow = UINT32_MAX;
 
-// An image as ImageLocality counts it: one size per name (the first reporter's, kept while any node has the image).
+// An image as ImageLocality counts it: one size per name (the first reporter's, kept while any node has the
+// image).
 struct ImageState {
   std::int64_t size_bytes = 0;
   RowGroup rows;
 };
 
-// One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of removed nodes are
-// reused. All columns have rows() entries; entries of rows without node are zero.
+// One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of
+// removed nodes are reused. All columns have rows() entries; entries of rows without node are zero.
 class NodeTable {
  public:
   explicit NodeTable(Vocabulary& vocabulary);
 
-  // --- reading ----------------------------------------------------------------------------------------------
+  // --- reading
+  // ----------------------------------------------------------------------------------------------
   const Vocabulary& vocabulary() const { return vocabulary_; }
   std::size_t rows() const { return nodes_.size(); }
   std::size_t node_count() const { return node_count_; }
@@ -65,12 +67,13 @@ class NodeTable {
   // Adds the rows where a pod that wants this port would collide.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
 
-  // --- writing ----------------------------------------------------------------------------------------------
+  // --- writing
+  // ----------------------------------------------------------------------------------------------
   Row Add(api::NodePtr node);
   void Update(Row row, api::NodePtr node);
   void Remove(Row row);
-  // A pod appears on or leaves a node. Ports are a set, as in kube-scheduler: of two pods with the same port (which only
-  // a bind past the scheduler can bring about) the first to leave takes the entry with it.
+  // A pod appears on or leaves a node. Ports are a set, as in kube-scheduler: of two pods with the same port
+  // (which only a bind past the scheduler can bring about) the first to leave takes the entry with it.
   void AddUse(Row row, const PodUse& use);
   void RemoveUse(Row row, const PodUse& use);
 

@@ -31,7 +31,8 @@ class NodeTableTest : public ::testing::Test {
     std::ranges::sort(rows);
     return rows;
   }
-  std::vector<Row> Conflicts(std::int32_t port, const std::string& address = "", const std::string& protocol = "TCP") {
+  std::vector<Row> Conflicts(std::int32_t port, const std::string& address = "",
+                             const std::string& protocol = "TCP") {
     const AddressId id = address.empty() ? kAnyAddress : words.addresses.Intern(address);
     RowSet rows(table.rows());
     table.AddPortConflicts({words.InternPort(protocol, port), id}, rows);
@@ -46,7 +47,12 @@ class NodeTableTest : public ::testing::Test {
 };
 
 TEST_F(NodeTableTest, ARowHoldsWhatItsNodeOffers) {
-  const Row row = Add(MakeNode("n").Cpu("1500m").Memory("1Gi").Pods("7").Allocatable("example.com/gpu", "2").Allocatable("storage", "5"));
+  const Row row = Add(MakeNode("n")
+                          .Cpu("1500m")
+                          .Memory("1Gi")
+                          .Pods("7")
+                          .Allocatable("example.com/gpu", "2")
+                          .Allocatable("storage", "5"));
   EXPECT_EQ(table.Find(words.node_names.Find("n")), row);
   EXPECT_EQ(table.name(row), "n");
   EXPECT_EQ(table.allocatable(kCpu)[row], 1500);
@@ -79,7 +85,8 @@ TEST_F(NodeTableTest, AColumnThatAppearsLateHasAllRows) {
 }
 
 TEST_F(NodeTableTest, RowsOfRemovedNodesAreReusedAndClean) {
-  const Row row = Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
+  const Row row =
+      Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
   table.AddUse(row, Use(MakePod().Cpu("1").HostPort(80)));
   table.Remove(row);
   EXPECT_EQ(table.node_count(), 0U);
@@ -126,7 +133,8 @@ TEST_F(NodeTableTest, TaintListsAreVisitedWithTheirRows) {
   const Row b = Add(MakeNode("b").Taint("k", "v", "NoSchedule"));
   const Row c = Add(MakeNode("c").Taint("k", "v", "NoSchedule"));
   std::map<std::size_t, std::size_t> rows_by_length;
-  table.ForEachTaintList([&](TaintListId id, const RowGroup& rows) { rows_by_length[words.Taints(id).size()] = rows.Count(); });
+  table.ForEachTaintList(
+      [&](TaintListId id, const RowGroup& rows) { rows_by_length[words.Taints(id).size()] = rows.Count(); });
   EXPECT_THAT(rows_by_length, ElementsAre(::testing::Pair(0, 1), ::testing::Pair(1, 2)));
   EXPECT_EQ(table.taints(b), table.taints(c));
   table.Update(c, MakeNode("c").Share());
@@ -214,11 +222,13 @@ TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
   EXPECT_THAT(Conflicts(81), IsEmpty());
 }
 
-// --- pods ---------------------------------------------------------------------------------------------------------
+// --- pods
+// ---------------------------------------------------------------------------------------------------------
 
 TEST(PreparedPod, HoldsItsRequestsInThreeReadings) {
   Vocabulary words;
-  const PodInfo info = PreparePod(MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
+  const PodInfo info = PreparePod(
+      MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
   EXPECT_EQ(info.key, "default/p");
   EXPECT_EQ(info.fit.milli_cpu, 0) << "the filter takes what is negative for nothing";
   EXPECT_EQ(info.use.requested.milli_cpu, -1000) << "the sums of a node do not";
@@ -230,11 +240,14 @@ TEST(PreparedPod, HoldsItsRequestsInThreeReadings) {
 
 TEST(PreparedPod, ListsItsImagesOncePerUse) {
   Vocabulary words;
-  auto pod = MakePod().Container(berth::testing::MakeContainer().Image("a")).Container(berth::testing::MakeContainer().Image("a:latest"));
+  auto pod = MakePod()
+                 .Container(berth::testing::MakeContainer().Image("a"))
+                 .Container(berth::testing::MakeContainer().Image("a:latest"));
   pod.Init(berth::testing::MakeContainer().Image("b@sha256:1"));
   const PodInfo info = PreparePod(pod.Share(), words);
   EXPECT_EQ(info.image_users, 3);
-  EXPECT_THAT(info.images, ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"), words.images.Find("a:latest")));
+  EXPECT_THAT(info.images, ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"),
+                                       words.images.Find("a:latest")));
 }
 
 TEST(NormalizedImageName, GetsATagUnlessItHasOne) {
@@ -245,7 +258,8 @@ TEST(NormalizedImageName, GetsATagUnlessItHasOne) {
   EXPECT_EQ(NormalizedImageName(""), ":latest");
 }
 
-// --- columns and events -------------------------------------------------------------------------------------------
+// --- columns and events
+// -------------------------------------------------------------------------------------------
 
 TEST(ScoreColumn, IsUniformUntilOneRowDiffers) {
   ScoreColumn column;
@@ -275,13 +289,16 @@ TEST_P(Normalize, KeepsProportionsToTheBest) {
     column.Mutable()[row] = GetParam().raw[row];
   }
   NormalizeByMaximum(feasible, GetParam().reverse, column);
-  for (std::size_t row = 0; row < GetParam().raw.size(); ++row) EXPECT_EQ(column.At(row), GetParam().normalized[row]) << row;
+  for (std::size_t row = 0; row < GetParam().raw.size(); ++row)
+    EXPECT_EQ(column.At(row), GetParam().normalized[row]) << row;
 }
-INSTANTIATE_TEST_SUITE_P(Table, Normalize,
-                         ::testing::Values(NormalizeCase{false, {0, 30, 80, 50}, {0, 37, 100, 62}}, NormalizeCase{false, {7, 7}, {100, 100}},
-                                           NormalizeCase{false, {0, 0}, {0, 0}}, NormalizeCase{false, {-3, 3}, {-100, 100}},
-                                           NormalizeCase{false, {-3, -1}, {-3, -1}}, NormalizeCase{true, {0, 1, 2, 3}, {100, 67, 34, 0}},
-                                           NormalizeCase{true, {0, 0}, {100, 100}}, NormalizeCase{true, {2, 2}, {0, 0}}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, Normalize,
+    ::testing::Values(NormalizeCase{false, {0, 30, 80, 50}, {0, 37, 100, 62}},
+                      NormalizeCase{false, {7, 7}, {100, 100}}, NormalizeCase{false, {0, 0}, {0, 0}},
+                      NormalizeCase{false, {-3, 3}, {-100, 100}}, NormalizeCase{false, {-3, -1}, {-3, -1}},
+                      NormalizeCase{true, {0, 1, 2, 3}, {100, 67, 34, 0}},
+                      NormalizeCase{true, {0, 0}, {100, 100}}, NormalizeCase{true, {2, 2}, {0, 0}}));
 
 TEST(Normalize, OfAUniformColumnIsThatOfItsValues) {
   const auto normalized = [](std::int64_t value, bool reverse) {
@@ -303,8 +320,10 @@ TEST(ClusterEvent, MatchesWhatItWasRegisteredFor) {
   EXPECT_TRUE(node_label.Matches({EventResource::kNode, kUpdateNodeLabel}));
   EXPECT_FALSE(node_label.Matches({EventResource::kNode, kUpdateNodeTaint}));
   EXPECT_FALSE(node_label.Matches({EventResource::kAssignedPod, kUpdateNodeLabel}));
-  EXPECT_FALSE(node_label.Matches({EventResource::kNode, kUpdate})) << "a general update is not the update of a label";
-  EXPECT_TRUE((ClusterEvent{EventResource::kNode, kAdd | kUpdate}).Matches({EventResource::kNode, kUpdateNodeTaint}));
+  EXPECT_FALSE(node_label.Matches({EventResource::kNode, kUpdate}))
+      << "a general update is not the update of a label";
+  EXPECT_TRUE(
+      (ClusterEvent{EventResource::kNode, kAdd | kUpdate}).Matches({EventResource::kNode, kUpdateNodeTaint}));
   EXPECT_TRUE(ClusterEvent{}.Matches({EventResource::kTargetPod, kUpdatePodToleration}));
   EXPECT_TRUE(ClusterEvent{}.wildcard());
   EXPECT_FALSE(node_label.wildcard());

@@ -1,9 +1,9 @@
-// The contract between the scheduler and its plugins. Every scheduling rule of Berth is written against this header and
-// nothing else of the engine.
+// The contract between the scheduler and its plugins. Every scheduling rule of Berth is written against this
+// header and nothing else of the engine.
 //
-// All calls are made by the scheduler loop, one at a time. A plugin is created once per profile, lives as long as it, and
-// implements the interfaces of the extension points it takes part in. What it answers for a node equals what the plugin
-// of the same name in kube-scheduler v1.37.1 answers for it.
+// All calls are made by the scheduler loop, one at a time. A plugin is created once per profile, lives as
+// long as it, and implements the interfaces of the extension points it takes part in. What it answers for a
+// node equals what the plugin of the same name in kube-scheduler v1.37.1 answers for it.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@
 
 namespace berth::framework {
 
-// One attempt to place one pod, as plugins see it. Sets handed out by Scratch are empty, as large as the table, and
-// belong to the caller until the call it makes returns; taking one allocates nothing once warm.
+// One attempt to place one pod, as plugins see it. Sets handed out by Scratch are empty, as large as the
+// table, and belong to the caller until the call it makes returns; taking one allocates nothing once warm.
 class Attempt {
  public:
   Attempt(const PodInfo& pod, const NodeTable& nodes, std::vector<RowSet>& scratch)
@@ -69,12 +69,13 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
-  // Events after which a pod that this plugin rejected may fit. A plugin at PreEnqueue, PreFilter or Filter that does
-  // not say is asked again after every event.
+  // Events after which a pod that this plugin rejected may fit. A plugin at PreEnqueue, PreFilter or Filter
+  // that does not say is asked again after every event.
   virtual std::vector<ClusterEvent> EventsToRegister() const { return {ClusterEvent{}}; }
 };
 
-// Before a pod may enter activeQ. Anything but Success keeps it out until an event of EventsToRegister frees it.
+// Before a pod may enter activeQ. Anything but Success keeps it out until an event of EventsToRegister frees
+// it.
 class PreEnqueuePlugin : public virtual Plugin {
  public:
   virtual Status PreEnqueue(const api::Pod& pod) const = 0;
@@ -98,15 +99,15 @@ class PreFilterPlugin : public virtual Plugin {
   virtual PreFilterAnswer PreFilter(const Attempt& attempt) const = 0;
 };
 
-// Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin says which
-// rows that reason rejects. Rows outside `candidates` may be named too; they are ignored.
+// Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin
+// says which rows that reason rejects. Rows outside `candidates` may be named too; they are ignored.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
 };
 
-// Once per attempt with two or more feasible nodes. Skip: this plugin's Score is not asked and it has no part in the
-// total. Anything else but Success fails the attempt.
+// Once per attempt with two or more feasible nodes. Skip: this plugin's Score is not asked and it has no part
+// in the total. Anything else but Success fails the attempt.
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status PreScore(const Attempt& attempt, const RowSet& feasible) const = 0;
@@ -120,7 +121,8 @@ class ScorePlugin : public virtual Plugin {
   virtual Status Normalize(const Attempt&, const RowSet& /*feasible*/, ScoreColumn&) const { return {}; }
 };
 
-// Binds a pod to its node. Returns at once; `done` is called from any thread, once. Skip: the next plugin is asked.
+// Binds a pod to its node. Returns at once; `done` is called from any thread, once. Skip: the next plugin is
+// asked.
 class BindPlugin : public virtual Plugin {
  public:
   using Done = std::move_only_function<void(Status)>;
@@ -134,8 +136,9 @@ struct Handle {
   ApiWriter& api;
 };
 
-// Kubernetes' usual normalisation: the best raw score becomes 100, the others keep their proportion (integer division);
-// reversed, the best is the lowest. If no raw score is above 0 all become 100 when reversed, else they stay.
+// Kubernetes' usual normalisation: the best raw score becomes 100, the others keep their proportion (integer
+// division); reversed, the best is the lowest. If no raw score is above 0 all become 100 when reversed, else
+// they stay.
 void NormalizeByMaximum(const RowSet& feasible, bool reverse, ScoreColumn& scores);
 
 }  // namespace berth::framework

@@ -41,7 +41,8 @@ std::vector<HostPort> HostPorts(const api::Pod& pod, Vocabulary& vocabulary) {
   const auto collect = [&](const api::Container& container) {
     for (const api::ContainerPort& port : container.ports) {
       if (port.host_port <= 0) continue;
-      const AddressId address = port.host_ip.empty() ? kAnyAddress : vocabulary.addresses.Intern(port.host_ip);
+      const AddressId address =
+          port.host_ip.empty() ? kAnyAddress : vocabulary.addresses.Intern(port.host_ip);
       ports.push_back({vocabulary.InternPort(port.protocol, port.host_port), address});
     }
   };
@@ -71,8 +72,8 @@ CompiledField CompileField(const api::Requirement& requirement, Vocabulary& voca
   return field;
 }
 
-// The node names that all required terms together allow by metadata.name In, as kube-scheduler's PreFilter reads them:
-// any number of values, whether the term is otherwise valid or not.
+// The node names that all required terms together allow by metadata.name In, as kube-scheduler's PreFilter
+// reads them: any number of values, whether the term is otherwise valid or not.
 void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& out, Vocabulary& vocabulary) {
   std::set<std::string> all;
   if (terms.empty()) return;
@@ -108,7 +109,8 @@ NodeSelection Select(const api::PodSpec& spec, Vocabulary& vocabulary) {
     LimitNames(spec.node_affinity->required->terms, selection, vocabulary);
   }
   selection.has_preferred = !spec.node_affinity->preferred.empty();
-  selection.preferred = CompilePreferences(spec.node_affinity->preferred, &selection.preferred_error, vocabulary);
+  selection.preferred =
+      CompilePreferences(spec.node_affinity->preferred, &selection.preferred_error, vocabulary);
   return selection;
 }
 
@@ -134,15 +136,16 @@ std::int64_t Amounts::Of(ResourceId resource) const {
   return 0;
 }
 
-CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path, std::vector<std::string>* errors,
-                         Vocabulary& vocabulary) {
+CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
+                         std::vector<std::string>* errors, Vocabulary& vocabulary) {
   CompiledTerm compiled;
   compiled.never = term.empty();
   const auto place = [&](std::string_view list, std::size_t index) {
     return fmt::format("{}{}{}[{}]", path, path.empty() ? "" : ".", list, index);
   };
   for (std::size_t i = 0; i < term.match_expressions.size(); ++i) {
-    const auto parsed = api::ParseNodeRequirement(term.match_expressions[i], place("matchExpressions", i), errors);
+    const auto parsed =
+        api::ParseNodeRequirement(term.match_expressions[i], place("matchExpressions", i), errors);
     if (parsed) {
       compiled.labels.push_back(Compile(*parsed, vocabulary));
     } else {

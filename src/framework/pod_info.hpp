@@ -16,7 +16,8 @@ struct Amounts {
   std::int64_t milli_cpu = 0;
   std::int64_t memory = 0;
   std::int64_t ephemeral_storage = 0;
-  std::vector<std::pair<ResourceId, std::int64_t>> scalars;  // sorted by name; a scalar asked for as 0 is listed
+  std::vector<std::pair<ResourceId, std::int64_t>>
+      scalars;  // sorted by name; a scalar asked for as 0 is listed
 
   std::int64_t Of(ResourceId resource) const;
 };
@@ -29,7 +30,7 @@ struct HostPort {
 
 // What a pod takes from the node it is on. Kept for every bound and assumed pod.
 struct PodUse {
-  Amounts requested;             // NodeInfo.Requested's share
+  Amounts requested;                    // NodeInfo.Requested's share
   std::int64_t non_zero_milli_cpu = 0;  // NodeInfo.NonZeroRequested's share
   std::int64_t non_zero_memory = 0;
   std::vector<HostPort> ports;
@@ -70,20 +71,20 @@ struct NodeSelection {
   std::vector<NodeNameId> names;
 };
 
-CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path, std::vector<std::string>* errors,
-                         Vocabulary& vocabulary);
+CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view path,
+                         std::vector<std::string>* errors, Vocabulary& vocabulary);
 std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
                                                    std::string* error, Vocabulary& vocabulary);
 
 // Immutable once made.
 struct PodInfo {
   api::PodPtr pod;
-  std::string key;  // namespace/name
+  std::string key;       // namespace/name
   NodeNameId node_name;  // spec.nodeName
   NodeNameId nominated;  // status.nominatedNodeName
   Amounts fit;           // what NodeResourcesFit's filter compares; never negative
-  // What NodeResourcesFit's score adds: the sum over containers with defaults; pod-level requests are left out, as
-  // upstream leaves them out.
+  // What NodeResourcesFit's score adds: the sum over containers with defaults; pod-level requests are left
+  // out, as upstream leaves them out.
   Amounts score;
   PodUse use;
   NodeSelection selection;

@@ -12,7 +12,8 @@
 
 namespace berth::framework {
 
-// --- inward: what happens to the cluster ----------------------------------------------------------------------
+// --- inward: what happens to the cluster
+// ----------------------------------------------------------------------
 
 // One object appeared (before is null), changed, or went (after is null).
 template <class T>
@@ -21,8 +22,8 @@ struct Change {
   std::shared_ptr<const T> after;
 };
 
-// Where a client delivers the cluster's changes, in the order in which the API server made them (per kind). Safe to
-// call from any thread; never blocks for longer than it takes to append.
+// Where a client delivers the cluster's changes, in the order in which the API server made them (per kind).
+// Safe to call from any thread; never blocks for longer than it takes to append.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
@@ -32,7 +33,8 @@ class ClusterSink {
   virtual void OnSynced() = 0;
 };
 
-// --- outward: what a scheduler writes ------------------------------------------------------------------------
+// --- outward: what a scheduler writes
+// ------------------------------------------------------------------------
 
 struct Binding {
   std::string ns, name, uid;  // the uid makes the API server refuse a pod that was deleted and created again

@@ -10,8 +10,8 @@ namespace berth::framework {
 
 inline constexpr std::int64_t kMaxScore = 100;
 
-// Either one value for all rows or a value per row; only the rows a plugin was asked for mean anything. Most plugins
-// have nothing to say about most pods, and saying the same of all nodes then costs a single store.
+// Either one value for all rows or a value per row; only the rows a plugin was asked for mean anything. Most
+// plugins have nothing to say about most pods, and saying the same of all nodes then costs a single store.
 class ScoreColumn {
  public:
   void Reset(std::size_t rows) {
@@ -43,7 +43,9 @@ class ScoreColumn {
   std::int64_t uniform_value() const { return value_; }
   std::int64_t At(std::size_t row) const { return uniform_ ? value_ : values_[row]; }
   // Empty while uniform.
-  std::span<const std::int64_t> values() const { return uniform_ ? std::span<const std::int64_t>() : std::span(values_.data(), rows_); }
+  std::span<const std::int64_t> values() const {
+    return uniform_ ? std::span<const std::int64_t>() : std::span(values_.data(), rows_);
+  }
 
  private:
   std::vector<std::int64_t> values_;

@@ -30,7 +30,8 @@ struct [[nodiscard]] Status {
   bool skip() const { return code == Code::kSkip; }
   // Rejections leave the pod pending; everything else that is not Success is trouble.
   bool rejected() const {
-    return code == Code::kUnschedulable || code == Code::kUnschedulableAndUnresolvable || code == Code::kPending;
+    return code == Code::kUnschedulable || code == Code::kUnschedulableAndUnresolvable ||
+           code == Code::kPending;
   }
   std::string Message() const;  // the reasons, joined by ", "
 

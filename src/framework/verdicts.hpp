@@ -1,5 +1,5 @@
-// A filter's answer: sets of nodes per reason. What kube-scheduler collects node by node is here a few sets, so that
-// reasons, counts and "why not this node?" cost nothing extra.
+// A filter's answer: sets of nodes per reason. What kube-scheduler collects node by node is here a few sets,
+// so that reasons, counts and "why not this node?" cost nothing extra.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Rejections {
     unresolvable_.Clear();
     errors_.clear();
   }
-  // A set to fill with the rows that `reason` rejects; empty, with room for `rows` rows. A row may be rejected for
-  // several reasons: they show in the order of these calls. Valid until Reset.
+  // A set to fill with the rows that `reason` rejects; empty, with room for `rows` rows. A row may be
+  // rejected for several reasons: they show in the order of these calls. Valid until Reset.
   RowSet& Reject(ReasonId reason, std::size_t rows) {
     if (used_ == entries_.size()) entries_.emplace_back();
     Entry& entry = entries_[used_++];

@@ -1,4 +1,5 @@
-// The words of one scheduler, as numbers: texts are interned when objects arrive, so that no decision hashes a string.
+// The words of one scheduler, as numbers: texts are interned when objects arrive, so that no decision hashes
+// a string.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ using LabelKeyId = Id<LabelKeyTag>;
 using LabelId = Id<LabelTag>;        // a key with a value
 using ResourceId = Id<ResourceTag>;  // cpu, memory, ephemeral-storage first; then scalars as they are met
 using ImageId = Id<ImageTag>;
-using AddressId = Id<AddressTag>;    // host IP of a port
+using AddressId = Id<AddressTag>;  // host IP of a port
 using TaintListId = Id<TaintListTag>;
 
 inline constexpr ResourceId kCpu{0};
@@ -46,7 +47,8 @@ class Vocabulary {
   Interner<ImageTag> images;
   Interner<AddressTag> addresses;
 
-  // --- labels -------------------------------------------------------------------------------------------------
+  // --- labels
+  // -------------------------------------------------------------------------------------------------
   LabelKeyId InternKey(std::string_view key);
   LabelId InternLabel(LabelKeyId key, std::string_view value);
   LabelKeyId FindKey(std::string_view key) const { return keys_.Find(key); }
@@ -59,15 +61,17 @@ class Vocabulary {
   std::size_t key_count() const { return keys_.size(); }
   std::size_t label_count() const { return labels_.size(); }
 
-  // --- resources ----------------------------------------------------------------------------------------------
-  // Unknown for names that scheduling ignores ("storage") and for "pods", which is counted apart.
+  // --- resources
+  // ---------------------------------------------------------------------------------------------- Unknown
+  // for names that scheduling ignores ("storage") and for "pods", which is counted apart.
   ResourceId InternResource(std::string_view name);
   ResourceId FindResource(std::string_view name) const;
   const std::string& ResourceName(ResourceId id) const { return resources_.Text(id); }
   bool IsExtended(ResourceId id) const { return extended_[id.value]; }
   std::size_t resource_count() const { return resources_.size(); }
 
-  // --- taints: whole lists, since their order shows in messages of older releases and most nodes share one -----
+  // --- taints: whole lists, since their order shows in messages of older releases and most nodes share one
+  // -----
   TaintListId InternTaints(const std::vector<api::Taint>& taints);
   const std::vector<api::Taint>& Taints(TaintListId id) const { return taint_lists_[id.value]; }
   std::size_t taint_list_count() const { return taint_lists_.size(); }

@@ -30,7 +30,7 @@ struct Request {
   std::string method;  // GET, POST, ...
   std::string target;  // path and query, as sent
   Headers headers;
-  std::string body;    // complete, chunking undone
+  std::string body;  // complete, chunking undone
 };
 
 // Text that several connections may be sending at the same time; never changed once it is shared.

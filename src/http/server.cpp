@@ -48,7 +48,8 @@ struct Server::Impl : std::enable_shared_from_this<Impl> {
   std::function<void()> stopped;
 };
 
-Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOptions options, Handler handler) {
+Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOptions options,
+                                                 Handler handler) {
   auto impl = std::make_shared<Impl>(io);
   impl->shared->options = std::move(options);
   impl->shared->handler = std::move(handler);
@@ -66,8 +67,8 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
 Expected<void> Server::Impl::Listen() {
   const auto& options = shared->options;
   const auto fail = [&](std::string_view what, const error_code& error) {
-    return Fail(ErrorCode::kUnavailable, fmt::format("cannot {} {}:{}: {}", what, options.address, options.port,
-                                                     error.message()));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot {} {}:{}: {}", what, options.address, options.port, error.message()));
   };
   error_code error;
   const auto address = asio::ip::make_address(options.address, error);

@@ -1,7 +1,7 @@
 // An HTTP/1.1 server: keep-alive, pipelining, bodies that are streamed for as long as the handler likes.
 //
-// Everything happens on the thread that runs the io_context it was given: the handler, every call on an Exchange or
-// a Stream, and the callbacks. Nothing here is locked.
+// Everything happens on the thread that runs the io_context it was given: the handler, every call on an
+// Exchange or a Stream, and the callbacks. Nothing here is locked.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ namespace berth::http {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Queues a piece; whatever is written before the io_context gets round to sending goes out in one system call.
-  // False if the stream is over: closed, the peer is gone, or its queue is full, in which case the connection is cut,
-  // because a reader that misses a piece must not take what follows for the whole.
+  // Queues a piece; whatever is written before the io_context gets round to sending goes out in one system
+  // call. False if the stream is over: closed, the peer is gone, or its queue is full, in which case the
+  // connection is cut, because a reader that misses a piece must not take what follows for the whole.
   virtual bool Write(Piece piece) = 0;
   // Ends the body properly once everything queued has been sent; the connection stays usable.
   virtual void Close() = 0;
@@ -33,14 +33,14 @@ class Stream {
   virtual void OnGone(std::function<void()> callback) = 0;
 };
 
-// One request's way back. Answer exactly once, now or later; dropped without an answer it answers 500. Calls after
-// the peer has gone do nothing.
+// One request's way back. Answer exactly once, now or later; dropped without an answer it answers 500. Calls
+// after the peer has gone do nothing.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual void Respond(Response response) = 0;
-  // Sends the head at once. `response.body` is not used. A stream that has more than `queue_limit_bytes` waiting for
-  // a slow reader is cut.
+  // Sends the head at once. `response.body` is not used. A stream that has more than `queue_limit_bytes`
+  // waiting for a slow reader is cut.
   virtual std::shared_ptr<Stream> StartStream(Response head, std::size_t queue_limit_bytes) = 0;
 };
 
@@ -48,14 +48,14 @@ using Handler = std::function<void(Request, std::shared_ptr<Exchange>)>;
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: the system chooses
+  std::uint16_t port = 0;                  // 0: the system chooses
   std::size_t body_limit_bytes = 3 << 20;  // as kube-apiserver
   std::size_t header_limit_bytes = 64 << 10;
   std::chrono::seconds request_timeout{60};  // from the first byte of a request to its last
   std::chrono::seconds idle_timeout{300};    // between requests
   std::chrono::seconds write_timeout{60};    // without the peer taking a single byte
-  // What to say to a request that never reaches the handler: 400, 413 (body too large), 431 (headers too large),
-  // 500 (the handler threw or forgot to answer). Without it, the bare status line.
+  // What to say to a request that never reaches the handler: 400, 413 (body too large), 431 (headers too
+  // large), 500 (the handler threw or forgot to answer). Without it, the bare status line.
   std::function<Response(int status)> refusal;
 };
 
@@ -71,8 +71,8 @@ class Server {
 
   std::uint16_t port() const;
   std::size_t connections() const;
-  // No new connections; answers under way are finished, streams ended. Calls `done` when the last connection is gone,
-  // at the latest after `grace`, when the rest is cut.
+  // No new connections; answers under way are finished, streams ended. Calls `done` when the last connection
+  // is gone, at the latest after `grace`, when the rest is cut.
   void Stop(std::chrono::milliseconds grace, std::function<void()> done);
 
  private:

@@ -17,7 +17,8 @@ using boost::system::error_code;
 constexpr std::size_t kReadBytes = 16 << 10;
 // A peer may pipeline this much behind the request being answered before we stop reading.
 constexpr std::size_t kReadAheadBytes = 256 << 10;
-// Streams are sent in batches: large enough to make system calls rare, small enough to keep many watchers going.
+// Streams are sent in batches: large enough to make system calls rare, small enough to keep many watchers
+// going.
 constexpr std::size_t kBatchBytes = 256 << 10;
 // From here on a body is cheaper to send from its own buffer than to copy behind its head.
 constexpr std::size_t kSharedBytes = 16 << 10;
@@ -66,7 +67,10 @@ class ConnectionExchange final : public Exchange {
 }  // namespace
 
 Connection::Connection(asio::ip::tcp::socket socket, std::shared_ptr<ServerShared> shared)
-    : socket_(std::move(socket)), shared_(std::move(shared)), read_since_(shared_->now), write_since_(shared_->now) {}
+    : socket_(std::move(socket)),
+      shared_(std::move(shared)),
+      read_since_(shared_->now),
+      write_since_(shared_->now) {}
 
 void Connection::Start() {
   error_code ignored;
@@ -75,14 +79,15 @@ void Connection::Start() {
   Read();
 }
 
-// --- in ---------------------------------------------------------------------------------------------------------
+// --- in
+// ---------------------------------------------------------------------------------------------------------
 
 void Connection::Read() {
   if (reading_ || closed_ || peer_done_ || in_.size() >= kReadAheadBytes) return;
   reading_ = true;
-  socket_.async_read_some(in_.prepare(kReadBytes), [self = shared_from_this()](const error_code& error, std::size_t n) {
-    self->OnRead(error, n);
-  });
+  socket_.async_read_some(
+      in_.prepare(kReadBytes),
+      [self = shared_from_this()](const error_code& error, std::size_t n) { self->OnRead(error, n); });
 }
 
 void Connection::OnRead(const error_code& error, std::size_t bytes) {
@@ -151,7 +156,8 @@ void Connection::Dispatch() {
   try {
     shared_->handler(std::move(request), std::move(exchange));
   } catch (const std::exception&) {
-    // Unwinding has dropped the exchange, which has answered 500; a handler that kept it elsewhere still owes its answer.
+    // Unwinding has dropped the exchange, which has answered 500; a handler that kept it elsewhere still owes
+    // its answer.
   }
 }
 
@@ -176,7 +182,8 @@ void Connection::RequestAnswered() {
   ScheduleFlush();
 }
 
-// --- out --------------------------------------------------------------------------------------------------------
+// --- out
+// --------------------------------------------------------------------------------------------------------
 
 void Connection::Respond(Response response) {
   if (closed_) return;
@@ -225,15 +232,17 @@ void Connection::CloseStream() {
 
 void Connection::AppendHead(const Response& response, bool streamed) {
   std::string& out = Tail();
-  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", response.status,
-                 std::string_view(beast::http::obsolete_reason(static_cast<beast::http::status>(response.status))));
+  fmt::format_to(
+      std::back_inserter(out), "HTTP/1.1 {} {}\r\n", response.status,
+      std::string_view(beast::http::obsolete_reason(static_cast<beast::http::status>(response.status))));
   for (const auto& [name, value] : response.headers) {
     out.append(name).append(": ").append(value).append("\r\n");
   }
   if (HasBody(response.status)) {
     out.append("Content-Type: ").append(response.content_type).append("\r\n");
     if (!streamed) {
-      fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", response.body ? response.body->size() : 0);
+      fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n",
+                     response.body ? response.body->size() : 0);
     } else if (version_ >= 11) {
       out += "Transfer-Encoding: chunked\r\n";
     }
@@ -306,8 +315,9 @@ void Connection::Flush() {
     write_since_ = shared_->now;
     return error ? 0 : kBatchBytes;
   };
-  asio::async_write(socket_, std::move(buffers), on_progress,
-                    [self = shared_from_this()](const error_code& error, std::size_t) { self->OnWritten(error); });
+  asio::async_write(
+      socket_, std::move(buffers), on_progress,
+      [self = shared_from_this()](const error_code& error, std::size_t) { self->OnWritten(error); });
 }
 
 void Connection::OnWritten(const error_code& error) {
@@ -319,7 +329,8 @@ void Connection::OnWritten(const error_code& error) {
   Flush();
 }
 
-// Closing while the peer still sends would reset the connection, and the peer might never read our last words.
+// Closing while the peer still sends would reset the connection, and the peer might never read our last
+// words.
 void Connection::LingerBeforeClosing() {
   if (lingering_) return;
   if (peer_done_) return Cut();
@@ -331,7 +342,8 @@ void Connection::LingerBeforeClosing() {
   Read();
 }
 
-// --- the end ----------------------------------------------------------------------------------------------------
+// --- the end
+// ----------------------------------------------------------------------------------------------------
 
 void Connection::Finish() {
   keep_alive_ = false;

@@ -24,8 +24,8 @@ struct ServerShared {
   bool stopping = false;  // each answer is the connection's last
 };
 
-// Reads ahead while a request is being answered, so that a peer that leaves is noticed, but handles one request after
-// the other: the answers leave in the order of the requests, which is what pipelining promises.
+// Reads ahead while a request is being answered, so that a peer that leaves is noticed, but handles one
+// request after the other: the answers leave in the order of the requests, which is what pipelining promises.
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerShared> shared);
@@ -79,7 +79,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ServerShared> shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
-  std::vector<OutgoingText> out_;      // filled while `sending_` is on the wire
+  std::vector<OutgoingText> out_;  // filled while `sending_` is on the wire
   std::vector<OutgoingText> sending_;
   std::optional<OpenStream> stream_;
 
@@ -87,15 +87,15 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   MonoTime write_since_;  // last time the peer took a byte
   unsigned version_ = 11;
   bool keep_alive_ = true;
-  bool continued_ = false;        // "100 Continue" was said for the present request
-  bool busy_ = false;             // a request is with the handler, or being streamed
-  bool head_only_ = false;        // the present request is a HEAD
-  bool processing_ = false;       // Process is on the stack
+  bool continued_ = false;   // "100 Continue" was said for the present request
+  bool busy_ = false;        // a request is with the handler, or being streamed
+  bool head_only_ = false;   // the present request is a HEAD
+  bool processing_ = false;  // Process is on the stack
   bool reading_ = false;
   bool writing_ = false;
   bool flush_scheduled_ = false;
-  bool peer_done_ = false;        // the peer sends nothing more
-  bool lingering_ = false;        // all said; what the peer still sends is thrown away
+  bool peer_done_ = false;  // the peer sends nothing more
+  bool lingering_ = false;  // all said; what the peer still sends is thrown away
   bool closed_ = false;
 };
 

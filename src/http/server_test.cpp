@@ -39,8 +39,10 @@ class ServerTest : public testing::Test {
     std::function<void()> read = [&] {
       socket.async_read_some(asio::buffer(buffer), [&](const error_code& error, std::size_t n) {
         text.append(buffer, n);
-        if (error || (!wanted.empty() && text.ends_with(wanted))) over = true;
-        else read();
+        if (error || (!wanted.empty() && text.ends_with(wanted)))
+          over = true;
+        else
+          read();
       });
     };
     read();
@@ -63,7 +65,9 @@ Response Text(std::string text) {
 }
 
 TEST_F(ServerTest, AnswersARequest) {
-  Listen([](Request request, auto exchange) { exchange->Respond(Text(request.method + " " + request.target + " " + request.body)); });
+  Listen([](Request request, auto exchange) {
+    exchange->Respond(Text(request.method + " " + request.target + " " + request.body));
+  });
   auto client = Connect();
   Send(client, "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi");
   const auto answer = ReadUntil(client, "hi");
@@ -76,8 +80,10 @@ TEST_F(ServerTest, AnswersARequest) {
 TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrderEvenIfTheFirstTakesItsTime) {
   std::shared_ptr<Exchange> first;
   Listen([&](Request request, auto exchange) {
-    if (request.target == "/1") first = exchange;
-    else exchange->Respond(Text(request.target));
+    if (request.target == "/1")
+      first = exchange;
+    else
+      exchange->Respond(Text(request.target));
   });
   auto client = Connect();
   Send(client, "GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\nGET /3 HTTP/1.1\r\n\r\n");
@@ -92,7 +98,8 @@ TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrderEvenIfTheFirstTakesItsTime
 TEST_F(ServerTest, ARequestInPiecesIsPutTogether) {
   Listen([](Request request, auto exchange) { exchange->Respond(Text(request.body)); });
   auto client = Connect();
-  for (const std::string_view piece : {"POST / HT", "TP/1.1\r\nTransfer-Encoding: chu", "nked\r\n\r\n3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r", "\n"}) {
+  for (const std::string_view piece : {"POST / HT", "TP/1.1\r\nTransfer-Encoding: chu",
+                                       "nked\r\n\r\n3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r", "\n"}) {
     Send(client, piece);
     Turn();
   }
@@ -102,8 +109,10 @@ TEST_F(ServerTest, ARequestInPiecesIsPutTogether) {
 TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionLivesOn) {
   std::shared_ptr<Stream> stream;
   Listen([&](Request request, auto exchange) {
-    if (request.target == "/watch") stream = exchange->StartStream({}, 1 << 20);
-    else exchange->Respond(Text("after"));
+    if (request.target == "/watch")
+      stream = exchange->StartStream({}, 1 << 20);
+    else
+      exchange->Respond(Text("after"));
   });
   auto client = Connect();
   Send(client, "GET /watch HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n\r\n");
@@ -112,7 +121,8 @@ TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionLivesOn) {
   const auto shared = Share("{}");
   EXPECT_TRUE(stream->Write({"<", shared, ">\n"}));
   EXPECT_TRUE(stream->Write({"[", shared, "]\n"}));
-  EXPECT_EQ(ReadUntil(client, "]\n\r\n"), "a\r\n<{}>\n[{}]\n\r\n");  // one chunk for what was written in one go
+  EXPECT_EQ(ReadUntil(client, "]\n\r\n"),
+            "a\r\n<{}>\n[{}]\n\r\n");  // one chunk for what was written in one go
   stream->Close();
   EXPECT_THAT(ReadUntil(client, "after"), StartsWith("0\r\n\r\nHTTP/1.1 200 OK"));
 }
@@ -235,8 +245,10 @@ TEST_F(ServerTest, StopsWhenAnswersAndStreamsHaveEnded) {
   std::shared_ptr<Exchange> pending;
   std::shared_ptr<Stream> stream;
   Listen([&](Request request, auto exchange) {
-    if (request.target == "/watch") stream = exchange->StartStream({}, 1000);
-    else pending = exchange;
+    if (request.target == "/watch")
+      stream = exchange->StartStream({}, 1000);
+    else
+      pending = exchange;
   });
   auto watcher = Connect(), waiter = Connect(), idle = Connect();
   Send(watcher, "GET /watch HTTP/1.1\r\n\r\n");

@@ -1,5 +1,5 @@
-// Filters answer for all nodes at once, from sets; here the same questions are put to each node by itself, and on random
-// clusters both must say the same.
+// Filters answer for all nodes at once, from sets; here the same questions are put to each node by itself,
+// and on random clusters both must say the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using framework::Code;
 
-// --- random things, from small vocabularies so that they meet -------------------------------------------------------
+// --- random things, from small vocabularies so that they meet
+// -------------------------------------------------------
 
 class Draw {
  public:
@@ -40,12 +41,14 @@ class Draw {
     const std::string op = Of({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Near"});
     Expression expression{OneIn(20) ? "not a key" : Key(), op, {}};
     const bool bare = op == "Exists" || op == "DoesNotExist";
-    for (std::size_t i = bare ? 0 : 1 + Below(op == "In" || op == "NotIn" ? 3 : 1); i > 0; --i) expression.values.push_back(Value());
+    for (std::size_t i = bare ? 0 : 1 + Below(op == "In" || op == "NotIn" ? 3 : 1); i > 0; --i)
+      expression.values.push_back(Value());
     if (OneIn(20)) expression.values.push_back("no value");
     return expression;
   }
   Expression Field() {
-    Expression expression{OneIn(4) ? "metadata.namespace" : "metadata.name", Of({"In", "NotIn", "In", "Exists"}), {NodeName()}};
+    Expression expression{
+        OneIn(4) ? "metadata.namespace" : "metadata.name", Of({"In", "NotIn", "In", "Exists"}), {NodeName()}};
     if (OneIn(6)) expression.values = {""};
     if (OneIn(6)) expression.values.push_back(NodeName());
     return expression;
@@ -59,8 +62,11 @@ class Draw {
   NodeBuilder Node(std::size_t number) {
     NodeBuilder node = MakeNode("n" + std::to_string(number));
     for (std::size_t i = Below(4); i > 0; --i) node.Label(Key(), Value());
-    for (std::size_t i = OneIn(2) ? Below(3) : 0; i > 0; --i) node.Taint(Key(), Value(), Of({"NoSchedule", "NoExecute", "PreferNoSchedule", ""}));
-    node.Cpu(std::to_string(Below(4000)) + "m").Memory(std::to_string(Below(8)) + "Gi").Pods(std::to_string(Below(5)));
+    for (std::size_t i = OneIn(2) ? Below(3) : 0; i > 0; --i)
+      node.Taint(Key(), Value(), Of({"NoSchedule", "NoExecute", "PreferNoSchedule", ""}));
+    node.Cpu(std::to_string(Below(4000)) + "m")
+        .Memory(std::to_string(Below(8)) + "Gi")
+        .Pods(std::to_string(Below(5)));
     if (OneIn(2)) node.Allocatable("example.com/gpu", std::to_string(Below(4)));
     return node;
   }
@@ -70,8 +76,12 @@ class Draw {
     if (OneIn(2)) pod.Memory(std::to_string(Below(6)) + "Gi");
     if (OneIn(3)) pod.Request("example.com/gpu", std::to_string(Below(4)));
     if (OneIn(5)) pod.Request("example.com/nobody", std::to_string(Below(2)));
-    for (std::size_t i = Below(3); i > 0; --i) pod.HostPort(static_cast<std::int32_t>(80 + Below(3)), Of({"TCP", "UDP", ""}), Of({"", "0.0.0.0", "10.0.0.1", "::"}));
-    for (std::size_t i = Below(3); i > 0; --i) pod.Tolerating(OneIn(4) ? "" : Key(), Of({"Exists", "Equal", "", "Lt"}), Value(), Of({"", "NoSchedule", "NoExecute"}));
+    for (std::size_t i = Below(3); i > 0; --i)
+      pod.HostPort(static_cast<std::int32_t>(80 + Below(3)), Of({"TCP", "UDP", ""}),
+                   Of({"", "0.0.0.0", "10.0.0.1", "::"}));
+    for (std::size_t i = Below(3); i > 0; --i)
+      pod.Tolerating(OneIn(4) ? "" : Key(), Of({"Exists", "Equal", "", "Lt"}), Value(),
+                     Of({"", "NoSchedule", "NoExecute"}));
     if (OneIn(3)) pod.Selecting(Key(), Value());
     if (OneIn(2)) {
       std::vector<api::NodeSelectorTerm> terms;
@@ -85,7 +95,8 @@ class Draw {
   Random random_;
 };
 
-// --- one node, plainly ----------------------------------------------------------------------------------------------
+// --- one node, plainly
+// ----------------------------------------------------------------------------------------------
 
 struct PlainNode {
   api::Node node;
@@ -112,13 +123,15 @@ bool AffinityFits(const api::Pod& pod, const PlainNode& plain) {
     if (label == nullptr || *label != value) return false;
   }
   if (!pod.spec.node_affinity || !pod.spec.node_affinity->required) return true;
-  return std::ranges::any_of(pod.spec.node_affinity->required->terms, [&](const auto& term) { return Matches(term, plain.node); });
+  return std::ranges::any_of(pod.spec.node_affinity->required->terms,
+                             [&](const auto& term) { return Matches(term, plain.node); });
 }
 
 bool TaintsFit(const api::Pod& pod, const PlainNode& plain) {
   return std::ranges::none_of(plain.node.taints, [&](const api::Taint& taint) {
     return (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
-           std::ranges::none_of(pod.spec.tolerations, [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
+           std::ranges::none_of(pod.spec.tolerations,
+                                [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
   });
 }
 
@@ -144,7 +157,8 @@ berth::testing::Verdict Resources(const api::Pod& pod, const PlainNode& plain) {
     const auto found = list.find(name);
     return found == list.end() ? 0 : name == "cpu" ? found->second.MilliValue() : found->second.Value();
   };
-  if (static_cast<std::int64_t>(plain.pods.size()) + 1 > amount(plain.node.allocatable, "pods")) verdict.reasons.push_back("Too many pods");
+  if (static_cast<std::int64_t>(plain.pods.size()) + 1 > amount(plain.node.allocatable, "pods"))
+    verdict.reasons.push_back("Too many pods");
   bool never = false;
   for (const auto* name : {"cpu", "memory", "example.com/gpu", "example.com/nobody"}) {
     const std::int64_t request = amount(api::PodRequests(pod, {}), name);
@@ -153,11 +167,13 @@ berth::testing::Verdict Resources(const api::Pod& pod, const PlainNode& plain) {
     for (const api::Pod& other : plain.pods) free -= amount(api::PodRequests(other, {}), name);
     if (request > 0 && request > free) verdict.reasons.push_back(std::string("Insufficient ") + name);
   }
-  if (!verdict.reasons.empty()) verdict.code = never ? Code::kUnschedulableAndUnresolvable : Code::kUnschedulable;
+  if (!verdict.reasons.empty())
+    verdict.code = never ? Code::kUnschedulableAndUnresolvable : Code::kUnschedulable;
   return verdict;
 }
 
-// --- both -----------------------------------------------------------------------------------------------------------
+// --- both
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(FiltersProperty, SetsSayTheSameAsEachNodeByItself) {
   std::size_t fitting = 0;

@@ -23,10 +23,11 @@ using berth::testing::Unresolvable;
 using berth::testing::Unschedulable;
 using berth::testing::Verdict;
 using berth::testing::Verdicts;
-using ::testing::ElementsAre;
 using framework::Code;
+using ::testing::ElementsAre;
 
-// --- NodeName -----------------------------------------------------------------------------------------------------
+// --- NodeName
+// -----------------------------------------------------------------------------------------------------
 
 class NodeNameTest : public ::testing::Test {
  protected:
@@ -43,8 +44,9 @@ TEST_F(NodeNameTest, APodThatNamesNoNodeFitsEverywhere) {
 }
 
 TEST_F(NodeNameTest, OnlyTheNodeItNamesWillDo) {
-  EXPECT_EQ(cluster.Filter(*plugin, MakePod().OnNode("n2")),
-            (Verdicts{{"n1", Unresolvable({"node(s) didn't match the requested node name"})}, {"n2", Fits()}}));
+  EXPECT_EQ(
+      cluster.Filter(*plugin, MakePod().OnNode("n2")),
+      (Verdicts{{"n1", Unresolvable({"node(s) didn't match the requested node name"})}, {"n2", Fits()}}));
   const auto answer = cluster.PreFilter(*plugin, MakePod().OnNode("n2"));
   ASSERT_TRUE(answer.nodes);
   EXPECT_THAT(*answer.nodes, ElementsAre(cluster.vocabulary().node_names.Find("n2")));
@@ -55,7 +57,8 @@ TEST_F(NodeNameTest, ANodeThatIsNotThereIsNoNode) {
   EXPECT_EQ(cluster.Filter(*plugin, MakePod().OnNode("gone")), (Verdicts{{"n1", no}, {"n2", no}}));
 }
 
-// --- NodeUnschedulable --------------------------------------------------------------------------------------------
+// --- NodeUnschedulable
+// --------------------------------------------------------------------------------------------
 
 struct CordonCase {
   std::string name;
@@ -67,19 +70,29 @@ TEST_P(Cordon, KeepsPodsAwayThatDoNotTolerateIt) {
   Cluster cluster;
   cluster.Add(MakeNode("open")).Add(MakeNode("cordoned").Cordoned());
   const auto plugin = cluster.Make<NodeUnschedulable>();
-  EXPECT_EQ(cluster.Filter(*plugin, GetParam().pod),
-            (Verdicts{{"open", Fits()}, {"cordoned", GetParam().fits ? Fits() : Unresolvable({"node(s) were unschedulable"})}}));
+  EXPECT_EQ(
+      cluster.Filter(*plugin, GetParam().pod),
+      (Verdicts{{"open", Fits()},
+                {"cordoned", GetParam().fits ? Fits() : Unresolvable({"node(s) were unschedulable"})}}));
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Cordon,
-    ::testing::Values(CordonCase{"PlainPod", MakePod(), false}, CordonCase{"ToleratesEverything", MakePod().Tolerating("", "Exists"), true},
-                      CordonCase{"ToleratesTheCordon", MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule"), true},
-                      CordonCase{"ToleratesTheCordonByValue", MakePod().Tolerating("node.kubernetes.io/unschedulable", "Equal"), true},
-                      CordonCase{"ToleratesAnotherEffect", MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists", "", "NoExecute"), false},
-                      CordonCase{"ToleratesAnotherKey", MakePod().Tolerating("gpu", "Exists"), false}),
+    ::testing::Values(
+        CordonCase{"PlainPod", MakePod(), false},
+        CordonCase{"ToleratesEverything", MakePod().Tolerating("", "Exists"), true},
+        CordonCase{"ToleratesTheCordon",
+                   MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule"),
+                   true},
+        CordonCase{"ToleratesTheCordonByValue",
+                   MakePod().Tolerating("node.kubernetes.io/unschedulable", "Equal"), true},
+        CordonCase{"ToleratesAnotherEffect",
+                   MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists", "", "NoExecute"),
+                   false},
+        CordonCase{"ToleratesAnotherKey", MakePod().Tolerating("gpu", "Exists"), false}),
     [](const auto& row) { return row.param.name; });
 
-// --- NodePorts ----------------------------------------------------------------------------------------------------
+// --- NodePorts
+// ----------------------------------------------------------------------------------------------------
 
 struct PortCase {
   std::string name;
@@ -91,11 +104,17 @@ TEST_P(Ports, ConflictWhereProtocolNumberAndAddressMeet) {
   Cluster cluster;
   cluster.Add(MakeNode("taken")).Add(MakeNode("free")).Run("taken", GetParam().there);
   const auto plugin = cluster.Make<NodePorts>();
-  EXPECT_EQ(cluster.Filter(*plugin, GetParam().pod),
-            (Verdicts{{"free", Fits()},
-                      {"taken", GetParam().fits ? Fits() : Unschedulable({"node(s) didn't have free ports for the requested pod ports"})}}));
+  EXPECT_EQ(
+      cluster.Filter(*plugin, GetParam().pod),
+      (Verdicts{
+          {"free", Fits()},
+          {"taken", GetParam().fits
+                        ? Fits()
+                        : Unschedulable({"node(s) didn't have free ports for the requested pod ports"})}}));
 }
-PodBuilder Holds(std::int32_t port, const char* protocol, const char* address) { return MakePod("a").HostPort(port, protocol, address); }
+PodBuilder Holds(std::int32_t port, const char* protocol, const char* address) {
+  return MakePod("a").HostPort(port, protocol, address);
+}
 INSTANTIATE_TEST_SUITE_P(
     Table, Ports,
     ::testing::Values(
@@ -108,8 +127,10 @@ INSTANTIATE_TEST_SUITE_P(
         PortCase{"DifferentAddresses", Holds(80, "TCP", "127.0.0.1"), Holds(80, "TCP", "127.0.0.2"), true},
         PortCase{"TheAnyAddressOfIp6IsOrdinary", Holds(80, "TCP", "::"), Holds(80, "TCP", "10.0.0.1"), true},
         PortCase{"OneOfSeveral", Holds(80, "TCP", ""), Holds(81, "TCP", "").HostPort(80), false},
-        PortCase{"OfASidecar", MakePod("a").Sidecar(MakeContainer().HostPort(80)), Holds(80, "TCP", ""), false},
-        PortCase{"OfAnInitContainerDoNotCount", MakePod("a").Init(MakeContainer().HostPort(80)), Holds(80, "TCP", ""), true}),
+        PortCase{"OfASidecar", MakePod("a").Sidecar(MakeContainer().HostPort(80)), Holds(80, "TCP", ""),
+                 false},
+        PortCase{"OfAnInitContainerDoNotCount", MakePod("a").Init(MakeContainer().HostPort(80)),
+                 Holds(80, "TCP", ""), true}),
     [](const auto& row) { return row.param.name; });
 
 TEST(NodePortsTest, PodsWithoutHostPortsAreNotLookedAt) {
@@ -125,7 +146,8 @@ TEST(NodePortsTest, PortsOfOnePodDoNotConflictWithEachOther) {
   EXPECT_EQ(cluster.Filter(*cluster.Make<NodePorts>(), MakePod().HostPort(80).HostPort(80)).at("n"), Fits());
 }
 
-// --- SchedulingGates, PrioritySort, DefaultBinder -----------------------------------------------------------------
+// --- SchedulingGates, PrioritySort, DefaultBinder
+// -----------------------------------------------------------------
 
 TEST(SchedulingGatesTest, HoldAPodBackUntilAllAreGone) {
   Cluster cluster;

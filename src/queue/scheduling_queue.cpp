@@ -13,8 +13,11 @@ using framework::QueuedPodPtr;
 constexpr Duration kBackoffFlushPeriod = std::chrono::seconds(1);
 constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
 
-// Back-offs end on whole seconds, so that pods freed in the same second are ordered by urgency, not by chance.
-MonoTime WholeSecond(MonoTime time) { return MonoTime(std::chrono::floor<std::chrono::seconds>(time.time_since_epoch())); }
+// Back-offs end on whole seconds, so that pods freed in the same second are ordered by urgency, not by
+// chance.
+MonoTime WholeSecond(MonoTime time) {
+  return MonoTime(std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()));
+}
 
 constexpr const char* kPodAdded = "UnscheduledPodAdd";
 constexpr const char* kBackoffComplete = "BackoffComplete";
@@ -29,12 +32,15 @@ struct SchedulingQueue::Meters {
   }
 
   metrics::Gauge& Pending(const char* name) {
-    return registry.Gauge("scheduler_pending_pods",
-                          "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' "
-                          "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the "
-                          "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the "
-                          "scheduler never attempted to schedule because they are gated.",
-                          {{"queue", name}});
+    return registry.Gauge(
+        "scheduler_pending_pods",
+        "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
+        "'backoff' "
+        "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that "
+        "the "
+        "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the "
+        "scheduler never attempted to schedule because they are gated.",
+        {{"queue", name}});
   }
   void Incoming(const char* name, const char* event) {
     metrics::Counter*& cell = incoming[{name, event}];
@@ -49,8 +55,10 @@ struct SchedulingQueue::Meters {
     metrics::Gauge*& cell = unschedulable_by[plugin];
     if (cell == nullptr) {
       cell = &registry.Gauge("scheduler_unschedulable_pods",
-                             "[STABLE] The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for "
-                             "all plugins that caused it to not schedule and so this metric have meaning only when broken down by "
+                             "[STABLE] The number of unschedulable pods broken down by plugin name. A pod "
+                             "will increment the gauge for "
+                             "all plugins that caused it to not schedule and so this metric have meaning "
+                             "only when broken down by "
                              "plugin.",
                              {{"plugin", plugin}, {"profile", ""}});
     }
@@ -77,7 +85,8 @@ bool SchedulingQueue::SoonerOver::operator()(const Entry* a, const Entry* b) con
   return MoreUrgent{policy}(a, b);
 }
 
-SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy, metrics::Registry& metrics)
+SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
+                                 metrics::Registry& metrics)
     : options_(options),
       clock_(clock),
       policy_(policy),
@@ -107,7 +116,8 @@ void SchedulingQueue::Add(framework::PodInfo info, std::uint32_t profile) {
   }
 }
 
-void SchedulingQueue::Update(framework::PodInfo info, std::uint32_t profile, std::span<const framework::ClusterEvent> events) {
+void SchedulingQueue::Update(framework::PodInfo info, std::uint32_t profile,
+                             std::span<const framework::ClusterEvent> events) {
   Entry* entry = Find(info.pod->metadata.uid);
   if (entry == nullptr) return Add(std::move(info), profile);
   if (entry->place == Place::kInFlight) return;
@@ -130,9 +140,11 @@ void SchedulingQueue::Update(framework::PodInfo info, std::uint32_t profile, std
       error_backoff_.insert(entry);
       meters_->backoff.Add();
       break;
-    case Place::kInFlight: break;
+    case Place::kInFlight:
+      break;
     case Place::kUnschedulable: {
-      const auto freeing = std::ranges::find_if(events, [&](const auto& event) { return IsFreedBy(*entry, event); });
+      const auto freeing =
+          std::ranges::find_if(events, [&](const auto& event) { return IsFreedBy(*entry, event); });
       if (freeing != events.end()) return Free(*entry, freeing->label);
       unschedulable_.insert(entry);
       (entry->pod->gated_by.empty() ? meters_->unschedulable : meters_->gated).Add();
@@ -233,10 +245,11 @@ QueueSizes SchedulingQueue::sizes() const {
   QueueSizes sizes;
   sizes.active = active_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
-  sizes.gated = static_cast<std::size_t>(
-      std::ranges::count_if(unschedulable_, [](const Entry* entry) { return !entry->pod->gated_by.empty(); }));
+  sizes.gated = static_cast<std::size_t>(std::ranges::count_if(
+      unschedulable_, [](const Entry* entry) { return !entry->pod->gated_by.empty(); }));
   sizes.unschedulable = unschedulable_.size() - sizes.gated;
-  sizes.in_flight = entries_.size() - active_.size() - backoff_.size() - error_backoff_.size() - unschedulable_.size();
+  sizes.in_flight =
+      entries_.size() - active_.size() - backoff_.size() - error_backoff_.size() - unschedulable_.size();
   return sizes;
 }
 
@@ -263,7 +276,8 @@ void SchedulingQueue::Leave(Entry& entry) {
       unschedulable_.erase(&entry);
       (entry.pod->gated_by.empty() ? meters_->unschedulable : meters_->gated).Add(-1);
       break;
-    case Place::kInFlight: break;
+    case Place::kInFlight:
+      break;
   }
   entry.place = Place::kInFlight;
 }

@@ -32,7 +32,7 @@ class QueuePolicy {
 
 struct QueueOptions {
   Duration initial_backoff = std::chrono::seconds(1);
-  Duration max_backoff = std::chrono::seconds(10);         // 0: no back-off at all
+  Duration max_backoff = std::chrono::seconds(10);          // 0: no back-off at all
   Duration max_in_unschedulable = std::chrono::minutes(5);  // then an event is assumed to have been missed
 };
 
@@ -51,28 +51,30 @@ struct QueueSizes {
 //     │       └──────event──────┴── unschedulable <──┘ rejected
 //     └─PreEnqueue says no─> unschedulable (gated)
 //
-// A pod is in exactly one of these places at any time, known by its UID. One thread: the scheduler loop's; nothing waits.
+// A pod is in exactly one of these places at any time, known by its UID. One thread: the scheduler loop's;
+// nothing waits.
 class SchedulingQueue {
  public:
   // The clock, the policy and the registry outlive the queue.
-  SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy, metrics::Registry& metrics);
+  SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
+                  metrics::Registry& metrics);
   ~SchedulingQueue();
 
   // A pod that has no node. A UID that is known already is updated.
   void Add(framework::PodInfo pod, std::uint32_t profile);
-  // The pod changed in the way the events say (resource kTargetPod). Unknown pods are added; a pod in flight is left
-  // alone: whoever has it will bring it back in its newest form.
+  // The pod changed in the way the events say (resource kTargetPod). Unknown pods are added; a pod in flight
+  // is left alone: whoever has it will bring it back in its newest form.
   void Update(framework::PodInfo pod, std::uint32_t profile, std::span<const framework::ClusterEvent> events);
   // The pod went, or somebody bound it. Pods in flight are forgotten too: bringing them back has no effect.
   void Delete(const std::string& uid);
 
-  // The most urgent pod, or null. When activeQ is empty, pods in back-off are taken early (but not after errors). The
-  // caller owes the queue a Done or a Requeue.
+  // The most urgent pod, or null. When activeQ is empty, pods in back-off are taken early (but not after
+  // errors). The caller owes the queue a Done or a Requeue.
   framework::QueuedPodPtr Pop();
   // The attempt ended for good: bound, or not ours any more.
   void Done(const framework::QueuedPodPtr& pod);
-  // The attempt failed. pod->rejectors says who rejected it; if nobody did it was an error, and the pod is tried again
-  // after a back-off without waiting for an event.
+  // The attempt failed. pod->rejectors says who rejected it; if nobody did it was an error, and the pod is
+  // tried again after a back-off without waiting for an event.
   void Requeue(const framework::QueuedPodPtr& pod);
 
   // Something happened that may make rejected pods fit.

@@ -39,14 +39,16 @@ class FakePolicy final : public QueuePolicy {
     status.plugin = "Gates";
     return status;
   }
-  bool Concerns(std::uint32_t profile, const ClusterEvent& event, std::span<const std::string> plugins) const override {
+  bool Concerns(std::uint32_t profile, const ClusterEvent& event,
+                std::span<const std::string> plugins) const override {
     asked_profile = profile;
     return std::ranges::any_of(plugins, [&](const std::string& plugin) {
       const auto found = hopes.find(plugin);
       return found != hopes.end() && found->second.Matches(event);
     });
   }
-  std::map<std::string, ClusterEvent> hopes{{"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
+  std::map<std::string, ClusterEvent> hopes{
+      {"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
   mutable std::uint32_t asked_profile = 99;
 };
 
@@ -81,7 +83,8 @@ class QueueTest : public ::testing::Test {
   QueuedPodPtr popped;
 };
 
-// --- order --------------------------------------------------------------------------------------------------------
+// --- order
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, TheMostUrgentPodComesFirst) {
   Add(MakePod("low").Priority(1));
@@ -121,7 +124,8 @@ TEST_F(QueueTest, DoneForgetsThePod) {
   EXPECT_EQ(Pop(), "") << "what is done does not come back";
 }
 
-// --- back-off -----------------------------------------------------------------------------------------------------
+// --- back-off
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
   Add(MakePod("a"));
@@ -136,7 +140,8 @@ TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
     queue.MoveAll(kPodDelete);
     EXPECT_EQ(queue.sizes().backoff, 2U);
     Wait(delay);
-    EXPECT_EQ(queue.sizes().backoff, 2U) << "the second in which the delay of " << delay.count() << " s ends still belongs to it";
+    EXPECT_EQ(queue.sizes().backoff, 2U)
+        << "the second in which the delay of " << delay.count() << " s ends still belongs to it";
     Wait(1s);
     EXPECT_EQ(queue.sizes().active, 2U) << "after " << delay.count() << " s and one more";
   }
@@ -146,7 +151,7 @@ TEST_F(QueueTest, ABackoffEndsOnAWholeSecond) {
   clock.Advance(300ms);
   Add(MakePod("a"));
   Pop();
-  Break();           // at x.3: the delay ends at x.3 + 1 s, on the whole second (x + 1).0
+  Break();             // at x.3: the delay ends at x.3 + 1 s, on the whole second (x + 1).0
   Wait(1700ms - 1ms);  // (x + 1).999
   EXPECT_EQ(queue.sizes().backoff, 1U);
   Wait(1ms);
@@ -192,11 +197,13 @@ TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
   EXPECT_EQ(Pop(), "b");
   EXPECT_EQ(Pop(), "a");
   EXPECT_EQ(popped->attempts, 2);
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"PopFromBackoffQ\"} 1"));
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"PopFromBackoffQ\"} 1"));
 }
 
 TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent) {
-  for (const auto* name : {"twice", "low", "high"}) Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
+  for (const auto* name : {"twice", "low", "high"})
+    Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
   std::vector<QueuedPodPtr> pods;
   while (!Pop().empty()) pods.push_back(popped);
   for (const auto& pod : pods) {
@@ -219,7 +226,8 @@ TEST_F(QueueTest, PendingPodsSkipTheBackoff) {
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
-// --- rejections and events ----------------------------------------------------------------------------------------
+// --- rejections and events
+// ----------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
   Add(MakePod("a"), 7);
@@ -251,7 +259,9 @@ TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
   EXPECT_EQ(queue.sizes().unschedulable, 1U) << "longer than five minutes, not five minutes";
   Wait(30s);
   EXPECT_EQ(queue.sizes().active, 1U);
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"UnschedulableTimeout\"} 1"));
+  EXPECT_THAT(
+      Metrics(),
+      HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"UnschedulableTimeout\"} 1"));
 }
 
 TEST_F(QueueTest, NextDueIsTheNextFlush) {
@@ -262,7 +272,8 @@ TEST_F(QueueTest, NextDueIsTheNextFlush) {
   EXPECT_EQ(queue.NextDue() - clock.Now(), 500ms);
 }
 
-// --- gates --------------------------------------------------------------------------------------------------------
+// --- gates
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
   Add(MakePod("a").Gate("g"));
@@ -290,7 +301,8 @@ TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
   EXPECT_EQ(queue.sizes().active + queue.sizes().backoff + queue.sizes().unschedulable, 0U);
 }
 
-// --- updates and deletes ------------------------------------------------------------------------------------------
+// --- updates and deletes
+// ------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
   Add(MakePod("a"));
@@ -304,7 +316,8 @@ TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
   Add(MakePod("a"));
   Pop();
   Reject("Tolerations");
-  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration, "TargetPodUpdatePodToleration"};
+  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
+                                     "TargetPodUpdatePodToleration"};
   queue.Update(Info(MakePod("a").Label("x", "y")), 0, std::span(&kToleration, 1));
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
   policy.hopes.emplace("Tolerations", kToleration);
@@ -372,7 +385,8 @@ TEST_F(QueueTest, OfAPodDeletedAndMadeAgainInFlightTheNewOneStays) {
   EXPECT_EQ(popped->attempts, 1);
 }
 
-// --- nominations --------------------------------------------------------------------------------------------------
+// --- nominations
+// --------------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, NominatedPodsAreListedWhileTheyWaitOrAreInFlight) {
   Add(MakePod("a").Nominated("n1"));
@@ -395,11 +409,13 @@ TEST_F(QueueTest, ADeletedPodIsNominatedNoMore) {
   EXPECT_THAT(queue.nominated(), IsEmpty());
 }
 
-// --- metrics ------------------------------------------------------------------------------------------------------
+// --- metrics
+// ------------------------------------------------------------------------------------------------------
 
 TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
   const auto pending = [&](const std::string& place, int count) {
-    EXPECT_THAT(Metrics(), HasSubstr("scheduler_pending_pods{queue=\"" + place + "\"} " + std::to_string(count) + "\n"));
+    EXPECT_THAT(Metrics(),
+                HasSubstr("scheduler_pending_pods{queue=\"" + place + "\"} " + std::to_string(count) + "\n"));
   };
   for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
   Add(MakePod("a"));
@@ -430,7 +446,8 @@ TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
   queue.MoveAll(kPodDelete);
   Wait(2s);
   const auto counted = [&](const std::string& event, const std::string& place) {
-    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"" + place + "\",event=\"" + event + "\"} 1\n"));
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"" + place + "\",event=\"" +
+                                     event + "\"} 1\n"));
   };
   counted("UnscheduledPodAdd", "active");
   counted("ScheduleAttemptFailure", "unschedulable");

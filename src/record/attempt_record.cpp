@@ -8,7 +8,8 @@
 namespace berth::record {
 
 std::string_view ResultName(Result result) {
-  static constexpr std::array<std::string_view, 5> kNames{"scheduled", "unschedulable", "error", "gated", "ignored"};
+  static constexpr std::array<std::string_view, 5> kNames{"scheduled", "unschedulable", "error", "gated",
+                                                          "ignored"};
   return kNames[static_cast<std::size_t>(result)];
 }
 
@@ -22,8 +23,10 @@ std::int64_t AttemptRecord::Total(std::uint32_t row) const {
 
 std::size_t AttemptRecord::Bytes() const {
   const auto set_bytes = [](const RowSet& set) { return set.words().size_bytes(); };
-  std::size_t bytes = sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + left_out_reason.size();
-  bytes += set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(left_out) + set_bytes(best);
+  std::size_t bytes =
+      sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + left_out_reason.size();
+  bytes +=
+      set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(left_out) + set_bytes(best);
   for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
   for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.size();
   return bytes;
@@ -39,7 +42,8 @@ std::string FitErrorMessage(const AttemptRecord& record, const framework::Reason
   }
   std::vector<std::pair<framework::ReasonId, std::size_t>> counts;
   for (const Rejection& rejection : record.rejections) {
-    auto found = std::ranges::find(counts, rejection.reason, &std::pair<framework::ReasonId, std::size_t>::first);
+    auto found =
+        std::ranges::find(counts, rejection.reason, &std::pair<framework::ReasonId, std::size_t>::first);
     if (found == counts.end()) found = counts.insert(counts.end(), {rejection.reason, 0});
     found->second += rejection.rows.Count();
   }

@@ -1,4 +1,5 @@
-// One pod, one attempt: everything that was found out, compactly. Event text, `berth explain` and JSON are views of it.
+// One pod, one attempt: everything that was found out, compactly. Event text, `berth explain` and JSON are
+// views of it.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct AttemptRecord {
   std::string message;
 
   std::shared_ptr<const NodeNames> nodes;
-  RowSet all;       // rows with a node
+  RowSet all;  // rows with a node
   RowSet feasible;
   std::vector<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
   RowSet unresolvable;
@@ -65,9 +66,9 @@ struct AttemptRecord {
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
-  std::vector<Scores> scores;  // sorted by plugin
-  RowSet best;                 // rows with the highest total
-  std::uint32_t node = 0;      // kScheduled: the row chosen
+  std::vector<Scores> scores;   // sorted by plugin
+  RowSet best;                  // rows with the highest total
+  std::uint32_t node = 0;       // kScheduled: the row chosen
 
   std::int64_t Total(std::uint32_t row) const;
   // Roughly what the record takes in memory.
@@ -77,7 +78,8 @@ struct AttemptRecord {
 // The FailedScheduling text without PostFilter's part: "0/5 nodes are available: 2 ..., 3 ...."
 std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons);
 
-// The decision record as one line of JSON, without newline; byte for byte the form that `berth explain -o json` prints.
+// The decision record as one line of JSON, without newline; byte for byte the form that `berth explain -o
+// json` prints.
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons);
 
 }  // namespace berth::record

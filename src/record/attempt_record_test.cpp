@@ -37,7 +37,8 @@ class RecordTest : public ::testing::Test {
   AttemptRecord record;
 };
 
-// --- message ------------------------------------------------------------------------------------------------------
+// --- message
+// ------------------------------------------------------------------------------------------------------
 
 TEST_F(RecordTest, TheMessageCountsNodesPerReason) {
   Reject("Fit", "Insufficient cpu", Rows({0, 1}));
@@ -63,7 +64,8 @@ TEST_F(RecordTest, NodesThatPreFilterLeftOutHaveAReasonToo) {
   record.left_out = Rows({0, 1, 2});
   record.left_out_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
   Reject("Taints", "tainted", Rows({4}));
-  EXPECT_EQ(Message(), "0/4 nodes are available: 1 tainted, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+  EXPECT_EQ(Message(),
+            "0/4 nodes are available: 1 tainted, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
 TEST_F(RecordTest, WhatPreFilterSaysStandsAlone) {
@@ -72,9 +74,12 @@ TEST_F(RecordTest, WhatPreFilterSaysStandsAlone) {
   EXPECT_EQ(Message(), "0/4 nodes are available: a, b.");
 }
 
-TEST_F(RecordTest, WithoutReasonsTheMessageEndsWithItsColon) { EXPECT_EQ(Message(), "0/4 nodes are available:"); }
+TEST_F(RecordTest, WithoutReasonsTheMessageEndsWithItsColon) {
+  EXPECT_EQ(Message(), "0/4 nodes are available:");
+}
 
-// --- JSON ---------------------------------------------------------------------------------------------------------
+// --- JSON
+// ---------------------------------------------------------------------------------------------------------
 
 TEST_F(RecordTest, AScheduledPodShowsScoresTimesWeight) {
   record.result = Result::kScheduled;
@@ -87,20 +92,23 @@ TEST_F(RecordTest, AScheduledPodShowsScoresTimesWeight) {
   record.scores = {{"Affinity", 2, 0, {50, 100, 0, 0, 0}}, {"Taints", 3, 100, {}}};
   record.best = Rows({1});
   record.node = 1;
-  EXPECT_EQ(Json(),
-            R"({"pod":"default/web","schedulerName":"default-scheduler","result":"scheduled","node":"n1","bestNodes":["n1"],"nodes":[)"
-            R"({"name":"n1","code":"Success","scores":{"Affinity":200,"Taints":300},"total":500},)"
-            R"({"name":"n2","code":"Unschedulable","plugin":"Fit","reasons":["Insufficient cpu","Insufficient memory"]},)"
-            R"({"name":"n3","code":"Success","scores":{"Affinity":100,"Taints":300},"total":400},)"
-            R"({"name":"n4","code":"UnschedulableAndUnresolvable","plugin":"Fit","reasons":["Insufficient cpu"]}]})");
+  EXPECT_EQ(
+      Json(),
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"scheduled","node":"n1","bestNodes":["n1"],"nodes":[)"
+      R"({"name":"n1","code":"Success","scores":{"Affinity":200,"Taints":300},"total":500},)"
+      R"({"name":"n2","code":"Unschedulable","plugin":"Fit","reasons":["Insufficient cpu","Insufficient memory"]},)"
+      R"({"name":"n3","code":"Success","scores":{"Affinity":100,"Taints":300},"total":400},)"
+      R"({"name":"n4","code":"UnschedulableAndUnresolvable","plugin":"Fit","reasons":["Insufficient cpu"]}]})");
 }
 
 TEST_F(RecordTest, WithoutScoresThereAreNoTotalsAndBestNodesAreSortedByName) {
   record.result = Result::kScheduled;
   record.all = record.feasible = record.best = Rows({0, 1});
   record.node = 0;
-  EXPECT_EQ(Json(), R"({"pod":"default/web","schedulerName":"default-scheduler","result":"scheduled","node":"n3","bestNodes":["n1","n3"],)"
-                    R"("nodes":[{"name":"n1","code":"Success"},{"name":"n3","code":"Success"}]})");
+  EXPECT_EQ(
+      Json(),
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"scheduled","node":"n3","bestNodes":["n1","n3"],)"
+      R"("nodes":[{"name":"n1","code":"Success"},{"name":"n3","code":"Success"}]})");
 }
 
 TEST_F(RecordTest, WithoutScorePluginsEveryTotalIsOne) {
@@ -108,7 +116,8 @@ TEST_F(RecordTest, WithoutScorePluginsEveryTotalIsOne) {
   record.all = record.feasible = record.best = Rows({0, 1});
   record.scored = true;
   record.base_total = 1;
-  EXPECT_NE(Json().find(R"({"name":"n1","code":"Success","scores":{},"total":1})"), std::string::npos) << Json();
+  EXPECT_NE(Json().find(R"({"name":"n1","code":"Success","scores":{},"total":1})"), std::string::npos)
+      << Json();
 }
 
 TEST_F(RecordTest, AnUnschedulablePodShowsItsMessage) {
@@ -119,9 +128,11 @@ TEST_F(RecordTest, AnUnschedulablePodShowsItsMessage) {
   record.left_out_plugins = "NodeAffinity,NodeName";
   record.left_out_reason = "left out";
   Reject("Taints", "tainted", Rows({1}));
-  EXPECT_EQ(Json(), R"({"pod":"default/web","schedulerName":"default-scheduler","result":"unschedulable","message":"0/4 \"nodes\"","nodes":[)"
-                    R"({"name":"n1","code":"Unschedulable","plugin":"Taints","reasons":["tainted"]},)"
-                    R"({"name":"n3","code":"UnschedulableAndUnresolvable","plugin":"NodeAffinity,NodeName","reasons":["left out"]}]})");
+  EXPECT_EQ(
+      Json(),
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"unschedulable","message":"0/4 \"nodes\"","nodes":[)"
+      R"({"name":"n1","code":"Unschedulable","plugin":"Taints","reasons":["tainted"]},)"
+      R"({"name":"n3","code":"UnschedulableAndUnresolvable","plugin":"NodeAffinity,NodeName","reasons":["left out"]}]})");
 }
 
 TEST_F(RecordTest, ARejectionByPreFilterIsEveryNodesVerdict) {
@@ -129,9 +140,11 @@ TEST_F(RecordTest, ARejectionByPreFilterIsEveryNodesVerdict) {
   record.message = "m";
   record.all = Rows({1});
   record.pre_filter = PreFilterRejection{framework::Code::kUnschedulableAndUnresolvable, "P", {"a"}};
-  EXPECT_EQ(Json(), R"({"pod":"default/web","schedulerName":"default-scheduler","result":"unschedulable","message":"m",)"
-                    R"("preFilter":{"code":"UnschedulableAndUnresolvable","plugin":"P","reasons":["a"]},"nodes":[)"
-                    R"({"name":"n1","code":"UnschedulableAndUnresolvable","plugin":"P","reasons":["a"]}]})");
+  EXPECT_EQ(
+      Json(),
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"unschedulable","message":"m",)"
+      R"("preFilter":{"code":"UnschedulableAndUnresolvable","plugin":"P","reasons":["a"]},"nodes":[)"
+      R"({"name":"n1","code":"UnschedulableAndUnresolvable","plugin":"P","reasons":["a"]}]})");
 }
 
 TEST_F(RecordTest, ErrorsAndGatesHaveAMessageAndNoNodesIgnoredPodsNeither) {
@@ -153,7 +166,8 @@ TEST_F(RecordTest, WithoutNodesTheListIsEmpty) {
                     R"("message":"no nodes available to schedule pods","nodes":[]})");
 }
 
-// --- ring ---------------------------------------------------------------------------------------------------------
+// --- ring
+// ---------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<const AttemptRecord> Named(const std::string& pod, std::size_t padding = 0) {
   auto record = std::make_shared<AttemptRecord>();

@@ -40,8 +40,8 @@ class Writer {
   std::string out_ = "{";
 };
 
-std::vector<std::string> ReasonsOf(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,
-                                   std::string_view& plugin) {
+std::vector<std::string> ReasonsOf(const AttemptRecord& record, std::uint32_t row,
+                                   const framework::Reasons& reasons, std::string_view& plugin) {
   std::vector<std::string> texts;
   for (const Rejection& rejection : record.rejections) {
     if (!rejection.rows.Has(row)) continue;
@@ -62,11 +62,13 @@ void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
   out.Number("total", record.Total(row));
 }
 
-void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons, Writer& out) {
+void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,
+               Writer& out) {
   if (out.last() != '[') out.Raw(',');
   out.Raw('{');
   out.Text("name", record.nodes->by_row[row]);
-  const auto rejected = [&](std::string_view code, std::string_view plugin, const std::vector<std::string>& texts) {
+  const auto rejected = [&](std::string_view code, std::string_view plugin,
+                            const std::vector<std::string>& texts) {
     out.Text("code", code);
     out.Text("plugin", plugin);
     out.List("reasons", texts);
@@ -74,14 +76,16 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
   if (record.pre_filter) {
     rejected(CodeName(record.pre_filter->code), record.pre_filter->plugin, record.pre_filter->reasons);
   } else if (record.left_out.Has(row)) {
-    rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.left_out_plugins, {record.left_out_reason});
+    rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.left_out_plugins,
+             {record.left_out_reason});
   } else if (record.feasible.Has(row)) {
     out.Text("code", CodeName(framework::Code::kSuccess));
     if (record.scored) WriteScores(record, row, out);
   } else {
     std::string_view plugin;
     const auto texts = ReasonsOf(record, row, reasons, plugin);
-    const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable;
+    const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable
+                                                   : framework::Code::kUnschedulable;
     rejected(CodeName(code), plugin, texts);
   }
   out.Raw('}');
@@ -101,11 +105,13 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
   out.Text("pod", record.pod);
   out.Text("schedulerName", record.scheduler_name);
   out.Text("result", ResultName(record.result));
-  if (record.result != Result::kScheduled && record.result != Result::kIgnored) out.Text("message", record.message);
+  if (record.result != Result::kScheduled && record.result != Result::kIgnored)
+    out.Text("message", record.message);
   if (record.result == Result::kScheduled) {
     out.Text("node", record.nodes->by_row[record.node]);
     std::vector<std::string> best;
-    for (const std::uint32_t row : RowsByName(record.best, *record.nodes)) best.push_back(record.nodes->by_row[row]);
+    for (const std::uint32_t row : RowsByName(record.best, *record.nodes))
+      best.push_back(record.nodes->by_row[row]);
     out.List("bestNodes", best);
   }
   if (record.pre_filter) {
@@ -120,7 +126,8 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     out.Key("nodes");
     out.Raw('[');
     if (record.nodes) {
-      for (const std::uint32_t row : RowsByName(record.all, *record.nodes)) WriteNode(record, row, reasons, out);
+      for (const std::uint32_t row : RowsByName(record.all, *record.nodes))
+        WriteNode(record, row, reasons, out);
     }
     out.Raw(']');
   }

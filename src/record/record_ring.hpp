@@ -8,7 +8,8 @@
 
 namespace berth::record {
 
-// The oldest records go when the newest would exceed the bound; one record always fits. One thread: the scheduler loop's.
+// The oldest records go when the newest would exceed the bound; one record always fits. One thread: the
+// scheduler loop's.
 class RecordRing {
  public:
   explicit RecordRing(std::size_t max_bytes) : max_bytes_(max_bytes) {}

@@ -37,7 +37,8 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     answer.status.plugin = plugin->Name();
     if (answer.status.skip()) {
       const auto as_filter = std::ranges::find(filters_, dynamic_cast<framework::FilterPlugin*>(plugin));
-      if (as_filter != filters_.end()) outcome.skipped_filters[static_cast<std::size_t>(as_filter - filters_.begin())] = true;
+      if (as_filter != filters_.end())
+        outcome.skipped_filters[static_cast<std::size_t>(as_filter - filters_.begin())] = true;
       continue;
     }
     if (answer.status.code == framework::Code::kUnschedulableAndUnresolvable) {
@@ -50,7 +51,8 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
       continue;
     }
     if (!answer.status.ok()) {
-      outcome.status = Status::Error(fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(), answer.status.Message()));
+      outcome.status = Status::Error(
+          fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(), answer.status.Message()));
       return outcome;
     }
     if (!answer.nodes) continue;
@@ -58,14 +60,17 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     if (!names) {
       names = std::move(answer.nodes);
     } else {
-      std::erase_if(*names, [&](framework::NodeNameId name) { return std::ranges::find(*answer.nodes, name) == answer.nodes->end(); });
+      std::erase_if(*names, [&](framework::NodeNameId name) {
+        return std::ranges::find(*answer.nodes, name) == answer.nodes->end();
+      });
     }
     if (names->empty()) {
       std::vector<std::string> sorted = outcome.narrowing;
       std::ranges::sort(sorted);
       outcome.status = Status::Unresolvable(
-          sorted.size() == 1 ? fmt::format("node(s) didn't satisfy plugin {}", sorted[0])
-                             : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(sorted, " ")));
+          sorted.size() == 1
+              ? fmt::format("node(s) didn't satisfy plugin {}", sorted[0])
+              : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(sorted, " ")));
       return outcome;
     }
   }
@@ -74,8 +79,9 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   return outcome;
 }
 
-void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table, const PreFilterOutcome& pre_filter,
-                         std::span<const Nomination> nominations, const RowSet& candidates, FilterOutcome& out) const {
+void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
+                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                         const RowSet& candidates, FilterOutcome& out) const {
   out.Reset(candidates);
   if (!nominations.empty()) {
     // With the nominated pods in place: these may well arrive first.
@@ -98,8 +104,8 @@ void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table, co
   RunFilterPass(attempt, pre_filter, *second, out);
 }
 
-void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter, const RowSet& candidates,
-                            FilterOutcome& out) const {
+void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                            const RowSet& candidates, FilterOutcome& out) const {
   if (candidates.Empty()) return;
   auto alive = attempt.Scratch();
   *alive |= candidates;
@@ -111,7 +117,8 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
       if (!alive->Has(row)) continue;
       alive->Remove(row);
       out.feasible.Remove(row);
-      out.errors.emplace_back(row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[i]->Name(), what)));
+      out.errors.emplace_back(
+          row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[i]->Name(), what)));
     }
     auto rejected = attempt.Scratch();
     for (const framework::Rejections::Entry& entry : answer_.entries()) {
@@ -153,8 +160,9 @@ bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
 
 }  // namespace
 
-Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::span<const framework::Row> order,
-                          std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const {
+Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
+                          std::span<const framework::Row> order, std::vector<framework::ScoreColumn>& columns,
+                          std::vector<bool>& skipped) const {
   columns.resize(scores_.size());
   skipped.assign(scores_.size(), false);
   if (scores_.empty()) return {};  // without scores the original does not run PreScore either
@@ -162,7 +170,8 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::s
     const Status status = plugin->PreScore(attempt, feasible);
     if (status.ok()) continue;
     if (!status.skip()) {
-      return Status::Error(fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
+      return Status::Error(
+          fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
     }
     for (std::size_t i = 0; i < scores_.size(); ++i) {
       if (scores_[i].plugin->Name() == plugin->Name()) skipped[i] = true;
@@ -173,29 +182,34 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible, std::s
     framework::ScorePlugin& plugin = *scores_[i].plugin;
     columns[i].Reset(attempt.nodes().rows());
     if (const Status status = plugin.Score(attempt, feasible, columns[i]); !status.ok()) {
-      return Status::Error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
+      return Status::Error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(),
+                                       status.Message()));
     }
     if (const Status status = plugin.Normalize(attempt, feasible, columns[i]); !status.ok()) {
-      return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
+      return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
+                                       plugin.Name(), status.Message()));
     }
   }
   return CheckRange(feasible, order, columns, skipped);
 }
 
-// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the first plugin,
-// is reported.
+// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
+// first plugin, is reported.
 Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                           std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const {
+                           std::span<const framework::ScoreColumn> columns,
+                           const std::vector<bool>& skipped) const {
   bool any = false;
-  for (std::size_t i = 0; i < scores_.size(); ++i) any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
+  for (std::size_t i = 0; i < scores_.size(); ++i)
+    any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
   if (!any) return {};
   for (const framework::Row row : order) {
     if (!feasible.Has(row)) continue;
     for (std::size_t i = 0; i < scores_.size(); ++i) {
       if (skipped[i] || IsValid(columns[i].At(row))) continue;
-      return Status::Error(fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
-                                       "should in the range of [0, 100] after normalizing",
-                                       scores_[i].plugin->Name(), columns[i].At(row)));
+      return Status::Error(fmt::format(
+          "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
+          "should in the range of [0, 100] after normalizing",
+          scores_[i].plugin->Name(), columns[i].At(row)));
     }
   }
   return {};
@@ -204,14 +218,15 @@ Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Ro
 namespace {
 
 // Asks binder after binder; each answer arrives by callback.
-void BindWith(std::span<framework::BindPlugin* const> binders, const framework::PodInfo& pod, const std::string& node,
-              framework::BindPlugin::Done done) {
+void BindWith(std::span<framework::BindPlugin* const> binders, const framework::PodInfo& pod,
+              const std::string& node, framework::BindPlugin::Done done) {
   framework::BindPlugin* plugin = binders.front();
   plugin->Bind(pod, node, [binders, &pod, node, plugin, done = std::move(done)](Status status) mutable {
     if (status.skip() && binders.size() > 1) return BindWith(binders.subspan(1), pod, node, std::move(done));
     status.plugin = plugin->Name();
     if (!status.ok()) {
-      Status failed = Status::Error(fmt::format("running Bind plugin \"{}\": {}", plugin->Name(), status.Message()));
+      Status failed =
+          Status::Error(fmt::format("running Bind plugin \"{}\": {}", plugin->Name(), status.Message()));
       failed.plugin = std::move(status.plugin);
       return done(std::move(failed));
     }
@@ -221,7 +236,8 @@ void BindWith(std::span<framework::BindPlugin* const> binders, const framework::
 
 }  // namespace
 
-void Profile::RunBind(const framework::PodInfo& pod, const std::string& node, framework::BindPlugin::Done done) const {
+void Profile::RunBind(const framework::PodInfo& pod, const std::string& node,
+                      framework::BindPlugin::Done done) const {
   BindWith(binders_, pod, node, std::move(done));
 }
 
@@ -236,7 +252,8 @@ void Profile::CollectEvents() {
   std::set<const framework::Plugin*> asked;
   const auto collect = [&](const auto& plugins) {
     for (const framework::Plugin* plugin : plugins) {
-      if (asked.insert(plugin).second) events_.push_back({std::string(plugin->Name()), plugin->EventsToRegister()});
+      if (asked.insert(plugin).second)
+        events_.push_back({std::string(plugin->Name()), plugin->EventsToRegister()});
     }
   };
   collect(pre_enqueue_);

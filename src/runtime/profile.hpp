@@ -20,11 +20,12 @@ struct Nomination {
 
 // What PreFilter said of a pod as a whole.
 struct PreFilterOutcome {
-  framework::Status status;  // rejected: status.plugin says by whom; not ok and not rejected: an error, text complete
+  framework::Status
+      status;  // rejected: status.plugin says by whom; not ok and not rejected: an error, text complete
   bool narrowed = false;
-  std::vector<framework::NodeNameId> nodes;             // narrowed: the names left
-  std::vector<std::string> narrowing;                   // plugins that narrowed, in order of the profile
-  std::vector<bool> skipped_filters;                    // by index of filter
+  std::vector<framework::NodeNameId> nodes;  // narrowed: the names left
+  std::vector<std::string> narrowing;        // plugins that narrowed, in order of the profile
+  std::vector<bool> skipped_filters;         // by index of filter
 };
 
 // What the filters said, over all candidates. Kept by the caller and reused from attempt to attempt.
@@ -51,7 +52,8 @@ class Profile {
     std::int64_t weight = 1;
   };
 
-  // Builds the plugins. Errors are kube-scheduler's start-up texts. `notes` receives what should be in the log.
+  // Builds the plugins. Errors are kube-scheduler's start-up texts. `notes` receives what should be in the
+  // log.
   static Expected<std::unique_ptr<Profile>> Build(const config::Profile& config, const Registry& registry,
                                                   framework::Handle& handle, std::vector<std::string>& notes);
 
@@ -62,16 +64,20 @@ class Profile {
   framework::Status RunPreEnqueue(const api::Pod& pod) const;
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const { return sort_->Less(a, b); }
   PreFilterOutcome RunPreFilter(const framework::Attempt& attempt) const;
-  // Rows of `candidates` that carry nominations are judged twice: with the nominated pods in place, and without.
-  void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table, const PreFilterOutcome& pre_filter,
-                  std::span<const Nomination> nominations, const RowSet& candidates, FilterOutcome& out) const;
-  // Fills one column per score plugin (in the order of scores()); `skipped` says which had nothing to say. Of several nodes
-  // with invalid scores the first in `order` is reported.
-  framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible, std::span<const framework::Row> order,
+  // Rows of `candidates` that carry nominations are judged twice: with the nominated pods in place, and
+  // without.
+  void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table,
+                  const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                  const RowSet& candidates, FilterOutcome& out) const;
+  // Fills one column per score plugin (in the order of scores()); `skipped` says which had nothing to say. Of
+  // several nodes with invalid scores the first in `order` is reported.
+  framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible,
+                              std::span<const framework::Row> order,
                               std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const;
-  // Asks the bind plugins in order until one does not skip. `done` is called once, from any thread; its status carries
-  // the plugin's name and kube-scheduler's error text.
-  void RunBind(const framework::PodInfo& pod, const std::string& node, framework::BindPlugin::Done done) const;
+  // Asks the bind plugins in order until one does not skip. `done` is called once, from any thread; its
+  // status carries the plugin's name and kube-scheduler's error text.
+  void RunBind(const framework::PodInfo& pod, const std::string& node,
+               framework::BindPlugin::Done done) const;
 
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
@@ -84,10 +90,11 @@ class Profile {
     std::string plugin;
     std::vector<framework::ClusterEvent> events;
   };
-  void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter, const RowSet& candidates,
-                     FilterOutcome& out) const;
+  void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
+                     const RowSet& candidates, FilterOutcome& out) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                               std::span<const framework::ScoreColumn> columns, const std::vector<bool>& skipped) const;
+                               std::span<const framework::ScoreColumn> columns,
+                               const std::vector<bool>& skipped) const;
   void CollectEvents();
 
   std::string name_;

@@ -1,5 +1,5 @@
-// From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight. The rules and
-// the texts are kube-scheduler v1.37.1's.
+// From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight.
+// The rules and the texts are kube-scheduler v1.37.1's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ using config::Point;
 
 class ProfileBuilder {
  public:
-  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle, std::vector<std::string>& notes)
+  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle,
+                 std::vector<std::string>& notes)
       : config_(config), registry_(registry), handle_(handle), notes_(notes) {}
 
   Expected<std::unique_ptr<Profile>> Build() {
@@ -33,14 +34,17 @@ class ProfileBuilder {
     std::vector<framework::ScorePlugin*> scores;
     BERTH_CHECKED(Expand(Point::kScore, "ScorePlugin", scores));
     BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
-    for (framework::ScorePlugin* plugin : scores) profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
+    for (framework::ScorePlugin* plugin : scores)
+      profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
     if (sorts.size() != 1) {
-      return Invalid(fmt::format("only one queue sort plugin required for profile with scheduler name \"{}\", but got {}",
-                                 config_.scheduler_name, sorts.size()));
+      return Invalid(fmt::format(
+          "only one queue sort plugin required for profile with scheduler name \"{}\", but got {}",
+          config_.scheduler_name, sorts.size()));
     }
     profile_->sort_ = sorts.front();
     if (profile_->binders_.empty()) {
-      return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"", config_.scheduler_name));
+      return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
+                                 config_.scheduler_name));
     }
     profile_->CollectEvents();
     return std::move(profile_);
@@ -64,8 +68,9 @@ class ProfileBuilder {
       if (point != Point::kMultiPoint) {
         return Invalid(fmt::format("plugin \"{}\" is not available in this version of Berth", plugin.name));
       }
-      notes_.push_back(fmt::format("profile {}: default plugin {} is not available in this version and left out",
-                                   config_.scheduler_name, plugin.name));
+      notes_.push_back(
+          fmt::format("profile {}: default plugin {} is not available in this version and left out",
+                      config_.scheduler_name, plugin.name));
       return {};
     }
     if (factory == nullptr) {
@@ -78,7 +83,9 @@ class ProfileBuilder {
     auto made = (*factory)({args == config_.plugin_args.end() ? nullptr : &args->second,
                             path == config_.args_paths.end() ? "" : path->second},
                            handle_);
-    if (!made) return std::unexpected(std::move(made).error().In(fmt::format("initializing plugin \"{}\"", plugin.name)));
+    if (!made)
+      return std::unexpected(
+          std::move(made).error().In(fmt::format("initializing plugin \"{}\"", plugin.name)));
     instances_[plugin.name] = made->get();
     profile_->plugins_.push_back(std::move(*made));
     return {};
@@ -124,8 +131,12 @@ class ProfileBuilder {
         from_multi.push_back(plugin.name);
       }
     }
-    const auto add = [&](std::string_view name) { out.push_back(dynamic_cast<T*>(instances_.at(std::string(name)))); };
-    const auto overridden = [&](std::string_view name) { return std::ranges::find(overrides, name) != overrides.end(); };
+    const auto add = [&](std::string_view name) {
+      out.push_back(dynamic_cast<T*>(instances_.at(std::string(name))));
+    };
+    const auto overridden = [&](std::string_view name) {
+      return std::ranges::find(overrides, name) != overrides.end();
+    };
     for (const std::string_view name : explicit_names) {
       if (overridden(name)) add(name);
     }
@@ -136,7 +147,8 @@ class ProfileBuilder {
     return {};
   }
 
-  // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0 means 1.
+  // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0
+  // means 1.
   std::int64_t WeightOf(std::string_view plugin) const {
     for (const Point point : {Point::kScore, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {
@@ -155,7 +167,8 @@ class ProfileBuilder {
 };
 
 Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle, std::vector<std::string>& notes) {
+                                                  framework::Handle& handle,
+                                                  std::vector<std::string>& notes) {
   auto built = ProfileBuilder(config, registry, handle, notes).Build();
   if (!built) {
     return std::unexpected(std::move(built).error().In(

@@ -120,13 +120,17 @@ class ProfileTest : public ::testing::Test {
       return std::make_unique<T>(name, script);
     });
   }
-  void Multi(std::vector<config::PluginRef> plugins) { config.at(config::Point::kMultiPoint).enabled = std::move(plugins); }
+  void Multi(std::vector<config::PluginRef> plugins) {
+    config.at(config::Point::kMultiPoint).enabled = std::move(plugins);
+  }
   void Multi(std::initializer_list<const char*> names) {
     config.at(config::Point::kMultiPoint).enabled.clear();
     for (const auto* name : names) config.at(config::Point::kMultiPoint).enabled.push_back({name, 0});
   }
   config::PluginSet& At(config::Point point) { return config.at(point); }
-  Expected<std::unique_ptr<Profile>> TryBuild() { return Profile::Build(config, registry, cluster.handle(), notes); }
+  Expected<std::unique_ptr<Profile>> TryBuild() {
+    return Profile::Build(config, registry, cluster.handle(), notes);
+  }
   Profile& Build() {
     profile = std::move(TryBuild()).value();
     return *profile;
@@ -142,7 +146,8 @@ class ProfileTest : public ::testing::Test {
   }
   std::vector<std::string> Scores() {
     std::vector<std::string> out;
-    for (const auto& [plugin, weight] : Build().scores()) out.push_back(std::string(plugin->Name()) + "*" + std::to_string(weight));
+    for (const auto& [plugin, weight] : Build().scores())
+      out.push_back(std::string(plugin->Name()) + "*" + std::to_string(weight));
     return out;
   }
   // Rejects rows for a reason, as the script of a filter.
@@ -168,7 +173,8 @@ class ProfileTest : public ::testing::Test {
     Build();
     const Attempt attempt(pod, cluster.nodes(), scratch);
     FilterOutcome out;
-    profile->RunFilters(attempt, cluster.nodes(), profile->RunPreFilter(attempt), nominations, cluster.nodes().all(), out);
+    profile->RunFilters(attempt, cluster.nodes(), profile->RunPreFilter(attempt), nominations,
+                        cluster.nodes().all(), out);
     return out;
   }
   // "plugin: reason: rows" in order, then "feasible: rows".
@@ -180,16 +186,19 @@ class ProfileTest : public ::testing::Test {
       return text;
     };
     for (const auto& rejection : outcome.all()) {
-      out.push_back(std::string(profile->filters()[rejection.plugin]->Name()) + ": " + cluster.reasons().Text(rejection.reason) + ":" + rows(rejection.rows));
+      out.push_back(std::string(profile->filters()[rejection.plugin]->Name()) + ": " +
+                    cluster.reasons().Text(rejection.reason) + ":" + rows(rejection.rows));
     }
     out.push_back("feasible:" + rows(outcome.feasible));
     if (!outcome.unresolvable.Empty()) out.push_back("never:" + rows(outcome.unresolvable));
-    for (const auto& [row, status] : outcome.errors) out.push_back("error " + std::to_string(row) + ": " + status.Message());
+    for (const auto& [row, status] : outcome.errors)
+      out.push_back("error " + std::to_string(row) + ": " + status.Message());
     return out;
   }
   Status RunScores(std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) {
     const std::vector<framework::Row> order{2, 0, 1, 3};
-    return Build().RunScores(Attempt(pod, cluster.nodes(), scratch), cluster.nodes().all(), order, columns, skipped);
+    return Build().RunScores(Attempt(pod, cluster.nodes(), scratch), cluster.nodes().all(), order, columns,
+                             skipped);
   }
 
   Script script;
@@ -202,7 +211,8 @@ class ProfileTest : public ::testing::Test {
   std::vector<RowSet> scratch;
 };
 
-// --- which plugins, in which order --------------------------------------------------------------------------------
+// --- which plugins, in which order
+// --------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, MultiPointServesEveryPointThatAPluginHas) {
   EXPECT_THAT(Filters(), ElementsAre("A", "B"));
@@ -239,7 +249,8 @@ TEST_F(ProfileTest, MissingDefaultsAreLeftOutWithANote) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("Volumes")));
 }
 
-// --- start-up errors ----------------------------------------------------------------------------------------------
+// --- start-up errors
+// ----------------------------------------------------------------------------------------------
 
 constexpr const char* kWhere = "initializing profiles: creating profile for scheduler name mine: ";
 
@@ -263,15 +274,22 @@ TEST_F(ProfileTest, APluginIsNamedOnce) {
 
 TEST_F(ProfileTest, QueueSortAndBindAreNeeded) {
   Multi({"A", "Bind"});
-  EXPECT_EQ(ErrorOf(), kWhere + std::string("only one queue sort plugin required for profile with scheduler name \"mine\", but got 0"));
+  EXPECT_EQ(
+      ErrorOf(),
+      kWhere +
+          std::string(
+              "only one queue sort plugin required for profile with scheduler name \"mine\", but got 0"));
   Multi({"Sort", "A"});
-  EXPECT_EQ(ErrorOf(), kWhere + std::string("at least one bind plugin is needed for profile with scheduler name \"mine\""));
+  EXPECT_EQ(
+      ErrorOf(),
+      kWhere + std::string("at least one bind plugin is needed for profile with scheduler name \"mine\""));
 }
 
 TEST_F(ProfileTest, APluginThatCannotBeBuiltSaysWhy) {
   Multi({"Sort", "Broken", "Bind"});
   config.args_paths["Broken"] = "profiles[0].pluginConfig[2].args";
-  EXPECT_EQ(ErrorOf(), kWhere + std::string("initializing plugin \"Broken\": profiles[0].pluginConfig[2].args: broken"));
+  EXPECT_EQ(ErrorOf(),
+            kWhere + std::string("initializing plugin \"Broken\": profiles[0].pluginConfig[2].args: broken"));
 }
 
 TEST_F(ProfileTest, AMissingPluginNamedExplicitlyIsAnError) {
@@ -279,12 +297,14 @@ TEST_F(ProfileTest, AMissingPluginNamedExplicitlyIsAnError) {
   EXPECT_EQ(ErrorOf(), kWhere + std::string("plugin \"Volumes\" is not available in this version of Berth"));
 }
 
-// --- PreEnqueue and PreFilter -------------------------------------------------------------------------------------
+// --- PreEnqueue and PreFilter
+// -------------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, TheFirstGateHoldsThePod) {
   Multi({"Sort", "Gate2", "Gate", "Bind"});
   EXPECT_TRUE(Build().RunPreEnqueue(*pod.pod).ok());
-  script.pre_enqueue["Gate"] = script.pre_enqueue["Gate2"] = [](const api::Pod&) { return Status::Unresolvable("wait"); };
+  script.pre_enqueue["Gate"] =
+      script.pre_enqueue["Gate2"] = [](const api::Pod&) { return Status::Unresolvable("wait"); };
   const Status status = profile->RunPreEnqueue(*pod.pod);
   EXPECT_EQ(status.plugin, "Gate2");
   EXPECT_EQ(status.Message(), "wait");
@@ -338,7 +358,8 @@ TEST_F(ProfileTest, AnEmptyIntersectionRejectsThePod) {
   EXPECT_EQ(PreFilter().status.code, Code::kUnschedulableAndUnresolvable);
 }
 
-// --- Filter -------------------------------------------------------------------------------------------------------
+// --- Filter
+// -------------------------------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, TheFirstPluginsVerdictOnANodeCounts) {
   script.filter["A"] = Rejecting({0, 1}, "a");
@@ -349,13 +370,16 @@ TEST_F(ProfileTest, TheFirstPluginsVerdictOnANodeCounts) {
 TEST_F(ProfileTest, APluginIsAskedOnlyAboutNodesThatAreLeft) {
   std::size_t asked = 0;
   script.filter["A"] = Rejecting({0, 1}, "a");
-  script.filter["B"] = [&](const Attempt&, const RowSet& candidates, framework::Rejections&) { asked = candidates.Count(); };
+  script.filter["B"] = [&](const Attempt&, const RowSet& candidates, framework::Rejections&) {
+    asked = candidates.Count();
+  };
   Filter();
   EXPECT_EQ(asked, 2U);
   script.filter["A"] = Rejecting({0, 1, 2, 3}, "a");
   script.calls.clear();
   Filter();
-  EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B", "filter A")) << "nothing is left to ask about";
+  EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B", "filter A"))
+      << "nothing is left to ask about";
 }
 
 TEST_F(ProfileTest, ANodeMayHaveSeveralReasonsOfOnePlugin) {
@@ -389,8 +413,12 @@ TEST_F(ProfileTest, AnErrorOnANodeThatAnEarlierPluginRejectedDoesNotCount) {
 }
 
 TEST_F(ProfileTest, ANodeThatCouldNotBeJudgedIsNotFeasibleAndNotJudgedOn) {
-  script.filter["A"] = [](const Attempt&, const RowSet&, framework::Rejections& out) { out.Fail(1, "broke"); };
-  script.filter["B"] = [](const Attempt&, const RowSet&, framework::Rejections& out) { out.Fail(1, "broke too"); };
+  script.filter["A"] = [](const Attempt&, const RowSet&, framework::Rejections& out) {
+    out.Fail(1, "broke");
+  };
+  script.filter["B"] = [](const Attempt&, const RowSet&, framework::Rejections& out) {
+    out.Fail(1, "broke too");
+  };
   EXPECT_THAT(Text(Filter()), ElementsAre("feasible: 0 2 3", "error 1: running \"A\" filter plugin: broke"));
 }
 
@@ -399,7 +427,10 @@ TEST_F(ProfileTest, NodesWithNominatedPodsAreJudgedWithAndWithoutThem) {
   std::vector<std::string> seen;
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections&) {
     std::string pass;
-    candidates.ForEach([&](std::size_t row) { pass += std::to_string(row) + ":" + std::to_string(attempt.nodes().requested(framework::kCpu)[row]) + " "; });
+    candidates.ForEach([&](std::size_t row) {
+      pass +=
+          std::to_string(row) + ":" + std::to_string(attempt.nodes().requested(framework::kCpu)[row]) + " ";
+    });
     seen.push_back(pass);
   };
   Filter({{2, &nominated}});
@@ -418,7 +449,8 @@ TEST_F(ProfileTest, ANodeThatANominatedPodWouldFillIsRejectedOnce) {
   EXPECT_THAT(Text(Filter({{2, &nominated}})), ElementsAre("A: full: 2", "A: full: 0", "feasible: 1 3"));
 }
 
-// --- Score --------------------------------------------------------------------------------------------------------
+// --- Score
+// --------------------------------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, APluginThatSkipsAtPreScoreIsNotAskedToScore) {
   script.pre_score["A"] = Status::Skip();
@@ -458,7 +490,8 @@ TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
     return Status{};
   };
   EXPECT_EQ(RunScores(columns, skipped).Message(),
-            "applying score defaultWeights on Score plugins: plugin \"B\" returns an invalid score -1, it should in the range of [0, 100] "
+            "applying score defaultWeights on Score plugins: plugin \"B\" returns an invalid score -1, it "
+            "should in the range of [0, 100] "
             "after normalizing");
   script.score["B"] = [](const RowSet&, framework::ScoreColumn& scores) {
     scores.SetAll(100);
@@ -467,12 +500,15 @@ TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
   EXPECT_THAT(RunScores(columns, skipped).Message(), HasSubstr("plugin \"A\" returns an invalid score 101"));
 }
 
-// --- Bind ---------------------------------------------------------------------------------------------------------
+// --- Bind
+// ---------------------------------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, BindersAreAskedInOrderUntilOneDoesNotSkip) {
   Multi({"Sort", "Bind2", "Bind"});
   std::vector<Status> answers;
-  const auto bind = [&] { Build().RunBind(pod, "n1", [&](Status status) { answers.push_back(std::move(status)); }); };
+  const auto bind = [&] {
+    Build().RunBind(pod, "n1", [&](Status status) { answers.push_back(std::move(status)); });
+  };
   script.bind["Bind2"] = Status::Skip();
   bind();
   EXPECT_THAT(script.calls, ElementsAre("bind Bind2", "bind Bind"));
@@ -495,7 +531,8 @@ TEST_F(ProfileTest, IfAllBindersSkipThePodIsNotBound) {
   EXPECT_FALSE(answer->ok());
 }
 
-// --- events -------------------------------------------------------------------------------------------------------
+// --- events
+// -------------------------------------------------------------------------------------------------------
 
 TEST_F(ProfileTest, AnEventConcernsThePluginsThatRegisteredForIt) {
   Multi({"Sort", "Gate", "A", "Bind"});

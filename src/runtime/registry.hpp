@@ -12,8 +12,11 @@ namespace berth::runtime {
 
 class Registry {
  public:
-  void Add(std::string name, framework::Factory factory) { factories_.insert_or_assign(std::move(name), std::move(factory)); }
-  // A default plugin of kube-scheduler that Berth does not have yet: left out of the defaults, with a line in the log.
+  void Add(std::string name, framework::Factory factory) {
+    factories_.insert_or_assign(std::move(name), std::move(factory));
+  }
+  // A default plugin of kube-scheduler that Berth does not have yet: left out of the defaults, with a line in
+  // the log.
   void AddMissing(std::string name) { missing_.insert(std::move(name)); }
 
   // Null if there is no such plugin.

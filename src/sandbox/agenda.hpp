@@ -36,8 +36,8 @@ class Agenda {
     if (tasks_.empty()) return std::nullopt;
     return tasks_.begin()->first.time;
   }
-  // Runs what is due now, not what those tasks put on the agenda for now: a task that always puts itself back with
-  // no delay must not keep its caller for ever.
+  // Runs what is due now, not what those tasks put on the agenda for now: a task that always puts itself back
+  // with no delay must not keep its caller for ever.
   void RunDue() {
     const Id end{clock_.Now(), last_number_ + 1};
     while (!tasks_.empty() && tasks_.begin()->first < end) {

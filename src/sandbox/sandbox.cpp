@@ -16,9 +16,16 @@ namespace asio = boost::asio;
 
 struct Sandbox::Impl {
   Impl(asio::io_context& io, const Clock& clock, const SandboxOptions& options)
-      : options(options), clock(clock), random(options.seed), store(options.window), agenda(clock),
-        verbs(store, clock, random), housekeeping(verbs, agenda), node_taints(verbs, agenda),
-        api(verbs, agenda, random), timer(io) {}
+      : options(options),
+        clock(clock),
+        random(options.seed),
+        store(options.window),
+        agenda(clock),
+        verbs(store, clock, random),
+        housekeeping(verbs, agenda),
+        node_taints(verbs, agenda),
+        api(verbs, agenda, random),
+        timer(io) {}
 
   ApiResult<> CreateBasics();
   void Arm();
@@ -49,7 +56,8 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   server.address = options.address;
   server.port = options.port;
   server.refusal = &ApiServer::Refusal;
-  BERTH_TRY(impl->server, http::Server::Listen(io, std::move(server), [api = &impl->api](auto request, auto exchange) {
+  BERTH_TRY(impl->server,
+            http::Server::Listen(io, std::move(server), [api = &impl->api](auto request, auto exchange) {
               api->Handle(std::move(request), std::move(exchange));
             }));
   impl->agenda.OnEarlier([impl = impl.get()] { impl->Arm(); });
@@ -124,7 +132,8 @@ contexts:
     cluster: berth-sandbox
     user: sandbox
     namespace: default
-)", url);
+)",
+                     url);
 }
 
 }  // namespace berth::sandbox

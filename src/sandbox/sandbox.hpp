@@ -1,4 +1,5 @@
-// A whole cluster in one object: API server, simulated nodes, the controllers without which they would not be alive.
+// A whole cluster in one object: API server, simulated nodes, the controllers without which they would not be
+// alive.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace berth::sandbox {
 
 struct SandboxOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;      // 0: the system chooses
+  std::uint16_t port = 0;  // 0: the system chooses
   NodePoolOptions nodes;
   KubeletOptions kubelet;
   std::size_t window = 16384;  // changes of each resource that watches can resume from

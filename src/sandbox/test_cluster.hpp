@@ -40,7 +40,8 @@ struct Heard {
     std::string summary;
     for (const auto& event : TakeEvents()) {
       const auto& object = event.at("object").as_object();
-      summary += fmt::format("{}{}", summary.empty() ? "" : ", ", std::string_view(event.at("type").as_string()));
+      summary +=
+          fmt::format("{}{}", summary.empty() ? "" : ", ", std::string_view(event.at("type").as_string()));
       const auto name = FindString(object, "metadata.name");
       if (!name.empty()) summary += fmt::format(" {}", name);
     }
@@ -90,7 +91,8 @@ class TestCluster {
   }
 
   std::shared_ptr<Heard> Open(std::string method, std::string target, std::string body = {},
-                              std::string content_type = "application/json", std::string accept = "application/json") {
+                              std::string content_type = "application/json",
+                              std::string accept = "application/json") {
     http::Request request;
     request.method = std::move(method);
     request.target = std::move(target);
@@ -101,29 +103,40 @@ class TestCluster {
     api.Handle(std::move(request), std::make_shared<FakeExchange>(heard));
     return heard;
   }
-  Heard Do(std::string method, std::string target, std::string body = {}, std::string content_type = "application/json") {
+  Heard Do(std::string method, std::string target, std::string body = {},
+           std::string content_type = "application/json") {
     return *Open(std::move(method), std::move(target), std::move(body), std::move(content_type));
   }
   Heard Get(std::string target) { return Do("GET", std::move(target)); }
-  Heard Create(std::string target, std::string body) { return Do("POST", std::move(target), std::move(body)); }
+  Heard Create(std::string target, std::string body) {
+    return Do("POST", std::move(target), std::move(body));
+  }
   Heard Patch(std::string target, std::string body, std::string kind = "strategic-merge") {
     return Do("PATCH", std::move(target), std::move(body), "application/" + kind + "-patch+json");
   }
   // A pod with one container; `spec` is added to its spec: "\"nodeName\":\"n1\"".
   Heard CreatePod(std::string_view name, std::string_view spec = {}, std::string_view metadata = {}) {
-    return Create("/api/v1/namespaces/default/pods",
-                  fmt::format(R"({{"metadata":{{"name":"{}"{}{}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]{}{}}}}})", name,
-                              metadata.empty() ? "" : ",", metadata, spec.empty() ? "" : ",", spec));
+    return Create(
+        "/api/v1/namespaces/default/pods",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}"{}{}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]{}{}}}}})",
+            name, metadata.empty() ? "" : ",", metadata, spec.empty() ? "" : ",", spec));
   }
   Heard CreateNode(std::string_view name, std::string_view labels = "{}") {
-    return Create("/api/v1/nodes", fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}},"status":{{"capacity":{{"cpu":4,"pods":"110"}}}}}})",
-                                               name, labels));
+    return Create(
+        "/api/v1/nodes",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}","labels":{}}},"status":{{"capacity":{{"cpu":4,"pods":"110"}}}}}})",
+            name, labels));
   }
   Heard Bind(std::string_view pod, std::string_view node) {
-    return Create(fmt::format("/api/v1/namespaces/default/pods/{}/binding", pod),
-                  fmt::format(R"({{"metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})", pod, node));
+    return Create(
+        fmt::format("/api/v1/namespaces/default/pods/{}/binding", pod),
+        fmt::format(R"({{"metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})", pod, node));
   }
-  json::value Pod(std::string_view name) { return Get(fmt::format("/api/v1/namespaces/default/pods/{}", name)).Json(); }
+  json::value Pod(std::string_view name) {
+    return Get(fmt::format("/api/v1/namespaces/default/pods/{}", name)).Json();
+  }
 
   // Lets time pass, doing everything that falls due on the way.
   void Pass(Duration time) {

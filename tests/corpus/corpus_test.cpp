@@ -1,4 +1,5 @@
-// The recorded answers of kube-scheduler's own plugins: for every scenario Berth says the same, byte for byte.
+// The recorded answers of kube-scheduler's own plugins: for every scenario Berth says the same, byte for
+// byte.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 #include <zstd.h>
@@ -81,7 +82,8 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
     const std::string config{std::string_view(scenario["config"])};
     const std::string cluster = simdjson::minify(simdjson::dom::element(scenario["cluster"]));
     std::vector<std::string> wanted;
-    for (const auto record : simdjson::dom::array(scenario["records"])) wanted.emplace_back(std::string_view(record));
+    for (const auto record : simdjson::dom::array(scenario["records"]))
+      wanted.emplace_back(std::string_view(record));
     std::vector<std::string> got;
     try {
       got = Judge(config, cluster);
@@ -90,15 +92,18 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
       continue;
     }
     if (got.size() != wanted.size()) {
-      mismatch(seed + ": " + std::to_string(got.size()) + " records, wanted " + std::to_string(wanted.size()));
+      mismatch(seed + ": " + std::to_string(got.size()) + " records, wanted " +
+               std::to_string(wanted.size()));
       continue;
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       ++compared;
-      if (got[i] != wanted[i]) mismatch(seed + "\n  berth:          " + got[i] + "\n  kube-scheduler: " + wanted[i]);
+      if (got[i] != wanted[i])
+        mismatch(seed + "\n  berth:          " + got[i] + "\n  kube-scheduler: " + wanted[i]);
     }
   }
-  EXPECT_EQ(mismatches, 0U) << "of " << compared << " records; the first " << kShownMismatches << " are above";
+  EXPECT_EQ(mismatches, 0U) << "of " << compared << " records; the first " << kShownMismatches
+                            << " are above";
   EXPECT_GE(scenarios, 1000U);
   EXPECT_GE(compared, scenarios);
 }

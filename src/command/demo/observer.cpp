@@ -29,8 +29,10 @@ std::string_view Text(const json::value& from, std::initializer_list<std::string
 
 std::string_view WhyPending(const json::value& pod) {
   const json::value* conditions = At(pod, {"status", "conditions"});
-  for (const auto& condition : conditions != nullptr && conditions->is_array() ? conditions->get_array() : json::array()) {
-    if (Text(condition, {"type"}) == "PodScheduled" && Text(condition, {"status"}) == "False") return Text(condition, {"message"});
+  for (const auto& condition :
+       conditions != nullptr && conditions->is_array() ? conditions->get_array() : json::array()) {
+    if (Text(condition, {"type"}) == "PodScheduled" && Text(condition, {"status"}) == "False")
+      return Text(condition, {"message"});
   }
   return {};
 }
@@ -39,9 +41,11 @@ std::string_view WhyPending(const json::value& pod) {
 
 Expected<std::unique_ptr<Observer>> Observer::Start(std::uint16_t port) {
   std::unique_ptr<Observer> observer(new Observer);
-  BERTH_TRY(observer->watch_,
-            WatchThread::Start(port, fmt::format("/api/v1/namespaces/{}/pods?watch=1&timeoutSeconds=86000", kNamespace),
-                               [self = observer.get()](std::string_view line, MonoTime arrived) { self->OnLine(line, arrived); }));
+  BERTH_TRY(
+      observer->watch_,
+      WatchThread::Start(
+          port, fmt::format("/api/v1/namespaces/{}/pods?watch=1&timeoutSeconds=86000", kNamespace),
+          [self = observer.get()](std::string_view line, MonoTime arrived) { self->OnLine(line, arrived); }));
   return observer;
 }
 

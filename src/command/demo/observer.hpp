@@ -31,8 +31,8 @@ class Observer {
   struct Counts {
     std::size_t seen = 0;
     std::size_t bound = 0;
-    std::size_t explained = 0;   // not bound, with a message
-    std::uint64_t changes = 0;   // grows with everything that happens
+    std::size_t explained = 0;  // not bound, with a message
+    std::uint64_t changes = 0;  // grows with everything that happens
     MonoTime first_created;
     MonoTime last_created;
     MonoTime last_bound;

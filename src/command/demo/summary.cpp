@@ -22,13 +22,15 @@ std::string Readable(double seconds) {
 
 double Percentile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
-  return sorted[std::min(static_cast<std::size_t>(share * static_cast<double>(sorted.size())), sorted.size() - 1)];
+  return sorted[std::min(static_cast<std::size_t>(share * static_cast<double>(sorted.size())),
+                         sorted.size() - 1)];
 }
 
 template <class T>
 Expected<std::vector<std::shared_ptr<const T>>> ListAll(std::uint16_t port, std::string_view target) {
   BERTH_TRY(const Answer answer, Call(port, "GET", target));
-  if (answer.status != 200) return Fail(ErrorCode::kUnavailable, fmt::format("GET {}: HTTP {}", target, answer.status));
+  if (answer.status != 200)
+    return Fail(ErrorCode::kUnavailable, fmt::format("GET {}: HTTP {}", target, answer.status));
   api::Decoder decoder;
   BERTH_TRY(auto list, decoder.List<T>(answer.body));
   return std::move(list.items);
@@ -47,13 +49,17 @@ std::string Speed(const Observer::Counts& counts, const std::vector<PodSeen>& po
   std::ranges::sort(latencies);
   const double took = Seconds(counts.last_bound - counts.first_created);
   const double creating = Seconds(counts.last_created - counts.first_created);
-  std::string text = fmt::format("  {:>8} pods bound, {} pending\n", WithCommas(counts.bound), WithCommas(counts.seen - counts.bound));
+  std::string text = fmt::format("  {:>8} pods bound, {} pending\n", WithCommas(counts.bound),
+                                 WithCommas(counts.seen - counts.bound));
   if (counts.bound == 0) return text;
-  text += fmt::format("  {:>8} pods per second, from the first creation to the last binding in {}\n",
-                      WithCommas(static_cast<std::size_t>(static_cast<double>(counts.bound) / std::max(took, 1e-9))), Readable(took));
-  text += fmt::format("  {:>8} from creation to binding at the median, {} for 99 of 100\n", Readable(Percentile(latencies, 0.5)),
-                      Readable(Percentile(latencies, 0.99)));
-  text += fmt::format("           (all pods were created within {}: most of that is waiting in line)\n", Readable(creating));
+  text += fmt::format(
+      "  {:>8} pods per second, from the first creation to the last binding in {}\n",
+      WithCommas(static_cast<std::size_t>(static_cast<double>(counts.bound) / std::max(took, 1e-9))),
+      Readable(took));
+  text += fmt::format("  {:>8} from creation to binding at the median, {} for 99 of 100\n",
+                      Readable(Percentile(latencies, 0.5)), Readable(Percentile(latencies, 0.99)));
+  text += fmt::format("           (all pods were created within {}: most of that is waiting in line)\n",
+                      Readable(creating));
   return text;
 }
 
@@ -61,7 +67,8 @@ std::string Histogram(const std::vector<double>& use) {
   constexpr std::size_t kBuckets = 10;
   constexpr std::size_t kWidth = 40;
   std::vector<std::size_t> buckets(kBuckets, 0);
-  for (const double percent : use) ++buckets[std::min(static_cast<std::size_t>(std::max(percent, 0.0) / 10), kBuckets - 1)];
+  for (const double percent : use)
+    ++buckets[std::min(static_cast<std::size_t>(std::max(percent, 0.0) / 10), kBuckets - 1)];
   const std::size_t most = std::max<std::size_t>(std::ranges::max(buckets), 1);
   std::string text = "\n  CPU requested, in percent of what the nodes have\n";
   for (std::size_t i = 0; i < kBuckets; ++i) {
@@ -75,12 +82,14 @@ std::string Histogram(const std::vector<double>& use) {
 std::string Pending(const std::vector<PodSeen>& pods) {
   std::map<std::string, std::map<std::string, std::size_t>> reasons;  // by kind, then message
   for (const auto& pod : pods) {
-    if (pod.node.empty()) ++reasons[pod.kind][pod.message.empty() ? "the scheduler has not said" : pod.message];
+    if (pod.node.empty())
+      ++reasons[pod.kind][pod.message.empty() ? "the scheduler has not said" : pod.message];
   }
   if (reasons.empty()) return {};
   std::string text = "\n  Pending, and why\n";
   for (const auto& [kind, messages] : reasons) {
-    for (const auto& [message, count] : messages) text += fmt::format("  {} x {}:\n      {}\n", count, kind, message);
+    for (const auto& [message, count] : messages)
+      text += fmt::format("  {} x {}:\n      {}\n", count, kind, message);
   }
   return text;
 }
@@ -101,12 +110,14 @@ Expected<std::vector<double>> NodeUse(std::uint16_t port) {
   std::vector<double> use;
   for (const auto& node : nodes) {
     const auto available = std::max<std::int64_t>(MilliCpu(node->allocatable), 1);
-    use.push_back(100.0 * static_cast<double>(requested[node->metadata.name]) / static_cast<double>(available));
+    use.push_back(100.0 * static_cast<double>(requested[node->metadata.name]) /
+                  static_cast<double>(available));
   }
   return use;
 }
 
-std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods, const std::vector<double>& node_use) {
+std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,
+                    const std::vector<double>& node_use) {
   return "\n" + Speed(counts, pods) + Histogram(node_use) + Pending(pods);
 }
 

@@ -13,7 +13,8 @@ namespace berth::command::demo {
 Expected<std::vector<double>> NodeUse(std::uint16_t port);
 
 // Several lines, ending in a newline.
-std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods, const std::vector<double>& node_use);
+std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,
+                    const std::vector<double>& node_use);
 
 // "9,970"
 std::string WithCommas(std::size_t number);

@@ -37,10 +37,12 @@ constexpr Kind kKinds[] = {
 };
 constexpr std::string_view kNever[] = {"never-too-big", "never-no-such-node", "never-untolerated"};
 
-json::object Pod(std::string_view kind, std::size_t number, double milli_cpu, std::int64_t memory_mib, std::string_view image) {
+json::object Pod(std::string_view kind, std::size_t number, double milli_cpu, std::int64_t memory_mib,
+                 std::string_view image) {
   const json::object requests{{"cpu", fmt::format("{}m", std::max<std::int64_t>(std::llround(milli_cpu), 1))},
                               {"memory", fmt::format("{}Mi", memory_mib)}};
-  const json::object container{{"name", "main"}, {"image", image}, {"resources", json::object{{"requests", requests}}}};
+  const json::object container{
+      {"name", "main"}, {"image", image}, {"resources", json::object{{"requests", requests}}}};
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
           {"metadata", json::object{{"name", fmt::format("{}-{:05}", kind, number)},
@@ -65,12 +67,14 @@ void RequestGpus(json::object& pod, int gpus) {
 }
 
 json::object RegularPod(const Kind& kind, std::size_t number, double scale, const ClusterSize& size) {
-  json::object pod = Pod(kind.name, number, kind.milli_cpu * scale,
-                         std::max<std::int64_t>(std::llround(static_cast<double>(kind.memory_mib) * scale), 1), kind.image);
+  json::object pod =
+      Pod(kind.name, number, kind.milli_cpu * scale,
+          std::max<std::int64_t>(std::llround(static_cast<double>(kind.memory_mib) * scale), 1), kind.image);
   if (!kind.priority_class.empty()) Spec(pod)["priorityClassName"] = kind.priority_class;
   if (kind.name == "web-in-zone") {
     const std::size_t zones = std::min(size.zones, size.nodes);
-    const auto zone = fmt::format("sandbox-1{}", static_cast<char>('a' + number % std::max<std::size_t>(zones, 1)));
+    const auto zone =
+        fmt::format("sandbox-1{}", static_cast<char>('a' + number % std::max<std::size_t>(zones, 1)));
     Spec(pod)["nodeSelector"] = json::object{{kZoneLabel, zone}};
   }
   // Three shapes take turns, so a cluster of a handful of nodes may lack the big ones.
@@ -89,15 +93,18 @@ json::object GpuPod(std::size_t number) {
 }
 
 json::object NeverPod(std::string_view kind, std::size_t number) {
-  json::object pod = Pod(kind, number, kind == "never-too-big" ? 512'000 : 100, 128, "docker.io/library/redis:7.4");
+  json::object pod =
+      Pod(kind, number, kind == "never-too-big" ? 512'000 : 100, 128, "docker.io/library/redis:7.4");
   if (kind == "never-no-such-node") Spec(pod)["nodeSelector"] = json::object{{"disktype", "quantum"}};
   if (kind == "never-untolerated") Spec(pod)["nodeSelector"] = json::object{{"accelerator", "nvidia"}};
   return pod;
 }
 
 std::string PriorityClass(std::string_view name, int value) {
-  return json::serialize(json::object{{"apiVersion", "scheduling.k8s.io/v1"}, {"kind", "PriorityClass"},
-                                      {"metadata", json::object{{"name", name}}}, {"value", value}});
+  return json::serialize(json::object{{"apiVersion", "scheduling.k8s.io/v1"},
+                                      {"kind", "PriorityClass"},
+                                      {"metadata", json::object{{"name", name}}},
+                                      {"value", value}});
 }
 
 // So that the regular pods ask for no more than this share of the ordinary nodes' CPUs.
@@ -117,18 +124,22 @@ std::size_t Workload::fitting() const {
 
 Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t seed) {
   Workload workload;
-  workload.priority_classes = {PriorityClass("demo-low", 100), PriorityClass("demo-normal", 1000), PriorityClass("demo-urgent", 10000)};
+  workload.priority_classes = {PriorityClass("demo-low", 100), PriorityClass("demo-normal", 1000),
+                               PriorityClass("demo-urgent", 10000)};
   const auto add = [&](std::string_view kind, const json::object& pod, bool fits) {
-    workload.pods.push_back({std::string(pod.at("metadata").at("name").get_string()), std::string(kind), fits, json::serialize(pod)});
+    workload.pods.push_back({std::string(pod.at("metadata").at("name").get_string()), std::string(kind), fits,
+                             json::serialize(pod)});
   };
   const std::size_t never_each = std::max<std::size_t>(pods / 1000, 1);
   for (const auto kind : kNever) {
     // Without GPU nodes "untolerated" would be one more selector that no node has.
     if (kind == "never-untolerated" && size.gpu_nodes == 0) continue;
-    for (std::size_t i = 0; i < never_each && workload.pods.size() < pods; ++i) add(kind, NeverPod(kind, i), false);
+    for (std::size_t i = 0; i < never_each && workload.pods.size() < pods; ++i)
+      add(kind, NeverPod(kind, i), false);
   }
   const std::size_t gpus = std::min(size.gpu_nodes * 6, pods / 50);  // of eight per node
-  for (std::size_t i = 0; i < gpus && workload.pods.size() < pods; ++i) add("training-on-gpu", GpuPod(i), true);
+  for (std::size_t i = 0; i < gpus && workload.pods.size() < pods; ++i)
+    add("training-on-gpu", GpuPod(i), true);
   const std::size_t rest = pods - workload.pods.size();
   const double scale = Scale(size, rest);
   for (const auto& kind : kKinds) {
@@ -139,7 +150,8 @@ Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t s
     add("web", RegularPod(kKinds[0], 90000 + i, scale, size), true);
   }
   Random random(seed);
-  for (std::size_t i = workload.pods.size(); i > 1; --i) std::swap(workload.pods[i - 1], workload.pods[random.Below(i)]);
+  for (std::size_t i = workload.pods.size(); i > 1; --i)
+    std::swap(workload.pods[i - 1], workload.pods[random.Below(i)]);
   return workload;
 }
 

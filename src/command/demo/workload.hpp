@@ -1,5 +1,5 @@
-// What the demonstration asks a cluster to run: a service, stream and batch jobs, training on GPUs, and a few pods that no
-// node can ever take.
+// What the demonstration asks a cluster to run: a service, stream and batch jobs, training on GPUs, and a few
+// pods that no node can ever take.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ struct Workload {
   std::size_t fitting() const;
 };
 
-// As many pods as asked for. All but the ones that never fit do fit into a cluster of that size that is otherwise empty
-// (they ask for about two thirds of its CPUs at most), as long as there are no more than some 80 pods per node.
+// As many pods as asked for. All but the ones that never fit do fit into a cluster of that size that is
+// otherwise empty (they ask for about two thirds of its CPUs at most), as long as there are no more than some
+// 80 pods per node.
 Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t seed);
 
 }  // namespace berth::command::demo

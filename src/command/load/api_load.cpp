@@ -18,12 +18,14 @@ namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using boost::system::error_code;
 using asio::ip::tcp;
+using boost::system::error_code;
 
 std::string RequestText(std::string_view method, std::string_view target, std::string_view body) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: sandbox\r\nAccept: application/json\r\n", method, target);
-  if (!body.empty()) text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
+  std::string text =
+      fmt::format("{} {} HTTP/1.1\r\nHost: sandbox\r\nAccept: application/json\r\n", method, target);
+  if (!body.empty())
+    text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
   return text.append("\r\n").append(body);
 }
 
@@ -33,7 +35,9 @@ class Connection {
   Expected<void> Open(std::uint16_t port) {
     error_code error;
     socket_.connect(tcp::endpoint(asio::ip::address_v4::loopback(), port), error);
-    if (error) return Fail(ErrorCode::kUnavailable, fmt::format("cannot connect to port {}: {}", port, error.message()));
+    if (error)
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot connect to port {}: {}", port, error.message()));
     socket_.set_option(tcp::no_delay(true), error);
     return {};
   }
@@ -71,7 +75,8 @@ Expected<std::uint16_t> PortIn(const std::string& kubeconfig_file) {
   return Invalid(fmt::format("{} names no http server", kubeconfig_file));
 }
 
-Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target, std::string_view body) {
+Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target,
+                      std::string_view body) {
   Connection connection;
   BERTH_CHECKED(connection.Open(port));
   BERTH_CHECKED(connection.Send(RequestText(method, target, body)));
@@ -122,8 +127,14 @@ struct PostJob {
 
 Expected<void> PostAll(std::uint16_t port, const std::string& target, const std::vector<std::string>& bodies,
                        const PostOptions& options, const std::function<void(std::size_t, int)>& answered) {
-  PostJob job{.port = port, .target = target, .bodies = bodies, .options = options, .answered = answered,
-              .next = 0, .mutex = {}, .failure = {}};
+  PostJob job{.port = port,
+              .target = target,
+              .bodies = bodies,
+              .options = options,
+              .answered = answered,
+              .next = 0,
+              .mutex = {},
+              .failure = {}};
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < options.connections; ++i) threads.emplace_back([&job] { job.Run(); });
@@ -164,7 +175,8 @@ struct WatchThread::Impl {
   }
 };
 
-Expected<std::unique_ptr<WatchThread>> WatchThread::Start(std::uint16_t port, std::string_view target, OnLine on_line) {
+Expected<std::unique_ptr<WatchThread>> WatchThread::Start(std::uint16_t port, std::string_view target,
+                                                          OnLine on_line) {
   auto impl = std::make_unique<Impl>();
   impl->on_line = std::move(on_line);
   BERTH_CHECKED(impl->connection.Open(port));

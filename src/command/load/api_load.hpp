@@ -1,4 +1,5 @@
-// Load on an API server at loopback, for demonstrations and measurements: many requests at a time, and what a watch shows.
+// Load on an API server at loopback, for demonstrations and measurements: many requests at a time, and what a
+// watch shows.
 #pragma once
 
 #include <atomic>
@@ -23,11 +24,12 @@ struct Answer {
 Expected<std::uint16_t> PortIn(const std::string& kubeconfig_file);
 
 // One request on a connection of its own; blocks.
-Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target, std::string_view body = {});
+Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target,
+                      std::string_view body = {});
 
-// POSTs all bodies to one target over a few keep-alive connections with many requests on the way on each. Blocks until
-// all are answered. `answered(i, status)` is told on the threads that send; stops at the first connection error, and
-// when `stop` becomes true.
+// POSTs all bodies to one target over a few keep-alive connections with many requests on the way on each.
+// Blocks until all are answered. `answered(i, status)` is told on the threads that send; stops at the first
+// connection error, and when `stop` becomes true.
 struct PostOptions {
   std::size_t connections = 4;
   std::size_t pipelined = 64;
@@ -43,7 +45,8 @@ class WatchThread {
   using OnLine = std::function<void(std::string_view line, MonoTime arrived)>;
 
   // Connects before it returns.
-  static Expected<std::unique_ptr<WatchThread>> Start(std::uint16_t port, std::string_view target, OnLine on_line);
+  static Expected<std::unique_ptr<WatchThread>> Start(std::uint16_t port, std::string_view target,
+                                                      OnLine on_line);
   ~WatchThread();
   // True once the stream has ended, for whatever reason.
   bool ended() const;

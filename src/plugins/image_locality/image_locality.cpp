@@ -8,8 +8,8 @@ namespace {
 constexpr std::int64_t kLeastBytes = 23LL << 20;               // less than this does not count
 constexpr std::int64_t kMostBytesPerContainer = 1000LL << 20;  // more than this does not count more
 
-// An image counts for as much of its size as there are nodes that have it: a pod is not drawn to the only node that
-// happens to have pulled an image.
+// An image counts for as much of its size as there are nodes that have it: a pod is not drawn to the only
+// node that happens to have pulled an image.
 std::int64_t SpreadSize(const framework::ImageState& image, std::size_t nodes) {
   const double spread = static_cast<double>(image.rows.Count()) / static_cast<double>(nodes);
   return static_cast<std::int64_t>(static_cast<double>(image.size_bytes) * spread);

@@ -37,9 +37,12 @@ TEST_P(OneImage, CountsByItsSizeAndByHowManyNodesHaveIt) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Table, OneImage,
-                         ::testing::Values(ImageCase{"Alone", 500, 1, 1, 48}, ImageCase{"OnOneOfThree", 500, 1, 3, 14},
-                                           ImageCase{"OnHalf", 250, 2, 4, 10}, ImageCase{"OnOneOfTwo", 300, 1, 2, 12},
-                                           ImageCase{"TooSmallToCount", 23, 1, 1, 0}, ImageCase{"LargeAndEverywhere", 1000, 10, 10, 100},
+                         ::testing::Values(ImageCase{"Alone", 500, 1, 1, 48},
+                                           ImageCase{"OnOneOfThree", 500, 1, 3, 14},
+                                           ImageCase{"OnHalf", 250, 2, 4, 10},
+                                           ImageCase{"OnOneOfTwo", 300, 1, 2, 12},
+                                           ImageCase{"TooSmallToCount", 23, 1, 1, 0},
+                                           ImageCase{"LargeAndEverywhere", 1000, 10, 10, 100},
                                            ImageCase{"LargerDoesNotCountMore", 5000, 1, 1, 100}),
                          [](const auto& row) { return row.param.name; });
 

@@ -28,7 +28,8 @@ void AddDeciding(const CompiledRequirement& requirement, const Attempt& attempt,
       for (const framework::LabelId label : words.LabelsOf(requirement.key)) {
         const auto number = words.NumberOf(label);
         if (!number) continue;
-        const bool matches = requirement.op == SelectorOp::kGt ? *number > requirement.bound : *number < requirement.bound;
+        const bool matches =
+            requirement.op == SelectorOp::kGt ? *number > requirement.bound : *number < requirement.bound;
         if (const RowGroup* rows = matches ? nodes.WithLabel(label) : nullptr) rows->AddTo(out);
       }
       return;
@@ -72,7 +73,8 @@ void RestrictToTerm(const framework::CompiledTerm& term, const Attempt& attempt,
   for (const CompiledField& field : term.fields) Restrict(field, attempt, rows);
 }
 
-void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const Attempt& attempt, RowSet& rows) {
+void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const Attempt& attempt,
+                       RowSet& rows) {
   if (terms.size() == 1) return RestrictToTerm(terms.front(), attempt, rows);
   auto any = attempt.Scratch();
   auto one = attempt.Scratch();

@@ -12,6 +12,7 @@ namespace berth::plugins {
 void RestrictToTerm(const framework::CompiledTerm& term, const framework::Attempt& attempt, RowSet& rows);
 
 // Leaves in `rows` those that match any of the terms.
-void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const framework::Attempt& attempt, RowSet& rows);
+void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const framework::Attempt& attempt,
+                       RowSet& rows);
 
 }  // namespace berth::plugins

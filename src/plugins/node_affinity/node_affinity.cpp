@@ -42,7 +42,8 @@ void ReadRequirement(const config::Value& value, const std::string& path, api::N
   reader.Finish();
 }
 
-void ReadTerm(const config::Value& value, const std::string& path, api::NodeSelectorTerm& out, config::Problems& problems) {
+void ReadTerm(const config::Value& value, const std::string& path, api::NodeSelectorTerm& out,
+              config::Problems& problems) {
   config::StructReader reader(value, "NodeSelectorTerm", path, problems);
   reader.Each("matchExpressions", [&](const config::Value& item, const std::string& place) {
     ReadRequirement(item, place, out.match_expressions.emplace_back(), problems);
@@ -53,9 +54,11 @@ void ReadTerm(const config::Value& value, const std::string& path, api::NodeSele
   reader.Finish();
 }
 
-void ReadAddedAffinity(const config::Value& value, const std::string& path, NodeAffinityArgs& out, config::Problems& problems) {
+void ReadAddedAffinity(const config::Value& value, const std::string& path, NodeAffinityArgs& out,
+                       config::Problems& problems) {
   config::StructReader reader(value, "NodeAffinity", path, problems);
-  reader.With("requiredDuringSchedulingIgnoredDuringExecution", [&](const config::Value& selector, const std::string& place) {
+  reader.With("requiredDuringSchedulingIgnoredDuringExecution", [&](const config::Value& selector,
+                                                                    const std::string& place) {
     out.added_required.emplace();
     config::StructReader fields(selector, "NodeSelector", place, problems);
     fields.Each("nodeSelectorTerms", [&](const config::Value& item, const std::string& item_place) {
@@ -63,7 +66,8 @@ void ReadAddedAffinity(const config::Value& value, const std::string& path, Node
     });
     fields.Finish();
   });
-  reader.Each("preferredDuringSchedulingIgnoredDuringExecution", [&](const config::Value& item, const std::string& place) {
+  reader.Each("preferredDuringSchedulingIgnoredDuringExecution", [&](const config::Value& item,
+                                                                     const std::string& place) {
     api::PreferredSchedulingTerm& term = out.added_preferred.emplace_back();
     std::int64_t weight = 0;
     config::StructReader fields(item, "PreferredSchedulingTerm", place, problems);
@@ -104,7 +108,8 @@ Expected<NodeAffinityArgs> ParseNodeAffinityArgs(const framework::RawArgs& raw) 
   }
   for (std::size_t i = 0; i < args.added_preferred.size(); ++i) {
     const std::string path = place + "preferredDuringSchedulingIgnoredDuringExecution";
-    framework::CompileTerm(args.added_preferred[i].preference, fmt::format("{}[{}]", path, i), &errors, scratch);
+    framework::CompileTerm(args.added_preferred[i].preference, fmt::format("{}[{}]", path, i), &errors,
+                           scratch);
   }
   if (!errors.empty()) return Invalid(api::JoinErrors(errors));
   return args;
@@ -135,11 +140,13 @@ framework::PreFilterAnswer NodeAffinity::PreFilter(const Attempt& attempt) const
     return {framework::Status::Skip(), std::nullopt};
   }
   if (!selection.limits_names) return {};
-  if (selection.names.empty()) return {framework::Status::Unresolvable("pod affinity terms conflict"), std::nullopt};
+  if (selection.names.empty())
+    return {framework::Status::Unresolvable("pod affinity terms conflict"), std::nullopt};
   return {{}, selection.names};
 }
 
-void NodeAffinity::Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const {
+void NodeAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
+                          framework::Rejections& out) const {
   auto matching = attempt.Scratch();
   *matching |= candidates;
   if (has_added_required_) {
@@ -166,7 +173,8 @@ framework::Status NodeAffinity::PreScore(const Attempt& attempt, const RowSet&) 
   return selection.has_preferred || has_added_preferred_ ? framework::Status{} : framework::Status::Skip();
 }
 
-framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feasible, framework::ScoreColumn& scores) const {
+framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feasible,
+                                      framework::ScoreColumn& scores) const {
   // PreScore finds the mistake first, unless the profile disables it.
   const framework::NodeSelection& selection = attempt.pod().selection;
   if (!selection.preferred_error.empty()) return framework::Status::Error(selection.preferred_error);

@@ -1,8 +1,8 @@
 // spec.nodeSelector and spec.affinity.nodeAffinity, and the affinity a profile adds to every pod.
 #pragma once
 
-#include "framework/plugin.hpp"
 #include "framework/factory.hpp"
+#include "framework/plugin.hpp"
 
 namespace berth::plugins {
 
@@ -22,7 +22,8 @@ class NodeAffinity final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "NodeAffinity"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;

@@ -11,7 +11,8 @@ framework::PreFilterAnswer NodeName::PreFilter(const framework::Attempt& attempt
   return answer;
 }
 
-void NodeName::Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const {
+void NodeName::Filter(const framework::Attempt& attempt, const RowSet& candidates,
+                      framework::Rejections& out) const {
   const framework::NodeNameId wanted = attempt.pod().node_name;
   if (!wanted.known()) return;
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());

@@ -10,7 +10,8 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
   explicit NodeName(framework::Handle& handle);
   std::string_view Name() const override { return "NodeName"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   std::vector<framework::ClusterEvent> EventsToRegister() const override;
 
  private:

@@ -12,7 +12,8 @@ framework::PreFilterAnswer NodePorts::PreFilter(const framework::Attempt& attemp
 
 void NodePorts::Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const {
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
-  for (const framework::HostPort& port : attempt.pod().use.ports) attempt.nodes().AddPortConflicts(port, rejected);
+  for (const framework::HostPort& port : attempt.pod().use.ports)
+    attempt.nodes().AddPortConflicts(port, rejected);
 }
 
 std::vector<framework::ClusterEvent> NodePorts::EventsToRegister() const {

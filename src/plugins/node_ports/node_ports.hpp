@@ -10,7 +10,8 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   explicit NodePorts(framework::Handle& handle);
   std::string_view Name() const override { return "NodePorts"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   std::vector<framework::ClusterEvent> EventsToRegister() const override;
 
  private:

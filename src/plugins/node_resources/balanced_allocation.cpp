@@ -61,7 +61,8 @@ void ScorePairs(const Axis& a, const Axis& b, const RowSet& feasible, std::span<
     }
     const std::int64_t with_pod = Balance(Fraction(WrapAdd(a.used[row], a.request), a.capacity[row]),
                                           Fraction(WrapAdd(b.used[row], b.request), b.capacity[row]));
-    const std::int64_t without_pod = Balance(Fraction(a.used[row], a.capacity[row]), Fraction(b.used[row], b.capacity[row]));
+    const std::int64_t without_pod =
+        Balance(Fraction(a.used[row], a.capacity[row]), Fraction(b.used[row], b.capacity[row]));
     values[row] = Improvement(with_pod, without_pod);
   });
 }
@@ -83,12 +84,14 @@ void ScoreMany(std::span<const Axis> axes, const RowSet& feasible, std::span<std
 
 }  // namespace
 
-framework::Made NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::Made NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw,
+                                                        framework::Handle& handle) {
   BERTH_TRY(const BalancedAllocationArgs args, ParseBalancedAllocationArgs(raw));
   return std::make_unique<NodeResourcesBalancedAllocation>(args, handle);
 }
 
-NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle) {
+NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args,
+                                                                 framework::Handle& handle) {
   for (const WeightedResource& resource : args.resources) {
     const ResourceId id = handle.vocabulary.InternResource(resource.name);
     if (id.known()) {
@@ -100,7 +103,8 @@ NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedA
 }
 
 bool NodeResourcesBalancedAllocation::WantsAny(const framework::PodInfo& pod) const {
-  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use.requested.Of(id) != 0; })) return true;
+  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use.requested.Of(id) != 0; }))
+    return true;
   if (uncounted_.empty()) return false;
   const api::ResourceList requests = api::PodRequests(*pod.pod, {.use_status = true});
   return std::ranges::any_of(uncounted_, [&](const std::string& name) {
@@ -116,7 +120,8 @@ framework::Status NodeResourcesBalancedAllocation::PreScore(const Attempt& attem
 
 framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt, const RowSet& feasible,
                                                          framework::ScoreColumn& scores) const {
-  if (!WantsAny(attempt.pod())) return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
+  if (!WantsAny(attempt.pod()))
+    return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
   std::vector<Axis> axes;
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use.requested.Of(id);

@@ -6,7 +6,8 @@
 
 namespace berth::plugins {
 
-class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, public framework::ScorePlugin {
+class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
+                                              public framework::ScorePlugin {
  public:
   static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
   NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle);
@@ -20,7 +21,8 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, 
   bool WantsAny(const framework::PodInfo& pod) const;
 
   std::vector<framework::ResourceId> resources_;
-  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the same.
+  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the
+  // same.
   std::vector<std::string> uncounted_;
 };
 

@@ -16,9 +16,10 @@ using framework::Attempt;
 using framework::NodeTable;
 using framework::ResourceId;
 
-// Rows where `request` is more than what is left of the resource; those that could never hold it also go to `never`.
-void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable, std::span<const std::int64_t> requested,
-                     RowSet& out, RowSet& never) {
+// Rows where `request` is more than what is left of the resource; those that could never hold it also go to
+// `never`.
+void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
+                     std::span<const std::int64_t> requested, RowSet& out, RowSet& never) {
   const auto words = out.words();
   const auto never_words = never.words();
   for (std::size_t w = 0; w < words.size(); ++w) {
@@ -51,12 +52,14 @@ std::int64_t OnShape(const std::vector<ShapePoint>& shape, std::int64_t utilizat
     if (utilization > shape[i].utilization) continue;
     if (i == 0) return shape[0].score;
     const ShapePoint& left = shape[i - 1];
-    return left.score + (shape[i].score - left.score) * (utilization - left.utilization) / (shape[i].utilization - left.utilization);
+    return left.score + (shape[i].score - left.score) * (utilization - left.utilization) /
+                            (shape[i].utilization - left.utilization);
   }
   return shape.back().score;
 }
 
-std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int64_t requested, std::int64_t capacity) {
+std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int64_t requested,
+                                 std::int64_t capacity) {
   constexpr std::int64_t kFull = 100;
   return OnShape(shape, requested > capacity ? kFull : Percent(requested, capacity));
 }
@@ -83,7 +86,8 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
   for (ShapePoint& point : shape_) point.score *= kPerScorePoint;
 }
 
-void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const {
+void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
   const NodeTable& nodes = attempt.nodes();
   const std::size_t rows = nodes.rows();
   RowSet& crowded = out.Reject(too_many_pods_, rows);
@@ -135,8 +139,12 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   for (const Resource& resource : resources_) {
     if (nodes.allocatable(resource.id).empty()) continue;
     switch (strategy_) {
-      case ScoringStrategy::kLeastAllocated: add(resource, LeastRequested); break;
-      case ScoringStrategy::kMostAllocated: add(resource, MostRequested); break;
+      case ScoringStrategy::kLeastAllocated:
+        add(resource, LeastRequested);
+        break;
+      case ScoringStrategy::kMostAllocated:
+        add(resource, MostRequested);
+        break;
       case ScoringStrategy::kRequestedToCapacityRatio:
         add(resource, [this](std::int64_t requested, std::int64_t capacity) {
           return RequestedToCapacity(shape_, requested, capacity);
@@ -149,7 +157,8 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
     if (weight_sum_[row] == 0) {
       values[row] = 0;
     } else if (drop_zero) {
-      values[row] = static_cast<std::int64_t>(std::round(static_cast<double>(score_sum_[row]) / static_cast<double>(weight_sum_[row])));
+      values[row] = static_cast<std::int64_t>(
+          std::round(static_cast<double>(score_sum_[row]) / static_cast<double>(weight_sum_[row])));
     } else {
       values[row] = score_sum_[row] / weight_sum_[row];
     }
@@ -171,7 +180,8 @@ bool NodeResourcesFit::Ignored(ResourceId resource, const framework::Vocabulary&
          std::ranges::find(ignored_groups_, name.substr(0, name.find('/'))) != ignored_groups_.end();
 }
 
-framework::ReasonId NodeResourcesFit::InsufficientReason(ResourceId resource, const framework::Vocabulary& words) const {
+framework::ReasonId NodeResourcesFit::InsufficientReason(ResourceId resource,
+                                                         const framework::Vocabulary& words) const {
   if (insufficient_.size() <= resource.value) insufficient_.resize(resource.value + 1);
   framework::ReasonId& reason = insufficient_[resource.value];
   if (!reason.known()) reason = reasons_.Intern(fmt::format("Insufficient {}", words.ResourceName(resource)));

@@ -1,4 +1,5 @@
-// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by how full they would be.
+// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by how full they
+// would be.
 #pragma once
 
 #include "framework/plugin.hpp"
@@ -16,7 +17,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "NodeResourcesFit"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
@@ -28,7 +30,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     std::int64_t weight = 1;
   };
   bool Ignored(framework::ResourceId resource, const framework::Vocabulary& words) const;
-  framework::ReasonId InsufficientReason(framework::ResourceId resource, const framework::Vocabulary& words) const;
+  framework::ReasonId InsufficientReason(framework::ResourceId resource,
+                                         const framework::Vocabulary& words) const;
 
   framework::Reasons& reasons_;
   framework::ReasonId too_many_pods_;

@@ -39,7 +39,8 @@ struct RawStrategy {
   bool has_ratio = false;
 };
 
-void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitArgs& args, RawStrategy& raw, Problems& problems) {
+void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitArgs& args, RawStrategy& raw,
+                  Problems& problems) {
   raw.type.clear();  // once the object is given, its type is not defaulted
   StructReader reader(value, "ScoringStrategy", path, problems);
   reader.Read("type", raw.type);
@@ -62,13 +63,16 @@ void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitA
 void CheckIgnored(const NodeResourcesFitArgs& args, std::vector<std::string>& errors) {
   for (std::size_t i = 0; i < args.ignored_resources.size(); ++i) {
     if (auto wrong = api::CheckLabelKey(args.ignored_resources[i]); !wrong.empty()) {
-      errors.push_back(fmt::format("ignoredResources[{}]: Invalid value: \"{}\": {}", i, args.ignored_resources[i], wrong));
+      errors.push_back(fmt::format("ignoredResources[{}]: Invalid value: \"{}\": {}", i,
+                                   args.ignored_resources[i], wrong));
     }
   }
   for (std::size_t i = 0; i < args.ignored_resource_groups.size(); ++i) {
     const std::string& group = args.ignored_resource_groups[i];
     if (group.find('/') != std::string::npos) {
-      errors.push_back(fmt::format("ignoredResourceGroups[{}]: Invalid value: \"{}\": resource group name can't contain '/'", i, group));
+      errors.push_back(fmt::format(
+          "ignoredResourceGroups[{}]: Invalid value: \"{}\": resource group name can't contain '/'", i,
+          group));
     }
     if (auto wrong = api::CheckLabelKey(group); !wrong.empty()) {
       errors.push_back(fmt::format("ignoredResourceGroups[{}]: Invalid value: \"{}\": {}", i, group, wrong));
@@ -84,16 +88,19 @@ void CheckShape(const std::vector<ShapePoint>& shape, std::vector<std::string>& 
   }
   for (std::size_t i = 1; i < shape.size(); ++i) {
     if (shape[i].utilization > shape[i - 1].utilization) continue;
-    errors.push_back(fmt::format("{}[{}].utilization: Invalid value: {}: values must be sorted in increasing order", path, i,
-                                 shape[i].utilization));
+    errors.push_back(
+        fmt::format("{}[{}].utilization: Invalid value: {}: values must be sorted in increasing order", path,
+                    i, shape[i].utilization));
     break;
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i].utilization < 0 || shape[i].utilization > 100) {
-      errors.push_back(fmt::format("{}[{}].utilization: Invalid value: {}: not in valid range [0, 100]", path, i, shape[i].utilization));
+      errors.push_back(fmt::format("{}[{}].utilization: Invalid value: {}: not in valid range [0, 100]", path,
+                                   i, shape[i].utilization));
     }
     if (shape[i].score < 0 || shape[i].score > 10) {
-      errors.push_back(fmt::format("{}[{}].score: Invalid value: {}: not in valid range [0, 10]", path, i, shape[i].score));
+      errors.push_back(fmt::format("{}[{}].score: Invalid value: {}: not in valid range [0, 10]", path, i,
+                                   shape[i].score));
     }
   }
 }
@@ -102,9 +109,10 @@ void CheckStrategy(const RawStrategy& raw, NodeResourcesFitArgs& args, std::vect
   for (std::size_t i = 0; i < args.resources.size(); ++i) {
     const auto& [name, weight] = args.resources[i];
     if (weight < 1 || weight > 100) {
-      errors.push_back(fmt::format("scoringStrategy.resources[{}].weight: Invalid value: {}: resource weight of {} not in valid "
-                                   "range (0, 100]",
-                                   i, weight, name));
+      errors.push_back(fmt::format(
+          "scoringStrategy.resources[{}].weight: Invalid value: {}: resource weight of {} not in valid "
+          "range (0, 100]",
+          i, weight, name));
     }
   }
   if (raw.type == "RequestedToCapacityRatio") {
@@ -112,21 +120,25 @@ void CheckStrategy(const RawStrategy& raw, NodeResourcesFitArgs& args, std::vect
     if (raw.has_ratio) {
       CheckShape(args.shape, errors);
     } else {
-      errors.push_back("scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is "
-                       "RequestedToCapacityRatio");
+      errors.push_back(
+          "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is "
+          "RequestedToCapacityRatio");
     }
     return;
   }
   if (raw.type == "MostAllocated") {
     args.strategy = ScoringStrategy::kMostAllocated;
   } else if (raw.type != "LeastAllocated") {
-    errors.push_back(fmt::format("scoringStrategy.type: Unsupported value: \"{}\": supported values: \"LeastAllocated\", "
-                                 "\"MostAllocated\", \"RequestedToCapacityRatio\"",
-                                 raw.type));
+    errors.push_back(
+        fmt::format("scoringStrategy.type: Unsupported value: \"{}\": supported values: \"LeastAllocated\", "
+                    "\"MostAllocated\", \"RequestedToCapacityRatio\"",
+                    raw.type));
     return;
   }
   if (raw.has_ratio) {
-    errors.push_back("scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio");
+    errors.push_back(
+        "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not "
+        "RequestedToCapacityRatio");
   }
 }
 
@@ -168,8 +180,11 @@ Expected<BalancedAllocationArgs> ParseBalancedAllocationArgs(const framework::Ra
   std::set<std::string> seen;
   for (std::size_t i = 0; i < args.resources.size(); ++i) {
     const auto& [name, weight] = args.resources[i];
-    if (weight != 1) errors.push_back(fmt::format("{}.resources[{}].weight: Invalid value: {}: must be 1", raw.path, i, weight));
-    if (!seen.insert(name).second) errors.push_back(fmt::format("{}.resources[{}].name: Duplicate value: \"{}\"", raw.path, i, name));
+    if (weight != 1)
+      errors.push_back(
+          fmt::format("{}.resources[{}].weight: Invalid value: {}: must be 1", raw.path, i, weight));
+    if (!seen.insert(name).second)
+      errors.push_back(fmt::format("{}.resources[{}].name: Duplicate value: \"{}\"", raw.path, i, name));
   }
   BERTH_CHECKED(Report(errors));
   return args;

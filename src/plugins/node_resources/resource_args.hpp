@@ -33,8 +33,8 @@ struct BalancedAllocationArgs {
   std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
 };
 
-// Read strictly, defaulted and validated. Errors are kube-scheduler's texts; those of NodeResourcesFit carry no path to
-// the profile, since the original checks them when the plugin is built.
+// Read strictly, defaulted and validated. Errors are kube-scheduler's texts; those of NodeResourcesFit carry
+// no path to the profile, since the original checks them when the plugin is built.
 Expected<NodeResourcesFitArgs> ParseNodeResourcesFitArgs(const framework::RawArgs& args);
 Expected<BalancedAllocationArgs> ParseBalancedAllocationArgs(const framework::RawArgs& args);
 

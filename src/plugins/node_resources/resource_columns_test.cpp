@@ -11,8 +11,9 @@ std::int64_t Plain(std::int64_t part, std::int64_t whole) { return WrapDiv(WrapM
 
 TEST(Percent, IsPlainDivisionAroundEveryBorder) {
   std::vector<std::int64_t> numbers;
-  for (const std::int64_t border : {std::int64_t{0}, std::int64_t{1}, std::int64_t{100}, (std::int64_t{1} << 52) / 100,
-                                    std::int64_t{1} << 52, std::int64_t{1} << 53, INT64_MAX / 100, INT64_MAX, INT64_MIN}) {
+  for (const std::int64_t border :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{100}, (std::int64_t{1} << 52) / 100,
+        std::int64_t{1} << 52, std::int64_t{1} << 53, INT64_MAX / 100, INT64_MAX, INT64_MIN}) {
     for (std::int64_t step = -3; step <= 3; ++step) {
       numbers.push_back(WrapAdd(border, step));
       numbers.push_back(WrapSub(0, WrapAdd(border, step)));

@@ -9,7 +9,8 @@ class NodeUnschedulable final : public framework::FilterPlugin {
  public:
   explicit NodeUnschedulable(framework::Handle& handle);
   std::string_view Name() const override { return "NodeUnschedulable"; }
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   std::vector<framework::ClusterEvent> EventsToRegister() const override;
 
  private:

@@ -8,10 +8,12 @@ namespace berth::plugins {
 namespace {
 
 bool Tolerated(const std::vector<api::Toleration>& tolerations, const api::Taint& taint) {
-  return std::ranges::any_of(tolerations, [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
+  return std::ranges::any_of(tolerations,
+                             [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
 }
 
-std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints) {
+std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerations,
+                                    const std::vector<api::Taint>& taints) {
   return std::ranges::count_if(taints, [&](const api::Taint& taint) {
     return taint.effect == "PreferNoSchedule" && !Tolerated(tolerations, taint);
   });
@@ -22,7 +24,8 @@ std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerati
 TaintToleration::TaintToleration(framework::Handle& handle)
     : reason_(handle.reasons.Intern("node(s) had untolerated taint(s)")) {}
 
-void TaintToleration::Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const {
+void TaintToleration::Filter(const framework::Attempt& attempt, const RowSet&,
+                             framework::Rejections& out) const {
   const auto& tolerations = attempt.pod().pod->spec.tolerations;
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
   attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {

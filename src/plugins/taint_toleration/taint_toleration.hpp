@@ -6,14 +6,16 @@
 
 namespace berth::plugins {
 
-// Nodes share few different lists of taints: each list is judged once, whatever the number of nodes behind it.
+// Nodes share few different lists of taints: each list is judged once, whatever the number of nodes behind
+// it.
 class TaintToleration final : public framework::FilterPlugin,
                               public framework::PreScorePlugin,
                               public framework::ScorePlugin {
  public:
   explicit TaintToleration(framework::Handle& handle);
   std::string_view Name() const override { return "TaintToleration"; }
-  void Filter(const framework::Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;

@@ -36,14 +36,18 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"NoTaint", MakeNode("n"), MakePod(), true},
         FilterCase{"NoScheduleUntolerated", MakeNode("n").Taint("k", "v", "NoSchedule"), MakePod(), false},
         FilterCase{"NoExecuteUntolerated", MakeNode("n").Taint("k", "v", "NoExecute"), MakePod(), false},
-        FilterCase{"PreferNoScheduleDoesNotReject", MakeNode("n").Taint("k", "v", "PreferNoSchedule"), MakePod(), true},
+        FilterCase{"PreferNoScheduleDoesNotReject", MakeNode("n").Taint("k", "v", "PreferNoSchedule"),
+                   MakePod(), true},
         FilterCase{"UnknownEffectsAreIgnored", MakeNode("n").Taint("k", "v", "Whatever"), MakePod(), true},
-        FilterCase{"Tolerated", MakeNode("n").Taint("k", "v", "NoSchedule"), MakePod().Tolerating("k", "Equal", "v", "NoSchedule"), true},
+        FilterCase{"Tolerated", MakeNode("n").Taint("k", "v", "NoSchedule"),
+                   MakePod().Tolerating("k", "Equal", "v", "NoSchedule"), true},
         FilterCase{"ToleratedForAnotherEffect", MakeNode("n").Taint("k", "v", "NoSchedule"),
                    MakePod().Tolerating("k", "Equal", "v", "NoExecute"), false},
-        FilterCase{"EachTaintNeedsItsToleration", MakeNode("n").Taint("a", "", "NoSchedule").Taint("b", "", "NoSchedule"),
+        FilterCase{"EachTaintNeedsItsToleration",
+                   MakeNode("n").Taint("a", "", "NoSchedule").Taint("b", "", "NoSchedule"),
                    MakePod().Tolerating("a", "Exists"), false},
-        FilterCase{"SeveralTolerationsTogether", MakeNode("n").Taint("a", "", "NoSchedule").Taint("b", "", "NoSchedule"),
+        FilterCase{"SeveralTolerationsTogether",
+                   MakeNode("n").Taint("a", "", "NoSchedule").Taint("b", "", "NoSchedule"),
                    MakePod().Tolerating("a", "Exists").Tolerating("b", "Exists"), true}),
     [](const auto& row) { return row.param.name; });
 
@@ -71,8 +75,10 @@ TEST_P(TaintScore, IsBestWhereTheFewestPreferencesAreHurt) {
   EXPECT_EQ(cluster.Scores(*plugin, MakePod()), wanted);
 }
 INSTANTIATE_TEST_SUITE_P(Table, TaintScore,
-                         ::testing::Values(ScoreCase{"Spread", {0, 1, 2, 3}, {100, 67, 34, 0}}, ScoreCase{"Some", {1, 3}, {67, 0}},
-                                           ScoreCase{"None", {0, 0}, {100, 100}}, ScoreCase{"AllAlike", {2, 2}, {0, 0}}),
+                         ::testing::Values(ScoreCase{"Spread", {0, 1, 2, 3}, {100, 67, 34, 0}},
+                                           ScoreCase{"Some", {1, 3}, {67, 0}},
+                                           ScoreCase{"None", {0, 0}, {100, 100}},
+                                           ScoreCase{"AllAlike", {2, 2}, {0, 0}}),
                          [](const auto& row) { return row.param.name; });
 
 TEST(TaintScore, CountsOnlyWhatIsNotTolerated) {
@@ -80,7 +86,8 @@ TEST(TaintScore, CountsOnlyWhatIsNotTolerated) {
   cluster.Add(MakeNode("n").Taint("a", "", "PreferNoSchedule").Taint("b", "", "PreferNoSchedule"));
   const auto plugin = cluster.Make<TaintToleration>();
   EXPECT_EQ(cluster.RawScores(*plugin, MakePod().Tolerating("a", "Exists")).at("n"), 1);
-  EXPECT_EQ(cluster.RawScores(*plugin, MakePod().Tolerating("a", "Exists", "", "PreferNoSchedule")).at("n"), 1);
+  EXPECT_EQ(cluster.RawScores(*plugin, MakePod().Tolerating("a", "Exists", "", "PreferNoSchedule")).at("n"),
+            1);
   EXPECT_EQ(cluster.RawScores(*plugin, MakePod().Tolerating("a", "Exists", "", "NoSchedule")).at("n"), 2);
   EXPECT_TRUE(cluster.PreScore(*plugin, MakePod()).ok()) << "never skips";
 }

@@ -16,13 +16,16 @@ constexpr std::chrono::seconds kVersionPatience{3};
 constexpr std::chrono::milliseconds kVersionPoll{50};
 
 http::Response Reply(int status, std::string body, std::string content_type = "application/json") {
-  return {.status = status, .content_type = std::move(content_type), .body = http::Share(std::move(body)),
+  return {.status = status,
+          .content_type = std::move(content_type),
+          .body = http::Share(std::move(body)),
           .headers = {{"Cache-Control", "no-cache, private"}}};
 }
 
 http::Response Reply(const ApiError& error) {
   http::Response response = Reply(error.code, error.ToJson());
-  if (error.retry_after_seconds > 0) response.headers.Add("Retry-After", fmt::to_string(error.retry_after_seconds));
+  if (error.retry_after_seconds > 0)
+    response.headers.Add("Retry-After", fmt::to_string(error.retry_after_seconds));
   return response;
 }
 
@@ -88,7 +91,8 @@ ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
   return ServeObject(request, view, request.subresource.empty() ? Part::kMain : Part::kStatus, exchange);
 }
 
-ApiResult<> ApiServer::ServeCollection(const ApiRequest& request, const View& view, const Exchange& exchange) {
+ApiResult<> ApiServer::ServeCollection(const ApiRequest& request, const View& view,
+                                       const Exchange& exchange) {
   if (request.method == "GET" && request.query.Flag("watch")) {
     BERTH_TRY(Selector selector, ParseSelector(request));
     BERTH_TRY(WatchOptions options, ParseWatchOptions(request, view, std::move(selector), random_));
@@ -102,7 +106,8 @@ ApiResult<> ApiServer::ServeCollection(const ApiRequest& request, const View& vi
   return MethodNotAllowed();
 }
 
-ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, Part part, const Exchange& exchange) {
+ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, Part part,
+                                   const Exchange& exchange) {
   const ResourceType& type = *request.type;
   if (request.method == "GET") {
     const ObjectPtr object = verbs_.store().Get(type, request.place().key());
@@ -114,14 +119,16 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
     if (request.events_group) EventToCore(document.root());
     BERTH_CHECKED(CheckUnknown(request, document));
-    BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, request.dry_run()));
+    BERTH_TRY(const Written written,
+              verbs_.Update(request.place(), std::move(document), part, request.dry_run()));
     Answer(exchange, written.created ? 201 : 200, view, written.object);
     return {};
   }
   if (request.method == "PATCH") {
     const auto patch = PatchTypeOf(request.content_type);
     if (!patch) return UnsupportedMediaType("415: Unsupported Media Type");
-    BERTH_TRY(const Written written, verbs_.Patch(request.place(), *patch, request.body, part, request.dry_run()));
+    BERTH_TRY(const Written written,
+              verbs_.Patch(request.place(), *patch, request.body, part, request.dry_run()));
     Answer(exchange, written.created ? 201 : 200, view, written.object);
     return {};
   }
@@ -129,14 +136,17 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
   return MethodNotAllowed();
 }
 
-ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& view, const Exchange& exchange) {
+ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& view,
+                                        const Exchange& exchange) {
   const std::string& sub = request.subresource;
   const bool pod = request.type == &Known().pods;
   if (pod && sub == "binding") return Bind(request, exchange);
   if (pod && sub == "eviction") return Evict(request, exchange);
   if (pod && sub == "log") {
-    if (!verbs_.store().Get(*request.type, request.place().key())) return NotFound(*request.type, request.name);
-    exchange->Respond(Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
+    if (!verbs_.store().Get(*request.type, request.place().key()))
+      return NotFound(*request.type, request.name);
+    exchange->Respond(
+        Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
     return {};
   }
   if (request.type == &Known().namespaces && sub == "finalize") return Finalize(request, view, exchange);
@@ -146,7 +156,8 @@ ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& v
   return {};
 }
 
-// --- collections ------------------------------------------------------------------------------------------------
+// --- collections
+// ------------------------------------------------------------------------------------------------
 
 ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(Selector selector, ParseSelector(request));
@@ -168,7 +179,8 @@ ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const E
       auto& verbs = server->verbs_;
       if (verbs.store().version() >= wanted) return server->AnswerList(options, view, exchange);
       if (verbs.clock().Now() >= deadline) {
-        return exchange->Respond(Reply(TooLargeVersion(fmt::to_string(wanted), verbs.store().version()).error()));
+        return exchange->Respond(
+            Reply(TooLargeVersion(fmt::to_string(wanted), verbs.store().version()).error()));
       }
       server->agenda_.After(kVersionPoll, [self] { self->Look(self); });
     }
@@ -182,7 +194,8 @@ ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const E
 void ApiServer::AnswerList(const ListOptions& options, const View& view, const Exchange& exchange) {
   const auto result = ListObjects(verbs_.store(), *view.type, options);
   if (!result) return exchange->Respond(Reply(result.error()));
-  exchange->Respond(Reply(200, RenderList(view, result->objects, result->metadata, verbs_.clock().WallNow())));
+  exchange->Respond(
+      Reply(200, RenderList(view, result->objects, result->metadata, verbs_.clock().WallNow())));
 }
 
 ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const Exchange& exchange) {
@@ -192,12 +205,14 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
     BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
   }
   BERTH_CHECKED(CheckUnknown(request, document));
-  BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), request.dry_run()));
+  BERTH_TRY(const ObjectPtr created,
+            verbs_.Create(*request.type, request.ns, std::move(document), request.dry_run()));
   Answer(exchange, 201, view, created);
   return {};
 }
 
-ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& view, const Exchange& exchange) {
+ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& view,
+                                        const Exchange& exchange) {
   BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
   BERTH_TRY(Selector selector, ParseSelector(request));
   ListOptions all;
@@ -211,7 +226,8 @@ ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& v
   return {};
 }
 
-// --- single objects ---------------------------------------------------------------------------------------------
+// --- single objects
+// ---------------------------------------------------------------------------------------------
 
 ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
@@ -243,7 +259,8 @@ ApiResult<> ApiServer::Evict(const ApiRequest& request, const Exchange& exchange
   BERTH_TRY(const Document eviction, DecodeBody(request, "policy/v1", "Eviction"));
   DeleteOptions options;
   options.dry_run = request.dry_run();
-  if (const json::value* grace = FindPath(eviction.root(), "deleteOptions.gracePeriodSeconds"); grace != nullptr && grace->is_int64()) {
+  if (const json::value* grace = FindPath(eviction.root(), "deleteOptions.gracePeriodSeconds");
+      grace != nullptr && grace->is_int64()) {
     options.grace_period_seconds = grace->get_int64();
   }
   options.uid = FindString(eviction.root(), "deleteOptions.preconditions.uid");
@@ -257,7 +274,8 @@ ApiResult<> ApiServer::Finalize(const ApiRequest& request, const View& view, con
   BERTH_TRY(const Document body, DecodeBody(request, "v1", "Namespace"));
   const json::array* left = FindArray(body.root(), "spec.finalizers");
   const auto change = [&](json::object& document) -> ApiResult<> {
-    ObjectAt(document, "spec")["finalizers"] = left != nullptr ? json::value(*left) : json::value(json::array());
+    ObjectAt(document, "spec")["finalizers"] =
+        left != nullptr ? json::value(*left) : json::value(json::array());
     return {};
   };
   BERTH_TRY(ObjectPtr written, verbs_.Edit(request.place(), Part::kMain, change, request.dry_run()));

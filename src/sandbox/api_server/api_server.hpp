@@ -1,5 +1,5 @@
-// The API server: requests in, objects and watches out. Follows kube-apiserver v1.37 as far as schedulers, kubectl and
-// the usual clients can tell the difference; everybody may do everything.
+// The API server: requests in, objects and watches out. Follows kube-apiserver v1.37 as far as schedulers,
+// kubectl and the usual clients can tell the difference; everybody may do everything.
 #pragma once
 
 #include <memory>

@@ -16,13 +16,16 @@ std::unexpected<ApiError> Plain500(std::string message) {
 ApiResult<> CheckBinding(const Place& place, const json::object& binding) {
   const auto name = FindString(binding, "metadata.name");
   const auto ns = FindString(binding, "metadata.namespace");
-  if (!name.empty() && name != place.name) return BadRequest("name in URL does not match name in Binding object");
+  if (!name.empty() && name != place.name)
+    return BadRequest("name in URL does not match name in Binding object");
   if (!ns.empty() && ns != place.ns) {
-    return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   const auto kind = FindString(binding, "target.kind");
   if (!kind.empty() && kind != "Node") {
-    return Plain500(fmt::format("target.kind: Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind));
+    return Plain500(
+        fmt::format("target.kind: Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind));
   }
   if (FindString(binding, "target.name").empty()) return Plain500("target.name: Required value");
   return {};
@@ -39,9 +42,11 @@ ApiResult<> CheckIdentity(const Object& pod, const json::object& binding) {
                          pod.version);
   }
   if (failed.empty()) return {};
-  return Conflict(*pod.type, pod.name,
-                  fmt::format("StorageError: invalid object, Code: 4, Key: /registry/pods/{}, ResourceVersion: 0, "
-                              "AdditionalErrorMsg: Precondition failed: {}", pod.key, failed));
+  return Conflict(
+      *pod.type, pod.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/pods/{}, ResourceVersion: 0, "
+                  "AdditionalErrorMsg: Precondition failed: {}",
+                  pod.key, failed));
 }
 
 ApiResult<> CheckBindable(const Object& pod, const json::object& document) {
@@ -81,9 +86,10 @@ void SetScheduled(json::object& status, WallTime now) {
       condition = &element.get_object();
     }
   }
-  if (condition == nullptr) condition = &ArrayAt(status, "conditions").emplace_back(json::object()).get_object();
-  *condition = json::object{
-      {"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", FormatTime(now)}};
+  if (condition == nullptr)
+    condition = &ArrayAt(status, "conditions").emplace_back(json::object()).get_object();
+  *condition =
+      json::object{{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", FormatTime(now)}};
   status.erase("nominatedNodeName");
 }
 
@@ -109,7 +115,8 @@ ApiResult<> Verbs::Bind(const Place& place, const json::object& binding, DryRun 
   return {};
 }
 
-// --- eviction ---------------------------------------------------------------------------------------------------
+// --- eviction
+// ---------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -124,10 +131,11 @@ std::unexpected<ApiError> WouldViolate(const Object& budget, const json::object&
   error.reason = "TooManyRequests";
   error.message = "Cannot evict pod as it would violate the pod's disruption budget.";
   error.has_details = true;
-  error.causes.push_back({"DisruptionBudget",
-                          fmt::format("The disruption budget {} needs {} healthy pods and has {} currently",
-                                      budget.name, Integer(document, "status.desiredHealthy"),
-                                      Integer(document, "status.currentHealthy")), ""});
+  error.causes.push_back(
+      {"DisruptionBudget",
+       fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", budget.name,
+                   Integer(document, "status.desiredHealthy"), Integer(document, "status.currentHealthy")),
+       ""});
   return std::unexpected(std::move(error));
 }
 
@@ -142,9 +150,14 @@ ApiResult<> Verbs::Evict(const Place& place, const DeleteOptions& options) {
   if (phase == "Running" && !deleting) {
     BERTH_CHECKED(TakeFromBudget(*pod, options.dry_run));
     const auto disrupt = [&](json::object& changed) -> ApiResult<> {
-      const json::object condition{{"status", json::object{{"conditions", json::array{json::object{
-          {"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "EvictionByEvictionAPI"},
-          {"message", "Eviction API: evicting"}, {"lastTransitionTime", FormatTime(clock_.WallNow())}}}}}}};
+      const json::object condition{
+          {"status",
+           json::object{{"conditions",
+                         json::array{json::object{{"type", "DisruptionTarget"},
+                                                  {"status", "True"},
+                                                  {"reason", "EvictionByEvictionAPI"},
+                                                  {"message", "Eviction API: evicting"},
+                                                  {"lastTransitionTime", FormatTime(clock_.WallNow())}}}}}}};
       return ApplyStrategicPatch(changed, condition);
     };
     BERTH_CHECKED(Edit(place, Part::kStatus, disrupt, options.dry_run));
@@ -162,7 +175,8 @@ ApiResult<> Verbs::TakeFromBudget(const Object& pod, DryRun dry_run) {
     const auto parsed = selector != nullptr ? LabelSelector::FromObject(*selector) : LabelSelector();
     if (selector == nullptr || !parsed || !parsed->Matches(pod)) continue;
     if (budget) {
-      return Plain500("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+      return Plain500(
+          "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
     }
     budget = candidate;
   }

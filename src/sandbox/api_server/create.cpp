@@ -6,7 +6,8 @@
 
 namespace berth::sandbox {
 
-ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns, Document document, DryRun dry_run) {
+ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns, Document document,
+                                   DryRun dry_run) {
   json::object& root = document.root();
   BERTH_CHECKED(CheckShape(type, root));
   DropNulls(root);
@@ -29,16 +30,20 @@ ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns
 }
 
 // Settles namespace and name.
-ApiResult<Place> Verbs::PlaceFor(const ResourceType& type, std::string_view ns, const json::object& document) {
-  Place place{type, type.namespaced ? std::string(ns) : "", std::string(FindString(document, "metadata.name"))};
+ApiResult<Place> Verbs::PlaceFor(const ResourceType& type, std::string_view ns,
+                                 const json::object& document) {
+  Place place{type, type.namespaced ? std::string(ns) : "",
+              std::string(FindString(document, "metadata.name"))};
   const auto body_ns = FindString(document, "metadata.namespace");
   if (type.namespaced && !body_ns.empty() && body_ns != ns) {
-    return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   if (!place.name.empty()) return place;
   const std::string base(FindString(document, "metadata.generateName").substr(0, 58));
   if (base.empty()) {
-    return InvalidObject(type.group, type.kind, "", {Required("metadata.name", "name or generateName is required")});
+    return InvalidObject(type.group, type.kind, "",
+                         {Required("metadata.name", "name or generateName is required")});
   }
   constexpr int kTries = 8;  // as the original, which then reports a conflict
   for (int i = 0; i < kTries; ++i) {
@@ -53,10 +58,11 @@ ApiResult<> Verbs::CheckNamespace(const Place& place) const {
   const ObjectPtr ns = store_.Get(Known().namespaces, place.ns);
   if (!ns) return NotFound(Known().namespaces, place.ns);
   if (ns->fields[0] != "Terminating") return {};  // status.phase
-  return Forbidden(place.type, place.name,
-                   fmt::format("unable to create new content in namespace {} because it is being terminated", place.ns),
-                   {{"NamespaceTerminating", fmt::format("namespace {} is being terminated", place.ns),
-                     "metadata.namespace"}});
+  return Forbidden(
+      place.type, place.name,
+      fmt::format("unable to create new content in namespace {} because it is being terminated", place.ns),
+      {{"NamespaceTerminating", fmt::format("namespace {} is being terminated", place.ns),
+        "metadata.namespace"}});
 }
 
 // The metadata that the server decides, in the order in which the original prints it.

@@ -32,7 +32,8 @@ void DefaultContainer(json::object& container, bool host_network) {
   SetDefault(container, "resources", json::object());
   ForEachObject(container, "ports", [&](json::object& port) {
     SetDefault(port, "protocol", "TCP");
-    if (host_network && port.contains("containerPort")) SetDefault(port, "hostPort", port.at("containerPort"));
+    if (host_network && port.contains("containerPort"))
+      SetDefault(port, "hostPort", port.at("containerPort"));
   });
 }
 
@@ -58,7 +59,8 @@ ObjectPtr DefaultClass(const Store& store, std::int64_t& value) {
     const Document document = object->Parse();
     const json::value* is_default = Find(document.root(), "globalDefault");
     const json::value* its_value = Find(document.root(), "value");
-    if (is_default == nullptr || !is_default->is_bool() || !is_default->get_bool() || its_value == nullptr) continue;
+    if (is_default == nullptr || !is_default->is_bool() || !is_default->get_bool() || its_value == nullptr)
+      continue;
     const auto number = its_value->if_int64() != nullptr ? *its_value->if_int64() : 0;
     if (best && number >= value) continue;
     best = object;
@@ -71,7 +73,8 @@ ApiResult<> ResolvePriority(const Store& store, json::object& pod) {
   json::object& spec = ObjectAt(pod, "spec");
   const std::string class_name(FindString(spec, "priorityClassName"));
   std::int64_t value = 0;
-  ObjectPtr chosen = class_name.empty() ? DefaultClass(store, value) : store.Get(Known().priority_classes, class_name);
+  ObjectPtr chosen =
+      class_name.empty() ? DefaultClass(store, value) : store.Get(Known().priority_classes, class_name);
   if (!class_name.empty() && !chosen) {
     return Forbidden(Known().pods, FindString(pod, "metadata.name"),
                      fmt::format("no PriorityClass with name {} was found", class_name));
@@ -81,30 +84,34 @@ ApiResult<> ResolvePriority(const Store& store, json::object& pod) {
     const Document document = chosen->Parse();
     const json::value* its_value = Find(document.root(), "value");
     if (its_value != nullptr && its_value->is_int64()) value = its_value->get_int64();
-    if (const auto policy = FindString(document.root(), "preemptionPolicy"); !policy.empty()) preemption = policy;
+    if (const auto policy = FindString(document.root(), "preemptionPolicy"); !policy.empty())
+      preemption = policy;
     spec["priorityClassName"] = chosen->name;
   }
   const json::value* wanted = Find(spec, "priority");
   if (wanted != nullptr && wanted->is_int64() && wanted->get_int64() != value) {
-    return Forbidden(Known().pods, FindString(pod, "metadata.name"),
-                     fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
-                                 "admission controller computed {} from the given PriorityClass name",
-                                 wanted->get_int64(), value));
+    return Forbidden(
+        Known().pods, FindString(pod, "metadata.name"),
+        fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
+                    "admission controller computed {} from the given PriorityClass name",
+                    wanted->get_int64(), value));
   }
   spec["priority"] = value;
   const auto wanted_policy = FindString(spec, "preemptionPolicy");
   if (!wanted_policy.empty() && wanted_policy != preemption) {
-    return Forbidden(Known().pods, FindString(pod, "metadata.name"),
-                     fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; priority "
-                                 "admission controller computed {} from the given PriorityClass name",
-                                 wanted_policy, preemption));
+    return Forbidden(
+        Known().pods, FindString(pod, "metadata.name"),
+        fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; priority "
+                    "admission controller computed {} from the given PriorityClass name",
+                    wanted_policy, preemption));
   }
   spec["preemptionPolicy"] = preemption;
   return {};
 }
 
 // matchLabelKeys: ["k"] on a pod with label k=v means "selector and k in (v)".
-void MergeLabelKeys(const json::object& labels, json::object& term, std::string_view keys_name, std::string_view op) {
+void MergeLabelKeys(const json::object& labels, json::object& term, std::string_view keys_name,
+                    std::string_view op) {
   const json::array* keys = FindArray(term, keys_name);
   if (keys == nullptr || FindObject(term, "labelSelector") == nullptr) return;
   for (const auto& key : *keys) {
@@ -119,8 +126,9 @@ void MergeAllLabelKeys(json::object& pod) {
   const json::object* labels = FindObject(pod, "metadata.labels");
   if (labels == nullptr) return;
   json::object& spec = ObjectAt(pod, "spec");
-  ForEachObject(spec, "topologySpreadConstraints",
-                [&](json::object& constraint) { MergeLabelKeys(*labels, constraint, "matchLabelKeys", "In"); });
+  ForEachObject(spec, "topologySpreadConstraints", [&](json::object& constraint) {
+    MergeLabelKeys(*labels, constraint, "matchLabelKeys", "In");
+  });
   if (FindObject(spec, "affinity") == nullptr) return;
   const auto merge = [&](json::object& term) {
     MergeLabelKeys(*labels, term, "matchLabelKeys", "In");
@@ -130,9 +138,11 @@ void MergeAllLabelKeys(json::object& pod) {
     json::value* affinity = ObjectAt(spec, "affinity").if_contains(which);
     if (affinity == nullptr || !affinity->is_object()) continue;
     ForEachObject(affinity->get_object(), "requiredDuringSchedulingIgnoredDuringExecution", merge);
-    ForEachObject(affinity->get_object(), "preferredDuringSchedulingIgnoredDuringExecution", [&](json::object& weighted) {
-      if (FindObject(weighted, "podAffinityTerm") != nullptr) merge(ObjectAt(weighted, "podAffinityTerm"));
-    });
+    ForEachObject(affinity->get_object(), "preferredDuringSchedulingIgnoredDuringExecution",
+                  [&](json::object& weighted) {
+                    if (FindObject(weighted, "podAffinityTerm") != nullptr)
+                      merge(ObjectAt(weighted, "podAffinityTerm"));
+                  });
   }
 }
 
@@ -140,10 +150,12 @@ json::object FreshStatus(WallTime now, const json::object& spec) {
   json::object status{{"phase", "Pending"}};
   const json::array* gates = FindArray(spec, "schedulingGates");
   if (gates != nullptr && !gates->empty()) {
-    status["conditions"] = json::array{json::object{
-        {"type", "PodScheduled"}, {"status", "False"}, {"lastTransitionTime", FormatTime(now)},
-        {"reason", "SchedulingGated"},
-        {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
+    status["conditions"] =
+        json::array{json::object{{"type", "PodScheduled"},
+                                 {"status", "False"},
+                                 {"lastTransitionTime", FormatTime(now)},
+                                 {"reason", "SchedulingGated"},
+                                 {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
   }
   status["qosClass"] = QosClass(spec);
   return status;
@@ -267,11 +279,13 @@ void DefaultStorage(const ResourceType& type, json::object& document) {
 void DefaultObject(const ResourceType& type, json::object& document) {
   if (&type == &Known().nodes) return DefaultNode(document);
   if (&type == &Known().namespaces) return DefaultNamespace(document);
-  if (&type == &Known().priority_classes) return SetDefault(document, "preemptionPolicy", "PreemptLowerPriority");
+  if (&type == &Known().priority_classes)
+    return SetDefault(document, "preemptionPolicy", "PreemptLowerPriority");
   if (type.group == "apps" || type.group == "batch" || type.plural == "replicationcontrollers") {
     return DefaultWorkload(type, document);
   }
-  if (type.plural == "storageclasses" || type.plural == "csidrivers" || type.plural.starts_with("persistentvolume")) {
+  if (type.plural == "storageclasses" || type.plural == "csidrivers" ||
+      type.plural.starts_with("persistentvolume")) {
     return DefaultStorage(type, document);
   }
   if (type.plural == "services") {

@@ -1,4 +1,5 @@
-// What the API server adds to objects when they are created: defaulting and the admission that scheduling sees.
+// What the API server adds to objects when they are created: defaulting and the admission that scheduling
+// sees.
 #pragma once
 
 #include "base/clock.hpp"
@@ -7,9 +8,9 @@
 
 namespace berth::sandbox {
 
-// Everything a new pod gets in v1.37: scheduler name, requests from limits, host ports, priority from its class, the
-// two NoExecute tolerations, matchLabelKeys merged into selectors, a fresh status. Fails with 403 if its priority class
-// does not exist or contradicts spec.priority.
+// Everything a new pod gets in v1.37: scheduler name, requests from limits, host ports, priority from its
+// class, the two NoExecute tolerations, matchLabelKeys merged into selectors, a fresh status. Fails with 403
+// if its priority class does not exist or contradicts spec.priority.
 ApiResult<> DefaultPod(const Store& store, WallTime now, json::object& pod);
 
 // Defaults of all other kinds.

@@ -16,7 +16,8 @@ bool IsTerminal(const json::object& pod) {
 std::int64_t GraceOf(const json::object& pod, const DeleteOptions& options) {
   if (FindString(pod, "spec.nodeName").empty() || IsTerminal(pod)) return 0;
   std::int64_t grace = 30;
-  if (const json::value* own = FindPath(pod, "spec.terminationGracePeriodSeconds"); own != nullptr && own->is_int64()) {
+  if (const json::value* own = FindPath(pod, "spec.terminationGracePeriodSeconds");
+      own != nullptr && own->is_int64()) {
     grace = own->get_int64();
   }
   grace = options.grace_period_seconds.value_or(grace);
@@ -58,11 +59,16 @@ ApiResult<ObjectPtr> Verbs::Delete(const Place& place, const DeleteOptions& opti
 ApiResult<> Verbs::CheckPreconditions(const Object& object, const DeleteOptions& options) const {
   std::string why;
   if (!options.uid.empty() && options.uid != object.uid) {
-    why = fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object might have "
-                      "been deleted and then recreated", options.uid, object.uid);
-  } else if (!options.resource_version.empty() && options.resource_version != fmt::to_string(object.version)) {
-    why = fmt::format("the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({}). "
-                      "The object might have been modified", options.resource_version, object.version);
+    why = fmt::format(
+        "the UID in the precondition ({}) does not match the UID in record ({}). The object might have "
+        "been deleted and then recreated",
+        options.uid, object.uid);
+  } else if (!options.resource_version.empty() &&
+             options.resource_version != fmt::to_string(object.version)) {
+    why = fmt::format(
+        "the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record ({}). "
+        "The object might have been modified",
+        options.resource_version, object.version);
   }
   if (why.empty()) return {};
   // This message alone names the kind, not the resource.
@@ -70,16 +76,16 @@ ApiResult<> Verbs::CheckPreconditions(const Object& object, const DeleteOptions&
   return error;
 }
 
-// A pod with a grace period stays until its kubelet is done with it; one without goes in two writes, so that watchers
-// see the deletion coming even then.
+// A pod with a grace period stays until its kubelet is done with it; one without goes in two writes, so that
+// watchers see the deletion coming even then.
 ApiResult<ObjectPtr> Verbs::DeleteGracefully(const Object& object, std::int64_t grace_seconds,
                                              const DeleteOptions& options) {
   Document document = object.Parse();
   json::object& metadata = ObjectAt(document.root(), "metadata");
   const bool first_time = !metadata.contains("deletionTimestamp");
   const json::value* old_grace = Find(metadata, "deletionGracePeriodSeconds");
-  const bool shorter = !first_time && old_grace != nullptr && old_grace->is_int64() &&
-                       grace_seconds < old_grace->get_int64();
+  const bool shorter =
+      !first_time && old_grace != nullptr && old_grace->is_int64() && grace_seconds < old_grace->get_int64();
   ObjectPtr last = store_.Get(*object.type, object.key);
   if (first_time || shorter) {
     metadata["deletionTimestamp"] = FormatTime(clock_.WallNow() + std::chrono::seconds(grace_seconds));

@@ -27,7 +27,9 @@ std::vector<Subresource> SubresourcesOf(const ResourceType& type) {
   return all;
 }
 
-json::array Verbs() { return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}; }
+json::array Verbs() {
+  return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+}
 
 json::array ShortNames(const ResourceType& type) {
   json::array names;
@@ -61,24 +63,32 @@ struct Review {
 constexpr Review kReviews[] = {
     {"authentication.k8s.io", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
     {"authentication.k8s.io", "tokenreviews", "tokenreview", "TokenReview"},
-    {"authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview"},
+    {"authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectaccessreview",
+     "SelfSubjectAccessReview"},
     {"authorization.k8s.io", "selfsubjectrulesreviews", "selfsubjectrulesreview", "SelfSubjectRulesReview"},
     {"authorization.k8s.io", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview"},
 };
 
-// --- the old form: a request per group version ------------------------------------------------------------------
+// --- the old form: a request per group version
+// ------------------------------------------------------------------
 
 json::object ResourceList(const GroupVersion& gv) {
   json::array resources;
   for (const ResourceType* type : gv.types) {
-    json::object entry{{"name", type->plural}, {"singularName", type->singular}, {"namespaced", type->namespaced},
-                       {"kind", type->kind}, {"verbs", Verbs()}};
+    json::object entry{{"name", type->plural},
+                       {"singularName", type->singular},
+                       {"namespaced", type->namespaced},
+                       {"kind", type->kind},
+                       {"verbs", Verbs()}};
     if (!type->short_names.empty()) entry["shortNames"] = ShortNames(*type);
     if (type->in_all) entry["categories"] = json::array{"all"};
     resources.push_back(std::move(entry));
     for (const auto& sub : SubresourcesOf(*type)) {
-      json::object part{{"name", fmt::format("{}/{}", type->plural, sub.name)}, {"singularName", ""},
-                        {"namespaced", type->namespaced}, {"kind", sub.kind}, {"verbs", sub.verbs}};
+      json::object part{{"name", fmt::format("{}/{}", type->plural, sub.name)},
+                        {"singularName", ""},
+                        {"namespaced", type->namespaced},
+                        {"kind", sub.kind},
+                        {"verbs", sub.verbs}};
       if (!sub.group.empty()) {
         part["group"] = sub.group;
         part["version"] = sub.version;
@@ -88,10 +98,14 @@ json::object ResourceList(const GroupVersion& gv) {
   }
   for (const auto& review : kReviews) {
     if (review.group != gv.group) continue;
-    resources.push_back(json::object{{"name", review.plural}, {"singularName", review.singular}, {"namespaced", false},
-                                     {"kind", review.kind}, {"verbs", json::array{"create"}}});
+    resources.push_back(json::object{{"name", review.plural},
+                                     {"singularName", review.singular},
+                                     {"namespaced", false},
+                                     {"kind", review.kind},
+                                     {"verbs", json::array{"create"}}});
   }
-  const std::string name = gv.group.empty() ? std::string(gv.version) : fmt::format("{}/{}", gv.group, gv.version);
+  const std::string name =
+      gv.group.empty() ? std::string(gv.version) : fmt::format("{}/{}", gv.group, gv.version);
   json::object list{{"kind", "APIResourceList"}};
   if (!gv.group.empty()) list["apiVersion"] = "v1";
   list["groupVersion"] = name;
@@ -100,26 +114,31 @@ json::object ResourceList(const GroupVersion& gv) {
 }
 
 json::object Group(const GroupVersion& gv) {
-  const json::object version{{"groupVersion", fmt::format("{}/{}", gv.group, gv.version)}, {"version", gv.version}};
+  const json::object version{{"groupVersion", fmt::format("{}/{}", gv.group, gv.version)},
+                             {"version", gv.version}};
   return {{"name", gv.group}, {"versions", json::array{version}}, {"preferredVersion", version}};
 }
 
-// --- the aggregated form: everything at once --------------------------------------------------------------------
+// --- the aggregated form: everything at once
+// --------------------------------------------------------------------
 
 json::object Kind(std::string_view group, std::string_view version, std::string_view kind) {
   return {{"group", group}, {"version", version}, {"kind", kind}};
 }
 
 json::object AggregatedResource(const ResourceType& type) {
-  json::object entry{{"resource", type.plural}, {"responseKind", Kind("", "", type.kind)},
-                     {"scope", type.namespaced ? "Namespaced" : "Cluster"}, {"singularResource", type.singular},
+  json::object entry{{"resource", type.plural},
+                     {"responseKind", Kind("", "", type.kind)},
+                     {"scope", type.namespaced ? "Namespaced" : "Cluster"},
+                     {"singularResource", type.singular},
                      {"verbs", Verbs()}};
   if (!type.short_names.empty()) entry["shortNames"] = ShortNames(type);
   if (type.in_all) entry["categories"] = json::array{"all"};
   json::array subresources;
   for (const auto& sub : SubresourcesOf(type)) {
     subresources.push_back(json::object{{"subresource", sub.name},
-                                        {"responseKind", Kind(sub.group, sub.version, sub.kind)}, {"verbs", sub.verbs}});
+                                        {"responseKind", Kind(sub.group, sub.version, sub.kind)},
+                                        {"verbs", sub.verbs}});
   }
   if (!subresources.empty()) entry["subresources"] = std::move(subresources);
   return entry;
@@ -130,13 +149,16 @@ json::object AggregatedGroup(const GroupVersion& gv) {
   for (const ResourceType* type : gv.types) resources.push_back(AggregatedResource(*type));
   for (const auto& review : kReviews) {
     if (review.group != gv.group) continue;
-    resources.push_back(json::object{{"resource", review.plural}, {"responseKind", Kind("", "", review.kind)},
-                                     {"scope", "Cluster"}, {"singularResource", review.singular},
+    resources.push_back(json::object{{"resource", review.plural},
+                                     {"responseKind", Kind("", "", review.kind)},
+                                     {"scope", "Cluster"},
+                                     {"singularResource", review.singular},
                                      {"verbs", json::array{"create"}}});
   }
   json::object metadata;
   if (!gv.group.empty()) metadata["name"] = gv.group;
-  const json::object version{{"version", gv.version}, {"freshness", "Current"}, {"resources", std::move(resources)}};
+  const json::object version{
+      {"version", gv.version}, {"freshness", "Current"}, {"resources", std::move(resources)}};
   return {{"metadata", metadata}, {"versions", json::array{version}}};
 }
 
@@ -146,8 +168,11 @@ Answer Aggregated(bool core) {
     if (gv.group.empty() == core) items.push_back(AggregatedGroup(gv));
   }
   return {200, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-          json::serialize(json::object{{"kind", "APIGroupDiscoveryList"}, {"apiVersion", "apidiscovery.k8s.io/v2"},
-                                       {"metadata", json::object()}, {"items", std::move(items)}}) + "\n"};
+          json::serialize(json::object{{"kind", "APIGroupDiscoveryList"},
+                                       {"apiVersion", "apidiscovery.k8s.io/v2"},
+                                       {"metadata", json::object()},
+                                       {"items", std::move(items)}}) +
+              "\n"};
 }
 
 bool WantsAggregated(const ApiRequest& request) {
@@ -156,10 +181,12 @@ bool WantsAggregated(const ApiRequest& request) {
          accept.find("v=v2;") != std::string_view::npos;
 }
 
-// --- OpenAPI: kubectl only asks whether the server validates fields ---------------------------------------------
+// --- OpenAPI: kubectl only asks whether the server validates fields
+// ---------------------------------------------
 
 std::string OpenApiPath(const GroupVersion& gv) {
-  return gv.group.empty() ? fmt::format("api/{}", gv.version) : fmt::format("apis/{}/{}", gv.group, gv.version);
+  return gv.group.empty() ? fmt::format("api/{}", gv.version)
+                          : fmt::format("apis/{}/{}", gv.group, gv.version);
 }
 
 json::object OpenApiIndex() {
@@ -174,15 +201,16 @@ json::object OpenApiIndex() {
 json::object OpenApiDocument(const GroupVersion& gv) {
   json::object paths;
   for (const ResourceType* type : gv.types) {
-    const json::object parameter{{"name", "fieldValidation"}, {"in", "query"}, {"schema", json::object{{"type", "string"}}}};
-    const json::object patch{
-        {"operationId", fmt::format("patch{}", type->kind)},
-        {"responses", json::object{{"200", json::object{{"description", "OK"}}}}},
-        {"parameters", json::array{parameter}},
-        {"x-kubernetes-group-version-kind", Kind(gv.group, gv.version, type->kind)}};
+    const json::object parameter{
+        {"name", "fieldValidation"}, {"in", "query"}, {"schema", json::object{{"type", "string"}}}};
+    const json::object patch{{"operationId", fmt::format("patch{}", type->kind)},
+                             {"responses", json::object{{"200", json::object{{"description", "OK"}}}}},
+                             {"parameters", json::array{parameter}},
+                             {"x-kubernetes-group-version-kind", Kind(gv.group, gv.version, type->kind)}};
     paths[fmt::format("/{}/{}/{{name}}", OpenApiPath(gv), type->plural)] = json::object{{"patch", patch}};
   }
-  return {{"openapi", "3.0.0"}, {"info", json::object{{"title", "Berth sandbox"}, {"version", "v1"}}},
+  return {{"openapi", "3.0.0"},
+          {"info", json::object{{"title", "Berth sandbox"}, {"version", "v1"}}},
           {"paths", std::move(paths)}};
 }
 
@@ -191,17 +219,27 @@ Answer Json(const json::object& object) { return {200, "application/json", json:
 Answer NotFoundText() { return {404, "text/plain; charset=utf-8", "404 page not found\n"}; }
 
 Answer VersionAnswer() {
-  return Json({{"major", "1"}, {"minor", "37"}, {"emulationMajor", "1"}, {"emulationMinor", "37"},
-               {"minCompatibilityMajor", "1"}, {"minCompatibilityMinor", "36"}, {"gitVersion", "v1.37.1"},
-               {"gitCommit", "berth-sandbox"}, {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
-               {"goVersion", "none"}, {"compiler", "g++"}, {"platform", "linux/amd64"}});
+  return Json({{"major", "1"},
+               {"minor", "37"},
+               {"emulationMajor", "1"},
+               {"emulationMinor", "37"},
+               {"minCompatibilityMajor", "1"},
+               {"minCompatibilityMinor", "36"},
+               {"gitVersion", "v1.37.1"},
+               {"gitCommit", "berth-sandbox"},
+               {"gitTreeState", "clean"},
+               {"buildDate", "1970-01-01T00:00:00Z"},
+               {"goVersion", "none"},
+               {"compiler", "g++"},
+               {"platform", "linux/amd64"}});
 }
 
 std::optional<Answer> AnswerApi(const ApiRequest& request) {
   if (request.path.size() == 1) {
     if (WantsAggregated(request)) return Aggregated(true);
     const json::object address{{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", "127.0.0.1"}};
-    return Json({{"kind", "APIVersions"}, {"versions", json::array{"v1"}},
+    return Json({{"kind", "APIVersions"},
+                 {"versions", json::array{"v1"}},
                  {"serverAddressByClientCIDRs", json::array{address}}});
   }
   if (request.path[1] != "v1") return NotFoundText();
@@ -248,12 +286,13 @@ std::optional<Answer> AnswerOpenApi(const ApiRequest& request) {
 
 std::optional<Answer> AnswerDiscovery(const ApiRequest& request) {
   if (request.path.empty()) {
-    return Json({{"paths", json::array{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz",
-                                       "/version"}}});
+    return Json({{"paths", json::array{"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3",
+                                       "/readyz", "/version"}}});
   }
   const std::string& first = request.path[0];
   if (first == "version" && request.path.size() == 1) return VersionAnswer();
-  if (first == "healthz" || first == "livez" || first == "readyz") return Answer{200, "text/plain; charset=utf-8", "ok"};
+  if (first == "healthz" || first == "livez" || first == "readyz")
+    return Answer{200, "text/plain; charset=utf-8", "ok"};
   if (first == "openapi") return AnswerOpenApi(request);
   if (first == "api") return AnswerApi(request);
   if (first == "apis") return AnswerApis(request);

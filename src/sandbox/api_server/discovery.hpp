@@ -14,8 +14,8 @@ struct Answer {
   std::string body;
 };
 
-// Answers /api, /apis, /api/v1, /apis/<group>[/<version>], /version, /openapi/..., /healthz, /livez, /readyz; nothing
-// if the path is none of these.
+// Answers /api, /apis, /api/v1, /apis/<group>[/<version>], /version, /openapi/..., /healthz, /livez, /readyz;
+// nothing if the path is none of these.
 std::optional<Answer> AnswerDiscovery(const ApiRequest& request);
 
 }  // namespace berth::sandbox

@@ -30,8 +30,9 @@ void Rename(json::object& object, std::string_view from, std::string_view to) {
 }
 
 bool IsEmptySource(const json::value* source) {
-  return source == nullptr || source->is_null() || (source->is_object() && FindString(source->get_object(), "component").empty() &&
-                                                    FindString(source->get_object(), "host").empty());
+  return source == nullptr || source->is_null() ||
+         (source->is_object() && FindString(source->get_object(), "component").empty() &&
+          FindString(source->get_object(), "host").empty());
 }
 
 bool IsUnset(const json::value* value) {
@@ -39,7 +40,9 @@ bool IsUnset(const json::value* value) {
          (value->is_string() && value->get_string().empty());
 }
 
-ErrorCause NeedsToBeUnset(std::string field) { return InvalidValue(std::move(field), "\"\"", "needs to be unset"); }
+ErrorCause NeedsToBeUnset(std::string field) {
+  return InvalidValue(std::move(field), "\"\"", "needs to be unset");
+}
 
 }  // namespace
 
@@ -83,7 +86,8 @@ ApiResult<> ValidateNewEvent(const json::object& event, bool events_group) {
     const auto about = FindString(event, "involvedObject.namespace");
     const auto ns = FindString(event, "metadata.namespace");
     if (about.empty() ? ns != "default" && !ns.empty() : !ns.empty() && about != ns) {
-      causes.push_back(InvalidValue("involvedObject.namespace", fmt::format("\"{}\"", about), "does not match event.namespace"));
+      causes.push_back(InvalidValue("involvedObject.namespace", fmt::format("\"{}\"", about),
+                                    "does not match event.namespace"));
     }
   }
   if (causes.empty()) return {};

@@ -39,26 +39,31 @@ std::optional<std::string> DecodeBase64Url(std::string_view text) {
   return bytes;
 }
 
-// The original's token: where the next page starts, relative to what is listed, and which state it shows. Version -1:
-// whatever state there is then.
+// The original's token: where the next page starts, relative to what is listed, and which state it shows.
+// Version -1: whatever state there is then.
 std::string MakeToken(std::int64_t version, std::string_view last_key, std::string_view ns) {
   if (!ns.empty()) last_key.remove_prefix(ns.size() + 1);
   std::string start("/");
   start.append(last_key).push_back('\0');
-  return EncodeBase64Url(json::serialize(json::object{{"v", "meta.k8s.io/v1"}, {"rv", version}, {"start", start}}));
+  return EncodeBase64Url(
+      json::serialize(json::object{{"v", "meta.k8s.io/v1"}, {"rv", version}, {"start", start}}));
 }
 
 ApiResult<> ReadToken(std::string_view token, std::string_view ns, ListOptions& options) {
   const auto text = DecodeBase64Url(token);
   const auto document = text ? Document::Parse(*text) : Invalid("illegal base64 data");
-  if (!document) return BadRequest(fmt::format("invalid continue token: continue key is not valid: {}", document.error().message));
+  if (!document)
+    return BadRequest(
+        fmt::format("invalid continue token: continue key is not valid: {}", document.error().message));
   const auto start = FindString(document->root(), "start");
   const json::value* version = Find(document->root(), "rv");
   if (FindString(document->root(), "v") != "meta.k8s.io/v1" || version == nullptr || !version->is_int64() ||
       version->get_int64() == 0 || !start.starts_with('/') || start.size() < 2) {
-    return BadRequest("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion or key");
+    return BadRequest(
+        "invalid continue token: continue key is not valid: incorrect encoded start resourceVersion or key");
   }
-  options.start = ObjectKey(ns, start.substr(1, start.back() == '\0' ? start.size() - 2 : std::string_view::npos));
+  options.start =
+      ObjectKey(ns, start.substr(1, start.back() == '\0' ? start.size() - 2 : std::string_view::npos));
   if (version->get_int64() > 0) options.exactly = static_cast<Version>(version->get_int64());
   return {};
 }
@@ -72,8 +77,10 @@ ApiResult<std::optional<Version>> ParseVersion(std::string_view text) {
   Version version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return BadRequest(fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": strconv.ParseUint: "
-                                  "parsing \"{0}\": invalid syntax", text));
+    return BadRequest(
+        fmt::format("invalid resource version: resourceVersion: Invalid value: \"{0}\": strconv.ParseUint: "
+                    "parsing \"{0}\": invalid syntax",
+                    text));
   }
   return version;
 }
@@ -90,10 +97,12 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
     return Contradiction("sendInitialEvents", "sendInitialEvents is forbidden for list");
   }
   if (!match.empty() && !token.empty()) {
-    return Contradiction("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+    return Contradiction("resourceVersionMatch",
+                         "resourceVersionMatch is forbidden when continue is provided");
   }
   if (!match.empty() && query.Get("resourceVersion").empty()) {
-    return Contradiction("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    return Contradiction("resourceVersionMatch",
+                         "resourceVersionMatch is forbidden unless resourceVersion is provided");
   }
   if (!match.empty() && match != "Exact" && match != "NotOlderThan") {
     return InvalidObject("meta.k8s.io", "ListOptions", "",
@@ -102,12 +111,15 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
   BERTH_TRY(const auto limit, query.Integer("limit"));
   BERTH_TRY(const auto version, ParseVersion(query.Get("resourceVersion")));
   if (match == "Exact" && *version == 0) {
-    return Contradiction("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    return Contradiction("resourceVersionMatch",
+                         "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
   }
   options.limit = limit && *limit > 0 ? static_cast<std::size_t>(*limit) : 0;
-  if (version == Version{0}) options.limit = 0;  // "any state" comes from the watch cache, which knows no pages
+  if (version == Version{0})
+    options.limit = 0;  // "any state" comes from the watch cache, which knows no pages
   if (!token.empty()) {
-    if (version && *version != 0) return BadRequest("specifying resource version is not allowed when using continue");
+    if (version && *version != 0)
+      return BadRequest("specifying resource version is not allowed when using continue");
     BERTH_CHECKED(ReadToken(token, options.selector.ns, options));
   } else if (version && *version > 0) {
     options.at_least = version;
@@ -120,11 +132,12 @@ ApiResult<ListResult> ListObjects(const Store& store, const ResourceType& type, 
   const Version version = options.exactly.value_or(store.version());
   if (!store.Remembers(type, version)) {
     if (options.start.empty()) return Expired("The resourceVersion for the provided list is too old.");
-    auto error = Expired("The provided continue parameter is too old to display a consistent list result. You can start "
-                         "a new list without the continue parameter, or use the continue token in this response to "
-                         "retrieve the remainder of the results. Continuing with the provided token results in an "
-                         "inconsistent list - objects that were created, modified, or deleted between the time the "
-                         "first chunk was returned and now may show up in the list.");
+    auto error = Expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start "
+        "a new list without the continue parameter, or use the continue token in this response to "
+        "retrieve the remainder of the results. Continuing with the provided token results in an "
+        "inconsistent list - objects that were created, modified, or deleted between the time the "
+        "first chunk was returned and now may show up in the list.");
     error.error().continue_token = MakeToken(-1, options.start, options.selector.ns);
     return error;
   }

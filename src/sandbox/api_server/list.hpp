@@ -12,7 +12,7 @@ struct ListOptions {
   std::size_t limit = 0;           // 0: everything
   std::optional<Version> exactly;  // the state at that version, while the window remembers it
   std::optional<Version> at_least;
-  std::string start;               // keys after this one
+  std::string start;  // keys after this one
 };
 
 // Checks the parameters of a list. 422 where they contradict each other, 400 where they are nonsense.

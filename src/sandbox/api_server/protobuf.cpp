@@ -19,7 +19,7 @@ constexpr int kMaxDepth = 64;
 struct WireField {
   std::uint32_t number = 0;
   bool is_bytes = false;
-  std::uint64_t value = 0;   // varint or fixed
+  std::uint64_t value = 0;  // varint or fixed
   std::string_view bytes;
 };
 
@@ -34,9 +34,15 @@ class WireReader {
     WireField field;
     field.number = static_cast<std::uint32_t>(tag >> 3);
     switch (tag & 7) {
-      case 0: field.value = Varint(); break;
-      case 1: field.value = Fixed(8); break;
-      case 5: field.value = Fixed(4); break;
+      case 0:
+        field.value = Varint();
+        break;
+      case 1:
+        field.value = Fixed(8);
+        break;
+      case 5:
+        field.value = Fixed(4);
+        break;
       case 2: {
         const std::uint64_t size = Varint();
         if (size > rest_.size()) broken_ = true;
@@ -46,7 +52,8 @@ class WireReader {
         rest_.remove_prefix(size);
         break;
       }
-      default: broken_ = true;
+      default:
+        broken_ = true;
     }
     if (broken_ || field.number == 0) {
       broken_ = true;
@@ -85,10 +92,13 @@ class WireReader {
 };
 
 std::string Base64(std::string_view bytes) {
-  static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) { return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0u; };
+    const auto at = [&](std::size_t k) {
+      return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0u;
+    };
     const unsigned bits = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
     text += kLetters[bits >> 18 & 63];
     text += kLetters[bits >> 12 & 63];
@@ -102,8 +112,11 @@ std::string Base64(std::string_view bytes) {
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t size = byte < 0x80 ? 1 : byte >= 0xc2 && byte < 0xe0 ? 2 : byte >= 0xe0 && byte < 0xf0 ? 3
-                             : byte >= 0xf0 && byte < 0xf5 ? 4 : 0;
+    const std::size_t size = byte < 0x80                   ? 1
+                             : byte >= 0xc2 && byte < 0xe0 ? 2
+                             : byte >= 0xe0 && byte < 0xf0 ? 3
+                             : byte >= 0xf0 && byte < 0xf5 ? 4
+                                                           : 0;
     if (size == 0 || i + size > text.size()) return false;
     for (std::size_t k = 1; k < size; ++k) {
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
@@ -168,21 +181,33 @@ class MessageReader {
   std::optional<json::value> Value(const WireField& field, const SchemaField& known, int depth) {
     const auto integer = static_cast<std::int64_t>(field.value);
     switch (known.type) {
-      case 'i': return field.is_bytes ? std::nullopt : std::optional<json::value>(integer);
-      case 'b': return field.is_bytes ? std::nullopt : std::optional<json::value>(field.value != 0);
-      case 'd': return field.is_bytes ? std::nullopt : std::optional<json::value>(std::bit_cast<double>(field.value));
-      default: break;
+      case 'i':
+        return field.is_bytes ? std::nullopt : std::optional<json::value>(integer);
+      case 'b':
+        return field.is_bytes ? std::nullopt : std::optional<json::value>(field.value != 0);
+      case 'd':
+        return field.is_bytes ? std::nullopt : std::optional<json::value>(std::bit_cast<double>(field.value));
+      default:
+        break;
     }
     if (!field.is_bytes) return std::nullopt;
     switch (known.type) {
-      case 's': return IsUtf8(field.bytes) ? std::optional(json::value(field.bytes)) : std::nullopt;
-      case 'B': return json::value(Base64(field.bytes));
-      case 't': return Time(field.bytes, false);
-      case 'T': return Time(field.bytes, true);
-      case 'q': return Quantity(field.bytes);
-      case 'I': return IntOrString(field.bytes);
-      case 'm': break;
-      default: return json::value(nullptr);
+      case 's':
+        return IsUtf8(field.bytes) ? std::optional(json::value(field.bytes)) : std::nullopt;
+      case 'B':
+        return json::value(Base64(field.bytes));
+      case 't':
+        return Time(field.bytes, false);
+      case 'T':
+        return Time(field.bytes, true);
+      case 'q':
+        return Quantity(field.bytes);
+      case 'I':
+        return IntOrString(field.bytes);
+      case 'm':
+        break;
+      default:
+        return json::value(nullptr);
     }
     json::object object;
     if (!Read(field.bytes, *known.message, object, depth + 1)) return std::nullopt;
@@ -193,10 +218,12 @@ class MessageReader {
     WireReader reader(bytes);
     std::int64_t seconds = 0;
     std::int64_t nanos = 0;
-    while (const auto field = reader.Next()) (field->number == 1 ? seconds : nanos) = static_cast<std::int64_t>(field->value);
+    while (const auto field = reader.Next())
+      (field->number == 1 ? seconds : nanos) = static_cast<std::int64_t>(field->value);
     if (reader.broken() || seconds < -62135596800 || seconds > 253402300799) return std::nullopt;
     if (seconds == 0 && nanos == 0) return json::value(nullptr);
-    if (seconds < -9'000'000'000 || seconds > 9'000'000'000) return json::value(nullptr);  // beyond what a clock can say
+    if (seconds < -9'000'000'000 || seconds > 9'000'000'000)
+      return json::value(nullptr);  // beyond what a clock can say
     const WallTime time(std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos % 1'000'000'000));
     return json::value(micro ? FormatMicroTime(time) : FormatTime(time));
   }
@@ -217,7 +244,8 @@ class MessageReader {
       if (field->number == 2) number = static_cast<std::int64_t>(static_cast<std::int32_t>(field->value));
       if (field->number == 3) text = field->bytes;
     }
-    return reader.broken() || !IsUtf8(text.get_string()) ? std::nullopt : std::optional(is_text ? text : number);
+    return reader.broken() || !IsUtf8(text.get_string()) ? std::nullopt
+                                                         : std::optional(is_text ? text : number);
   }
 };
 
@@ -233,7 +261,8 @@ std::optional<Envelope> ReadEnvelope(std::string_view bytes) {
     if (field->number == 2) envelope.raw = field->bytes;
     if (field->number != 1) continue;
     WireReader type(field->bytes);
-    while (const auto part = type.Next()) (part->number == 1 ? envelope.api_version : envelope.kind) = part->bytes;
+    while (const auto part = type.Next())
+      (part->number == 1 ? envelope.api_version : envelope.kind) = part->bytes;
   }
   const bool good = !reader.broken() && IsUtf8(envelope.kind) && IsUtf8(envelope.api_version);
   return good ? std::optional(envelope) : std::nullopt;
@@ -243,20 +272,24 @@ std::optional<Envelope> ReadEnvelope(std::string_view bytes) {
 
 ApiResult<Document> DecodeProtobuf(std::string_view bytes) {
   const auto envelope = ReadEnvelope(bytes);
-  if (!envelope) return BadRequest("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+  if (!envelope)
+    return BadRequest(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
   const auto slash = envelope->api_version.find('/');
-  const auto group = slash == std::string_view::npos ? std::string_view() : envelope->api_version.substr(0, slash);
+  const auto group =
+      slash == std::string_view::npos ? std::string_view() : envelope->api_version.substr(0, slash);
   const SchemaMessage* message = FindSchema(group, envelope->kind);
   if (message == nullptr) {
-    return UnsupportedMediaType(fmt::format("this server does not read {} {} as protobuf; send JSON (kubectl apply -f does)",
-                                            envelope->api_version, envelope->kind));
+    return UnsupportedMediaType(
+        fmt::format("this server does not read {} {} as protobuf; send JSON (kubectl apply -f does)",
+                    envelope->api_version, envelope->kind));
   }
   Document document;
   document.root()["kind"] = envelope->kind;
   document.root()["apiVersion"] = envelope->api_version;
   if (!MessageReader().Read(envelope->raw, *message, document.root())) {
-    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: unexpected EOF", envelope->kind,
-                                  envelope->api_version));
+    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: unexpected EOF",
+                                  envelope->kind, envelope->api_version));
   }
   return document;
 }

@@ -16,8 +16,8 @@ std::string MetadataOnly(const Object& object) {
 
 // A list of objects as they are: the bulk of all bytes ever sent, so nothing is parsed.
 std::string PlainList(const View& view, const std::vector<ObjectPtr>& objects, const ListMetadata& metadata) {
-  std::string text = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)", view.type->kind,
-                                 view.group_version(), metadata.ToJson());
+  std::string text = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)",
+                                 view.type->kind, view.group_version(), metadata.ToJson());
   std::size_t size = text.size() + 8;
   for (const auto& object : objects) size += object->text.size();
   text.reserve(size);
@@ -36,11 +36,14 @@ http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTim
   switch (view.shape) {
     case View::Shape::kObject:
       return view.events_group ? http::Share(EventsGroupText(*object)) : TextOf(object);
-    case View::Shape::kMetadata: return http::Share(MetadataOnly(*object));
-    case View::Shape::kTable: break;
+    case View::Shape::kMetadata:
+      return http::Share(MetadataOnly(*object));
+    case View::Shape::kTable:
+      break;
   }
   const ListMetadata metadata{.version = object->version, .continue_token = {}, .remaining = {}};
-  return http::Share(TableText(*view.type, metadata.ToJson(), json::serialize(TableRow(view, *object, now)), with_columns));
+  return http::Share(
+      TableText(*view.type, metadata.ToJson(), json::serialize(TableRow(view, *object, now)), with_columns));
 }
 
 std::string ListMetadata::ToJson() const {
@@ -61,11 +64,14 @@ std::string RenderList(const View& view, const std::vector<ObjectPtr>& objects, 
   }
   if (view.shape == View::Shape::kTable) return TableText(*view.type, metadata.ToJson(), items, true) + "\n";
   if (view.shape == View::Shape::kMetadata) {
-    return fmt::format(R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{}]}})"
-                       "\n", metadata.ToJson(), items);
+    return fmt::format(
+        R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{}]}})"
+        "\n",
+        metadata.ToJson(), items);
   }
-  return fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[{}]}})" "\n", view.type->kind,
-                     view.group_version(), metadata.ToJson(), items);
+  return fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[{}]}})"
+                     "\n",
+                     view.type->kind, view.group_version(), metadata.ToJson(), items);
 }
 
 std::string RenderBookmark(const View& view, Version version, bool initial_events_end) {
@@ -73,9 +79,11 @@ std::string RenderBookmark(const View& view, Version version, bool initial_event
   if (initial_events_end) metadata["annotations"] = json::object{{"k8s.io/initial-events-end", "true"}};
   if (view.shape == View::Shape::kTable) {
     const json::object row{{"cells", json::array()},
-                           {"object", json::object{{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"},
+                           {"object", json::object{{"kind", "PartialObjectMetadata"},
+                                                   {"apiVersion", "meta.k8s.io/v1"},
                                                    {"metadata", metadata}}}};
-    return TableText(*view.type, fmt::format(R"({{"resourceVersion":"{}"}})", version), json::serialize(row), false);
+    return TableText(*view.type, fmt::format(R"({{"resourceVersion":"{}"}})", version), json::serialize(row),
+                     false);
   }
   const bool partial = view.shape == View::Shape::kMetadata;
   return json::serialize(json::object{{"kind", partial ? "PartialObjectMetadata" : view.type->kind},

@@ -6,9 +6,10 @@
 
 namespace berth::sandbox {
 
-// One object as a whole answer, or as the object of a watch event; no newline. Shares the stored text where the view
-// allows it. `with_columns` is for tables.
-http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now, bool with_columns = true);
+// One object as a whole answer, or as the object of a watch event; no newline. Shares the stored text where
+// the view allows it. `with_columns` is for tables.
+http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now,
+                              bool with_columns = true);
 
 // What a list says of itself.
 struct ListMetadata {
@@ -20,7 +21,8 @@ struct ListMetadata {
 };
 
 // A whole list, ending in a newline.
-std::string RenderList(const View& view, const std::vector<ObjectPtr>& objects, const ListMetadata& metadata, WallTime now);
+std::string RenderList(const View& view, const std::vector<ObjectPtr>& objects, const ListMetadata& metadata,
+                       WallTime now);
 
 // The object of a BOOKMARK event.
 std::string RenderBookmark(const View& view, Version version, bool initial_events_end);

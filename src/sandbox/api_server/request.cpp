@@ -98,8 +98,9 @@ ApiResult<> ResolveResource(ApiRequest& request) {
     return FindResource(group, version, plural);
   };
   // "namespaces/x" alone is the namespace itself, and so are its own subresources.
-  const bool within_namespace = path[at] == "namespaces" && path.size() > at + 2 &&
-                                !(core && path.size() == at + 3 && (path[at + 2] == "status" || path[at + 2] == "finalize"));
+  const bool within_namespace =
+      path[at] == "namespaces" && path.size() > at + 2 &&
+      !(core && path.size() == at + 3 && (path[at + 2] == "status" || path[at + 2] == "finalize"));
   if (within_namespace) {
     request.ns = path[at + 1];
     at += 2;
@@ -111,7 +112,8 @@ ApiResult<> ResolveResource(ApiRequest& request) {
     return {};
   }
   if (request.type == nullptr) return NoSuchResource();
-  if (request.type->namespaced != within_namespace && (within_namespace || path.size() > at + 1)) return NoSuchResource();
+  if (request.type->namespaced != within_namespace && (within_namespace || path.size() > at + 1))
+    return NoSuchResource();
   if (path.size() > at + 1) request.name = path[at + 1];
   if (path.size() > at + 2) request.subresource = path[at + 2];
   if (path.size() > at + 3) return NoSuchResource();
@@ -130,9 +132,12 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
     std::string as, group;
     bool first = true;
     Split(choice, ';', [&](std::string_view part) {
-      if (std::exchange(first, false)) media = part;
-      else if (part.starts_with("as=")) as = part.substr(3);
-      else if (part.starts_with("g=")) group = part.substr(2);
+      if (std::exchange(first, false))
+        media = part;
+      else if (part.starts_with("as="))
+        as = part.substr(3);
+      else if (part.starts_with("g="))
+        group = part.substr(2);
     });
     // JSON answers everything that is asked for as protobuf or YAML too: clients decode by the answer's type.
     const bool known = media == "application/json" || media == "*/*" || media == "application/*" ||
@@ -153,16 +158,19 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
     ApiError error;
     error.code = 406;
     error.reason = "NotAcceptable";
-    error.message = known_type ? "only the following media types are accepted: application/json, application/yaml, "
-                                 "application/vnd.kubernetes.protobuf"
-                               : "406: Not Acceptable\n\nAvailable representations: application/json, "
-                                 "application/yaml, application/vnd.kubernetes.protobuf";
+    error.message = known_type
+                        ? "only the following media types are accepted: application/json, application/yaml, "
+                          "application/vnd.kubernetes.protobuf"
+                        : "406: Not Acceptable\n\nAvailable representations: application/json, "
+                          "application/yaml, application/vnd.kubernetes.protobuf";
     error.has_details = true;
     return std::unexpected(std::move(error));
   }
   const auto include = request.query.Get("includeObject");
-  if (include == "None") view.include = View::Include::kNone;
-  else if (include == "Object") view.include = View::Include::kObject;
+  if (include == "None")
+    view.include = View::Include::kNone;
+  else if (include == "Object")
+    view.include = View::Include::kObject;
   else if (!include.empty() && include != "Metadata") {
     return BadRequest(fmt::format("unrecognized includeObject value: \"{}\"", include));
   }
@@ -181,15 +189,18 @@ ApiResult<Document> ParseBody(const ApiRequest& request, std::string_view kind) 
   }
   auto document = Document::Parse(request.body);
   if (!document) {
-    return BadRequest(fmt::format("the object provided is unrecognized (must be of type {}): couldn't get version/kind; "
-                                  "json parse error: {}", kind, document.error().message));
+    return BadRequest(
+        fmt::format("the object provided is unrecognized (must be of type {}): couldn't get version/kind; "
+                    "json parse error: {}",
+                    kind, document.error().message));
   }
   return std::move(*document);
 }
 
 }  // namespace
 
-ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group_version, std::string_view kind) {
+ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group_version,
+                               std::string_view kind) {
   BERTH_TRY(Document document, ParseBody(request, kind));
   const json::object& root = document.root();
   const std::string its_kind(FindString(root, "kind"));
@@ -200,16 +211,20 @@ ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group
       return gv.find('/') == std::string_view::npos ? std::string_view() : gv.substr(0, gv.find('/'));
     };
     if (group_of(its_version) != group_of(group_version)) {
-      return BadRequest(fmt::format("the API version in the data ({}) does not match the expected API version ({})",
-                                    its_version, group_version));
+      return BadRequest(
+          fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                      its_version, group_version));
     }
-    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {2}: no kind \"{0}\" is registered for "
-                                  "version \"{1}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                                  its_kind.empty() ? kind : its_kind, its_version, kind));
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {2}: no kind \"{0}\" is registered for "
+                    "version \"{1}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+                    its_kind.empty() ? kind : its_kind, its_version, kind));
   }
   if (!its_kind.empty() && its_kind != kind) {
-    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {2}: converting ({1}.{0}) to (core.{2}): "
-                                  "unknown conversion", its_kind, version, kind));
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {2}: converting ({1}.{0}) to (core.{2}): "
+                    "unknown conversion",
+                    its_kind, version, kind));
   }
   return document;
 }
@@ -229,15 +244,19 @@ ApiResult<DeleteOptions> DecodeDeleteOptions(const ApiRequest& request) {
     return BadRequest(fmt::format("{} cannot be handled as DeleteOptions", kind));
   }
   if (const json::value* grace = Find(root, "gracePeriodSeconds"); grace != nullptr && !grace->is_null()) {
-    if (!grace->is_int64()) return BadRequest("json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64");
+    if (!grace->is_int64())
+      return BadRequest(
+          "json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64");
     options.grace_period_seconds = grace->get_int64();
   }
-  if (const auto policy = FindString(root, "propagationPolicy"); !policy.empty()) options.propagation = policy;
+  if (const auto policy = FindString(root, "propagationPolicy"); !policy.empty())
+    options.propagation = policy;
   options.uid = FindString(root, "preconditions.uid");
   options.resource_version = FindString(root, "preconditions.resourceVersion");
-  if (const json::array* dry = FindArray(root, "dryRun"); dry != nullptr && !dry->empty()) options.dry_run = DryRun::kYes;
-  if (!options.propagation.empty() && options.propagation != "Foreground" && options.propagation != "Background" &&
-      options.propagation != "Orphan") {
+  if (const json::array* dry = FindArray(root, "dryRun"); dry != nullptr && !dry->empty())
+    options.dry_run = DryRun::kYes;
+  if (!options.propagation.empty() && options.propagation != "Foreground" &&
+      options.propagation != "Background" && options.propagation != "Orphan") {
     return InvalidObject("meta.k8s.io", "DeleteOptions", "",
                          {NotSupported("propagationPolicy", options.propagation,
                                        "\"Foreground\", \"Background\", \"Orphan\", \"nil\"")});

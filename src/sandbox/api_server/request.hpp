@@ -48,7 +48,7 @@ struct ApiRequest {
   std::vector<std::string> path;  // decoded segments
   Query query;
   std::string accept;
-  std::string content_type;       // without parameters, lower case
+  std::string content_type;  // without parameters, lower case
   std::string body;
 
   // Where the path leads, if it leads to objects.
@@ -69,8 +69,10 @@ ApiResult<> ResolveResource(ApiRequest& request);
 // 406 if nothing that the client accepts can be made, 400 for an unknown includeObject.
 ApiResult<View> NegotiateView(const ApiRequest& request);
 
-// The object in the body, JSON or protobuf, which must be of the given kind; kind and apiVersion may be left out.
-ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group_version, std::string_view kind);
+// The object in the body, JSON or protobuf, which must be of the given kind; kind and apiVersion may be left
+// out.
+ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group_version,
+                               std::string_view kind);
 // From the body and the query; the body wins.
 ApiResult<DeleteOptions> DecodeDeleteOptions(const ApiRequest& request);
 

@@ -11,7 +11,9 @@ json::object EverythingAllowed() {
   const json::array all{"*"};
   const json::object resource_rule{{"verbs", all}, {"apiGroups", all}, {"resources", all}};
   const json::object path_rule{{"verbs", all}, {"nonResourceURLs", all}};
-  return {{"resourceRules", json::array{resource_rule}}, {"nonResourceRules", json::array{path_rule}}, {"incomplete", false}};
+  return {{"resourceRules", json::array{resource_rule}},
+          {"nonResourceRules", json::array{path_rule}},
+          {"incomplete", false}};
 }
 
 struct Kind {

@@ -1,4 +1,5 @@
-// Questions about who may do what. Here everybody may do everything; what matters is that the questions are answered.
+// Questions about who may do what. Here everybody may do everything; what matters is that the questions are
+// answered.
 #pragma once
 
 #include <optional>

@@ -35,30 +35,71 @@ constexpr std::string_view kSeeds[] = {
 void Disturb(json::value& value, Random& random) {
   if (random.Below(4) != 0) {
     if (auto* object = value.if_object(); object != nullptr && !object->empty()) {
-      return Disturb((object->begin() + static_cast<std::ptrdiff_t>(random.Below(object->size())))->value(), random);
+      return Disturb((object->begin() + static_cast<std::ptrdiff_t>(random.Below(object->size())))->value(),
+                     random);
     }
-    if (auto* array = value.if_array(); array != nullptr && !array->empty()) return Disturb((*array)[random.Below(array->size())], random);
+    if (auto* array = value.if_array(); array != nullptr && !array->empty())
+      return Disturb((*array)[random.Below(array->size())], random);
   }
-  static const json::array kOthers{nullptr, true, -1, 1e300, "", "x", json::array(), json::array{1}, json::object(), json::object{{"a", 1}},
-                                   json::array{json::array{nullptr}}, json::array{nullptr}, 9223372036854775807, "\xc3\xa9", "0"};
+  static const json::array kOthers{nullptr,
+                                   true,
+                                   -1,
+                                   1e300,
+                                   "",
+                                   "x",
+                                   json::array(),
+                                   json::array{1},
+                                   json::object(),
+                                   json::object{{"a", 1}},
+                                   json::array{json::array{nullptr}},
+                                   json::array{nullptr},
+                                   9223372036854775807,
+                                   "\xc3\xa9",
+                                   "0"};
   value = kOthers[random.Below(kOthers.size())];
 }
 
 constexpr std::string_view kTargets[] = {
-    "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/a", "/api/v1/namespaces/default/pods/a/status",
-    "/api/v1/namespaces/default/pods/a/binding", "/api/v1/namespaces/default/pods/a/eviction", "/api/v1/nodes", "/api/v1/nodes/n1",
-    "/api/v1/nodes/n1/status", "/api/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events",
-    "/apis/events.k8s.io/v1/namespaces/default/events/e", "/apis/apps/v1/namespaces/default/deployments",
-    "/apis/apps/v1/namespaces/default/deployments/d", "/apis/apps/v1/namespaces/default/deployments/d/scale",
-    "/apis/policy/v1/namespaces/default/poddisruptionbudgets", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b",
-    "/apis/scheduling.k8s.io/v1/priorityclasses", "/api/v1/namespaces/x", "/api/v1/namespaces", "/api/v1/namespaces/x/finalize",
-    "/apis/coordination.k8s.io/v1/namespaces/default/leases/a", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
-    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "/api/v1/bindings", "/apis/x/y/z", "/api", "/apis", "/a%zz", "//", "/api/v1/pods/a/b/c/d",
-    "/api/v1/namespaces/default/pods?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIifQ", "/api/v1/pods?limit=-1&resourceVersion=0",
+    "/api/v1/namespaces/default/pods",
+    "/api/v1/namespaces/default/pods/a",
+    "/api/v1/namespaces/default/pods/a/status",
+    "/api/v1/namespaces/default/pods/a/binding",
+    "/api/v1/namespaces/default/pods/a/eviction",
+    "/api/v1/nodes",
+    "/api/v1/nodes/n1",
+    "/api/v1/nodes/n1/status",
+    "/api/v1/namespaces/default/events",
+    "/apis/events.k8s.io/v1/namespaces/default/events",
+    "/apis/events.k8s.io/v1/namespaces/default/events/e",
+    "/apis/apps/v1/namespaces/default/deployments",
+    "/apis/apps/v1/namespaces/default/deployments/d",
+    "/apis/apps/v1/namespaces/default/deployments/d/scale",
+    "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+    "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "/api/v1/namespaces/x",
+    "/api/v1/namespaces",
+    "/api/v1/namespaces/x/finalize",
+    "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
+    "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    "/api/v1/bindings",
+    "/apis/x/y/z",
+    "/api",
+    "/apis",
+    "/a%zz",
+    "//",
+    "/api/v1/pods/a/b/c/d",
+    "/api/v1/namespaces/default/pods?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiIifQ",
+    "/api/v1/pods?limit=-1&resourceVersion=0",
 };
 constexpr std::string_view kMethods[] = {"POST", "PUT", "PATCH", "DELETE", "GET", "FROB"};
-constexpr std::string_view kTypes[] = {"application/json", "application/json", "application/merge-patch+json", "application/json-patch+json",
-                                       "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+constexpr std::string_view kTypes[] = {"application/json",
+                                       "application/json",
+                                       "application/merge-patch+json",
+                                       "application/json-patch+json",
+                                       "application/strategic-merge-patch+json",
+                                       "application/apply-patch+yaml",
                                        "application/vnd.kubernetes.protobuf"};
 
 TEST(Rubbish, IsAnsweredAndDoesNoHarm) {
@@ -74,14 +115,18 @@ TEST(Rubbish, IsAnsweredAndDoesNoHarm) {
     std::string text = json::serialize(body);
     if (random.Below(20) == 0) text.resize(random.Below(text.size() + 1));
     const std::string target(kTargets[random.Below(std::size(kTargets))]);
-    const auto heard = cluster.Open(std::string(kMethods[random.Below(std::size(kMethods))]), target, text, std::string(kTypes[random.Below(std::size(kTypes))]));
+    const auto heard = cluster.Open(std::string(kMethods[random.Below(std::size(kMethods))]), target, text,
+                                    std::string(kTypes[random.Below(std::size(kTypes))]));
     ASSERT_TRUE(heard->answered) << target << " " << text;
     ++codes[heard->status];
     if (round % 100 == 0) cluster.Pass(std::chrono::seconds(2));
     if (round % 500 != 0) continue;
     for (const auto& type : Resources()) {
-      const std::string list = (type.group.empty() ? "/api/" : "/apis/") + std::string(type.group_version()) + "/" + std::string(type.plural);
-      ASSERT_EQ(cluster.Open("GET", list, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->status, 200) << list;
+      const std::string list = (type.group.empty() ? "/api/" : "/apis/") + std::string(type.group_version()) +
+                               "/" + std::string(type.plural);
+      ASSERT_EQ(cluster.Open("GET", list, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->status,
+                200)
+          << list;
       ASSERT_TRUE(ParseJson(cluster.Get(list).text).has_value()) << list;
     }
   }

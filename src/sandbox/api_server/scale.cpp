@@ -17,7 +17,9 @@ json::object ScaleOf(const Object& object) {
       if (entry.value().is_string()) selector.append(entry.value().get_string());
     }
   }
-  json::object metadata{{"name", object.name}, {"namespace", object.ns}, {"uid", object.uid},
+  json::object metadata{{"name", object.name},
+                        {"namespace", object.ns},
+                        {"uid", object.uid},
                         {"resourceVersion", std::to_string(object.version)},
                         {"creationTimestamp", FindString(root, "metadata.creationTimestamp")}};
   return {{"kind", "Scale"},
@@ -46,9 +48,10 @@ ApiResult<std::string> AnswerScale(Verbs& verbs, const ApiRequest& request) {
   }
   const json::value* replicas = FindPath(scale, "spec.replicas");
   if (replicas == nullptr || !replicas->is_int64() || replicas->get_int64() < 0) {
-    return InvalidObject("autoscaling", "Scale", request.name,
-                         {InvalidValue("spec.replicas", replicas != nullptr ? json::serialize(*replicas) : "null",
-                                       "must be greater than or equal to 0")});
+    return InvalidObject(
+        "autoscaling", "Scale", request.name,
+        {InvalidValue("spec.replicas", replicas != nullptr ? json::serialize(*replicas) : "null",
+                      "must be greater than or equal to 0")});
   }
   const auto change = [&](json::object& document) -> ApiResult<> {
     ObjectAt(document, "spec")["replicas"] = *replicas;

@@ -12,12 +12,18 @@ using Many = SchemaField::Many;
 
 std::string_view GoKind(const json::value& value) {
   switch (value.kind()) {
-    case json::kind::string: return "string";
-    case json::kind::bool_: return "bool";
-    case json::kind::object: return "object";
-    case json::kind::array: return "array";
-    case json::kind::null: return "null";
-    default: return "number";
+    case json::kind::string:
+      return "string";
+    case json::kind::bool_:
+      return "bool";
+    case json::kind::object:
+      return "object";
+    case json::kind::array:
+      return "array";
+    case json::kind::null:
+      return "null";
+    default:
+      return "number";
   }
 }
 
@@ -32,13 +38,14 @@ bool IsQuantity(std::string_view text) {
     text.remove_prefix(1);
   }
   if (!digits) return false;
-  static constexpr std::string_view kSuffixes[] = {"", "n", "u", "m", "k", "M", "G", "T", "P", "E",
-                                                   "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  static constexpr std::string_view kSuffixes[] = {"",  "n", "u",  "m",  "k",  "M",  "G",  "T",
+                                                   "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
   if (std::ranges::find(kSuffixes, text) != std::end(kSuffixes)) return true;
   if (text[0] != 'e' && text[0] != 'E') return false;
   text.remove_prefix(1);
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.size() < 4 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && text.size() < 4 &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // 2006-01-02T15:04:05, a fraction if there is one (or must be, in a MicroTime), and Z or an offset.
@@ -62,17 +69,38 @@ bool IsTime(std::string_view text, bool micro) {
 std::string GoType(const SchemaField& field) {
   std::string name;
   switch (field.type) {
-    case 's': name = "string"; break;
-    case 'i': name = "int64"; break;
-    case 'b': name = "bool"; break;
-    case 'd': name = "float64"; break;
-    case 'q': name = "resource.Quantity"; break;
-    case 't': name = "v1.Time"; break;
-    case 'T': name = "v1.MicroTime"; break;
-    case 'I': name = "intstr.IntOrString"; break;
-    case 'B': name = "[]uint8"; break;
-    case 'm': name = fmt::format("v1.{}", field.message->name.substr(field.message->name.find('.') + 1)); break;
-    default: name = "interface {}";
+    case 's':
+      name = "string";
+      break;
+    case 'i':
+      name = "int64";
+      break;
+    case 'b':
+      name = "bool";
+      break;
+    case 'd':
+      name = "float64";
+      break;
+    case 'q':
+      name = "resource.Quantity";
+      break;
+    case 't':
+      name = "v1.Time";
+      break;
+    case 'T':
+      name = "v1.MicroTime";
+      break;
+    case 'I':
+      name = "intstr.IntOrString";
+      break;
+    case 'B':
+      name = "[]uint8";
+      break;
+    case 'm':
+      name = fmt::format("v1.{}", field.message->name.substr(field.message->name.find('.') + 1));
+      break;
+    default:
+      name = "interface {}";
   }
   if (field.many == Many::kList) return "[]" + name;
   if (field.many == Many::kMap) return field.type == 'q' ? "v1.ResourceList" : "map[string]" + name;
@@ -101,7 +129,8 @@ class Checker {
       const SchemaField* field = message.Find(std::string_view(entry.key()));
       const Path here{path, entry.key()};
       if (field == nullptr) {
-        if (path != nullptr || (entry.key() != "kind" && entry.key() != "apiVersion")) unknown_.push_back(here.ToString());
+        if (path != nullptr || (entry.key() != "kind" && entry.key() != "apiVersion"))
+          unknown_.push_back(here.ToString());
         continue;
       }
       if (!entry.value().is_null()) BERTH_CHECKED(Member(entry.value(), *field, message, here));
@@ -111,7 +140,8 @@ class Checker {
   std::vector<std::string> TakeUnknown() { return std::move(unknown_); }
 
  private:
-  ApiResult<> Member(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+  ApiResult<> Member(json::value& value, const SchemaField& field, const SchemaMessage& in,
+                     const Path& path) {
     if (field.many == Many::kOne) return One(value, field, in, path);
     if (field.many == Many::kList) {
       if (!value.is_array()) return Wrong(value, field, in, path);
@@ -134,19 +164,32 @@ class Checker {
     switch (field.type) {
       case 's':
       case 'B':
-      case 'D': good = value.is_string(); break;
-      case 'b': good = value.is_bool(); break;
-      case 'i': good = value.is_int64() || value.is_uint64(); break;
-      case 'd': good = value.is_number(); break;
-      case 'I': good = value.is_string() || value.is_int64(); break;
+      case 'D':
+        good = value.is_string();
+        break;
+      case 'b':
+        good = value.is_bool();
+        break;
+      case 'i':
+        good = value.is_int64() || value.is_uint64();
+        break;
+      case 'd':
+        good = value.is_number();
+        break;
+      case 'I':
+        good = value.is_string() || value.is_int64();
+        break;
       case 't':
-      case 'T': return Time(value, field, in, path);
-      case 'q': return Quantity(value, field, in, path);
+      case 'T':
+        return Time(value, field, in, path);
+      case 'q':
+        return Quantity(value, field, in, path);
       case 'm':
         if (value.is_object()) return Check(value.get_object(), *field.message, &path);
         good = false;
         break;
-      default: break;
+      default:
+        break;
     }
     return good ? ApiResult<>() : Wrong(value, field, in, path);
   }
@@ -158,23 +201,29 @@ class Checker {
     if (text.empty()) value = nullptr;
     if (text.empty() || IsTime(text, micro)) return {};
     const std::string_view form = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
-    return Refuse(fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse \"{0}\" as \"{1}\"", text, form));
+    return Refuse(
+        fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse \"{0}\" as \"{1}\"", text, form));
   }
 
   // Numbers are quantities too, and come back as strings.
-  ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
+  ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in,
+                       const Path& path) {
     if (value.is_number()) value = json::string(json::serialize(value));
     if (!value.is_string()) return Wrong(value, field, in, path);
     if (IsQuantity(value.get_string())) return {};
-    return Refuse("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    return Refuse(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
   }
 
-  ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in, const Path& path) {
-    return Refuse(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", GoKind(value),
-                              in.name.substr(in.name.find('.') + 1), path.ToString(), GoType(field)));
+  ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in,
+                    const Path& path) {
+    return Refuse(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
+                              GoKind(value), in.name.substr(in.name.find('.') + 1), path.ToString(),
+                              GoType(field)));
   }
   ApiResult<> Refuse(std::string_view why) {
-    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", type_.kind, type_.version, why));
+    return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", type_.kind,
+                                  type_.version, why));
   }
 
   const ResourceType& type_;
@@ -183,7 +232,8 @@ class Checker {
 
 }  // namespace
 
-ApiResult<> CheckShape(const ResourceType& type, json::object& document, std::vector<std::string>* unknown_fields) {
+ApiResult<> CheckShape(const ResourceType& type, json::object& document,
+                       std::vector<std::string>* unknown_fields) {
   const SchemaMessage* schema = FindSchema(type.group, type.kind);
   if (schema == nullptr) {
     const json::value* metadata = Find(document, "metadata");
@@ -201,8 +251,9 @@ ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document
   BERTH_CHECKED(CheckShape(type, document, &unknown));
   if (unknown.empty()) return {};
   for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);
-  return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
-                                type.version, fmt::join(unknown, ", ")));
+  return BadRequest(
+      fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
+                  type.version, fmt::join(unknown, ", ")));
 }
 
 }  // namespace berth::sandbox

@@ -18,8 +18,8 @@ std::unexpected<ApiError> Make(int code, std::string_view reason, std::string me
 }
 
 // With details that say which object.
-std::unexpected<ApiError> Make(int code, std::string_view reason, std::string message, const ResourceType& type,
-                               std::string_view name) {
+std::unexpected<ApiError> Make(int code, std::string_view reason, std::string message,
+                               const ResourceType& type, std::string_view name) {
   auto error = Make(code, reason, std::move(message));
   error.error().has_details = true;
   error.error().name = name;
@@ -33,7 +33,10 @@ std::unexpected<ApiError> Make(int code, std::string_view reason, std::string me
 std::string ApiError::ToJson() const {
   json::object metadata;
   if (!continue_token.empty()) metadata["continue"] = continue_token;
-  json::object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", metadata}, {"status", "Failure"},
+  json::object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", metadata},
+                      {"status", "Failure"},
                       {"message", message}};
   if (!reason.empty()) status["reason"] = reason;
   if (has_details) {
@@ -57,7 +60,9 @@ std::string ApiError::ToJson() const {
   return json::serialize(status) + "\n";
 }
 
-std::unexpected<ApiError> BadRequest(std::string message) { return Make(400, "BadRequest", std::move(message)); }
+std::unexpected<ApiError> BadRequest(std::string message) {
+  return Make(400, "BadRequest", std::move(message));
+}
 
 std::unexpected<ApiError> NotFound(const ResourceType& type, std::string_view name) {
   return Make(404, "NotFound", fmt::format("{} \"{}\" not found", type.qualified_plural(), name), type, name);
@@ -70,29 +75,31 @@ std::unexpected<ApiError> NoSuchResource() {
 }
 
 std::unexpected<ApiError> MethodNotAllowed() {
-  auto error = Make(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+  auto error =
+      Make(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
   error.error().has_details = true;
   return error;
 }
 
 std::unexpected<ApiError> AlreadyExists(const ResourceType& type, std::string_view name) {
-  return Make(409, "AlreadyExists", fmt::format("{} \"{}\" already exists", type.qualified_plural(), name), type,
-              name);
+  return Make(409, "AlreadyExists", fmt::format("{} \"{}\" already exists", type.qualified_plural(), name),
+              type, name);
 }
 
 std::unexpected<ApiError> Conflict(const ResourceType& type, std::string_view name, std::string_view why,
                                    std::string_view subresource) {
   const std::string_view what = subresource.empty() ? type.qualified_plural() : subresource;
-  auto error = Make(409, "Conflict", fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", what, name, why),
-                    type, name);
+  auto error =
+      Make(409, "Conflict", fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", what, name, why),
+           type, name);
   if (!subresource.empty()) error.error().kind = subresource;
   return error;
 }
 
 std::unexpected<ApiError> Forbidden(const ResourceType& type, std::string_view name, std::string_view why,
                                     std::vector<ErrorCause> causes) {
-  const std::string subject =
-      name.empty() ? std::string(type.qualified_plural()) : fmt::format("{} \"{}\"", type.qualified_plural(), name);
+  const std::string subject = name.empty() ? std::string(type.qualified_plural())
+                                           : fmt::format("{} \"{}\"", type.qualified_plural(), name);
   auto error = Make(403, "Forbidden", fmt::format("{} is forbidden: {}", subject, why), type, name);
   error.error().causes = std::move(causes);
   return error;
@@ -148,8 +155,8 @@ ErrorCause FieldForbidden(std::string field, std::string_view detail) {
 }
 
 ErrorCause NotSupported(std::string field, std::string_view value, std::string_view supported) {
-  return {"FieldValueNotSupported", fmt::format("Unsupported value: \"{}\": supported values: {}", value, supported),
-          std::move(field)};
+  return {"FieldValueNotSupported",
+          fmt::format("Unsupported value: \"{}\": supported values: {}", value, supported), std::move(field)};
 }
 
 std::string SuccessStatus(int code, std::string_view details) {

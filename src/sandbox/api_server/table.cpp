@@ -17,18 +17,22 @@ struct Columns {
 };
 constexpr Columns kColumns[] = {
     {"pods", "Name,Ready,Status,Restarts,Age,*IP,*Node,*Nominated Node,*Readiness Gates"},
-    {"nodes", "Name,Status,Roles,Age,Version,*Internal-IP,*External-IP,*OS-Image,*Kernel-Version,*Container-Runtime"},
+    {"nodes",
+     "Name,Status,Roles,Age,Version,*Internal-IP,*External-IP,*OS-Image,*Kernel-Version,*Container-Runtime"},
     {"events", "Last Seen,Type,Reason,Object,*Subobject,*Source,Message,*First Seen,*Count:integer,*Name"},
     {"namespaces", "Name,Status,Age"},
     {"deployments", "Name,Ready,Up-to-date:integer,Available:integer,Age,*Containers,*Images,*Selector"},
     {"replicasets", "Name,Desired:integer,Current:integer,Ready:integer,Age,*Containers,*Images,*Selector"},
-    {"replicationcontrollers", "Name,Desired:integer,Current:integer,Ready:integer,Age,*Containers,*Images,*Selector"},
+    {"replicationcontrollers",
+     "Name,Desired:integer,Current:integer,Ready:integer,Age,*Containers,*Images,*Selector"},
     {"statefulsets", "Name,Ready,Age,*Containers,*Images"},
     {"jobs", "Name,Status,Completions,Duration,Age,*Containers,*Images,*Selector"},
     {"services", "Name,Type,Cluster-IP,External-IP,Port(s),Age,*Selector"},
-    {"persistentvolumes", "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,StorageClass,VolumeAttributesClass,"
-                          "Reason,Age,*VolumeMode"},
-    {"persistentvolumeclaims", "Name,Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,*VolumeMode"},
+    {"persistentvolumes",
+     "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,StorageClass,VolumeAttributesClass,"
+     "Reason,Age,*VolumeMode"},
+    {"persistentvolumeclaims",
+     "Name,Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,*VolumeMode"},
     {"storageclasses", "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion:boolean,Age"},
     {"poddisruptionbudgets", "Name,Min Available,Max Unavailable,Allowed Disruptions:integer,Age"},
     {"priorityclasses", "Name,Value:integer,Global-Default:boolean,Age,PreemptionPolicy"},
@@ -49,11 +53,12 @@ json::array MakeColumns(std::string_view text) {
     if (wide) column.remove_prefix(1);
     const auto colon = column.find(':');
     const auto name = column.substr(0, colon);
-    columns.push_back(json::object{{"name", name},
-                                   {"type", colon == std::string_view::npos ? "string" : column.substr(colon + 1)},
-                                   {"format", name == "Name" && !wide ? "name" : ""},
-                                   {"description", ""},
-                                   {"priority", wide ? 1 : 0}});
+    columns.push_back(
+        json::object{{"name", name},
+                     {"type", colon == std::string_view::npos ? "string" : column.substr(colon + 1)},
+                     {"format", name == "Name" && !wide ? "name" : ""},
+                     {"description", ""},
+                     {"priority", wide ? 1 : 0}});
   });
   return columns;
 }
@@ -88,8 +93,9 @@ json::object TableRow(const View& view, const Object& object, WallTime now) {
 std::string TableText(const ResourceType& type, std::string_view list_metadata, std::string_view rows,
                       bool with_columns) {
   const std::string columns = with_columns ? json::serialize(TableColumns(type)) : "null";
-  return fmt::format(R"({{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":{},"rows":[{}]}})",
-                     list_metadata, columns, rows);
+  return fmt::format(
+      R"({{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":{},"rows":[{}]}})",
+      list_metadata, columns, rows);
 }
 
 // duration.HumanDuration of k8s.io/apimachinery.
@@ -99,7 +105,8 @@ std::string HumanAge(Duration age) {
   if (s < 0) return "0s";
   const auto m = s / 60, h = s / 3600, d = s / 86400, y = d / 365;
   const auto two = [](auto big, std::string_view big_unit, auto small, std::string_view small_unit) {
-    return small == 0 ? fmt::format("{}{}", big, big_unit) : fmt::format("{}{}{}{}", big, big_unit, small, small_unit);
+    return small == 0 ? fmt::format("{}{}", big, big_unit)
+                      : fmt::format("{}{}{}{}", big, big_unit, small, small_unit);
   };
   if (s < 120) return fmt::format("{}s", s);
   if (m < 10) return two(m, "m", s % 60, "s");

@@ -32,7 +32,9 @@ struct Row {
   std::size_t Size(std::string_view path) const {
     const json::value* value = FindPath(object, path);
     if (value == nullptr) return 0;
-    return value->is_object() ? value->get_object().size() : value->is_array() ? value->get_array().size() : 0;
+    return value->is_object()  ? value->get_object().size()
+           : value->is_array() ? value->get_array().size()
+                               : 0;
   }
   template <class Visit>
   void Each(std::string_view path, Visit&& visit) const {
@@ -52,8 +54,9 @@ struct Row {
     if (labels == nullptr || labels->empty()) return "<none>";
     std::vector<std::string> all;
     for (const auto& entry : *labels) {
-      all.push_back(fmt::format("{}={}", std::string_view(entry.key()),
-                                entry.value().is_string() ? std::string_view(entry.value().get_string()) : ""));
+      all.push_back(
+          fmt::format("{}={}", std::string_view(entry.key()),
+                      entry.value().is_string() ? std::string_view(entry.value().get_string()) : ""));
     }
     return fmt::format("{}", fmt::join(all, ","));
   }
@@ -64,22 +67,26 @@ bool IsTrue(const json::object& object, std::string_view key) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-// --- pods -------------------------------------------------------------------------------------------------------
+// --- pods
+// -------------------------------------------------------------------------------------------------------
 
 // What its containers say of themselves, in kubectl's words.
 std::string PodStatusText(const Row& row) {
   std::string text = row.Or("status.phase", "Unknown");
   if (const auto reason = row.Text("status.reason"); !reason.empty()) text = reason;
   row.Each("status.conditions", [&](const json::object& condition) {
-    if (FindString(condition, "type") == "PodScheduled" && FindString(condition, "reason") == "SchedulingGated") {
+    if (FindString(condition, "type") == "PodScheduled" &&
+        FindString(condition, "reason") == "SchedulingGated") {
       text = "SchedulingGated";
     }
   });
   row.Each("status.containerStatuses", [&](const json::object& status) {
     const auto waiting = FindString(status, "state.waiting.reason");
     const auto terminated = FindString(status, "state.terminated.reason");
-    if (!waiting.empty()) text = waiting;
-    else if (!terminated.empty()) text = terminated;
+    if (!waiting.empty())
+      text = waiting;
+    else if (!terminated.empty())
+      text = terminated;
   });
   if (row.Text("metadata.deletionTimestamp").empty()) return text;
   if (row.Text("status.reason") == "NodeLost") return "Unknown";
@@ -89,7 +96,8 @@ std::string PodStatusText(const Row& row) {
 
 json::array PodCells(const Row& row) {
   std::size_t containers = row.Size("spec.containers");
-  row.Each("spec.initContainers", [&](const json::object& c) { containers += FindString(c, "restartPolicy") == "Always"; });
+  row.Each("spec.initContainers",
+           [&](const json::object& c) { containers += FindString(c, "restartPolicy") == "Always"; });
   std::size_t ready = 0;
   std::int64_t restarts = 0;
   row.Each("status.containerStatuses", [&](const json::object& status) {
@@ -97,19 +105,28 @@ json::array PodCells(const Row& row) {
     const json::value* count = Find(status, "restartCount");
     restarts += count != nullptr && count->is_int64() ? count->get_int64() : 0;
   });
-  return {row.Text("metadata.name"), fmt::format("{}/{}", ready, containers), PodStatusText(row),
-          fmt::to_string(restarts), row.Age(), row.Or("status.podIP", "<none>"), row.Or("spec.nodeName", "<none>"),
-          row.Or("status.nominatedNodeName", "<none>"), "<none>"};
+  return {row.Text("metadata.name"),
+          fmt::format("{}/{}", ready, containers),
+          PodStatusText(row),
+          fmt::to_string(restarts),
+          row.Age(),
+          row.Or("status.podIP", "<none>"),
+          row.Or("spec.nodeName", "<none>"),
+          row.Or("status.nominatedNodeName", "<none>"),
+          "<none>"};
 }
 
-// --- nodes ------------------------------------------------------------------------------------------------------
+// --- nodes
+// ------------------------------------------------------------------------------------------------------
 
 json::array NodeCells(const Row& row) {
   std::string status = "Unknown";
   row.Each("status.conditions", [&](const json::object& condition) {
-    if (FindString(condition, "type") == "Ready") status = FindString(condition, "status") == "True" ? "Ready" : "NotReady";
+    if (FindString(condition, "type") == "Ready")
+      status = FindString(condition, "status") == "True" ? "Ready" : "NotReady";
   });
-  if (const json::object* spec = FindObject(row.object, "spec"); spec != nullptr && IsTrue(*spec, "unschedulable")) {
+  if (const json::object* spec = FindObject(row.object, "spec");
+      spec != nullptr && IsTrue(*spec, "unschedulable")) {
     status += ",SchedulingDisabled";
   }
   std::vector<std::string> roles;
@@ -118,7 +135,8 @@ json::array NodeCells(const Row& row) {
     constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
     const std::string_view key = label.key();
     if (key.starts_with(kPrefix)) roles.emplace_back(key.substr(kPrefix.size()));
-    if (key == "kubernetes.io/role" && label.value().is_string()) roles.emplace_back(label.value().get_string());
+    if (key == "kubernetes.io/role" && label.value().is_string())
+      roles.emplace_back(label.value().get_string());
   }
   std::ranges::sort(roles);
   std::string internal = "<none>", external = "<none>";
@@ -128,14 +146,22 @@ json::array NodeCells(const Row& row) {
     if (type == "ExternalIP") external = FindString(address, "address");
   });
   std::string kernel = row.Or("status.nodeInfo.kernelVersion", "<unknown>");
-  if (const auto arch = row.Text("status.nodeInfo.architecture"); !arch.empty()) kernel += fmt::format(" ({})", arch);
-  return {row.Text("metadata.name"), status, roles.empty() ? "<none>" : fmt::format("{}", fmt::join(roles, ",")),
-          row.Age(), row.Text("status.nodeInfo.kubeletVersion"), internal, external,
-          row.Or("status.nodeInfo.osImage", "<unknown>"), kernel,
+  if (const auto arch = row.Text("status.nodeInfo.architecture"); !arch.empty())
+    kernel += fmt::format(" ({})", arch);
+  return {row.Text("metadata.name"),
+          status,
+          roles.empty() ? "<none>" : fmt::format("{}", fmt::join(roles, ",")),
+          row.Age(),
+          row.Text("status.nodeInfo.kubeletVersion"),
+          internal,
+          external,
+          row.Or("status.nodeInfo.osImage", "<unknown>"),
+          kernel,
           row.Or("status.nodeInfo.containerRuntimeVersion", "<unknown>")};
 }
 
-// --- the others -------------------------------------------------------------------------------------------------
+// --- the others
+// -------------------------------------------------------------------------------------------------
 
 json::array EventCells(const Row& row) {
   std::string_view last = row.Text("series.lastObservedTime");
@@ -148,33 +174,58 @@ json::array EventCells(const Row& row) {
   for (char& c : kind) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const auto source = row.Text("source.component");
   const auto count = std::max(row.Number("series.count"), row.Number("count"));
-  return {row.Since(last), row.Text("type"), row.Text("reason"), fmt::format("{}/{}", kind, row.Text("involvedObject.name")),
-          row.Text("involvedObject.fieldPath"), source.empty() ? row.Text("reportingComponent") : source, row.Text("message"), row.Since(first),
-          std::max<std::int64_t>(count, 1), row.Text("metadata.name")};
+  return {row.Since(last),
+          row.Text("type"),
+          row.Text("reason"),
+          fmt::format("{}/{}", kind, row.Text("involvedObject.name")),
+          row.Text("involvedObject.fieldPath"),
+          source.empty() ? row.Text("reportingComponent") : source,
+          row.Text("message"),
+          row.Since(first),
+          std::max<std::int64_t>(count, 1),
+          row.Text("metadata.name")};
 }
 
 json::array WorkloadCells(std::string_view plural, const Row& row) {
-  const std::string ready = fmt::format("{}/{}", row.Number("status.readyReplicas"), row.Number("spec.replicas"));
+  const std::string ready =
+      fmt::format("{}/{}", row.Number("status.readyReplicas"), row.Number("spec.replicas"));
   const std::string names = row.Joined("spec.template.spec.containers", "name");
   const std::string images = row.Joined("spec.template.spec.containers", "image");
   const auto name = row.Text("metadata.name");
   if (plural == "deployments") {
-    return {name, ready, row.Number("status.updatedReplicas"), row.Number("status.availableReplicas"), row.Age(), names,
-            images, row.LabelsAt("spec.selector.matchLabels")};
+    return {name,
+            ready,
+            row.Number("status.updatedReplicas"),
+            row.Number("status.availableReplicas"),
+            row.Age(),
+            names,
+            images,
+            row.LabelsAt("spec.selector.matchLabels")};
   }
   if (plural == "statefulsets") return {name, ready, row.Age(), names, images};
   const bool rc = plural == "replicationcontrollers";
-  return {name, row.Number("spec.replicas"), row.Number("status.replicas"), row.Number("status.readyReplicas"), row.Age(),
-          names, images, row.LabelsAt(rc ? "spec.selector" : "spec.selector.matchLabels")};
+  return {name,
+          row.Number("spec.replicas"),
+          row.Number("status.replicas"),
+          row.Number("status.readyReplicas"),
+          row.Age(),
+          names,
+          images,
+          row.LabelsAt(rc ? "spec.selector" : "spec.selector.matchLabels")};
 }
 
 json::array JobCells(const Row& row) {
   const bool complete = row.Number("status.succeeded") >= row.Number("spec.completions");
   const auto started = row.Text("status.startTime"), ended = row.Text("status.completionTime");
-  const std::string duration = started.empty() ? "" : HumanAge((ended.empty() ? row.now : ParseTime(ended)) - ParseTime(started));
-  return {row.Text("metadata.name"), complete ? "Complete" : "Running",
-          fmt::format("{}/{}", row.Number("status.succeeded"), row.Number("spec.completions")), duration, row.Age(),
-          row.Joined("spec.template.spec.containers", "name"), row.Joined("spec.template.spec.containers", "image"),
+  const std::string duration =
+      started.empty() ? "" : HumanAge((ended.empty() ? row.now : ParseTime(ended)) - ParseTime(started));
+  return {row.Text("metadata.name"),
+          complete ? "Complete" : "Running",
+          fmt::format("{}/{}", row.Number("status.succeeded"), row.Number("spec.completions")),
+          duration,
+          row.Age(),
+          row.Joined("spec.template.spec.containers", "name"),
+          row.Joined("spec.template.spec.containers", "image"),
           row.LabelsAt("spec.selector.matchLabels")};
 }
 
@@ -183,15 +234,23 @@ json::array ServiceCells(const Row& row) {
   row.Each("spec.ports", [&](const json::object& port) {
     const json::value* number = Find(port, "port");
     const auto protocol = FindString(port, "protocol");
-    ports.push_back(fmt::format("{}/{}", number != nullptr ? json::serialize(*number) : "0", protocol.empty() ? "TCP" : protocol));
+    ports.push_back(fmt::format("{}/{}", number != nullptr ? json::serialize(*number) : "0",
+                                protocol.empty() ? "TCP" : protocol));
   });
-  return {row.Text("metadata.name"), row.Text("spec.type"), row.Or("spec.clusterIP", "None"), "<none>",
-          ports.empty() ? "<none>" : fmt::format("{}", fmt::join(ports, ",")), row.Age(), row.LabelsAt("spec.selector")};
+  return {row.Text("metadata.name"),
+          row.Text("spec.type"),
+          row.Or("spec.clusterIP", "None"),
+          "<none>",
+          ports.empty() ? "<none>" : fmt::format("{}", fmt::join(ports, ",")),
+          row.Age(),
+          row.LabelsAt("spec.selector")};
 }
 
 std::string AccessModes(const Row& row, std::string_view path) {
-  static constexpr std::pair<std::string_view, std::string_view> kShort[] = {
-      {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
+  static constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"ReadWriteOnce", "RWO"},
+                                                                             {"ReadOnlyMany", "ROX"},
+                                                                             {"ReadWriteMany", "RWX"},
+                                                                             {"ReadWriteOncePod", "RWOP"}};
   std::vector<std::string_view> modes;
   const json::array* list = FindArray(row.object, path);
   for (const auto& mode : list != nullptr ? *list : json::array()) {
@@ -206,19 +265,35 @@ json::array StorageCells(std::string_view plural, const Row& row) {
   const auto name = row.Text("metadata.name");
   if (plural == "persistentvolumes") {
     const auto claim = row.Text("spec.claimRef.name");
-    return {name, row.Text("spec.capacity.storage"), AccessModes(row, "spec.accessModes"),
-            row.Text("spec.persistentVolumeReclaimPolicy"), row.Text("status.phase"),
+    return {name,
+            row.Text("spec.capacity.storage"),
+            AccessModes(row, "spec.accessModes"),
+            row.Text("spec.persistentVolumeReclaimPolicy"),
+            row.Text("status.phase"),
             claim.empty() ? "" : fmt::format("{}/{}", row.Text("spec.claimRef.namespace"), claim),
-            row.Text("spec.storageClassName"), row.Or("spec.volumeAttributesClassName", "<unset>"),
-            row.Text("status.reason"), row.Age(), row.Or("spec.volumeMode", "<unset>")};
+            row.Text("spec.storageClassName"),
+            row.Or("spec.volumeAttributesClassName", "<unset>"),
+            row.Text("status.reason"),
+            row.Age(),
+            row.Or("spec.volumeMode", "<unset>")};
   }
   if (plural == "persistentvolumeclaims") {
-    return {name, row.Text("status.phase"), row.Text("spec.volumeName"), row.Text("status.capacity.storage"),
-            AccessModes(row, "status.accessModes"), row.Text("spec.storageClassName"),
-            row.Or("spec.volumeAttributesClassName", "<unset>"), row.Age(), row.Or("spec.volumeMode", "<unset>")};
+    return {name,
+            row.Text("status.phase"),
+            row.Text("spec.volumeName"),
+            row.Text("status.capacity.storage"),
+            AccessModes(row, "status.accessModes"),
+            row.Text("spec.storageClassName"),
+            row.Or("spec.volumeAttributesClassName", "<unset>"),
+            row.Age(),
+            row.Or("spec.volumeMode", "<unset>")};
   }
-  return {name, row.Text("provisioner"), row.Text("reclaimPolicy"), row.Text("volumeBindingMode"),
-          IsTrue(row.object, "allowVolumeExpansion"), row.Age()};
+  return {name,
+          row.Text("provisioner"),
+          row.Text("reclaimPolicy"),
+          row.Text("volumeBindingMode"),
+          IsTrue(row.object, "allowVolumeExpansion"),
+          row.Age()};
 }
 
 std::string IntOrString(const json::object& object, std::string_view path) {
@@ -231,23 +306,32 @@ json::array OtherCells(std::string_view plural, const Row& row) {
   const auto name = row.Text("metadata.name");
   if (plural == "namespaces") return {name, row.Text("status.phase"), row.Age()};
   if (plural == "leases") return {name, row.Text("spec.holderIdentity"), row.Age()};
-  if (plural == "configmaps") return {name, fmt::to_string(row.Size("data") + row.Size("binaryData")), row.Age()};
-  if (plural == "secrets") return {name, row.Or("type", "Opaque"), fmt::to_string(row.Size("data")), row.Age()};
+  if (plural == "configmaps")
+    return {name, fmt::to_string(row.Size("data") + row.Size("binaryData")), row.Age()};
+  if (plural == "secrets")
+    return {name, row.Or("type", "Opaque"), fmt::to_string(row.Size("data")), row.Age()};
   if (plural == "csinodes") return {name, row.Size("spec.drivers"), row.Age()};
   if (plural == "deviceclasses") return {name, row.Age()};
   if (plural == "resourceslices") {
-    return {name, row.Or("spec.nodeName", "<unset>"), row.Text("spec.driver"), row.Text("spec.pool.name"), row.Age()};
+    return {name, row.Or("spec.nodeName", "<unset>"), row.Text("spec.driver"), row.Text("spec.pool.name"),
+            row.Age()};
   }
   if (plural == "resourceclaims") {
     const bool allocated = FindObject(row.object, "status.allocation") != nullptr;
-    return {name, !allocated ? "pending" : row.Size("status.reservedFor") > 0 ? "allocated,reserved" : "allocated", row.Age()};
+    return {name,
+            !allocated                           ? "pending"
+            : row.Size("status.reservedFor") > 0 ? "allocated,reserved"
+                                                 : "allocated",
+            row.Age()};
   }
   if (plural == "poddisruptionbudgets") {
-    return {name, IntOrString(row.object, "spec.minAvailable"), IntOrString(row.object, "spec.maxUnavailable"),
-            row.Number("status.disruptionsAllowed"), row.Age()};
+    return {name, IntOrString(row.object, "spec.minAvailable"),
+            IntOrString(row.object, "spec.maxUnavailable"), row.Number("status.disruptionsAllowed"),
+            row.Age()};
   }
   if (plural == "priorityclasses") {
-    return {name, row.Number("value"), IsTrue(row.object, "globalDefault"), row.Age(), row.Text("preemptionPolicy")};
+    return {name, row.Number("value"), IsTrue(row.object, "globalDefault"), row.Age(),
+            row.Text("preemptionPolicy")};
   }
   return {name, row.Text("metadata.creationTimestamp")};
 }
@@ -273,8 +357,8 @@ json::array TableCells(const ResourceType& type, const json::object& document, W
 WallTime ParseTime(std::string_view text) {
   std::tm parts{};
   const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%d-%d-%dT%d:%d:%d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
-                  &parts.tm_min, &parts.tm_sec) != 6) {
+  if (std::sscanf(copy.c_str(), "%d-%d-%dT%d:%d:%d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
+                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6) {
     return WallTime();
   }
   parts.tm_year -= 1900;

@@ -16,16 +16,21 @@ struct AgeCase {
 };
 class Ages : public testing::TestWithParam<AgeCase> {};
 TEST_P(Ages, AreShortAsKubectlPrintsThem) { EXPECT_EQ(HumanAge(GetParam().age), GetParam().text); }
-INSTANTIATE_TEST_SUITE_P(Table, Ages, testing::Values(
-    AgeCase{"Seconds", 119s, "119s"}, AgeCase{"MinutesAndSeconds", 2min + 30s, "2m30s"}, AgeCase{"FullMinutes", 5min, "5m"},
-    AgeCase{"ManyMinutes", 179min, "179m"}, AgeCase{"HoursAndMinutes", 3h + 5min, "3h5m"}, AgeCase{"Hours", 47h, "47h"},
-    AgeCase{"DaysAndHours", 50h, "2d2h"}, AgeCase{"Days", 24h * 100, "100d"}, AgeCase{"YearsAndDays", 24h * 800, "2y70d"},
-    AgeCase{"Years", 24h * 365 * 9, "9y"}, AgeCase{"TheFuture", -5s, "0s"}),
+INSTANTIATE_TEST_SUITE_P(
+    Table, Ages,
+    testing::Values(AgeCase{"Seconds", 119s, "119s"}, AgeCase{"MinutesAndSeconds", 2min + 30s, "2m30s"},
+                    AgeCase{"FullMinutes", 5min, "5m"}, AgeCase{"ManyMinutes", 179min, "179m"},
+                    AgeCase{"HoursAndMinutes", 3h + 5min, "3h5m"}, AgeCase{"Hours", 47h, "47h"},
+                    AgeCase{"DaysAndHours", 50h, "2d2h"}, AgeCase{"Days", 24h * 100, "100d"},
+                    AgeCase{"YearsAndDays", 24h * 800, "2y70d"}, AgeCase{"Years", 24h * 365 * 9, "9y"},
+                    AgeCase{"TheFuture", -5s, "0s"}),
     [](const auto& row) { return row.param.name; });
 
 json::array Cells(TestCluster& cluster, std::string target) {
-  const auto table = cluster.Open("GET", std::move(target), "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->Json();
-  EXPECT_EQ(table.at("columnDefinitions").as_array().size(), table.at("rows").as_array()[0].at("cells").as_array().size());
+  const auto table =
+      cluster.Open("GET", std::move(target), "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->Json();
+  EXPECT_EQ(table.at("columnDefinitions").as_array().size(),
+            table.at("rows").as_array()[0].at("cells").as_array().size());
   return table.at("rows").as_array()[0].at("cells").as_array();
 }
 
@@ -33,7 +38,8 @@ TEST(Table, APodWaits) {
   TestCluster cluster;
   cluster.CreatePod("a");
   cluster.clock.Advance(90s);
-  EXPECT_EQ(json::serialize(Cells(cluster, "/api/v1/pods")), R"(["a","0/1","Pending","0","90s","<none>","<none>","<none>","<none>"])");
+  EXPECT_EQ(json::serialize(Cells(cluster, "/api/v1/pods")),
+            R"(["a","0/1","Pending","0","90s","<none>","<none>","<none>","<none>"])");
 }
 
 TEST(Table, AGatedPodAndOneThatIsDeletedSaySo) {
@@ -59,11 +65,14 @@ TEST(Table, EveryKindHasAsManyCellsAsColumns) {
   TestCluster cluster;
   for (const auto& type : Resources()) {
     Document document;
-    document.root()["metadata"] = json::object{{"name", "x"}, {"namespace", type.namespaced ? "default" : ""}};
+    document.root()["metadata"] =
+        json::object{{"name", "x"}, {"namespace", type.namespaced ? "default" : ""}};
     const auto object = MakeObject(type, document.root(), 1);
     View view;
     view.type = &type;
-    EXPECT_EQ(TableRow(view, *object, cluster.clock.WallNow()).at("cells").as_array().size(), TableColumns(type).size()) << type.plural;
+    EXPECT_EQ(TableRow(view, *object, cluster.clock.WallNow()).at("cells").as_array().size(),
+              TableColumns(type).size())
+        << type.plural;
   }
 }
 
@@ -71,7 +80,10 @@ TEST(Table, RowsCarryWhatWasAskedFor) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto row = [&](std::string include) {
-    return cluster.Open("GET", "/api/v1/pods?includeObject=" + include, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->Json();
+    return cluster
+        .Open("GET", "/api/v1/pods?includeObject=" + include, "", "",
+              "application/json;as=Table;v=v1;g=meta.k8s.io")
+        ->Json();
   };
   EXPECT_EQ(At(row("Metadata").at("rows").as_array()[0], "object.kind"), "PartialObjectMetadata");
   EXPECT_EQ(At(row("Object").at("rows").as_array()[0], "object.kind"), "Pod");

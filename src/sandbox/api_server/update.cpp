@@ -12,8 +12,10 @@ constexpr std::string_view kChangedMeanwhile =
 
 // Copies a member, or its absence.
 void CopyMember(const json::object& from, json::object& to, std::string_view key) {
-  if (const json::value* value = Find(from, key)) to[key] = *value;
-  else to.erase(key);
+  if (const json::value* value = Find(from, key))
+    to[key] = *value;
+  else
+    to.erase(key);
 }
 
 // The metadata no client may change.
@@ -40,10 +42,11 @@ void KeepAllButStatus(const json::object& before, json::object& after) {
 }
 
 std::unexpected<ApiError> UidMismatch(const Object& object, std::string_view wanted) {
-  return Conflict(*object.type, object.name,
-                  fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, "
-                              "AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                              object.type->plural, object.key, wanted, object.uid));
+  return Conflict(
+      *object.type, object.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, "
+                  "AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                  object.type->plural, object.key, wanted, object.uid));
 }
 
 }  // namespace
@@ -55,12 +58,14 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   const auto name = FindString(root, "metadata.name");
   const auto ns = FindString(root, "metadata.namespace");
   if (name != place.name) {
-    return BadRequest(name.empty() ? "name must be provided"
-                                   : fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                                                 name, place.name));
+    return BadRequest(name.empty()
+                          ? "name must be provided"
+                          : fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                                        name, place.name));
   }
   if (place.type.namespaced && !ns.empty() && ns != place.ns) {
-    return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   const ObjectPtr current = store_.Get(place.type, place.key());
   const std::string version(FindString(root, "metadata.resourceVersion"));
@@ -73,10 +78,13 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   const std::string uid(FindString(root, "metadata.uid"));
   if (!uid.empty() && uid != current->uid) return UidMismatch(*current, uid);
   if (version.empty() && place.type.needs_version) {
-    auto error = InvalidObject(place.type.group, place.type.plural, place.name,
-                               {InvalidValue("metadata.resourceVersion", "0", "must be specified for an update")});
-    error.error().message = fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: 0: must be "
-                                        "specified for an update", place.type.qualified_plural(), place.name);
+    auto error =
+        InvalidObject(place.type.group, place.type.plural, place.name,
+                      {InvalidValue("metadata.resourceVersion", "0", "must be specified for an update")});
+    error.error().message = fmt::format(
+        "{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: 0: must be "
+        "specified for an update",
+        place.type.qualified_plural(), place.name);
     return error;
   }
   if (!version.empty() && version != fmt::to_string(current->version)) {
@@ -106,9 +114,12 @@ ObjectPtr Verbs::Rewrite(const Place& place, std::string_view uid,
   return store_.Put(place.type, document.root());
 }
 
-ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_view body, Part part, DryRun dry_run) {
+ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_view body, Part part,
+                                DryRun dry_run) {
   auto patch = ParseJson(body);
-  if (!patch) return BadRequest(fmt::format("error decoding patch: invalid character in JSON: {}", patch.error().message));
+  if (!patch)
+    return BadRequest(
+        fmt::format("error decoding patch: invalid character in JSON: {}", patch.error().message));
   if (type == PatchType::kJson ? !patch->is_array() : !patch->is_object()) {
     return BadRequest("error decoding patch: json: cannot unmarshal a value of another type");
   }
@@ -122,10 +133,14 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
   }
   const auto change = [&](json::object& document) -> ApiResult<> {
     switch (type) {
-      case PatchType::kMerge: ApplyMergePatch(document, patch->get_object()); break;
+      case PatchType::kMerge:
+        ApplyMergePatch(document, patch->get_object());
+        break;
       // Ownership of fields is not tracked: apply merges like a strategic patch and never conflicts.
       case PatchType::kApply:
-      case PatchType::kStrategic: BERTH_CHECKED(ApplyStrategicPatch(document, patch->get_object())); break;
+      case PatchType::kStrategic:
+        BERTH_CHECKED(ApplyStrategicPatch(document, patch->get_object()));
+        break;
       case PatchType::kJson: {
         json::value value(document, document.storage());
         BERTH_CHECKED(ApplyJsonPatch(value, patch->get_array()));
@@ -143,8 +158,8 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
     const auto name = FindString(document, "metadata.name");
     const auto uid = FindString(document, "metadata.uid");
     if (name != place.name) {
-      return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                                    place.name));
+      return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                                    name, place.name));
     }
     if (!uid.empty() && uid != current->uid) {
       return InvalidObject(place.type.group, place.type.kind, place.name,
@@ -159,9 +174,10 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
   return Written{std::move(written), false};
 }
 
-// From a changed document to a stored one: what may not change is restored, what follows from the change is done.
-ApiResult<ObjectPtr> Verbs::Finish(const Object& current, const json::object& before, json::object& after, Part part,
-                                   DryRun dry_run) {
+// From a changed document to a stored one: what may not change is restored, what follows from the change is
+// done.
+ApiResult<ObjectPtr> Verbs::Finish(const Object& current, const json::object& before, json::object& after,
+                                   Part part, DryRun dry_run) {
   const ResourceType& type = *current.type;
   DropNulls(after);
   if (part == Part::kStatus) KeepAllButStatus(before, after);
@@ -177,11 +193,12 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, const json::object& be
   if (before == after) return store_.Get(type, current.key);
   const json::value* old_spec = Find(before, "spec");
   const json::value* new_spec = Find(after, "spec");
-  const bool spec_changed = (old_spec == nullptr) != (new_spec == nullptr) ||
-                            (old_spec != nullptr && *old_spec != *new_spec);
+  const bool spec_changed =
+      (old_spec == nullptr) != (new_spec == nullptr) || (old_spec != nullptr && *old_spec != *new_spec);
   if (type.tracks_generation && spec_changed) {
     const json::value* generation = Find(metadata, "generation");
-    metadata["generation"] = (generation != nullptr && generation->is_int64() ? generation->get_int64() : 0) + 1;
+    metadata["generation"] =
+        (generation != nullptr && generation->is_int64() ? generation->get_int64() : 0) + 1;
   }
   ObjectPtr written = Commit(type, after, dry_run);
   // The write that removes the last finalizer of an object being deleted ends it.

@@ -12,25 +12,32 @@ bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <=
 bool IsWordCharacter(char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); }
 
 constexpr std::string_view kSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+    "start "
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr std::string_view kLabelRule =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
+    "and end "
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kLabelValueRule =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+    "validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 constexpr std::string_view kQualifiedNameRule =
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric "
     "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 bool IsQualifiedWord(std::string_view word) {
-  if (word.empty() || word.size() > 63 || !IsWordCharacter(word.front()) || !IsWordCharacter(word.back())) return false;
-  return std::ranges::all_of(word, [](char c) { return IsWordCharacter(c) || c == '-' || c == '_' || c == '.'; });
+  if (word.empty() || word.size() > 63 || !IsWordCharacter(word.front()) || !IsWordCharacter(word.back()))
+    return false;
+  return std::ranges::all_of(word,
+                             [](char c) { return IsWordCharacter(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 bool IsQualifiedName(std::string_view name) {
@@ -66,7 +73,8 @@ void ValidateMetadata(const ResourceType& type, const json::object& document, Ca
   }
 }
 
-void ValidateContainers(const json::object& spec, std::string_view list, Causes& causes, std::set<std::string>& names) {
+void ValidateContainers(const json::object& spec, std::string_view list, Causes& causes,
+                        std::set<std::string>& names) {
   const json::array* containers = FindArray(spec, list);
   if (containers == nullptr) return;
   for (std::size_t i = 0; i < containers->size(); ++i) {
@@ -79,15 +87,17 @@ void ValidateContainers(const json::object& spec, std::string_view list, Causes&
     } else if (!IsDnsLabel(name)) {
       causes.push_back(InvalidValue(path + ".name", Quoted(name), kLabelRule));
     } else if (!names.emplace(name).second) {
-      causes.push_back({"FieldValueDuplicate", fmt::format("Duplicate value: {}", Quoted(name)), path + ".name"});
+      causes.push_back(
+          {"FieldValueDuplicate", fmt::format("Duplicate value: {}", Quoted(name)), path + ".name"});
     }
     if (FindString(container, "image").empty()) causes.push_back(Required(path + ".image"));
     for (const std::string_view which : {"requests", "limits"}) {
       const json::object* amounts = FindObject(container, fmt::format("resources.{}", which));
       for (const auto& entry : amounts != nullptr ? *amounts : json::object()) {
         if (entry.value().is_string() && std::string_view(entry.value().get_string()).starts_with('-')) {
-          causes.push_back(InvalidValue(fmt::format("{}.resources.{}[{}]", path, which, std::string_view(entry.key())),
-                                        Quoted(entry.value().get_string()), "must be greater than or equal to 0"));
+          causes.push_back(
+              InvalidValue(fmt::format("{}.resources.{}[{}]", path, which, std::string_view(entry.key())),
+                           Quoted(entry.value().get_string()), "must be greater than or equal to 0"));
         }
       }
     }
@@ -103,15 +113,17 @@ void ValidateTolerations(const json::object& spec, Causes& causes) {
     const auto op = FindString(toleration, "operator");
     const auto effect = FindString(toleration, "effect");
     if (FindString(toleration, "key").empty() && op != "Exists") {
-      causes.push_back(InvalidValue(path + ".operator", Quoted(op),
-                                    "operator must be Exists when `key` is empty, which means \"match all values and "
-                                    "all keys\""));
+      causes.push_back(
+          InvalidValue(path + ".operator", Quoted(op),
+                       "operator must be Exists when `key` is empty, which means \"match all values and "
+                       "all keys\""));
     }
     if (!op.empty() && op != "Exists" && op != "Equal" && op != "Lt" && op != "Gt") {
       causes.push_back(NotSupported(path + ".operator", op, "\"Equal\", \"Exists\""));
     }
     if (!effect.empty() && effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
-      causes.push_back(NotSupported(path + ".effect", effect, "\"NoExecute\", \"NoSchedule\", \"PreferNoSchedule\""));
+      causes.push_back(
+          NotSupported(path + ".effect", effect, "\"NoExecute\", \"NoSchedule\", \"PreferNoSchedule\""));
     }
   }
 }
@@ -136,7 +148,8 @@ void ValidatePod(const json::object& pod, Causes& causes) {
 void ValidateLease(const json::object& lease, Causes& causes) {
   const json::value* seconds = FindPath(lease, "spec.leaseDurationSeconds");
   if (seconds != nullptr && seconds->is_int64() && seconds->get_int64() <= 0) {
-    causes.push_back(InvalidValue("spec.leaseDurationSeconds", json::serialize(*seconds), "must be greater than 0"));
+    causes.push_back(
+        InvalidValue("spec.leaseDurationSeconds", json::serialize(*seconds), "must be greater than 0"));
   }
 }
 
@@ -144,14 +157,16 @@ void ValidatePriorityClass(const json::object& document, Causes& causes) {
   const json::value* value = Find(document, "value");
   const bool system = FindString(document, "metadata.name").starts_with("system-");
   if (value != nullptr && value->is_int64() && value->get_int64() > 1'000'000'000 && !system) {
-    causes.push_back(FieldForbidden("value", "maximum allowed value of a user defined priority is 1000000000"));
+    causes.push_back(
+        FieldForbidden("value", "maximum allowed value of a user defined priority is 1000000000"));
   }
 }
 
 }  // namespace
 
 bool IsDnsLabel(std::string_view name) {
-  if (name.empty() || name.size() > 63 || !IsLowerOrDigit(name.front()) || !IsLowerOrDigit(name.back())) return false;
+  if (name.empty() || name.size() > 63 || !IsLowerOrDigit(name.front()) || !IsLowerOrDigit(name.back()))
+    return false;
   return std::ranges::all_of(name, [](char c) { return IsLowerOrDigit(c) || c == '-'; });
 }
 
@@ -188,8 +203,10 @@ bool ContainsAll(const json::array* after, const json::array* before) {
 }
 
 void CopyMember(const json::object& from, json::object& to, std::string_view key) {
-  if (const json::value* value = Find(from, key)) to[key] = *value;
-  else to.erase(key);
+  if (const json::value* value = Find(from, key))
+    to[key] = *value;
+  else
+    to.erase(key);
 }
 
 void CopyImages(const json::object& from, json::object& to, std::string_view list) {
@@ -224,14 +241,16 @@ ApiResult<> ValidatePodUpdate(const json::object& before, const json::object& af
   if (ContainsAll(FindArray(new_spec, "tolerations"), FindArray(old_spec, "tolerations"))) {
     CopyMember(old_spec, frozen, "tolerations");
   }
-  if (ContainsAll(gates, FindArray(new_spec, "schedulingGates"))) CopyMember(old_spec, frozen, "schedulingGates");
+  if (ContainsAll(gates, FindArray(new_spec, "schedulingGates")))
+    CopyMember(old_spec, frozen, "schedulingGates");
   if (frozen == old_spec) return {};
   return InvalidObject("", "Pod", FindString(before, "metadata.name"),
-                       {FieldForbidden("spec", "pod updates may not change fields other than "
-                                               "`spec.containers[*].image`,`spec.initContainers[*].image`,"
-                                               "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                                               "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it "
-                                               "to be set to 1 if it was previously negative)")});
+                       {FieldForbidden("spec",
+                                       "pod updates may not change fields other than "
+                                       "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+                                       "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
+                                       "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it "
+                                       "to be set to 1 if it was previously negative)")});
 }
 
 }  // namespace berth::sandbox

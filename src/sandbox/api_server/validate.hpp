@@ -9,15 +9,17 @@
 
 namespace berth::sandbox {
 
-// The types of all fields (see schema/). Quantities written as numbers become strings, as a typed API server would write
-// them back. Fields that the kind does not have pass; their paths go to `unknown_fields` if somebody wants to know.
+// The types of all fields (see schema/). Quantities written as numbers become strings, as a typed API server
+// would write them back. Fields that the kind does not have pass; their paths go to `unknown_fields` if
+// somebody wants to know.
 ApiResult<> CheckShape(const ResourceType& type, json::object& document,
                        std::vector<std::string>* unknown_fields = nullptr);
 
 // fieldValidation=Strict: 400 if there are any.
 ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document);
 
-// Names, labels, and the rules of pods that keep nonsense from a scheduler. Not the whole of Kubernetes' validation.
+// Names, labels, and the rules of pods that keep nonsense from a scheduler. Not the whole of Kubernetes'
+// validation.
 ApiResult<> Validate(const ResourceType& type, const json::object& document);
 
 // What may not change in the spec of a pod.

@@ -1,5 +1,5 @@
-// What can be done to objects, with the rules and texts of kube-apiserver v1.37: the layer between HTTP and the store.
-// Simulated nodes and controllers write through it too, so that nobody bypasses the rules.
+// What can be done to objects, with the rules and texts of kube-apiserver v1.37: the layer between HTTP and
+// the store. Simulated nodes and controllers write through it too, so that nobody bypasses the rules.
 #pragma once
 
 #include <functional>
@@ -29,9 +29,9 @@ enum class DryRun : bool { kNo, kYes };
 
 struct DeleteOptions {
   std::optional<std::int64_t> grace_period_seconds;
-  std::string uid;               // preconditions; empty: none
+  std::string uid;  // preconditions; empty: none
   std::string resource_version;
-  std::string propagation;       // Foreground, Background, Orphan or empty
+  std::string propagation;  // Foreground, Background, Orphan or empty
   DryRun dry_run = DryRun::kNo;
 };
 
@@ -52,14 +52,16 @@ class Verbs {
   ApiResult<Written> Update(const Place& place, Document document, Part part, DryRun dry_run = DryRun::kNo);
   ApiResult<Written> Patch(const Place& place, PatchType type, std::string_view body, Part part,
                            DryRun dry_run = DryRun::kNo);
-  // Read, change, write: the change is applied to the present state and obeys the rules of an update. A change that
-  // changes nothing writes nothing.
+  // Read, change, write: the change is applied to the present state and obeys the rules of an update. A
+  // change that changes nothing writes nothing.
   using Change = std::function<ApiResult<>(json::object& document)>;
-  ApiResult<ObjectPtr> Edit(const Place& place, Part part, const Change& change, DryRun dry_run = DryRun::kNo);
+  ApiResult<ObjectPtr> Edit(const Place& place, Part part, const Change& change,
+                            DryRun dry_run = DryRun::kNo);
 
-  // The same for the server's own parts, which know what they write: nothing is checked, restored or compared. Null if
-  // the object is gone or is another one of that name by now.
-  ObjectPtr Rewrite(const Place& place, std::string_view uid, const std::function<void(json::object& document)>& change);
+  // The same for the server's own parts, which know what they write: nothing is checked, restored or
+  // compared. Null if the object is gone or is another one of that name by now.
+  ObjectPtr Rewrite(const Place& place, std::string_view uid,
+                    const std::function<void(json::object& document)>& change);
 
   // The object's last state; it may still be there, waiting for its grace period or finalizers.
   ApiResult<ObjectPtr> Delete(const Place& place, const DeleteOptions& options);
@@ -79,12 +81,13 @@ class Verbs {
   std::string RandomSuffix();
   std::string RandomUid();
 
-  ApiResult<ObjectPtr> Finish(const Object& current, const json::object& before, json::object& after, Part part,
-                              DryRun dry_run);
+  ApiResult<ObjectPtr> Finish(const Object& current, const json::object& before, json::object& after,
+                              Part part, DryRun dry_run);
   ObjectPtr Commit(const ResourceType& type, json::object& document, DryRun dry_run);
 
   ApiResult<> CheckPreconditions(const Object& object, const DeleteOptions& options) const;
-  ApiResult<ObjectPtr> DeleteGracefully(const Object& object, std::int64_t grace_seconds, const DeleteOptions& options);
+  ApiResult<ObjectPtr> DeleteGracefully(const Object& object, std::int64_t grace_seconds,
+                                        const DeleteOptions& options);
   ApiResult<ObjectPtr> DeleteNow(const Object& object, const DeleteOptions& options);
   ApiResult<> TakeFromBudget(const Object& pod, DryRun dry_run);
 

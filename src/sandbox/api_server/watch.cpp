@@ -16,8 +16,9 @@ constexpr std::chrono::seconds kBookmarkBeforeEnd{2};
 // How long a streaming list waits for a version that does not exist yet.
 constexpr std::chrono::seconds kVersionPatience{3};
 
-constexpr std::string_view kBefore[] = {"{\"type\":\"ADDED\",\"object\":", "{\"type\":\"MODIFIED\",\"object\":",
-                                        "{\"type\":\"DELETED\",\"object\":"};
+constexpr std::string_view kBefore[] = {
+    "{\"type\":\"ADDED\",\"object\":", "{\"type\":\"MODIFIED\",\"object\":",
+    "{\"type\":\"DELETED\",\"object\":"};
 constexpr std::string_view kBookmarkBefore = "{\"type\":\"BOOKMARK\",\"object\":";
 constexpr std::string_view kErrorBefore = "{\"type\":\"ERROR\",\"object\":";
 constexpr std::string_view kAfter = "}\n";
@@ -33,7 +34,7 @@ std::unexpected<ApiError> Contradiction(std::string_view field, std::string_view
 struct WatchHub::Watcher {
   WatchOptions options;
   std::shared_ptr<http::Stream> stream;
-  Version position = 0;     // changes up to here are not news
+  Version position = 0;  // changes up to here are not news
   bool sent_columns = false;
   bool closed = false;
   std::optional<Agenda::Id> end;
@@ -91,8 +92,10 @@ ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View&
     const auto version = query.Integer("resourceVersion");
     if (!version || **version < 0) {
       ApiError error;  // the original has no reason to give either
-      error.message = fmt::format("invalid resource version: resourceVersion: Invalid value: \"{}\": strconv.ParseUint: "
-                                  "parsing \"{}\": invalid syntax", text, text);
+      error.message = fmt::format(
+          "invalid resource version: resourceVersion: Invalid value: \"{}\": strconv.ParseUint: "
+          "parsing \"{}\": invalid syntax",
+          text, text);
       return std::unexpected(std::move(error));
     }
     options.from = static_cast<Version>(**version);
@@ -126,7 +129,8 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
   head.headers = {{"Cache-Control", "no-cache, private"}};
   watcher->stream = exchange.StartStream(std::move(head), limit);
   if (from != 0 && !from_state && !store_.Remembers(type, from)) {
-    SendError(*watcher, Expired(fmt::format("too old resource version: {} ({})", from, store_.version())).error());
+    SendError(*watcher,
+              Expired(fmt::format("too old resource version: {} ({})", from, store_.version())).error());
     watcher->stream->Close();
     return;
   }
@@ -139,9 +143,12 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
     watcher->position = UINT64_MAX;  // nothing is news before the state has been sent
     return AwaitVersion(watcher);
   }
-  if (from_state) SendState(*watcher);
-  else if (from != 0) SendPast(*watcher);
-  else watcher->position = store_.version();
+  if (from_state)
+    SendState(*watcher);
+  else if (from != 0)
+    SendPast(*watcher);
+  else
+    watcher->position = store_.version();
   if (watcher->options.bookmarks) ScheduleBookmark(watcher);
 }
 
@@ -194,7 +201,8 @@ void WatchHub::Send(Watcher& watcher, Shown& shown) {
   if (!type) return;
   const bool columns = !std::exchange(watcher.sent_columns, true);
   const ObjectPtr& object = shown.ObjectFor(*type);
-  watcher.stream->Write({kBefore[*type], RenderObject(watcher.options.view, object, clock_.WallNow(), columns), kAfter});
+  watcher.stream->Write(
+      {kBefore[*type], RenderObject(watcher.options.view, object, clock_.WallNow(), columns), kAfter});
 }
 
 void WatchHub::SendBookmark(Watcher& watcher, bool initial_events_end) {

@@ -19,15 +19,16 @@ namespace berth::sandbox {
 struct WatchOptions {
   View view;
   Selector selector;
-  std::optional<Version> from;    // absent or 0: the present state first
-  bool streaming_list = false;    // sendInitialEvents=true: the state, a bookmark, then changes
-  bool skip_initial = false;      // sendInitialEvents=false: no state even without a version
+  std::optional<Version> from;  // absent or 0: the present state first
+  bool streaming_list = false;  // sendInitialEvents=true: the state, a bookmark, then changes
+  bool skip_initial = false;    // sendInitialEvents=false: no state even without a version
   bool bookmarks = false;
   std::chrono::seconds timeout{};
 };
 
 // Checks the parameters of a watch. 422 where they contradict each other.
-ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View& view, Selector selector, Random& random);
+ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View& view, Selector selector,
+                                          Random& random);
 
 // All open watches. A change is serialised once, when it is stored; watchers share its text. One thread.
 class WatchHub final : public StoreObserver {

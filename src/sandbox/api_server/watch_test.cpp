@@ -36,7 +36,8 @@ TEST(Watch, EventsAreOneObjectPerLineWithKindAndVersion) {
   TestCluster cluster;
   const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1");
   cluster.CreatePod("a");
-  EXPECT_TRUE(watch->text.starts_with("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"));
+  EXPECT_TRUE(watch->text.starts_with(
+      "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"));
   EXPECT_TRUE(watch->text.ends_with("}\n"));
 }
 
@@ -50,7 +51,8 @@ TEST(Watch, WhatStopsMatchingIsDeletedWithItsOldContentAndTheNewVersion) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(At(events[0], "type"), "DELETED");
   EXPECT_EQ(At(events[0], "object.spec.nodeName"), "");
-  EXPECT_EQ(At(events[0], "object.metadata.resourceVersion"), At(cluster.Pod("a"), "metadata.resourceVersion"));
+  EXPECT_EQ(At(events[0], "object.metadata.resourceVersion"),
+            At(cluster.Pod("a"), "metadata.resourceVersion"));
 }
 
 TEST(Watch, WhatBeginsToMatchIsAdded) {
@@ -66,12 +68,15 @@ TEST(Watch, WhatBeginsToMatchIsAdded) {
 TEST(Watch, AStreamingListEndsWithABookmarkThatSaysSo) {
   TestCluster cluster;
   cluster.CreatePod("a");
-  const auto watch = cluster.Open("GET", std::string("/api/v1/pods?watch=1&allowWatchBookmarks=true") + kStreaming);
+  const auto watch =
+      cluster.Open("GET", std::string("/api/v1/pods?watch=1&allowWatchBookmarks=true") + kStreaming);
   const auto events = watch->TakeEvents();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(At(events[0], "type"), "ADDED");
   EXPECT_EQ(At(events[1], "type"), "BOOKMARK");
-  EXPECT_EQ(events[1].at("object").at("metadata").at("annotations").at("k8s.io/initial-events-end").as_string(), "true");
+  EXPECT_EQ(
+      events[1].at("object").at("metadata").at("annotations").at("k8s.io/initial-events-end").as_string(),
+      "true");
   EXPECT_EQ(At(events[1], "object.metadata.resourceVersion"), std::to_string(cluster.store.version()));
   EXPECT_EQ(At(events[1], "object.kind"), "Pod");
 }
@@ -105,7 +110,8 @@ TEST(Watch, AStreamingListOfAVersionBeyondTheWindowIsFine) {
 
 TEST(Watch, AStreamingListFromTheFutureFailsAfterThreeSeconds) {
   TestCluster cluster;
-  const auto watch = cluster.Open("GET", std::string("/api/v1/pods?watch=1&resourceVersion=999") + kStreaming);
+  const auto watch =
+      cluster.Open("GET", std::string("/api/v1/pods?watch=1&resourceVersion=999") + kStreaming);
   cluster.Pass(2s);
   EXPECT_EQ(watch->text, "");
   cluster.Pass(1s);
@@ -117,7 +123,8 @@ TEST(Watch, AStreamingListFromTheFutureFailsAfterThreeSeconds) {
 
 TEST(Watch, BookmarksComeEveryMinuteAndBeforeTheEnd) {
   TestCluster cluster;
-  const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100");
+  const auto watch = cluster.Open(
+      "GET", "/api/v1/pods?watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100");
   cluster.Pass(59s);
   EXPECT_EQ(watch->TakeSummary(), "");
   cluster.Pass(1s);
@@ -132,7 +139,8 @@ TEST(Watch, BookmarksComeEveryMinuteAndBeforeTheEnd) {
 
 TEST(Watch, AsATableSendsItsColumnsOnce) {
   TestCluster cluster;
-  const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1", "", "", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  const auto watch =
+      cluster.Open("GET", "/api/v1/pods?watch=1", "", "", "application/json;as=Table;v=v1;g=meta.k8s.io");
   cluster.CreatePod("a");
   cluster.CreatePod("b");
   const auto events = watch->TakeEvents();
@@ -144,8 +152,9 @@ TEST(Watch, AsATableSendsItsColumnsOnce) {
 TEST(Watch, EventsOfBothGroupsAreTheSame) {
   TestCluster cluster;
   const auto watch = cluster.Open("GET", "/apis/events.k8s.io/v1/events?watch=1");
-  cluster.Create("/api/v1/namespaces/default/events",
-                 R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"default","name":"a"},"message":"hello","type":"Normal"})");
+  cluster.Create(
+      "/api/v1/namespaces/default/events",
+      R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"default","name":"a"},"message":"hello","type":"Normal"})");
   const auto events = watch->TakeEvents();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(At(events[0], "object.note"), "hello");
@@ -153,7 +162,8 @@ TEST(Watch, EventsOfBothGroupsAreTheSame) {
   EXPECT_EQ(At(events[0], "object.apiVersion"), "events.k8s.io/v1");
 }
 
-// --- lists --------------------------------------------------------------------------------------------------------
+// --- lists
+// --------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Names(const json::value& list) {
   std::vector<std::string> names;
@@ -185,7 +195,9 @@ TEST(List, PagesShowOneState) {
   EXPECT_EQ(At(first, "metadata.remainingItemCount"), "2");
   cluster.CreatePod("bb");
   cluster.Do("DELETE", "/api/v1/namespaces/default/pods/d");
-  const auto second = cluster.Get("/api/v1/namespaces/default/pods?limit=2&continue=" + At(first, "metadata.continue")).Json();
+  const auto second =
+      cluster.Get("/api/v1/namespaces/default/pods?limit=2&continue=" + At(first, "metadata.continue"))
+          .Json();
   EXPECT_THAT(Names(second), ElementsAre("c", "d"));
   EXPECT_EQ(At(second, "metadata.continue"), "");
   EXPECT_EQ(At(second, "metadata.resourceVersion"), At(first, "metadata.resourceVersion"));
@@ -207,8 +219,11 @@ TEST(List, ExactlyAVersionOfThePast) {
   cluster.CreatePod("a");
   const auto version = std::to_string(cluster.store.version());
   cluster.CreatePod("b");
-  EXPECT_THAT(Names(cluster.Get("/api/v1/pods?resourceVersionMatch=Exact&resourceVersion=" + version).Json()), ElementsAre("a"));
-  EXPECT_THAT(Names(cluster.Get("/api/v1/pods?resourceVersionMatch=NotOlderThan&resourceVersion=" + version).Json()), ElementsAre("a", "b"));
+  EXPECT_THAT(Names(cluster.Get("/api/v1/pods?resourceVersionMatch=Exact&resourceVersion=" + version).Json()),
+              ElementsAre("a"));
+  EXPECT_THAT(
+      Names(cluster.Get("/api/v1/pods?resourceVersionMatch=NotOlderThan&resourceVersion=" + version).Json()),
+      ElementsAre("a", "b"));
 }
 
 TEST(List, AVersionFromTheFutureIsWaitedForThreeSeconds) {
@@ -229,7 +244,10 @@ TEST(List, AVersionFromTheFutureIsWaitedForThreeSeconds) {
 TEST(List, MetadataOnly) {
   TestCluster cluster;
   cluster.CreatePod("a");
-  const auto list = cluster.Open("GET", "/api/v1/pods", "", "", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")->Json();
+  const auto list = cluster
+                        .Open("GET", "/api/v1/pods", "", "",
+                              "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
+                        ->Json();
   EXPECT_EQ(At(list, "kind"), "PartialObjectMetadataList");
   EXPECT_FALSE(list.at("items").as_array()[0].as_object().contains("spec"));
 }

@@ -31,17 +31,21 @@ bool IsTaint(const json::value& taint, std::string_view key, std::string_view ef
 bool HasCondition(const json::object& node, std::string_view type, std::string_view status) {
   const json::array* conditions = FindArray(node, "status.conditions");
   return conditions != nullptr && std::ranges::any_of(*conditions, [&](const json::value& condition) {
-    return condition.is_object() && FindString(condition.get_object(), "type") == type &&
-           FindString(condition.get_object(), "status") == status;
-  });
+           return condition.is_object() && FindString(condition.get_object(), "type") == type &&
+                  FindString(condition.get_object(), "status") == status;
+         });
 }
 
 // True if the list had to change.
-bool Want(json::array& taints, std::string_view key, std::string_view effect, bool wanted, const std::string& now) {
-  const auto found = std::ranges::find_if(taints, [&](const auto& taint) { return IsTaint(taint, key, effect); });
+bool Want(json::array& taints, std::string_view key, std::string_view effect, bool wanted,
+          const std::string& now) {
+  const auto found =
+      std::ranges::find_if(taints, [&](const auto& taint) { return IsTaint(taint, key, effect); });
   if ((found != taints.end()) == wanted) return false;
-  if (wanted) taints.push_back(json::object{{"key", key}, {"effect", effect}, {"timeAdded", now}});
-  else taints.erase(found);
+  if (wanted)
+    taints.push_back(json::object{{"key", key}, {"effect", effect}, {"timeAdded", now}});
+  else
+    taints.erase(found);
   return true;
 }
 
@@ -59,7 +63,9 @@ bool Reconciled(const json::object& node, const std::string& now, json::array& t
 
 }  // namespace
 
-NodeTaints::NodeTaints(Verbs& verbs, Agenda& agenda) : verbs_(verbs), agenda_(agenda) { verbs_.store().Observe(*this); }
+NodeTaints::NodeTaints(Verbs& verbs, Agenda& agenda) : verbs_(verbs), agenda_(agenda) {
+  verbs_.store().Observe(*this);
+}
 
 void NodeTaints::OnChange(const ResourceType& type, const Change& change) {
   if (&type != &Known().nodes || !change.after) return;
@@ -76,8 +82,10 @@ void NodeTaints::Reconcile(const std::string& name) {
   json::array taints;
   if (!Reconciled(node.root(), FormatTime(verbs_.clock().WallNow()), taints)) return;
   verbs_.Rewrite({Known().nodes, "", name}, current->uid, [&](json::object& document) {
-    if (taints.empty()) ObjectAt(document, "spec").erase("taints");
-    else ObjectAt(document, "spec")["taints"] = taints;
+    if (taints.empty())
+      ObjectAt(document, "spec").erase("taints");
+    else
+      ObjectAt(document, "spec")["taints"] = taints;
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace berth::sandbox {
 
-// Cordoned nodes get node.kubernetes.io/unschedulable, nodes with a bad condition the taint of that condition; taints of
-// these names go when their reason does. Other taints are left alone. One thread.
+// Cordoned nodes get node.kubernetes.io/unschedulable, nodes with a bad condition the taint of that
+// condition; taints of these names go when their reason does. Other taints are left alone. One thread.
 class NodeTaints final : public StoreObserver {
  public:
   NodeTaints(Verbs& verbs, Agenda& agenda);

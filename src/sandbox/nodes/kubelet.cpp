@@ -25,33 +25,45 @@ void SetConditions(json::object& status, std::initializer_list<std::pair<std::st
                    const std::string& time, std::string_view reason = {}) {
   auto& conditions = ArrayAt(status, "conditions");
   for (const auto& [type, value] : changes) {
-    json::object condition{{"type", type}, {"status", value ? "True" : "False"}, {"lastTransitionTime", time}};
+    json::object condition{
+        {"type", type}, {"status", value ? "True" : "False"}, {"lastTransitionTime", time}};
     if (!value && !reason.empty()) condition["reason"] = reason;
     const auto existing = std::ranges::find_if(conditions, [&](const json::value& c) {
       return c.is_object() && FindString(c.get_object(), "type") == type;
     });
-    if (existing != conditions.end()) *existing = std::move(condition);
-    else conditions.push_back(std::move(condition));
+    if (existing != conditions.end())
+      *existing = std::move(condition);
+    else
+      conditions.push_back(std::move(condition));
   }
 }
 
-json::array ContainerStatuses(const json::object& spec, std::string_view list, const json::object& state, bool ready) {
+json::array ContainerStatuses(const json::object& spec, std::string_view list, const json::object& state,
+                              bool ready) {
   json::array statuses;
   const json::array* containers = FindArray(spec, list);
   for (const auto& container : containers != nullptr ? *containers : json::array()) {
     if (!container.is_object()) continue;
     const auto& c = container.get_object();
-    statuses.push_back(json::object{{"name", FindString(c, "name")}, {"image", FindString(c, "image")},
-                                    {"imageID", FindString(c, "image")}, {"containerID", "simulated://0"},
-                                    {"ready", ready}, {"started", ready}, {"restartCount", 0}, {"state", state},
+    statuses.push_back(json::object{{"name", FindString(c, "name")},
+                                    {"image", FindString(c, "image")},
+                                    {"imageID", FindString(c, "image")},
+                                    {"containerID", "simulated://0"},
+                                    {"ready", ready},
+                                    {"started", ready},
+                                    {"restartCount", 0},
+                                    {"state", state},
                                     {"lastState", json::object()}});
   }
   return statuses;
 }
 
 json::object Terminated(std::string_view started, std::string_view finished) {
-  return {{"terminated", json::object{{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started},
-                                      {"finishedAt", finished}, {"containerID", "simulated://0"}}}};
+  return {{"terminated", json::object{{"exitCode", 0},
+                                      {"reason", "Completed"},
+                                      {"startedAt", started},
+                                      {"finishedAt", finished},
+                                      {"containerID", "simulated://0"}}}};
 }
 
 }  // namespace
@@ -62,7 +74,8 @@ Kubelet::Kubelet(Verbs& verbs, Agenda& agenda, const KubeletOptions& options)
   if (options_.lease_every > Duration::zero()) agenda_.After(kBeat, [this] { Beat(true); });
 }
 
-// --- pods -------------------------------------------------------------------------------------------------------
+// --- pods
+// -------------------------------------------------------------------------------------------------------
 
 void Kubelet::OnChange(const ResourceType& type, const Change& change) {
   if (&type == &Known().pods) OnPod(change);
@@ -93,7 +106,8 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
     const std::string now = FormatTime(verbs_.clock().WallNow());
     const std::string ip = NextPodIp(node_name);
     const json::object empty;
-    const json::object& spec = FindObject(document, "spec") != nullptr ? *FindObject(document, "spec") : empty;
+    const json::object& spec =
+        FindObject(document, "spec") != nullptr ? *FindObject(document, "spec") : empty;
     if (const json::object* annotations = FindObject(document, "metadata.annotations")) {
       const json::value* text = Find(*annotations, kRunFor);
       if (text != nullptr && text->is_string()) runs_for = ParseGoDuration(text->get_string());
@@ -103,8 +117,12 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
     const json::array init = ContainerStatuses(spec, "initContainers", Terminated(now, now), true);
     json::object& status = ObjectAt(document, "status");
     status["phase"] = "Running";
-    SetConditions(status, {{"PodReadyToStartContainers", true}, {"Initialized", true}, {"Ready", true},
-                           {"ContainersReady", true}}, now);
+    SetConditions(status,
+                  {{"PodReadyToStartContainers", true},
+                   {"Initialized", true},
+                   {"Ready", true},
+                   {"ContainersReady", true}},
+                  now);
     const json::object pod_ip{{"ip", ip}};
     status["podIP"] = ip;
     status["podIPs"] = json::array{pod_ip};
@@ -124,7 +142,8 @@ void Kubelet::Complete(const std::string& key, const std::string& uid) {
     const std::string started(FindString(status, "startTime"));
     status["phase"] = "Succeeded";
     SetConditions(status, {{"Ready", false}, {"ContainersReady", false}}, now, "PodCompleted");
-    const json::object spec = FindObject(document, "spec") != nullptr ? *FindObject(document, "spec") : json::object();
+    const json::object spec =
+        FindObject(document, "spec") != nullptr ? *FindObject(document, "spec") : json::object();
     status["containerStatuses"] = ContainerStatuses(spec, "containers", Terminated(started, now), false);
   });
 }
@@ -150,7 +169,8 @@ std::string Kubelet::NextPodIp(const std::string& node) {
   return fmt::format("{}.{}", cidr.substr(0, last_dot), number % 254 + 1);
 }
 
-// --- nodes ------------------------------------------------------------------------------------------------------
+// --- nodes
+// ------------------------------------------------------------------------------------------------------
 
 // A node made by hand gets what its kubelet would have reported.
 void Kubelet::OnNode(const Change& change) {
@@ -168,11 +188,13 @@ void Kubelet::OnNode(const Change& change) {
 // Every node once per lease interval, evenly spread over it.
 void Kubelet::Beat(bool first) {
   const auto& nodes = verbs_.store().All(Known().nodes);
-  const auto beats_per_round = std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kBeat), 1);
+  const auto beats_per_round =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kBeat), 1);
   owed_ += nodes.size();
   const std::size_t share = first ? 0 : owed_ / beats_per_round;
   owed_ %= beats_per_round;
-  const std::uint64_t status_rounds = std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.status_every / options_.lease_every), 1);
+  const std::uint64_t status_rounds =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.status_every / options_.lease_every), 1);
   auto node = nodes.lower_bound(next_beat_);
   for (std::size_t i = 0; i < share && !nodes.empty(); ++i) {
     if (node == nodes.end()) {
@@ -194,7 +216,8 @@ void Kubelet::RenewLease(const Object& node) {
   if (!lease) {
     Document fresh;
     fresh.root() = NodeLease(node.name, node.uid, now);
-    (void)verbs_.Create(place.type, place.ns, std::move(fresh));  // fails only where there is no such namespace
+    (void)verbs_.Create(place.type, place.ns,
+                        std::move(fresh));  // fails only where there is no such namespace
     return;
   }
   verbs_.Rewrite(place, lease->uid, [&](json::object& document) {
@@ -217,11 +240,12 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
     double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (error != std::errc() || number < 0) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    static constexpr std::pair<std::string_view, double> kUnits[] = {
-        {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                                                                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
     const auto unit = std::ranges::find_if(kUnits, [&](const auto& u) { return text.starts_with(u.first); });
     if (unit == std::end(kUnits)) return std::nullopt;
     total += number * unit->second;

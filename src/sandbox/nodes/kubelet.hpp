@@ -11,16 +11,18 @@ namespace berth::sandbox {
 
 struct KubeletOptions {
   Duration pod_start = std::chrono::milliseconds(500);  // from binding to Running
-  Duration pod_stop = std::chrono::milliseconds(500);   // from deletion to gone, if the grace period allows as much
-  Duration lease_every = std::chrono::seconds(10);      // zero: no heartbeats at all
-  Duration status_every = std::chrono::minutes(5);      // the conditions' lastHeartbeatTime
+  Duration pod_stop =
+      std::chrono::milliseconds(500);  // from deletion to gone, if the grace period allows as much
+  Duration lease_every = std::chrono::seconds(10);  // zero: no heartbeats at all
+  Duration status_every = std::chrono::minutes(5);  // the conditions' lastHeartbeatTime
 };
 
-// How long a pod of these runs before it succeeds: "30s", "5m", "1h30m" (a Go duration). Without it pods run for ever.
+// How long a pod of these runs before it succeeds: "30s", "5m", "1h30m" (a Go duration). Without it pods run
+// for ever.
 constexpr std::string_view kRunFor = "sandbox.berth.dev/run-for";
 
-// Acts on every node, also on those that somebody creates by hand: those become Ready, too, unless they say otherwise.
-// A pod bound to a node that does not exist stays Pending, as in a real cluster. One thread.
+// Acts on every node, also on those that somebody creates by hand: those become Ready, too, unless they say
+// otherwise. A pod bound to a node that does not exist stays Pending, as in a real cluster. One thread.
 class Kubelet final : public StoreObserver {
  public:
   // Registers itself with the store; nodes that exist already are taken care of.

@@ -37,7 +37,9 @@ TEST(Kubelet, ABoundPodRuns) {
   for (const auto& condition : pod.at("status").at("conditions").as_array()) {
     conditions += At(condition, "type") + "=" + At(condition, "status") + " ";
   }
-  EXPECT_EQ(conditions, "PodScheduled=True PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True ");
+  EXPECT_EQ(
+      conditions,
+      "PodScheduled=True PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True ");
 }
 
 TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
@@ -123,7 +125,8 @@ TEST(NodeTaints, FollowCordonAndConditions) {
     std::string keys;
     const auto node = cluster.Get("/api/v1/nodes/n1").Json();
     const json::array* list = FindArray(node.as_object(), "spec.taints");
-    for (const auto& taint : list != nullptr ? *list : json::array()) keys += At(taint, "key") + ":" + At(taint, "effect") + " ";
+    for (const auto& taint : list != nullptr ? *list : json::array())
+      keys += At(taint, "key") + ":" + At(taint, "effect") + " ";
     return keys;
   };
   EXPECT_EQ(taints(), "");
@@ -131,13 +134,15 @@ TEST(NodeTaints, FollowCordonAndConditions) {
   EXPECT_EQ(taints(), "node.kubernetes.io/unschedulable:NoSchedule ");
   cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"unschedulable":null}})");
   EXPECT_EQ(taints(), "");
-  cluster.Patch("/api/v1/nodes/n1/status", R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})");
+  cluster.Patch("/api/v1/nodes/n1/status",
+                R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})");
   EXPECT_EQ(taints(), "node.kubernetes.io/not-ready:NoSchedule node.kubernetes.io/not-ready:NoExecute ");
 }
 
 TEST(Housekeeping, EventsAreGoneAfterAnHour) {
   LiveCluster cluster;
-  cluster.Create("/api/v1/namespaces/default/events", R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
+  cluster.Create("/api/v1/namespaces/default/events",
+                 R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
   cluster.Pass(59min);
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/events/e").status, 200);
   cluster.Pass(2min);
@@ -148,7 +153,8 @@ TEST(Housekeeping, ANamespaceGoesWithItsContent) {
   LiveCluster cluster;
   cluster.CreateNode("n1");
   cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"x"}})");
-  cluster.Create("/api/v1/namespaces/x/pods", R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.Create("/api/v1/namespaces/x/pods",
+                 R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
   cluster.Create("/api/v1/namespaces/x/pods/a/binding", R"({"target":{"name":"n1"}})");
   cluster.Do("DELETE", "/api/v1/namespaces/x");
   EXPECT_EQ(At(cluster.Get("/api/v1/namespaces/x").Json(), "status.phase"), "Terminating");
@@ -162,7 +168,8 @@ TEST(GoDuration, IsReadAsGoWritesIt) {
   EXPECT_EQ(ParseGoDuration("30s"), 30s);
   EXPECT_EQ(ParseGoDuration("1h2m3.5s"), 1h + 2min + 3500ms);
   EXPECT_EQ(ParseGoDuration("0"), 0s);
-  for (const std::string_view text : {"", "5", "s", "-1s", "1x", "1e9h", "nan", "99999999999h"}) EXPECT_FALSE(ParseGoDuration(text).has_value()) << text;
+  for (const std::string_view text : {"", "5", "s", "-1s", "1x", "1e9h", "nan", "99999999999h"})
+    EXPECT_FALSE(ParseGoDuration(text).has_value()) << text;
 }
 
 }  // namespace

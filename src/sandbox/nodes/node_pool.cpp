@@ -16,12 +16,9 @@ struct Image {
 };
 // Present on some nodes, so that image locality has something to say.
 constexpr Image kImages[] = {
-    {"registry.k8s.io/pause:3.10", 320'000},
-    {"docker.io/library/nginx:1.27", 72'900'000},
-    {"docker.io/library/redis:7.4", 45'100'000},
-    {"docker.io/library/python:3.13", 377'000'000},
-    {"docker.io/apache/flink:1.20", 480'000'000},
-    {"docker.io/apache/spark:3.5", 620'000'000},
+    {"registry.k8s.io/pause:3.10", 320'000},          {"docker.io/library/nginx:1.27", 72'900'000},
+    {"docker.io/library/redis:7.4", 45'100'000},      {"docker.io/library/python:3.13", 377'000'000},
+    {"docker.io/apache/flink:1.20", 480'000'000},     {"docker.io/apache/spark:3.5", 620'000'000},
     {"docker.io/pytorch/pytorch:2.5", 3'400'000'000},
 };
 
@@ -31,13 +28,13 @@ json::object Resources(const MachineShape& shape, bool allocatable) {
   // What the system keeps for itself.
   const std::int64_t reserved_milli_cpu = allocatable ? 100 : 0;
   const std::int64_t reserved_ki = allocatable ? 1 << 20 : 0;
-  json::object list{
-      {"cpu", allocatable ? fmt::format("{}m", shape.cpus * 1000 - reserved_milli_cpu) : fmt::to_string(shape.cpus)},
-      {"ephemeral-storage", Quantity(shape.ephemeral_gib)},
-      {"hugepages-1Gi", "0"},
-      {"hugepages-2Mi", "0"},
-      {"memory", fmt::format("{}Ki", shape.memory_gib * (kGi / 1024) - reserved_ki)},
-      {"pods", fmt::to_string(shape.pods)}};
+  json::object list{{"cpu", allocatable ? fmt::format("{}m", shape.cpus * 1000 - reserved_milli_cpu)
+                                        : fmt::to_string(shape.cpus)},
+                    {"ephemeral-storage", Quantity(shape.ephemeral_gib)},
+                    {"hugepages-1Gi", "0"},
+                    {"hugepages-2Mi", "0"},
+                    {"memory", fmt::format("{}Ki", shape.memory_gib * (kGi / 1024) - reserved_ki)},
+                    {"pods", fmt::to_string(shape.pods)}};
   if (shape.gpus > 0) list[kGpu] = fmt::to_string(shape.gpus);
   return list;
 }
@@ -46,15 +43,23 @@ json::array ImagesOf(Random& random) {
   json::array images;
   for (const auto& image : kImages) {
     if (random.Below(2) == 0) continue;
-    images.push_back(json::object{{"names", json::array{json::value(image.name)}}, {"sizeBytes", image.bytes}});
+    images.push_back(
+        json::object{{"names", json::array{json::value(image.name)}}, {"sizeBytes", image.bytes}});
   }
   return images;
 }
 
 json::object NodeInfo() {
-  return {{"architecture", "amd64"}, {"operatingSystem", "linux"}, {"kernelVersion", "6.1.0-sandbox"},
-          {"osImage", "Berth sandbox (simulated)"}, {"containerRuntimeVersion", "simulated://1.0"},
-          {"kubeletVersion", "v1.37.1"}, {"kubeProxyVersion", ""}, {"machineID", ""}, {"systemUUID", ""}, {"bootID", ""}};
+  return {{"architecture", "amd64"},
+          {"operatingSystem", "linux"},
+          {"kernelVersion", "6.1.0-sandbox"},
+          {"osImage", "Berth sandbox (simulated)"},
+          {"containerRuntimeVersion", "simulated://1.0"},
+          {"kubeletVersion", "v1.37.1"},
+          {"kubeProxyVersion", ""},
+          {"machineID", ""},
+          {"systemUUID", ""},
+          {"bootID", ""}};
 }
 
 struct Machine {
@@ -64,7 +69,8 @@ struct Machine {
   std::string zone;
 };
 
-json::object NodeDocument(const Machine& machine, const NodePoolOptions& options, WallTime now, Random& random) {
+json::object NodeDocument(const Machine& machine, const NodePoolOptions& options, WallTime now,
+                          Random& random) {
   const std::string ip = fmt::format("172.{}.{}.{}", 16 + machine.number / 62500, machine.number / 250 % 250,
                                      machine.number % 250 + 1);
   json::object labels{{"beta.kubernetes.io/arch", "amd64"},
@@ -75,8 +81,9 @@ json::object NodeDocument(const Machine& machine, const NodePoolOptions& options
                       {"node.kubernetes.io/instance-type", machine.shape.name},
                       {"topology.kubernetes.io/region", options.region},
                       {"topology.kubernetes.io/zone", machine.zone}};
-  json::object spec{{"podCIDR", fmt::format("10.{}.{}.0/24", machine.number / 256 % 256, machine.number % 256)},
-                    {"providerID", fmt::format("sandbox://{}/{}", machine.zone, machine.name)}};
+  json::object spec{
+      {"podCIDR", fmt::format("10.{}.{}.0/24", machine.number / 256 % 256, machine.number % 256)},
+      {"providerID", fmt::format("sandbox://{}/{}", machine.zone, machine.name)}};
   if (machine.shape.gpus > 0) {
     labels["accelerator"] = "nvidia";
     const json::object taint{{"key", kGpu}, {"value", "present"}, {"effect", "NoSchedule"}};
@@ -117,32 +124,40 @@ ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& opt
     // Zone and shape turn at different speeds, or each zone would have machines of one shape only.
     const std::size_t zones = std::max<std::size_t>(options.zones, 1);
     const auto& shape = options.shapes[(i / zones) % options.shapes.size()];
-    BERTH_CHECKED(CreateNode(verbs, random, {fmt::format("node-{:04}", i + 1), number++, shape, zone(i)}, options));
+    BERTH_CHECKED(
+        CreateNode(verbs, random, {fmt::format("node-{:04}", i + 1), number++, shape, zone(i)}, options));
   }
   for (std::size_t i = 0; i < options.gpu_nodes; ++i) {
-    BERTH_CHECKED(CreateNode(verbs, random, {fmt::format("gpu-{:04}", i + 1), number++, options.gpu_shape, zone(i)},
-                             options));
+    BERTH_CHECKED(CreateNode(
+        verbs, random, {fmt::format("gpu-{:04}", i + 1), number++, options.gpu_shape, zone(i)}, options));
   }
   return {};
 }
 
 json::object NodeLease(std::string_view node, std::string_view node_uid, WallTime now) {
   const json::object owner{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}, {"uid", node_uid}};
-  return {{"metadata", json::object{{"name", node}, {"namespace", "kube-node-lease"}, {"ownerReferences", json::array{owner}}}},
-          {"spec", json::object{{"holderIdentity", node}, {"leaseDurationSeconds", 40}, {"renewTime", FormatMicroTime(now)}}}};
+  return {{"metadata",
+           json::object{
+               {"name", node}, {"namespace", "kube-node-lease"}, {"ownerReferences", json::array{owner}}}},
+          {"spec",
+           json::object{
+               {"holderIdentity", node}, {"leaseDurationSeconds", 40}, {"renewTime", FormatMicroTime(now)}}}};
 }
 
 json::array HealthyConditions(WallTime now) {
   const std::string time = FormatTime(now);
   const auto condition = [&](std::string_view type, std::string_view status, std::string_view reason,
                              std::string_view message) {
-    return json::object{{"type", type}, {"status", status}, {"lastHeartbeatTime", time}, {"lastTransitionTime", time},
-                        {"reason", reason}, {"message", message}};
+    return json::object{
+        {"type", type},     {"status", status},  {"lastHeartbeatTime", time}, {"lastTransitionTime", time},
+        {"reason", reason}, {"message", message}};
   };
-  return {condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-          condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-          condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-          condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
+  return {
+      condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                "kubelet has sufficient memory available"),
+      condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+      condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+      condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")};
 }
 
 }  // namespace berth::sandbox

@@ -31,8 +31,8 @@ struct NodePoolOptions {
   MachineShape gpu_shape = {.name = "gpu-8", .cpus = 64, .memory_gib = 512, .ephemeral_gib = 1000, .gpus = 8};
 };
 
-// Creates Ready nodes with their leases: node-0001 ..., gpu-0001 ...; zone <region>a, <region>b ... Fails if the names
-// are taken.
+// Creates Ready nodes with their leases: node-0001 ..., gpu-0001 ...; zone <region>a, <region>b ... Fails if
+// the names are taken.
 ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options);
 
 // The lease by which a kubelet says that it is alive, in kube-node-lease.

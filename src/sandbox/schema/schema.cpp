@@ -61,8 +61,10 @@ struct Schema {
 
   void Index(SchemaMessage& into, const SchemaMessage& from) {
     for (const auto& field : from.fields) {
-      if (field.inlined) Index(into, *field.message);
-      else into.by_name.emplace(field.name, &field);
+      if (field.inlined)
+        Index(into, *field.message);
+      else
+        into.by_name.emplace(field.name, &field);
     }
   }
 };
@@ -81,7 +83,8 @@ const SchemaField* SchemaMessage::Find(std::uint32_t number) const {
 
 const SchemaMessage* FindSchema(std::string_view group, std::string_view kind) {
   static const Schema schema;
-  const std::string qualified = std::string(group.empty() ? "core" : group.substr(0, group.find('.'))) + "." + std::string(kind);
+  const std::string qualified =
+      std::string(group.empty() ? "core" : group.substr(0, group.find('.'))) + "." + std::string(kind);
   for (const std::string_view name : {std::string_view(qualified), kind}) {
     const auto found = schema.messages.find(name);
     if (found != schema.messages.end()) return &found->second;

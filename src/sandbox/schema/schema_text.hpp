@@ -2,11 +2,12 @@
 //
 //   Name|<number><field>:<type> <number><field>:<type> ...
 //
-// A line that begins with a space goes on with the message above. Types: s string, i integer, b boolean, d floating point,
-// B bytes, t metav1.Time, T metav1.MicroTime, q resource.Quantity, I IntOrString, D metav1.Duration, o anything, or
-// the name of a message. [] before a type: repeated; {}: a map from strings; ^ without a field name: the members of that message
-// appear as if they were this one's (Go's inlined structs). ? after a type: zero is a value, not "unset" (a pointer in Go).
-// Where two groups have a message of one name, it is written <group>.<name>.
+// A line that begins with a space goes on with the message above. Types: s string, i integer, b boolean, d
+// floating point, B bytes, t metav1.Time, T metav1.MicroTime, q resource.Quantity, I IntOrString, D
+// metav1.Duration, o anything, or the name of a message. [] before a type: repeated; {}: a map from strings;
+// ^ without a field name: the members of that message appear as if they were this one's (Go's inlined
+// structs). ? after a type: zero is a value, not "unset" (a pointer in Go). Where two groups have a message
+// of one name, it is written <group>.<name>.
 #pragma once
 
 #include <string_view>

@@ -12,9 +12,9 @@ namespace berth::sandbox {
 
 namespace json = boost::json;
 
-// Owns an arena: everything in the tree is freed at once, which is what makes parsing an object for each write
-// cheaper than keeping trees around (a pod's tree takes five times the memory of its text). Values taken from
-// elsewhere are copied into the arena by assignment.
+// Owns an arena: everything in the tree is freed at once, which is what makes parsing an object for each
+// write cheaper than keeping trees around (a pod's tree takes five times the memory of its text). Values
+// taken from elsewhere are copied into the arena by assignment.
 class Document {
  public:
   Document();
@@ -32,7 +32,8 @@ class Document {
 // Any JSON value, for bodies that need not be objects (JSON patches).
 Expected<json::value> ParseJson(std::string_view text);
 
-// --- reading by path; absent, null and wrong types are all "not there" ----------------------------------------
+// --- reading by path; absent, null and wrong types are all "not there"
+// ----------------------------------------
 
 const json::value* Find(const json::object& object, std::string_view key);
 // "spec.nodeName"; the keys themselves must not contain dots.
@@ -41,7 +42,8 @@ const json::object* FindObject(const json::object& object, std::string_view dott
 const json::array* FindArray(const json::object& object, std::string_view dotted_path);
 std::string_view FindString(const json::object& object, std::string_view dotted_path);
 
-// --- writing --------------------------------------------------------------------------------------------------
+// --- writing
+// --------------------------------------------------------------------------------------------------
 
 // The object under that key, created or put in place of whatever else was there.
 json::object& ObjectAt(json::object& parent, std::string_view key);

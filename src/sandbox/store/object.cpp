@@ -70,7 +70,8 @@ ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version v
   object->version = version;
   object->deleting = !FindString(document, "metadata.deletionTimestamp").empty();
   object->labels = LabelsOf(document);
-  ForEachOf(type.fields, [&](std::string_view path) { object->fields.push_back(FieldValue(document, path)); });
+  ForEachOf(type.fields,
+            [&](std::string_view path) { object->fields.push_back(FieldValue(document, path)); });
   object->text = TextOf(type, document);
   return object;
 }

@@ -17,7 +17,8 @@ namespace berth::sandbox {
 // A resource version: one counter for the whole store, never reused, 0 before the first write.
 using Version = std::uint64_t;
 
-// Never changes; a write makes a new one. Shared by the store, its history and every reader that has yet to send it.
+// Never changes; a write makes a new one. Shared by the store, its history and every reader that has yet to
+// send it.
 struct Object {
   const ResourceType* type = nullptr;
   std::string key;  // "namespace/name", or "name" where there are no namespaces
@@ -42,12 +43,12 @@ inline http::SharedText TextOf(const ObjectPtr& object) { return http::SharedTex
 
 std::string ObjectKey(std::string_view ns, std::string_view name);
 
-// Sets metadata.resourceVersion in `document`, puts kind and apiVersion first, and takes the text. `document` must
-// have metadata with a name.
+// Sets metadata.resourceVersion in `document`, puts kind and apiVersion first, and takes the text. `document`
+// must have metadata with a name.
 ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version version);
 
-// The value a field selector compares: booleans and numbers as text, absent as "" (or the type's zero where the
-// original compares a Go value that is never absent).
+// The value a field selector compares: booleans and numbers as text, absent as "" (or the type's zero where
+// the original compares a Go value that is never absent).
 std::string FieldValue(const json::object& document, std::string_view path);
 
 // Calls visit(path) for each of a comma-separated list.

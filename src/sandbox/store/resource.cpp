@@ -11,9 +11,11 @@ constexpr std::string_view kPodFields =
     "spec.nodeName,spec.restartPolicy,spec.schedulerName,spec.serviceAccountName,spec.hostNetwork,"
     "status.phase,status.podIP,status.podIPs,status.nominatedNodeName";
 constexpr std::string_view kEventFields =
-    "involvedObject.kind,involvedObject.namespace,involvedObject.name,involvedObject.uid,involvedObject.apiVersion,"
+    "involvedObject.kind,involvedObject.namespace,involvedObject.name,involvedObject.uid,involvedObject."
+    "apiVersion,"
     "involvedObject.resourceVersion,involvedObject.fieldPath,reason,reportingComponent,source,type";
 
+// clang-format off: a row is easier to read in one or two lines
 std::vector<ResourceType> CoreTypes() {
   return {
       {.group = "", .version = "v1", .plural = "configmaps", .singular = "configmap", .kind = "ConfigMap",
@@ -120,13 +122,16 @@ std::vector<ResourceType> ClusterTypes() {
   };
 }
 
+// clang-format on
+
 // The table with its derived texts, which live as long as the program.
 struct Table {
   std::vector<ResourceType> rows;
   std::deque<std::string> texts;
 
   Table() {
-    for (auto part : {CoreTypes(), WorkloadTypes(), ClusterTypes()}) rows.insert(rows.end(), part.begin(), part.end());
+    for (auto part : {CoreTypes(), WorkloadTypes(), ClusterTypes()})
+      rows.insert(rows.end(), part.begin(), part.end());
     for (std::size_t i = 0; i < rows.size(); ++i) Derive(rows[i], i);
   }
   void Derive(ResourceType& row, std::size_t index) {

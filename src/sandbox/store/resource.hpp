@@ -7,7 +7,8 @@
 
 namespace berth::sandbox {
 
-// A row of the table of resources; there is exactly one instance per resource, so that addresses identify them.
+// A row of the table of resources; there is exactly one instance per resource, so that addresses identify
+// them.
 struct ResourceType {
   std::string_view group;  // empty: core
   std::string_view version;
@@ -18,13 +19,13 @@ struct ResourceType {
   // Paths that field selectors may name besides metadata.name and metadata.namespace, separated by commas.
   std::string_view fields = {};
   bool namespaced = false;
-  bool has_status = false;         // PUT and PATCH ignore status, and /status ignores the rest
+  bool has_status = false;  // PUT and PATCH ignore status, and /status ignores the rest
   bool has_scale = false;
-  bool tracks_generation = false;  // metadata.generation counts changes of the spec
-  bool needs_version = false;      // an update must name the version it is based on
-  bool in_all = false;             // `kubectl get all` shows it
+  bool tracks_generation = false;    // metadata.generation counts changes of the spec
+  bool needs_version = false;        // an update must name the version it is based on
+  bool in_all = false;               // `kubectl get all` shows it
   bool delete_shows_object = false;  // DELETE answers with the object; others answer with a Status
-  std::size_t index = 0;           // in Resources()
+  std::size_t index = 0;             // in Resources()
 
   // "apps/v1", or "v1" for the core group.
   std::string_view group_version() const { return group_version_text; }
@@ -38,8 +39,8 @@ struct ResourceType {
   std::string_view prefix_text = {};
 };
 
-// All of them; the order is that of discovery: groups and versions stand together. events.k8s.io/v1 events are
-// not among them: they are a view of the core group's (see api_server/events.hpp).
+// All of them; the order is that of discovery: groups and versions stand together. events.k8s.io/v1 events
+// are not among them: they are a view of the core group's (see api_server/events.hpp).
 std::span<const ResourceType> Resources();
 // Null if there is no such resource.
 const ResourceType* FindResource(std::string_view group, std::string_view version, std::string_view plural);

@@ -15,8 +15,10 @@ bool IsAlphanumeric(char c) {
 
 // A label's name or value: up to 63 of [A-Za-z0-9_.-], alphanumeric at both ends.
 bool IsLabelWord(std::string_view word) {
-  if (word.empty() || word.size() > 63 || !IsAlphanumeric(word.front()) || !IsAlphanumeric(word.back())) return false;
-  return std::ranges::all_of(word, [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+  if (word.empty() || word.size() > 63 || !IsAlphanumeric(word.front()) || !IsAlphanumeric(word.back()))
+    return false;
+  return std::ranges::all_of(word,
+                             [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 bool IsLabelKey(std::string_view key) {
@@ -67,9 +69,11 @@ class LabelSelectorParser {
     result.key = Word();
     if (result.key.empty()) return Unexpected("!, identifier, or 'end of string'");
     if (!IsLabelKey(result.key)) {
-      return Invalid(fmt::format("unable to parse requirement: key: Invalid value: \"{}\": name part must consist of "
-                                 "alphanumeric characters, '-', '_' or '.', and must start and end with an "
-                                 "alphanumeric character", result.key));
+      return Invalid(
+          fmt::format("unable to parse requirement: key: Invalid value: \"{}\": name part must consist of "
+                      "alphanumeric characters, '-', '_' or '.', and must start and end with an "
+                      "alphanumeric character",
+                      result.key));
     }
     SkipSpace();
     if (absent) {
@@ -80,9 +84,11 @@ class LabelSelectorParser {
     BERTH_CHECKED(ParseOperator(result));
     for (const auto& value : result.values) {
       if (!value.empty() && !IsLabelWord(value)) {
-        return Invalid(fmt::format("unable to parse requirement: values[0][{}]: Invalid value: \"{}\": a valid label "
-                                   "must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-                                   "and must start and end with an alphanumeric character", result.key, value));
+        return Invalid(
+            fmt::format("unable to parse requirement: values[0][{}]: Invalid value: \"{}\": a valid label "
+                        "must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+                        "and must start and end with an alphanumeric character",
+                        result.key, value));
       }
     }
     return result;
@@ -96,7 +102,8 @@ class LabelSelectorParser {
     const std::string word = Word();
     if (word == "in") return Set(result, Operator::kIn);
     if (word == "notin") return Set(result, Operator::kNotIn);
-    return Invalid(fmt::format("unable to parse requirement: found '{}', expected: in, notin, =, ==, !=, gt, lt", word));
+    return Invalid(
+        fmt::format("unable to parse requirement: found '{}', expected: in, notin, =, ==, !=, gt, lt", word));
   }
 
   Expected<void> Single(LabelSelector::Requirement& result, Operator op) {
@@ -109,8 +116,10 @@ class LabelSelectorParser {
   Expected<void> Bound(LabelSelector::Requirement& result, Operator op) {
     BERTH_CHECKED(Single(result, op));
     if (!Integer(result.values[0])) {
-      return Invalid(fmt::format("unable to parse requirement: values[0]: Invalid value: \"{}\": for 'Gt', 'Lt' "
-                                 "operators, the value must be an integer", result.values[0]));
+      return Invalid(
+          fmt::format("unable to parse requirement: values[0]: Invalid value: \"{}\": for 'Gt', 'Lt' "
+                      "operators, the value must be an integer",
+                      result.values[0]));
     }
     return {};
   }
@@ -129,7 +138,8 @@ class LabelSelectorParser {
   }
 
   std::unexpected<Error> Unexpected(std::string_view wanted) const {
-    return Invalid(fmt::format("unable to parse requirement: found '{}', expected: {}", rest_.substr(0, 20), wanted));
+    return Invalid(
+        fmt::format("unable to parse requirement: found '{}', expected: {}", rest_.substr(0, 20), wanted));
   }
   void SkipSpace() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
@@ -149,15 +159,17 @@ class LabelSelectorParser {
   std::string_view rest_;
 };
 
-Expected<LabelSelector> LabelSelector::Parse(std::string_view text) { return LabelSelectorParser(text).Parse(); }
+Expected<LabelSelector> LabelSelector::Parse(std::string_view text) {
+  return LabelSelectorParser(text).Parse();
+}
 
 Expected<LabelSelector> LabelSelector::FromObject(const json::object& selector) {
   LabelSelector result;
   if (const json::object* labels = FindObject(selector, "matchLabels")) {
     for (const auto& entry : *labels) {
       if (!entry.value().is_string()) return Invalid("matchLabels: the values must be strings");
-      result.requirements_.push_back({std::string(entry.key()), Operator::kIn,
-                                      {std::string(entry.value().get_string())}});
+      result.requirements_.push_back(
+          {std::string(entry.key()), Operator::kIn, {std::string(entry.value().get_string())}});
     }
   }
   const json::array* expressions = FindArray(selector, "matchExpressions");
@@ -166,11 +178,16 @@ Expected<LabelSelector> LabelSelector::FromObject(const json::object& selector) 
     Requirement requirement;
     requirement.key = FindString(expression.get_object(), "key");
     const auto op = FindString(expression.get_object(), "operator");
-    if (op == "In") requirement.op = Operator::kIn;
-    else if (op == "NotIn") requirement.op = Operator::kNotIn;
-    else if (op == "Exists") requirement.op = Operator::kExists;
-    else if (op == "DoesNotExist") requirement.op = Operator::kDoesNotExist;
-    else return Invalid(fmt::format("\"{}\" is not a valid label selector operator", op));
+    if (op == "In")
+      requirement.op = Operator::kIn;
+    else if (op == "NotIn")
+      requirement.op = Operator::kNotIn;
+    else if (op == "Exists")
+      requirement.op = Operator::kExists;
+    else if (op == "DoesNotExist")
+      requirement.op = Operator::kDoesNotExist;
+    else
+      return Invalid(fmt::format("\"{}\" is not a valid label selector operator", op));
     const json::array* values = FindArray(expression.get_object(), "values");
     for (const auto& value : values != nullptr ? *values : json::array()) {
       if (value.is_string()) requirement.values.emplace_back(value.get_string());
@@ -182,12 +199,17 @@ Expected<LabelSelector> LabelSelector::FromObject(const json::object& selector) 
 
 bool LabelSelector::Requirement::Matches(const std::string* value) const {
   switch (op) {
-    case Operator::kIn: return value != nullptr && std::ranges::find(values, *value) != values.end();
-    case Operator::kNotIn: return value == nullptr || std::ranges::find(values, *value) == values.end();
-    case Operator::kExists: return value != nullptr;
-    case Operator::kDoesNotExist: return value == nullptr;
+    case Operator::kIn:
+      return value != nullptr && std::ranges::find(values, *value) != values.end();
+    case Operator::kNotIn:
+      return value == nullptr || std::ranges::find(values, *value) == values.end();
+    case Operator::kExists:
+      return value != nullptr;
+    case Operator::kDoesNotExist:
+      return value == nullptr;
     case Operator::kGreater:
-    case Operator::kLess: break;
+    case Operator::kLess:
+      break;
   }
   if (value == nullptr) return false;
   const auto have = Integer(*value);
@@ -196,7 +218,8 @@ bool LabelSelector::Requirement::Matches(const std::string* value) const {
 }
 
 bool LabelSelector::Matches(const Object& object) const {
-  return std::ranges::all_of(requirements_, [&](const Requirement& r) { return r.Matches(object.Label(r.key)); });
+  return std::ranges::all_of(requirements_,
+                             [&](const Requirement& r) { return r.Matches(object.Label(r.key)); });
 }
 
 std::string LabelSelector::ToString() const {
@@ -209,17 +232,28 @@ std::string LabelSelector::ToString() const {
         text += values.size() == 1 ? requirement.key + "=" + values[0]
                                    : fmt::format("{} in ({})", requirement.key, fmt::join(values, ","));
         break;
-      case Operator::kNotIn: text += fmt::format("{} notin ({})", requirement.key, fmt::join(values, ",")); break;
-      case Operator::kExists: text += requirement.key; break;
-      case Operator::kDoesNotExist: text += "!" + requirement.key; break;
-      case Operator::kGreater: text += requirement.key + ">" + values[0]; break;
-      case Operator::kLess: text += requirement.key + "<" + values[0]; break;
+      case Operator::kNotIn:
+        text += fmt::format("{} notin ({})", requirement.key, fmt::join(values, ","));
+        break;
+      case Operator::kExists:
+        text += requirement.key;
+        break;
+      case Operator::kDoesNotExist:
+        text += "!" + requirement.key;
+        break;
+      case Operator::kGreater:
+        text += requirement.key + ">" + values[0];
+        break;
+      case Operator::kLess:
+        text += requirement.key + "<" + values[0];
+        break;
     }
   }
   return text;
 }
 
-// --- fields -----------------------------------------------------------------------------------------------------
+// --- fields
+// -----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -258,8 +292,10 @@ Expected<RawTerm> ParseTerm(std::string_view term, std::string_view whole) {
 
 std::size_t TermEnd(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\') ++i;
-    else if (text[i] == ',') return i;
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == ',')
+      return i;
   }
   return text.size();
 }
@@ -279,7 +315,8 @@ std::unexpected<Error> UnknownField(const ResourceType& type, std::string_view f
 
 }  // namespace
 
-Expected<FieldSelector> FieldSelector::Parse(const ResourceType& type, std::string_view text, bool as_events_group) {
+Expected<FieldSelector> FieldSelector::Parse(const ResourceType& type, std::string_view text,
+                                             bool as_events_group) {
   FieldSelector selector;
   const std::string_view whole = text;
   while (!text.empty()) {
@@ -316,9 +353,10 @@ Expected<FieldSelector> FieldSelector::Parse(const ResourceType& type, std::stri
 
 bool FieldSelector::Matches(const Object& object) const {
   return std::ranges::all_of(terms_, [&](const Term& term) {
-    const std::string& value = term.field == kName        ? object.name
-                               : term.field == kNamespace ? object.ns
-                                                          : object.fields[static_cast<std::size_t>(term.field)];
+    const std::string& value = term.field == kName ? object.name
+                               : term.field == kNamespace
+                                   ? object.ns
+                                   : object.fields[static_cast<std::size_t>(term.field)];
     return (value == term.value) == term.equal;
   });
 }

@@ -36,7 +36,8 @@ class LabelSelector {
 class FieldSelector {
  public:
   // `as_events_group`: fields are named as in events.k8s.io/v1 ("regarding.name").
-  static Expected<FieldSelector> Parse(const ResourceType& type, std::string_view text, bool as_events_group = false);
+  static Expected<FieldSelector> Parse(const ResourceType& type, std::string_view text,
+                                       bool as_events_group = false);
   bool Matches(const Object& object) const;
   bool empty() const { return terms_.empty(); }
 

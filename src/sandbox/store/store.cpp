@@ -52,12 +52,13 @@ std::optional<std::vector<Change>> Store::Since(const ResourceType& type, Versio
   return std::vector<Change>(first, history.end());
 }
 
-void Store::ForEachAt(const ResourceType& type, Version version, std::string_view prefix, std::string_view after,
-                      const std::function<bool(const ObjectPtr&)>& visit) const {
+void Store::ForEachAt(const ResourceType& type, Version version, std::string_view prefix,
+                      std::string_view after, const std::function<bool(const ObjectPtr&)>& visit) const {
   const Table& table = tables_[type.index];
   // What later changes found in their place; the oldest of them counts. Null: the key did not exist.
   Objects past;
-  for (auto change = table.history.rbegin(); change != table.history.rend() && change->version > version; ++change) {
+  for (auto change = table.history.rbegin(); change != table.history.rend() && change->version > version;
+       ++change) {
     past[change->subject().key] = change->before;
   }
   const std::string_view start = std::max(prefix, after);

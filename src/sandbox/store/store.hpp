@@ -13,7 +13,8 @@
 
 namespace berth::sandbox {
 
-// One write. Created: no before. Removed: no after; `removed` is the last state under the version of the removal.
+// One write. Created: no before. Removed: no after; `removed` is the last state under the version of the
+// removal.
 struct Change {
   Version version = 0;
   ObjectPtr before;
@@ -23,8 +24,8 @@ struct Change {
   const Object& subject() const { return after ? *after : *removed; }
 };
 
-// Told of every change right after it happened, in the order of versions. Must not write to the store from within:
-// the observers behind it would see the two changes in the wrong order.
+// Told of every change right after it happened, in the order of versions. Must not write to the store from
+// within: the observers behind it would see the two changes in the wrong order.
 class StoreObserver {
  public:
   virtual ~StoreObserver() = default;
@@ -53,8 +54,8 @@ class Store {
   std::optional<std::vector<Change>> Since(const ResourceType& type, Version version) const;
   // True if the state at that version can still be shown.
   bool Remembers(const ResourceType& type, Version version) const;
-  // Visits the objects whose keys begin with `prefix` and come after `after`, as they were at `version` (which must be
-  // remembered), in the order of keys, until visit returns false.
+  // Visits the objects whose keys begin with `prefix` and come after `after`, as they were at `version`
+  // (which must be remembered), in the order of keys, until visit returns false.
   void ForEachAt(const ResourceType& type, Version version, std::string_view prefix, std::string_view after,
                  const std::function<bool(const ObjectPtr&)>& visit) const;
 

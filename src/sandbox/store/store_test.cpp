@@ -9,12 +9,14 @@ using testing::ElementsAre;
 
 ObjectPtr PutPod(Store& store, std::string_view ns, std::string_view name, std::string_view node = "") {
   Document document;
-  document.root()["metadata"] = json::object{{"name", name}, {"namespace", ns}, {"labels", json::object{{"app", name}}}};
+  document.root()["metadata"] =
+      json::object{{"name", name}, {"namespace", ns}, {"labels", json::object{{"app", name}}}};
   document.root()["spec"] = json::object{{"nodeName", node}};
   return store.Put(Known().pods, document.root());
 }
 
-std::vector<std::string> KeysAt(const Store& store, Version version, std::string_view prefix = "", std::string_view after = "") {
+std::vector<std::string> KeysAt(const Store& store, Version version, std::string_view prefix = "",
+                                std::string_view after = "") {
   std::vector<std::string> keys;
   store.ForEachAt(Known().pods, version, prefix, after, [&](const ObjectPtr& object) {
     keys.push_back(object->key + "@" + object->fields[0]);
@@ -34,18 +36,19 @@ TEST(Store, EveryWriteHasItsOwnVersion) {
 TEST(Store, ATextBeginsWithKindAndVersionAndHoldsItsOwnVersion) {
   Store store(10);
   const auto pod = PutPod(store, "a", "x", "n1");
-  EXPECT_EQ(pod->text, R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"a","labels":{"app":"x"},)"
-                       R"("resourceVersion":"1"},"spec":{"nodeName":"n1"}})");
+  EXPECT_EQ(pod->text,
+            R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"a","labels":{"app":"x"},)"
+            R"("resourceVersion":"1"},"spec":{"nodeName":"n1"}})");
   EXPECT_EQ(*pod->Label("app"), "x");
   EXPECT_EQ(pod->Label("other"), nullptr);
 }
 
 TEST(Store, ShowsThePastAsItWas) {
   Store store(10);
-  PutPod(store, "a", "x");        // 1
-  PutPod(store, "a", "y");        // 2
-  PutPod(store, "a", "x", "n1");  // 3
-  PutPod(store, "a", "z");        // 4
+  PutPod(store, "a", "x");            // 1
+  PutPod(store, "a", "y");            // 2
+  PutPod(store, "a", "x", "n1");      // 3
+  PutPod(store, "a", "z");            // 4
   store.Remove(Known().pods, "a/y");  // 5
   EXPECT_THAT(KeysAt(store, 5), ElementsAre("a/x@n1", "a/z@"));
   EXPECT_THAT(KeysAt(store, 4), ElementsAre("a/x@n1", "a/y@", "a/z@"));

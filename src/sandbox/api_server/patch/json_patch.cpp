@@ -126,8 +126,9 @@ ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations) {
     ApiError error;
     error.code = 413;
     error.reason = "RequestEntityTooLarge";
-    error.message = fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, got {}",
-                                kMaxOperations, operations.size());
+    error.message =
+        fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, got {}",
+                    kMaxOperations, operations.size());
     return std::unexpected(std::move(error));
   }
   for (const auto& operation : operations) {

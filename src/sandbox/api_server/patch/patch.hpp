@@ -20,9 +20,10 @@ void ApplyMergePatch(json::object& target, const json::object& patch);
 // RFC 6902. All or nothing is up to the caller, who must throw `target` away after an error.
 ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations);
 
-// Strategic merge patch: like a merge patch, but lists that Kubernetes declares as merged are merged by their key, and
-// the directives $patch, $retainKeys, $setElementOrder/<list> and $deleteFromPrimitiveList/<list> are obeyed. Which
-// lists are merged follows the struct tags of v1.37 for the kinds that schedulers and kubectl patch.
+// Strategic merge patch: like a merge patch, but lists that Kubernetes declares as merged are merged by their
+// key, and the directives $patch, $retainKeys, $setElementOrder/<list> and $deleteFromPrimitiveList/<list>
+// are obeyed. Which lists are merged follows the struct tags of v1.37 for the kinds that schedulers and
+// kubectl patch.
 ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch);
 
 }  // namespace berth::sandbox

@@ -18,16 +18,32 @@ struct MergedList {
   std::string_view name;
   std::string_view key;  // empty: a list of plain values that is merged as a set
 };
-// The lists with patchStrategy "merge" in k8s.io/api. Everything else, tolerations and taints included, is atomic.
+// The lists with patchStrategy "merge" in k8s.io/api. Everything else, tolerations and taints included, is
+// atomic.
 constexpr MergedList kMergedLists[] = {
-    {"conditions", "type"},        {"containers", "name"},      {"initContainers", "name"},
-    {"ephemeralContainers", "name"}, {"volumes", "name"},       {"imagePullSecrets", "name"},
-    {"schedulingGates", "name"},   {"resourceClaims", "name"},  {"hostAliases", "ip"},
-    {"topologySpreadConstraints", "topologyKey"}, {"env", "name"}, {"volumeMounts", "mountPath"},
-    {"volumeDevices", "devicePath"}, {"podIPs", "ip"},          {"hostIPs", "ip"},
-    {"resourceClaimStatuses", "name"}, {"addresses", "type"},   {"ownerReferences", "uid"},
-    {"reservedFor", "uid"},        {"drivers", "name"},         {"secrets", "name"},
-    {"finalizers", ""},            {"podCIDRs", ""},
+    {"conditions", "type"},
+    {"containers", "name"},
+    {"initContainers", "name"},
+    {"ephemeralContainers", "name"},
+    {"volumes", "name"},
+    {"imagePullSecrets", "name"},
+    {"schedulingGates", "name"},
+    {"resourceClaims", "name"},
+    {"hostAliases", "ip"},
+    {"topologySpreadConstraints", "topologyKey"},
+    {"env", "name"},
+    {"volumeMounts", "mountPath"},
+    {"volumeDevices", "devicePath"},
+    {"podIPs", "ip"},
+    {"hostIPs", "ip"},
+    {"resourceClaimStatuses", "name"},
+    {"addresses", "type"},
+    {"ownerReferences", "uid"},
+    {"reservedFor", "uid"},
+    {"drivers", "name"},
+    {"secrets", "name"},
+    {"finalizers", ""},
+    {"podCIDRs", ""},
 };
 
 const MergedList* FindMergedList(std::string_view name, std::string_view list_above) {
@@ -40,13 +56,15 @@ const MergedList* FindMergedList(std::string_view name, std::string_view list_ab
 }
 
 bool IsDirective(std::string_view key) {
-  return key == kDirective || key == kRetainKeys || key.starts_with(kElementOrder) || key.starts_with(kDeletePrimitive);
+  return key == kDirective || key == kRetainKeys || key.starts_with(kElementOrder) ||
+         key.starts_with(kDeletePrimitive);
 }
 
 std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_view key) {
   ApiError error;
   error.code = 500;
-  error.message = fmt::format("map: {} does not contain declared merge key: {}", json::serialize(element), key);
+  error.message =
+      fmt::format("map: {} does not contain declared merge key: {}", json::serialize(element), key);
   return std::unexpected(std::move(error));
 }
 
@@ -90,14 +108,15 @@ void MergeSet(json::array& target, const json::array& patch) {
   }
 }
 
-// The order the client saw, for the elements it knew; elements that only the server has keep their neighbours.
+// The order the client saw, for the elements it knew; elements that only the server has keep their
+// neighbours.
 void Reorder(json::array& list, const json::array& order, std::string_view key) {
   const auto rank = [&](const json::value& element) -> std::ptrdiff_t {
-    const json::value* mine = key.empty()            ? &element
+    const json::value* mine = key.empty()           ? &element
                               : element.is_object() ? Find(element.get_object(), key)
                                                     : nullptr;
     for (std::size_t i = 0; mine != nullptr && i < order.size(); ++i) {
-      const json::value* wanted = key.empty()             ? &order[i]
+      const json::value* wanted = key.empty()            ? &order[i]
                                   : order[i].is_object() ? Find(order[i].get_object(), key)
                                                          : nullptr;
       if (wanted != nullptr && *wanted == *mine) return static_cast<std::ptrdiff_t>(i);
@@ -142,9 +161,12 @@ ApiResult<> ObeyDirective(json::object& target, std::string_view directive, cons
   const auto& values = argument.get_array();
   if (directive == kRetainKeys) {
     for (auto it = target.begin(); it != target.end();) {
-      const bool kept = std::ranges::any_of(values, [&](const auto& v) { return v.is_string() && v.get_string() == it->key(); });
-      if (kept) ++it;
-      else it = target.stable_erase(it);
+      const bool kept = std::ranges::any_of(
+          values, [&](const auto& v) { return v.is_string() && v.get_string() == it->key(); });
+      if (kept)
+        ++it;
+      else
+        it = target.stable_erase(it);
     }
     return {};
   }
@@ -169,8 +191,10 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
   if (directive != nullptr) {
     if (!directive->is_string()) return Malformed("$patch must be a string");
     const std::string_view what = directive->get_string();
-    if (what == "replace" || what == "delete") target.clear();
-    else if (what != "merge") return Malformed(fmt::format("unknown $patch directive {}", what));
+    if (what == "replace" || what == "delete")
+      target.clear();
+    else if (what != "merge")
+      return Malformed(fmt::format("unknown $patch directive {}", what));
     if (what == "delete") return {};
   }
   for (const auto& entry : patch) {
@@ -191,6 +215,8 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
 
 }  // namespace
 
-ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch) { return Merge(target, patch, {}); }
+ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch) {
+  return Merge(target, patch, {});
+}
 
 }  // namespace berth::sandbox
