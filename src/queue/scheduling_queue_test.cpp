@@ -131,9 +131,9 @@ TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
   Add(MakePod("a"));
   Add(MakePod("busy").Priority(100));  // keeps Pop from taking "a" early
   for (const auto delay : {1s, 2s, 4s, 8s, 10s, 10s}) {
-    EXPECT_EQ(Pop(), "busy");
+    ASSERT_EQ(Pop(), "busy");
     const auto busy = popped;
-    EXPECT_EQ(Pop(), "a");
+    ASSERT_EQ(Pop(), "a");
     Reject("Fit");
     popped = busy;
     Break();
