@@ -22,5 +22,6 @@ function(berth_module name)
     target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than they run
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

@@ -24,7 +24,9 @@ std::span<const framework::Row> ClusterCache::VisitingOrder() {
   if (order_stale_) {
     order_.clear();
     order_.reserve(table_.node_count());
-    for (std::size_t turn = 0; order_.size() < table_.node_count(); ++turn) {
+    std::size_t longest = 0;
+    for (const Zone& zone : zones_) longest = std::max(longest, zone.rows.size());
+    for (std::size_t turn = 0; turn < longest; ++turn) {
       for (const Zone& zone : zones_) {
         if (turn < zone.rows.size()) order_.push_back(zone.rows[turn]);
       }

@@ -121,7 +121,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
   }
   if (!record.feasible.Empty()) {
-    if (!only_nominated_) Sample(profile, cluster, record.feasible);
+    if (!only_nominated_) Sample(profile, cluster, candidates, record.feasible);
     return true;
   }
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
@@ -157,18 +157,24 @@ void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& recor
 
 // Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
 // last search ended, until it has found a percentage of all.
-void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, RowSet& feasible) {
+void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
+                     RowSet& feasible) {
   constexpr std::size_t kFeasibleMin = 100;
   const auto percentage = static_cast<std::size_t>(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
   const std::size_t nodes = cluster.visiting_order.size();
-  if (!options_.sample || percentage == 0 || percentage >= 100 || nodes < kFeasibleMin) return;
-  const std::size_t wanted = std::max(nodes * percentage / 100, kFeasibleMin);
+  const std::size_t searched = candidates.Count();
+  if (!options_.sample || percentage == 0 || percentage >= 100 || searched < kFeasibleMin) return;
+  // Without scores one feasible node is as good as another, and the first will do.
+  const std::size_t wanted =
+      profile.scores().empty() ? 1 : std::max(searched * percentage / 100, kFeasibleMin);
   RowSet kept(cluster.nodes.rows());
   std::size_t found = 0;
-  std::size_t visited = 0;
-  for (; visited < nodes && found < wanted; ++visited) {
-    const Row row = cluster.visiting_order[(next_start_ + visited) % nodes];
+  std::size_t visited = 0;  // of the nodes searched: those move the start
+  for (std::size_t i = 0; i < nodes && found < wanted; ++i) {
+    const Row row = cluster.visiting_order[(next_start_ + i) % nodes];
+    if (!candidates.Has(row)) continue;
+    ++visited;
     if (!feasible.Has(row)) continue;
     kept.Add(row);
     ++found;

@@ -59,7 +59,8 @@ class Decider {
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
   void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
-  void Sample(const runtime::Profile& profile, const ClusterView& cluster, RowSet& feasible);
+  void Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
+              RowSet& feasible);
   framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                                   const ClusterView& cluster, record::AttemptRecord& record);
   void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals) const;
