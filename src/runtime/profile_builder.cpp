@@ -1,6 +1,7 @@
 // From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight.
 // The rules and the texts are kube-scheduler v1.37.1's.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -25,6 +26,10 @@ class ProfileBuilder {
     profile_->name_ = config_.scheduler_name;
     profile_->percentage_ = config_.percentage_of_nodes_to_score;
     BERTH_CHECKED(Instantiate());
+    if (!missing_.empty()) {
+      notes_.push_back(fmt::format("profile {}: these default plugins are not part of this version and left out: {}",
+                                   config_.scheduler_name, fmt::join(missing_, ", ")));
+    }
     BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
     std::vector<framework::QueueSortPlugin*> sorts;
     BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
@@ -68,9 +73,7 @@ class ProfileBuilder {
       if (point != Point::kMultiPoint) {
         return Invalid(fmt::format("plugin \"{}\" is not available in this version of Berth", plugin.name));
       }
-      notes_.push_back(
-          fmt::format("profile {}: default plugin {} is not available in this version and left out",
-                      config_.scheduler_name, plugin.name));
+      missing_.push_back(plugin.name);
       return {};
     }
     if (factory == nullptr) {
@@ -164,6 +167,7 @@ class ProfileBuilder {
   std::vector<std::string>& notes_;
   std::unique_ptr<Profile> profile_;
   std::map<std::string, framework::Plugin*, std::less<>> instances_;
+  std::vector<std::string> missing_;
 };
 
 Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
