@@ -1,0 +1,234 @@
+#include "core/scheduler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "assembly/engine.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "testing/builders.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::core {
+namespace {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// A scheduler whose world is a list of calls; time stands still until it is moved.
+class SchedulerTest : public ::testing::Test {
+ protected:
+  SchedulerTest() {
+    std::vector<std::string> notes;
+    engine = std::move(
+        assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
+            .value());
+    scheduler = std::make_unique<Scheduler>(
+        SchedulerOptions{}, SchedulerParts{engine->vocabulary(), engine->reasons(), engine->cache(),
+                                           engine->profiles(), api, events, clock, metrics});
+  }
+
+  // Until there is nothing left to do at this moment.
+  void Settle() {
+    while (scheduler->Turn()) {
+    }
+  }
+  void Sync() {
+    scheduler->OnSynced();
+    Settle();
+  }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    Settle();
+  }
+  static api::NodePtr Small(const std::string& name) {
+    return std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"));
+  }
+  void AddNode(const std::string& name) { scheduler->OnNode({nullptr, Small(name)}); }
+  api::PodPtr AddPod(const PodBuilder& pod) {
+    api::PodPtr shared = pod.Share();
+    scheduler->OnPod({nullptr, shared});
+    return shared;
+  }
+  // What the watch brings after the API server has bound the pod.
+  void SeeBound(const api::PodPtr& pod, const std::string& node) {
+    api::Pod bound = *pod;
+    bound.spec.node_name = node;
+    scheduler->OnPod({pod, std::make_shared<const api::Pod>(bound)});
+  }
+  std::vector<std::string> Bound() const {
+    std::vector<std::string> bound;
+    for (const framework::Binding& binding : api.bindings) bound.push_back(binding.name + "@" + binding.node);
+    return bound;
+  }
+  std::vector<std::string> EventReasons() const {
+    std::vector<std::string> reasons;
+    for (const framework::Event& event : events.events) reasons.push_back(event.reason);
+    return reasons;
+  }
+
+  ManualClock clock;
+  metrics::Registry metrics;
+  berth::testing::FakeApiWriter api;
+  berth::testing::FakeEventSink events;
+  std::unique_ptr<assembly::Engine> engine;
+  std::unique_ptr<Scheduler> scheduler;
+};
+
+TEST_F(SchedulerTest, NothingIsDecidedBeforeEverythingHasBeenSeen) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("500m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(SchedulerTest, ABoundPodIsAnnouncedAndCarriesItsUid) {
+  AddNode("n1");
+  AddPod(MakePod("a").Uid("uid-a"));
+  Sync();
+  ASSERT_THAT(api.bindings, SizeIs(1));
+  EXPECT_EQ(api.bindings[0].uid, "uid-a");
+  ASSERT_THAT(EventReasons(), ElementsAre("Scheduled"));
+  EXPECT_EQ(events.events[0].note, "Successfully assigned default/a to n1");
+}
+
+TEST_F(SchedulerTest, APodOnItsWayTakesItsPlaceBeforeTheApiServerAnswers) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("600m"));
+  AddPod(MakePod("b").Cpu("600m"));
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+  ASSERT_THAT(api.patches, SizeIs(1));
+  EXPECT_EQ(api.patches[0].name, "b");
+  EXPECT_EQ(api.patches[0].message, "0/1 nodes are available: 1 Insufficient cpu.");
+}
+
+TEST_F(SchedulerTest, ARejectedPodIsToldWhyAndTriedAgainWhenANodeComes) {
+  AddNode("n1");
+  AddPod(MakePod("big").Cpu("900m"));
+  AddPod(MakePod("other").Cpu("900m"));
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("big@n1"));
+  EXPECT_EQ(events.events.back().reason, "FailedScheduling");
+  EXPECT_EQ(api.patches.back().reason, "Unschedulable");
+  Wait(std::chrono::seconds(30));
+  EXPECT_THAT(Bound(), SizeIs(1)) << "nothing happened that could help";
+  AddNode("n2");
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("big@n1", "other@n2"));
+}
+
+TEST_F(SchedulerTest, RoomThatADeletedPodLeavesIsUsed) {
+  AddNode("n1");
+  const api::PodPtr first = AddPod(MakePod("first").Cpu("900m"));
+  AddPod(MakePod("second").Cpu("900m"));
+  Sync();
+  SeeBound(first, "n1");
+  Wait(std::chrono::seconds(10));
+  scheduler->OnPod({first, nullptr});
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("first@n1", "second@n1"));
+}
+
+TEST_F(SchedulerTest, AFailedBindingGivesThePlaceBackAndIsTriedAgain) {
+  api.answer = Fail(ErrorCode::kUnavailable, "no answer");
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  ASSERT_THAT(api.patches, SizeIs(1));
+  EXPECT_EQ(api.patches[0].reason, "SchedulerError");
+  EXPECT_EQ(api.patches[0].message, "running Bind plugin \"DefaultBinder\": no answer");
+  api.answer = {};
+  Wait(std::chrono::seconds(3));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
+  EXPECT_EQ(events.events.back().reason, "Scheduled");
+}
+
+TEST_F(SchedulerTest, APodDeletedOnItsWayIsNotTriedAgain) {
+  api.hold = true;
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a"));
+  Sync();
+  scheduler->OnPod({pod, nullptr});
+  Settle();
+  EXPECT_EQ(engine->cache().pod_count(), 0U);
+  api.answer = Fail(ErrorCode::kNotFound, "pods \"a\" not found");
+  api.Release();
+  Wait(std::chrono::seconds(60));
+  EXPECT_THAT(Bound(), SizeIs(1));
+  EXPECT_THAT(api.patches, IsEmpty());
+}
+
+TEST_F(SchedulerTest, APodThatSomebodyElseBindsIsLeftAlone) {
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  Sync();  // no nodes yet
+  SeeBound(pod, "n1");
+  AddNode("n1");
+  Wait(std::chrono::seconds(60));
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_EQ(scheduler->queue().sizes().unschedulable, 0U);
+  AddPod(MakePod("b").Cpu("900m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty()) << "the other pod's place is taken";
+}
+
+TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyOnceItHasANode) {
+  AddNode("n1");
+  const api::PodPtr foreign = AddPod(MakePod("foreign").Scheduler("another").Cpu("900m"));
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  SeeBound(foreign, "n1");
+  AddPod(MakePod("ours").Cpu("900m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, AGatedPodComesInWhenItsGateOpens) {
+  AddNode("n1");
+  const api::PodPtr gated = AddPod(MakePod("a").Gate("wait"));
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  api::Pod open = *gated;
+  open.spec.scheduling_gates.clear();
+  scheduler->OnPod({gated, std::make_shared<const api::Pod>(open)});
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(SchedulerTest, APodThatIsBeingDeletedIsSkippedWithAWarning) {
+  AddNode("n1");
+  AddPod(MakePod("a").Deleting());
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  ASSERT_THAT(EventReasons(), ElementsAre("FailedScheduling"));
+  EXPECT_EQ(events.events[0].note, "skip schedule deleting pod: default/a");
+}
+
+TEST_F(SchedulerTest, WithoutNodesAPodIsTriedAgainWithoutAnyEvent) {
+  AddPod(MakePod("a"));
+  Sync();
+  EXPECT_EQ(api.patches.back().message, "no nodes available to schedule pods");
+  const std::size_t attempts = api.patches.size();
+  Wait(std::chrono::seconds(5));
+  EXPECT_GT(api.patches.size(), attempts);
+}
+
+TEST_F(SchedulerTest, TheLastAttemptOfAPodIsOnRecord) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("2"));
+  Sync();
+  const auto record = scheduler->records().Latest("default/a");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->result, record::Result::kUnschedulable);
+}
+
+}  // namespace
+}  // namespace berth::core
