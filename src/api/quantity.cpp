@@ -180,7 +180,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   int scale = 0;
   int precision = -1;
   if (suffix->base == 10) {
-    scale = suffix->exponent;
+    scale = std::min(suffix->exponent, 2 * kExponentCap);  // beyond any use, and safe to add to
     precision = 18 - digits;
   } else if (parts.denominator.empty()) {
     factor = std::int64_t{1} << suffix->exponent;
