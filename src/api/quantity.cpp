@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/wrap.hpp"
+
 namespace berth::api {
 
 // Numbers outside the small form: nanos / 10^9. Arbitrary precision: "99999999999999999999Gi" is legal.
@@ -118,6 +120,17 @@ std::optional<std::int64_t> ScaleUp(std::int64_t base, int power) {
     if (__builtin_mul_overflow(result, std::int64_t{10}, &result)) return std::nullopt;
   }
   return result;
+}
+
+// What the original reads out of the small form: where the product does not fit, its low 64 bits for the powers that
+// occur between common units, and 0 for the others.
+std::int64_t ReadScaledUp(std::int64_t base, int power) {
+  if (const auto exact = ScaleUp(base, power)) return *exact;
+  const bool common = power == 1 || power == 2 || power == 3 || power == 6 || power == 9;
+  if (!common || base == INT64_MIN) return 0;
+  std::int64_t factor = 1;
+  for (int i = 0; i < power; ++i) factor *= 10;
+  return WrapMul(base, factor);
 }
 
 // base / 10^power, away from zero.
@@ -241,12 +254,12 @@ Quantity Quantity::FromMilli(std::int64_t milli) {
 
 std::int64_t Quantity::Value() const {
   if (big_) return BigScaled(big_->nanos, big_->digits, 0);
-  return scale_ >= 0 ? ScaleUp(mantissa_, scale_).value_or(0) : ScaleDown(mantissa_, -scale_);
+  return scale_ >= 0 ? ReadScaledUp(mantissa_, scale_) : ScaleDown(mantissa_, -scale_);
 }
 
 std::int64_t Quantity::MilliValue() const {
   if (big_) return BigScaled(big_->nanos, big_->digits, 3);
-  return scale_ >= -3 ? ScaleUp(mantissa_, scale_ + 3).value_or(0) : ScaleDown(mantissa_, -3 - scale_);
+  return scale_ >= -3 ? ReadScaledUp(mantissa_, scale_ + 3) : ScaleDown(mantissa_, -3 - scale_);
 }
 
 bool Quantity::IsZero() const { return big_ ? big_->nanos == 0 : mantissa_ == 0; }

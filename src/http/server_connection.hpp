@@ -53,6 +53,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     SharedText shared;  // large bodies are sent from where they are
   };
   struct OpenStream {
+    OpenStream() {}  // clang needs a constructor of its own where an optional of a nested class is a member
     std::deque<Piece> queue;
     std::size_t queued_bytes = 0;
     std::size_t limit_bytes = 0;
