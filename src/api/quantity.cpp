@@ -122,8 +122,8 @@ std::optional<std::int64_t> ScaleUp(std::int64_t base, int power) {
   return result;
 }
 
-// What the original reads out of the small form: where the product does not fit, its low 64 bits for the powers that
-// occur between common units, and 0 for the others.
+// What the original reads out of the small form: where the product does not fit, its low 64 bits for the
+// powers that occur between common units, and 0 for the others.
 std::int64_t ReadScaledUp(std::int64_t base, int power) {
   if (const auto exact = ScaleUp(base, power)) return *exact;
   const bool common = power == 1 || power == 2 || power == 3 || power == 6 || power == 9;
@@ -166,7 +166,13 @@ cpp_int ToNanos(std::int64_t mantissa, int scale) {
 // over.
 std::int64_t BigScaled(const cpp_int& nanos, int kept, int wanted) {
   const cpp_int unscaled = nanos / PowerOfTen(9 - kept);
-  if (wanted >= kept) return LowBits(unscaled * PowerOfTen(wanted - kept));
+  if (wanted >= kept) {
+    // Its factor is a float turned into an int64, which beyond 10^18 is the smallest one.
+    constexpr int kPowerMax = 18;
+    std::int64_t factor = wanted - kept > kPowerMax ? INT64_MIN : 1;
+    for (int i = kept; i < wanted && factor != INT64_MIN; ++i) factor *= 10;
+    return WrapMul(LowBits(unscaled), factor);
+  }
   const cpp_int divisor = PowerOfTen(kept - wanted);
   if (nanos < 0) {
     const std::int64_t low = LowBits(unscaled);
@@ -285,8 +291,8 @@ Quantity& Quantity::operator+=(const Quantity& other) {
   }
   const cpp_int mine = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
   const cpp_int theirs = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
-  const int kept = std::max(big_ ? big_->digits : std::max(-scale_, 0),
-                            other.big_ ? other.big_->digits : std::max(-other.scale_, 0));
+  const int kept = std::max(big_ ? big_->digits : -std::min(scale_, kExponentCap),
+                            other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap));
   big_ = std::make_shared<Big>(Big{mine + theirs, kept});
   return *this;
 }
@@ -318,7 +324,7 @@ Quantity Quantity::Reencoded() const {
 }
 
 void Quantity::Widen() {
-  if (!big_) big_ = std::make_shared<Big>(Big{ToNanos(mantissa_, scale_), std::max(-scale_, 0)});
+  if (!big_) big_ = std::make_shared<Big>(Big{ToNanos(mantissa_, scale_), -std::min(scale_, kExponentCap)});
 }
 
 void Quantity::RoundUpToMilli() {
