@@ -4,18 +4,13 @@
 #include <map>
 
 #include "api/requests.hpp"
+#include "api/same_amounts.hpp"
 
 namespace berth::core {
 namespace {
 
 using framework::ClusterEvent;
 using framework::EventResource;
-
-bool SameAmounts(const api::ResourceList& a, const api::ResourceList& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.Compare(y.second) == 0;
-  });
-}
 
 std::map<std::string, std::string> Conditions(const api::Node& node) {
   std::map<std::string, std::string> conditions;
@@ -39,7 +34,7 @@ std::vector<ClusterEvent> NodeEvents(const api::Node& before, const api::Node& a
     events.push_back({EventResource::kNode, action, label});
   };
   if (before.unschedulable && !after.unschedulable) add(framework::kUpdateNodeTaint, "NodeUpdateNodeTaint");
-  if (!SameAmounts(before.allocatable, after.allocatable))
+  if (!api::SameAmounts(before.allocatable, after.allocatable))
     add(framework::kUpdateNodeAllocatable, "NodeUpdateNodeAllocatable");
   if (before.metadata.labels != after.metadata.labels)
     add(framework::kUpdateNodeLabel, "NodeUpdateNodeLabel");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/same_amounts.hpp"
 #include "base/wrap.hpp"
 
 namespace berth::framework {
@@ -11,12 +12,6 @@ template <class T>
 T& At(std::vector<T>& list, std::size_t index) {
   if (index >= list.size()) list.resize(index + 1);
   return list[index];
-}
-
-bool SameAmounts(const api::ResourceList& a, const api::ResourceList& b) {
-  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.Compare(y.second) == 0;
-  });
 }
 
 bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
@@ -102,7 +97,7 @@ Row NodeTable::Add(api::NodePtr node) {
 void NodeTable::Update(Row row, api::NodePtr node) {
   // Most updates are a kubelet's report that nothing changed.
   const api::Node& old = *nodes_[row];
-  if (!SameAmounts(old.allocatable, node->allocatable)) SetAllocatable(row, node->allocatable);
+  if (!api::SameAmounts(old.allocatable, node->allocatable)) SetAllocatable(row, node->allocatable);
   if (old.metadata.labels != node->metadata.labels) {
     SetLabels(row, old.metadata.labels, false);
     SetLabels(row, node->metadata.labels, true);
