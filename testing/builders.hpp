@@ -73,6 +73,7 @@ class PodBuilder {
   PodBuilder& Preferring(std::int32_t weight, api::NodeSelectorTerm term);
 
   operator api::Pod() const { return pod_; }  // implicit on purpose
+  operator api::PodPtr() const { return Share(); }
   api::PodPtr Share() const { return std::make_shared<const api::Pod>(pod_); }
   api::Pod& raw() { return pod_; }
 

@@ -27,19 +27,22 @@ Cluster& Cluster::Add(const api::Node& node) {
 Cluster& Cluster::Run(const std::string& node, const api::Pod& pod) {
   const framework::Row row = RowOf(node);
   if (row == framework::kNoRow) throw std::invalid_argument("no node " + node);
-  table_.AddUse(row, framework::UseOf(pod, vocabulary_));
+  framework::PlacedPod& placed = placed_.emplace_back();
+  placed.pod = std::make_shared<const api::Pod>(pod);
+  placed.use = framework::UseOf(pod, vocabulary_);
+  table_.AddPod(row, placed);
   return *this;
 }
 
 framework::PreFilterAnswer Cluster::PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod) {
   const framework::PodInfo info = Prepare(pod);
-  return plugin.PreFilter(framework::Attempt(info, table_, scratch_));
+  return plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
 }
 
 Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& pod) {
   const framework::PodInfo info = Prepare(pod);
   framework::Rejections answer;
-  plugin.Filter(framework::Attempt(info, table_, scratch_), table_.all(), answer);
+  plugin.Filter(framework::Attempt(info, table_, state_, scratch_), table_.all(), answer);
   Verdicts verdicts;
   table_.all().ForEach(
       [&](std::size_t row) { verdicts[table_.name(static_cast<framework::Row>(row))] = {}; });
@@ -52,6 +55,12 @@ Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& 
       verdict.reasons.push_back(reasons_.Text(entry.reason));
     });
   }
+  for (const auto& [row, text] : answer.spoken().rows) {
+    Verdict& verdict = verdicts[table_.name(row)];
+    verdict.code = answer.unresolvable().Has(row) ? framework::Code::kUnschedulableAndUnresolvable
+                                                  : framework::Code::kUnschedulable;
+    verdict.reasons.push_back(answer.spoken().texts[text]);
+  }
   for (const auto& [row, what] : answer.errors())
     verdicts[table_.name(row)] = {framework::Code::kError, {what}};
   return verdicts;
@@ -59,7 +68,7 @@ Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& 
 
 framework::Status Cluster::PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod) {
   const framework::PodInfo info = Prepare(pod);
-  return plugin.PreScore(framework::Attempt(info, table_, scratch_), table_.all());
+  return plugin.PreScore(framework::Attempt(info, table_, state_, scratch_), table_.all());
 }
 
 NodeScores Cluster::RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod) {
@@ -71,7 +80,7 @@ NodeScores Cluster::Scores(const framework::ScorePlugin& plugin, const api::Pod&
 
 NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const api::Pod& pod, bool normalize) {
   const framework::PodInfo info = Prepare(pod);
-  const framework::Attempt attempt(info, table_, scratch_);
+  const framework::Attempt attempt(info, table_, state_, scratch_);
   framework::ScoreColumn column;
   column.Reset(table_.rows());
   framework::Status status = plugin.Score(attempt, table_.all(), column);

@@ -32,7 +32,7 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_} {}
+  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, nullptr, 0} {}
 
   Cluster& Add(const api::Node& node);
   // The pod runs there.
@@ -43,6 +43,7 @@ class Cluster {
   framework::NodeTable& nodes() { return table_; }
   FakeApiWriter& api() { return api_; }
   framework::Handle& handle() { return handle_; }
+  framework::CycleState& state() { return state_; }
   framework::Row RowOf(const std::string& node) const {
     return table_.Find(vocabulary_.node_names.Find(node));
   }
@@ -90,6 +91,8 @@ class Cluster {
   FakeApiWriter api_;
   framework::NodeTable table_;
   framework::Handle handle_;
+  std::deque<framework::PlacedPod> placed_;
+  framework::CycleState state_;
   std::vector<RowSet> scratch_;
 };
 

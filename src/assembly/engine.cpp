@@ -6,12 +6,17 @@ namespace berth::assembly {
 
 Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
                                                 const runtime::Registry& registry, framework::ApiWriter& api,
-                                                std::vector<std::string>& notes) {
+                                                std::vector<std::string>& notes, const Measure& measure) {
   std::unique_ptr<Engine> engine(new Engine(api));
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
   for (const config::Profile& profile : config.profiles) {
+    std::unique_ptr<runtime::Instruments> instruments;
+    if (measure.registry != nullptr) {
+      instruments = std::make_unique<runtime::Instruments>(*measure.registry, *measure.clock,
+                                                           profile.scheduler_name, measure.options);
+    }
     BERTH_TRY(engine->profiles_.emplace_back(),
-              runtime::Profile::Build(profile, registry, engine->handle_, notes));
+              runtime::Profile::Build(profile, registry, engine->handle_, notes, std::move(instruments)));
   }
   return engine;
 }

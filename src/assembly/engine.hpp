@@ -16,14 +16,23 @@
 
 namespace berth::assembly {
 
+// What profiles measure themselves with; without a registry they do not.
+struct Measure {
+  metrics::Registry* registry = nullptr;
+  const Clock* clock = nullptr;
+  runtime::InstrumentOptions options;
+};
+
 // Owns the words, the cluster and the profiles; members in the order of their dependence. One thread.
 class Engine {
  public:
   // Errors are start-up texts for people. `notes` receives what should be in the log.
   static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config,
                                                  const runtime::Registry& registry, framework::ApiWriter& api,
-                                                 std::vector<std::string>& notes);
+                                                 std::vector<std::string>& notes,
+                                                 const Measure& measure = {});
 
+  framework::Handle& handle() { return handle_; }
   framework::Vocabulary& vocabulary() { return vocabulary_; }
   const framework::Vocabulary& vocabulary() const { return vocabulary_; }
   const framework::Reasons& reasons() const { return reasons_; }
@@ -34,7 +43,8 @@ class Engine {
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
  private:
-  explicit Engine(framework::ApiWriter& api) : cache_(vocabulary_), handle_{vocabulary_, reasons_, api} {}
+  explicit Engine(framework::ApiWriter& api)
+      : cache_(vocabulary_), handle_{vocabulary_, reasons_, api, nullptr, 0} {}
 
   framework::Vocabulary vocabulary_;
   framework::Reasons reasons_;

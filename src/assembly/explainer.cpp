@@ -100,7 +100,7 @@ void Explainer::FillCluster() {
   for (const api::PodPtr& pod : sorted) {
     if (pod->terminal()) continue;
     if (!pod->spec.node_name.empty()) {
-      cache.AddPod(*pod);
+      cache.AddPod(pod);
     } else if (!pod->status.nominated_node_name.empty() &&
                engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
       nominated_.push_back(
@@ -144,10 +144,10 @@ Explainer::Judged Explainer::JudgeOne(const api::PodPtr& pod, framework::PodInfo
   };
   if (profile == nullptr || pod->metadata.deleting() || pod->terminal())
     return without_attempt(record::Result::kIgnored, "");
-  if (const framework::Status status = profile->RunPreEnqueue(*pod); !status.ok()) {
+  info = framework::PreparePod(pod, engine_->vocabulary());
+  if (const framework::Status status = profile->RunPreEnqueue(info); !status.ok()) {
     return without_attempt(record::Result::kGated, status.Message());
   }
-  info = framework::PreparePod(pod, engine_->vocabulary());
   cache::ClusterCache& cache = engine_->cache();
   return {
       decider_->Decide(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_).record,

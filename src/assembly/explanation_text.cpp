@@ -118,8 +118,9 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
     if (found == groups.end()) found = groups.insert(groups.end(), Group{reason, std::string(plugin), {}});
     found->rows |= rows;
   };
-  for (const record::Rejection& rejection : record.rejections)
-    add(reasons.Text(rejection.reason), rejection.plugin, rejection.rows);
+  record.ForEachReason(reasons, [&](std::string_view plugin, const std::string& text, const RowSet& rows) {
+    add(text, plugin, rows);
+  });
   add(record.left_out_reason, record.left_out_plugins, record.left_out);
   if (groups.empty()) return "";
   std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
@@ -191,10 +192,8 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
       verdict =
           fmt::format("{} [{}]", fmt::join(record.pre_filter->reasons, ", "), record.pre_filter->plugin);
     } else {
-      for (const record::Rejection& rejection : record.rejections) {
-        if (!rejection.rows.Has(row)) continue;
-        verdict += (verdict.empty() ? "" : ", ") + reasons.Text(rejection.reason);
-      }
+      std::string_view plugin;
+      verdict = fmt::format("{}", fmt::join(record.ReasonsOf(row, reasons, plugin), ", "));
     }
     text += fmt::format("    {}: {}\n", Name(record, row), verdict);
   }

@@ -40,8 +40,9 @@ void ClusterCache::AddNode(api::NodePtr node) {
   const framework::NodeNameId name = vocabulary_.node_names.Intern(node->metadata.name);
   if (table_.Find(name) != framework::kNoRow) return UpdateNode(std::move(node));
   const framework::Row row = table_.Add(std::move(node));
-  if (name.value < pods_on_.size()) {
-    for (PodState* pod : pods_on_[name.value]) table_.AddUse(row, pod->use);
+  if (const auto waiting = homeless_.find(name); waiting != homeless_.end()) {
+    for (PodState* pod : waiting->second) table_.AddPod(row, pod->placed);
+    homeless_.erase(waiting);
   }
   JoinZone(row);
   ++node_generation_;
@@ -60,15 +61,21 @@ void ClusterCache::RemoveNode(const std::string& name) {
   const framework::Row row = table_.Find(vocabulary_.node_names.Find(name));
   if (row == framework::kNoRow) return;
   LeaveZone(row);
+  while (!table_.pods(row).empty()) {
+    PodState& pod = pods_.at(table_.pods(row).back()->pod->metadata.uid);
+    table_.RemovePod(row, pod.placed);
+    homeless_[pod.node].push_back(&pod);
+  }
   table_.Remove(row);
   ++node_generation_;
 }
 
-void ClusterCache::AddPod(const api::Pod& pod) {
-  RemovePod(pod.metadata.uid);
-  PodState& state = pods_[pod.metadata.uid];
-  state.use = framework::UseOf(pod, vocabulary_);
-  state.node = vocabulary_.node_names.Intern(pod.spec.node_name);
+void ClusterCache::AddPod(api::PodPtr pod) {
+  RemovePod(pod->metadata.uid);
+  PodState& state = pods_[pod->metadata.uid];
+  state.placed.use = framework::UseOf(*pod, vocabulary_);
+  state.node = vocabulary_.node_names.Intern(pod->spec.node_name);
+  state.placed.pod = std::move(pod);
   Place(state);
 }
 
@@ -85,7 +92,8 @@ bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
   const auto [entry, added] = pods_.try_emplace(pod.pod->metadata.uid);
   if (!added) return false;
   PodState& state = entry->second;
-  state.use = pod.use;
+  state.placed.pod = pod.pod;
+  state.placed.use = pod.use;
   state.node = vocabulary_.node_names.Find(table_.name(row));
   state.assumed = true;
   ++assumed_;
@@ -100,21 +108,27 @@ bool ClusterCache::IsAssumed(const std::string& uid) const {
   return found != pods_.end() && found->second.assumed;
 }
 
+api::PodPtr ClusterCache::FindPod(const std::string& uid) const {
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : found->second.placed.pod;
+}
+
 void ClusterCache::Place(PodState& pod) {
-  if (pod.node.value >= pods_on_.size()) pods_on_.resize(pod.node.value + 1);
-  auto& list = pods_on_[pod.node.value];
-  pod.index = list.size();
-  list.push_back(&pod);
-  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) table_.AddUse(row, pod.use);
+  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) {
+    table_.AddPod(row, pod.placed);
+  } else {
+    homeless_[pod.node].push_back(&pod);
+  }
 }
 
 void ClusterCache::Displace(PodState& pod) {
-  auto& list = pods_on_[pod.node.value];
-  list[pod.index] = list.back();
-  list[pod.index]->index = pod.index;
-  list.pop_back();
-  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow)
-    table_.RemoveUse(row, pod.use);
+  if (const framework::Row row = table_.Find(pod.node); row != framework::kNoRow) {
+    table_.RemovePod(row, pod.placed);
+    return;
+  }
+  const auto entry = homeless_.find(pod.node);
+  std::erase(entry->second, &pod);
+  if (entry->second.empty()) homeless_.erase(entry);
 }
 
 void ClusterCache::JoinZone(framework::Row row) {

@@ -39,7 +39,7 @@ class ClusterCache {
   void RemoveNode(const std::string& name);
 
   // A pod with a node was seen. Replaces what is known of the UID, an assumption included.
-  void AddPod(const api::Pod& pod);
+  void AddPod(api::PodPtr pod);
   // True if the pod was known.
   bool RemovePod(const std::string& uid);
   // The pod takes its place on the node from now on. False if the UID is known already.
@@ -48,6 +48,8 @@ class ClusterCache {
   bool Forget(const std::string& uid);
   bool IsAssumed(const std::string& uid) const;
   bool Knows(const std::string& uid) const { return pods_.contains(uid); }
+  // As it was last seen or assumed; null if the UID is unknown.
+  api::PodPtr FindPod(const std::string& uid) const;
 
   std::size_t pod_count() const { return pods_.size(); }
   std::size_t assumed_count() const { return assumed_; }
@@ -56,9 +58,8 @@ class ClusterCache {
 
  private:
   struct PodState {
-    framework::PodUse use;
+    framework::PlacedPod placed;
     framework::NodeNameId node;
-    std::size_t index = 0;  // in its node's list
     bool assumed = false;
   };
   struct Zone {
@@ -73,7 +74,9 @@ class ClusterCache {
   framework::Vocabulary& vocabulary_;
   framework::NodeTable table_;
   boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
-  std::vector<std::vector<PodState*>> pods_on_;       // by NodeNameId, whether the node exists or not
+  // Pods whose node is not there (yet, or any more), by NodeNameId.
+  boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>, std::hash<framework::NodeNameId>>
+      homeless_;
   std::size_t assumed_ = 0;
   std::uint64_t node_generation_ = 0;
   std::vector<Zone> zones_;

@@ -66,10 +66,11 @@ std::string StatusPatchBody(const framework::PodStatusPatch& patch, WallTime now
   static const api::PodStatus kNone;
   const api::PodStatus& status = patch.current ? patch.current->status : kNone;
   const api::PodCondition* before = Find(status.conditions);
-  const bool condition_changes = before == nullptr || before->status != "False" ||
-                                 before->reason != patch.reason || before->message != patch.message;
-  const bool clears = patch.clear_nomination && !status.nominated_node_name.empty();
-  if (!condition_changes && !clears) return {};
+  const bool condition_changes =
+      !patch.reason.empty() && (before == nullptr || before->status != "False" ||
+                                before->reason != patch.reason || before->message != patch.message);
+  const bool nomination_changes = patch.nomination && *patch.nomination != status.nominated_node_name;
+  if (!condition_changes && !nomination_changes) return {};
 
   std::string body;
   {
@@ -85,7 +86,8 @@ std::string StatusPatchBody(const framework::PodStatusPatch& patch, WallTime now
       before == nullptr ? AddNewCondition(list, patch, now) : AddChangedCondition(list, patch, *before, now);
       list += ']';
     }
-    if (clears) fields.AddRaw("nominatedNodeName", "null");
+    if (nomination_changes)
+      AddChanged(fields, "nominatedNodeName", status.nominated_node_name, *patch.nomination);
   }
   return body;
 }

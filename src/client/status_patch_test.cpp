@@ -12,7 +12,7 @@ struct PatchCase {
   std::vector<api::PodCondition> conditions;
   std::string nominated;
   std::string reason, message;
-  bool clear = false;
+  std::optional<std::string> nominate;
   std::string want;
 };
 class StatusPatch : public testing::TestWithParam<PatchCase> {};
@@ -28,7 +28,7 @@ TEST_P(StatusPatch, IsTheDifference) {
                                         .message = row.message,
                                         .observed_generation = 1,
                                         .current = pod,
-                                        .clear_nomination = row.clear};
+                                        .nomination = row.nominate};
   EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)), row.want);
 }
 
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
             "",
             "Unschedulable",
             "0/3 nodes \"are\"",
-            false,
+            std::nullopt,
             R"({"status":{"conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z",)"
             R"("message":"0/3 nodes \"are\"","observedGeneration":1,"reason":"Unschedulable","status":"False",)"
             R"("type":"PodScheduled"}]}})"},
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
             "",
             "Unschedulable",
             "m",
-            false,
+            std::nullopt,
             R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"PodScheduled"}],)"
             R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":"m",)"
             R"("observedGeneration":1,"reason":"Unschedulable","status":"False","type":"PodScheduled"}]}})"},
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "",
                   "Unschedulable",
                   "new",
-                  false,
+                  std::nullopt,
                   R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
                   R"("conditions":[{"message":"new","type":"PodScheduled"}]}})"},
         PatchCase{"ANewGenerationComesAlong",
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "",
                   "Unschedulable",
                   "new",
-                  false,
+                  std::nullopt,
                   R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
                   R"("conditions":[{"message":"new","observedGeneration":1,"reason":"Unschedulable",)"
                   R"("type":"PodScheduled"}]}})"},
@@ -84,14 +84,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "",
                   "Unschedulable",
                   "m",
-                  false,
+                  std::nullopt,
                   ""},
         PatchCase{"ANewStatusHasANewTransitionTime",
                   {Scheduled("Unknown", "Unschedulable", "m")},
                   "",
                   "Unschedulable",
                   "m",
-                  false,
+                  std::nullopt,
                   R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
                   R"("conditions":[{"lastTransitionTime":"2026-01-03T03:04:05Z","status":"False",)"
                   R"("type":"PodScheduled"}]}})"},
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "",
                   "Unschedulable",
                   "",
-                  false,
+                  std::nullopt,
                   R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
                   R"("conditions":[{"message":null,"type":"PodScheduled"}]}})"},
         PatchCase{"NothingNewIsNothingSent",
@@ -108,28 +108,36 @@ INSTANTIATE_TEST_SUITE_P(
                   "n1",
                   "Unschedulable",
                   "m",
-                  false,
+                  std::nullopt,
                   ""},
         PatchCase{"ANominationCanBeClearedAlone",
                   {Scheduled("False", "Unschedulable", "m")},
                   "n1",
                   "Unschedulable",
                   "m",
-                  true,
+                  "",
                   R"({"status":{"nominatedNodeName":null}})"},
         PatchCase{"WhereThereIsNoNominationThereIsNothingToClear",
                   {Scheduled("False", "Unschedulable", "m")},
                   "",
                   "Unschedulable",
                   "m",
-                  true,
+                  "",
                   ""},
+        PatchCase{"ANominationCanBeWrittenAlone",
+                  {Scheduled("False", "Unschedulable", "m")},
+                  "",
+                  "",
+                  "",
+                  "n2",
+                  R"({"status":{"nominatedNodeName":"n2"}})"},
+        PatchCase{"TheSameNominationAgainIsNothingSent", {}, "n2", "", "", "n2", ""},
         PatchCase{"BothAtOnce",
                   {Scheduled("False", "Unschedulable", "old")},
                   "n1",
                   "SchedulerError",
                   "new",
-                  true,
+                  "",
                   R"({"status":{"$setElementOrder/conditions":[{"type":"PodScheduled"}],)"
                   R"("conditions":[{"message":"new","reason":"SchedulerError","type":"PodScheduled"}],)"
                   R"("nominatedNodeName":null}})"}),

@@ -173,12 +173,13 @@ Expected<void> Run(const Options& options) {
                                }});
 
   std::vector<std::string> notes;
-  BERTH_TRY(const auto engine, assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes));
+  BERTH_TRY(const auto engine,
+            assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes,
+                                    {.registry = &metrics, .clock = &clock, .options = {}}));
   for (const std::string& note : notes) log::Warning(note);
   if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
   core::Scheduler scheduler(SchedulerOptionsOf(options, config),
-                            {engine->vocabulary(), engine->reasons(), engine->cache(), engine->profiles(),
-                             *writer, *events, clock, metrics});
+                            {engine->handle(), engine->cache(), engine->profiles(), *events, clock, metrics});
   server::AddProcessMetrics(metrics, clock);
   server::Endpoints endpoints(metrics);
   endpoints.AddHealth("healthz", {server::Ping()});

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "log/log.hpp"
+
 namespace berth::core {
 
 using framework::Attempt;
@@ -21,6 +23,31 @@ std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nod
   return names;
 }
 
+// The filters of the attempt, for plugins that imagine another cluster.
+class Decider::WhatIfRun final : public framework::WhatIf {
+ public:
+  WhatIfRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
+            std::span<const runtime::Nomination> nominations, framework::NodeTable& table)
+      : profile_(profile), pre_filter_(pre_filter), nominations_(nominations), table_(table) {}
+
+  void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
+    profile_.RunFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
+  }
+  Status AddPod(const Attempt& attempt, const framework::PodInfo& added, Row row) override {
+    return profile_.RunAddPod(attempt, pre_filter_, added, row);
+  }
+  Status RemovePod(const Attempt& attempt, const framework::PlacedPod& removed, Row row) override {
+    return profile_.RunRemovePod(attempt, pre_filter_, removed, row);
+  }
+  framework::NodeTable& table() override { return table_; }
+
+ private:
+  const runtime::Profile& profile_;
+  const runtime::PreFilterOutcome& pre_filter_;
+  std::span<const runtime::Nomination> nominations_;
+  framework::NodeTable& table_;
+};
+
 Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& profile,
                          const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   Decision decision;
@@ -33,10 +60,12 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
   if (cluster.nodes.node_count() == 0) {
     record.result = Result::kUnschedulable;
     record.message = "no nodes available to schedule pods";
+    decision.nominate = "";
     return decision;
   }
 
-  const Attempt attempt(pod, cluster.nodes, scratch_);
+  if (runtime::Instruments* instruments = profile.instruments()) instruments->BeginAttempt();
+  const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
   if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return decision;
 
   const std::size_t feasible = record.feasible.Count();
@@ -49,6 +78,7 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
   } else if (const Status status = ScoreFeasible(attempt, profile, cluster, record); !status.ok()) {
     record.result = Result::kError;
     record.message = status.Message();
+    decision.nominate = "";
     return decision;
   }
   record.result = Result::kScheduled;
@@ -61,28 +91,6 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
                            const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                            Decision& decision) {
   AttemptRecord& record = *decision.record;
-  const auto fail = [&](Result result, std::string message) {
-    record.result = result;
-    record.message = std::move(message);
-    return false;
-  };
-  const runtime::PreFilterOutcome pre_filter = profile.RunPreFilter(attempt);
-  if (!pre_filter.status.ok()) {
-    if (!pre_filter.status.rejected()) return fail(Result::kError, pre_filter.status.Message());
-    // Several narrowing plugins that agree on no node reject the pod together.
-    decision.rejectors = pre_filter.narrowing;
-    std::ranges::sort(decision.rejectors);
-    std::string plugin = pre_filter.status.plugin;
-    if (plugin.empty()) {
-      plugin = fmt::format("{}", fmt::join(decision.rejectors, ","));
-    } else {
-      decision.rejectors.push_back(plugin);
-    }
-    record.pre_filter =
-        record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
-    return fail(Result::kUnschedulable, FitErrorMessage(record, reasons_));
-  }
-
   relevant_.clear();
   for (const runtime::Nomination& nomination : nominations) {
     if (nomination.row != framework::kNoRow && nomination.pod->priority() >= attempt.pod().priority() &&
@@ -90,6 +98,9 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
       relevant_.push_back(nomination);
     }
   }
+  const runtime::PreFilterOutcome pre_filter = profile.RunPreFilter(attempt);
+  if (!PassesPreFilter(attempt, profile, cluster, pre_filter, decision)) return false;
+
   RowSet candidates = cluster.nodes.all();
   if (pre_filter.narrowed) {
     candidates.Clear();
@@ -104,30 +115,101 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
 
   profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, candidates, filtered_);
   if (!filtered_.errors.empty() && !only_nominated_) {
-    return fail(Result::kError, filtered_.errors.front().second.Message());
+    record.result = Result::kError;
+    record.message = filtered_.errors.front().second.Message();
+    decision.nominate = "";
+    return false;
   }
   KeepVerdicts(profile, record);
-  if (pre_filter.narrowed) {
-    std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
-    if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
-    RowSet judged = candidates;
-    judged |= record.feasible;
-    for (const record::Rejection& rejection : record.rejections) judged |= rejection.rows;
-    record.left_out = record.all;
-    record.left_out -= judged;
-    std::vector<std::string> narrowing = pre_filter.narrowing;
-    std::ranges::sort(narrowing);
-    record.left_out_plugins = fmt::format("{}", fmt::join(narrowing, ","));
-    record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
+  if (pre_filter.narrowed) NoteLeftOut(pre_filter, candidates, record);
+  if (record.feasible.Empty()) {
+    NoteRejectors(pre_filter, profile, decision);
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
   }
-  if (!record.feasible.Empty()) {
-    if (!only_nominated_) Sample(profile, cluster, candidates, record.feasible);
-    return true;
+  if (!only_nominated_) Sample(profile, cluster, candidates, record.feasible);
+  return true;
+}
+
+bool Decider::PassesPreFilter(const Attempt& attempt, const runtime::Profile& profile,
+                              const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                              Decision& decision) {
+  if (pre_filter.status.ok()) return true;
+  AttemptRecord& record = *decision.record;
+  if (!pre_filter.status.rejected()) {
+    record.result = Result::kError;
+    record.message = pre_filter.status.Message();
+    decision.nominate = "";
+    return false;
   }
+  // Several narrowing plugins that agree on no node reject the pod together.
+  decision.rejectors = pre_filter.narrowing;
+  std::ranges::sort(decision.rejectors);
+  std::string plugin = pre_filter.status.plugin;
+  if (plugin.empty()) {
+    plugin = fmt::format("{}", fmt::join(decision.rejectors, ","));
+  } else if (std::ranges::find(decision.rejectors, plugin) == decision.rejectors.end()) {
+    decision.rejectors.push_back(plugin);
+  }
+  record.pre_filter =
+      record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
+  filtered_.Reset({});
+  NothingFits(attempt, profile, cluster, pre_filter, decision);
+  return false;
+}
+
+void Decider::NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
+                          AttemptRecord& record) const {
+  std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
+  if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
+  RowSet judged = candidates;
+  judged |= record.feasible;
+  for (const record::Rejection& rejection : record.rejections) judged |= rejection.rows;
+  for (const record::Spoken& part : record.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) judged.Add(row);
+  }
+  record.left_out = record.all;
+  record.left_out -= judged;
+  std::vector<std::string> narrowing = pre_filter.narrowing;
+  std::ranges::sort(narrowing);
+  record.left_out_plugins = fmt::format("{}", fmt::join(narrowing, ","));
+  record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
+}
+
+void Decider::NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
+                            Decision& decision) const {
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
-  for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
+  for (const record::Rejection& rejection : decision.record->rejections) rejectors.emplace(rejection.plugin);
+  for (const record::Spoken& part : decision.record->spoken) rejectors.emplace(part.plugin);
   decision.rejectors.assign(rejectors.begin(), rejectors.end());
-  return fail(Result::kUnschedulable, FitErrorMessage(record, reasons_));
+  for (const std::size_t plugin : filtered_.pending) {
+    const std::string name(profile.filters()[plugin]->Name());
+    if (std::ranges::find(decision.pending, name) == decision.pending.end()) decision.pending.push_back(name);
+  }
+}
+
+void Decider::NothingFits(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                          const runtime::PreFilterOutcome& pre_filter, Decision& decision) {
+  AttemptRecord& record = *decision.record;
+  record.result = Result::kUnschedulable;
+  if (!profile.has_post_filters()) {
+    decision.nominate = "";
+  } else {
+    framework::FilterOutcome verdicts = filtered_;
+    verdicts.unresolvable |= record.unresolvable;
+    verdicts.unresolvable |= record.left_out;
+    if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
+      verdicts.unresolvable |= record.all;
+    WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes);
+    framework::PostFilterAnswer answer = profile.RunPostFilter(attempt, verdicts, what_if);
+    if (answer.status.code == framework::Code::kError) {
+      log::Error("Status after running PostFilter plugins for pod",
+                 {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
+    }
+    record.post_filter = answer.status.Message();
+    decision.nominate = std::move(answer.nominate);
+  }
+  record.message = FitErrorMessage(record, reasons_);
 }
 
 // kube-scheduler tries status.nominatedNodeName before all others, even where PreFilter left it out, and
@@ -142,14 +224,19 @@ void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile&
   profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, alone, filtered_);
   only_nominated_ = !filtered_.feasible.Empty();
   if (filtered_.used > 0) nominated_rejector_ = profile.filters()[filtered_.all().back().plugin]->Name();
+  if (!filtered_.spoken.empty())
+    nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
   // The general search will not look at it: what was found out here is its verdict.
   if (!candidates.Has(row)) KeepVerdicts(profile, record);
 }
 
 void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
-  for (const runtime::FilterOutcome::Rejection& rejection : filtered_.all()) {
+  for (const framework::FilterOutcome::Rejection& rejection : filtered_.all()) {
     record.rejections.push_back(
         {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
+  }
+  for (const framework::FilterOutcome::Spoken& part : filtered_.spoken) {
+    record.spoken.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
   }
   record.unresolvable |= filtered_.unresolvable;
   record.feasible |= filtered_.feasible;

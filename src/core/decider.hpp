@@ -28,7 +28,11 @@ struct DeciderOptions {
 struct Decision {
   std::shared_ptr<record::AttemptRecord> record;  // its result says how it ended
   framework::Row row = framework::kNoRow;         // of the chosen node
+  framework::CycleState state;                    // what the plugins remember
   std::vector<std::string> rejectors;             // plugins whose events may free the pod; empty after errors
+  std::vector<std::string> pending;               // those of them that answered Pending
+  // After a failure: the node the pod is nominated to from now on, empty for none; nothing keeps what was.
+  std::optional<std::string> nominate;
 };
 
 // What of the cluster a decision reads. Node names are shared with the records.
@@ -52,9 +56,22 @@ class Decider {
                   std::span<const runtime::Nomination> nominations);
 
  private:
+  class WhatIfRun;
+
   bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     Decision& decision);
+  bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
+                       const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                       Decision& decision);
+  void NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
+                   record::AttemptRecord& record) const;
+  void NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
+                     Decision& decision) const;
+  // Asks the PostFilter plugins and completes the record of a pod that fits nowhere.
+  void NothingFits(const framework::Attempt& attempt, const runtime::Profile& profile,
+                   const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                   Decision& decision);
   void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
@@ -72,7 +89,7 @@ class Decider {
   std::size_t next_start_ = 0;  // where sampling goes on
 
   std::vector<RowSet> scratch_;
-  runtime::FilterOutcome filtered_;
+  framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;
   std::vector<bool> skipped_;
   std::vector<std::int64_t> totals_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <variant>
@@ -9,22 +10,15 @@
 
 #include "base/clock.hpp"
 #include "framework/ports.hpp"
-#include "framework/queued_pod.hpp"
-#include "framework/status.hpp"
 
 namespace berth::core {
 
 struct Synced {};
-// A binding cycle ended.
-struct BindingEnded {
-  framework::QueuedPodPtr pod;
-  std::string node;
-  framework::Status status;
-};
 // Wakes the loop, for instance to stop it.
 struct Wake {};
-using Message =
-    std::variant<framework::Change<api::Pod>, framework::Change<api::Node>, Synced, BindingEnded, Wake>;
+// Something to do on the loop's thread: answers of plugins, work that plugins post.
+using Work = std::move_only_function<void()>;
+using Message = std::variant<framework::Change<api::Pod>, framework::Change<api::Node>, Synced, Work, Wake>;
 
 // Appending is a short lock and no wait; the loop takes everything at once.
 class Inbox {

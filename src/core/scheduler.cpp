@@ -1,6 +1,7 @@
 #include "core/scheduler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,29 +19,36 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       parts_(parts),
       meters_(std::make_unique<Meters>(parts.metrics, parts.profiles)),
       queue_(options.queue, parts.clock, *this, parts.metrics),
-      decider_(options.decider, parts.reasons),
-      records_(options.record_bytes) {}
+      decider_(options.decider, parts.handle.reasons),
+      records_(options.record_bytes),
+      bindings_(options.binding, *this,
+                [inbox = inbox_](std::move_only_function<void()> work) { inbox->Post(std::move(work)); }),
+      workers_(options.blocking_threads) {
+  parts_.handle.services = this;
+}
 
-Scheduler::~Scheduler() = default;
+Scheduler::~Scheduler() { parts_.handle.services = nullptr; }
 
 void Scheduler::Stop() {
   stopping_.store(true, std::memory_order_relaxed);
-  inbox_.Post(Wake{});
+  inbox_->Post(Wake{});
 }
 
 void Scheduler::Run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (!Turn()) inbox_.WaitUntil(queue_.NextDue());
+    if (!Turn()) inbox_->WaitUntil(std::min(queue_.NextDue(), bindings_.NextDue()));
   }
 }
 
 bool Scheduler::Turn() {
-  inbox_.Take(taken_);
+  inbox_->Take(taken_);
   const bool arrived = !taken_.empty();
   for (Message& message : taken_) {
     std::visit([this](auto& content) { Handle(content); }, message);
   }
-  if (parts_.clock.Now() >= queue_.NextDue()) queue_.Tick();
+  const MonoTime now = parts_.clock.Now();
+  if (now >= queue_.NextDue()) queue_.Tick();
+  if (now >= bindings_.NextDue()) bindings_.Tick();
   // Before everything that exists has been seen, a decision would be made for a cluster that is not there.
   if (!synced()) return arrived;
   const QueuedPodPtr pod = queue_.Pop();
@@ -48,119 +56,44 @@ bool Scheduler::Turn() {
     meters_->cached_nodes.Set(static_cast<std::int64_t>(parts_.cache.nodes().node_count()));
     meters_->cached_pods.Set(static_cast<std::int64_t>(parts_.cache.pod_count()));
     meters_->assumed_pods.Set(static_cast<std::int64_t>(parts_.cache.assumed_count()));
+    meters_->binding.Set(static_cast<std::int64_t>(bindings_.size()));
     return arrived;
   }
   ScheduleOne(pod);
   return true;
 }
 
-// --- what happens to the cluster
-// --------------------------------------------------------------------------------
-
-void Scheduler::Handle(Synced&) {
-  synced_.store(true, std::memory_order_relaxed);
-  log::Info("Caches are synced", {{"nodes", parts_.cache.nodes().node_count()},
-                                  {"pods", parts_.cache.pod_count()},
-                                  {"pending", queue_.sizes().active}});
-}
-
-void Scheduler::Handle(framework::Change<api::Node>& change) {
-  if (change.after == nullptr) {
-    queue_.MoveAll(kNodeDeleted);
-    parts_.cache.RemoveNode(change.before->metadata.name);
-    return;
-  }
-  if (change.before == nullptr) {
-    parts_.cache.AddNode(change.after);
-    queue_.MoveAll(kNodeAdded);
-    return;
-  }
-  parts_.cache.UpdateNode(change.after);
-  for (const framework::ClusterEvent& event : NodeEvents(*change.before, *change.after))
-    queue_.MoveAll(event);
-}
-
-void Scheduler::Handle(framework::Change<api::Pod>& change) {
-  const api::PodPtr& before = change.before;
-  const api::PodPtr& after = change.after;
-  if (after == nullptr || after->terminal()) {
-    PodGone(after == nullptr ? *before : *after);
-    return;
-  }
-  if (before != nullptr && before->metadata.uid != after->metadata.uid) {
-    PodGone(*before);
-    change.before = nullptr;
-  }
-  if (after->spec.node_name.empty()) {
-    PodWaiting(change.before, after);
-  } else {
-    PodAssigned(change.before, *after);
-  }
-}
-
-// The object of a delete may be old (it may lack the node), so it is looked for everywhere.
-void Scheduler::PodGone(const api::Pod& pod) {
-  waiting_.erase(pod.metadata.uid);
-  queue_.Delete(pod.metadata.uid);
-  if (parts_.cache.RemovePod(pod.metadata.uid)) queue_.MoveAll(kAssignedPodDeleted);
-}
-
-void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
-  const auto profile = ProfileOf(*pod);
-  if (!profile) return;
-  waiting_[pod->metadata.uid] = pod;
-  if (before == nullptr) {
-    queue_.Add(framework::PreparePod(pod, parts_.vocabulary), *profile);
-    return;
-  }
-  queue_.Update(framework::PreparePod(pod, parts_.vocabulary), *profile,
-                PodEvents(*before, *pod, framework::EventResource::kTargetPod));
-}
-
-void Scheduler::PodAssigned(const api::PodPtr& before, const api::Pod& pod) {
-  const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
-  parts_.cache.AddPod(pod);
-  if (was_assigned) {
-    for (const framework::ClusterEvent& event :
-         PodEvents(*before, pod, framework::EventResource::kAssignedPod))
-      queue_.MoveAll(event);
-    return;
-  }
-  // By our own binding, or somebody else's: either way nobody needs to place it any more.
-  waiting_.erase(pod.metadata.uid);
-  queue_.Delete(pod.metadata.uid);
-  queue_.MoveAll(kAssignedPodAdded);
-}
-
 // --- one attempt
 // -------------------------------------------------------------------------------------------------
 
 void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
-  const api::Pod& object = *pod->info.pod;
-  if (object.metadata.deleting()) {
-    parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling",
-                        "skip schedule deleting pod: " + pod->info.key, object.spec.scheduler_name,
-                        pod->info.pod});
-    queue_.Done(pod);
-    return;
-  }
-  if (parts_.cache.Knows(object.metadata.uid)) {
-    queue_.Done(pod);
+  if (Skip(*pod)) {
+    queue_.Done(pod->info.pod->metadata.uid);
     return;
   }
   if (log::V(3)) log::Info("Attempting to schedule pod", {{"pod", pod->info.key}});
-  const MonoTime started = parts_.clock.Now();
   Decision decision = Decide(*pod);
-  const Duration took = parts_.clock.Now() - started;
-  meters_->algorithm.Observe(std::chrono::duration<double>(took).count());
+  meters_->algorithm.Observe(
+      std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
   records_.Add(decision.record);
-  if (decision.record->result == record::Result::kScheduled) {
-    StartBinding(pod, decision.row);
-    return;
+  if (decision.record->result == record::Result::kScheduled) return Place(pod, std::move(decision));
+  AttemptFailed(pod, {.rejected = decision.record->result == record::Result::kUnschedulable,
+                      .message = decision.record->message,
+                      .rejectors = std::move(decision.rejectors),
+                      .pending = std::move(decision.pending),
+                      .nominate = std::move(decision.nominate)});
+}
+
+// Deleted or assumed meanwhile.
+bool Scheduler::Skip(const QueuedPod& pod) {
+  const api::Pod& object = *pod.info.pod;
+  if (object.metadata.deleting()) {
+    parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling",
+                        "skip schedule deleting pod: " + pod.info.key, object.spec.scheduler_name,
+                        pod.info.pod});
+    return true;
   }
-  pod->rejectors = std::move(decision.rejectors);
-  AttemptFailed(pod, decision.record->result == record::Result::kUnschedulable, decision.record->message,
-                took);
+  return parts_.cache.Knows(object.metadata.uid);
 }
 
 Decision Scheduler::Decide(const QueuedPod& pod) {
@@ -174,63 +107,119 @@ Decision Scheduler::Decide(const QueuedPod& pod) {
 
 std::span<const runtime::Nomination> Scheduler::Nominations() {
   nominations_.clear();
-  for (const QueuedPodPtr& pod : queue_.nominated()) {
-    // One that is assumed counts as a pod already.
-    if (parts_.cache.Knows(pod->info.pod->metadata.uid)) continue;
-    nominations_.push_back({parts_.cache.nodes().Find(pod->info.nominated), &pod->info});
-  }
+  for (const auto& [uid, nomination] : queue_.nominator().all())
+    nominations_.push_back({parts_.cache.nodes().Find(nomination.node), &nomination.pod->info});
   return nominations_;
 }
 
-void Scheduler::StartBinding(const QueuedPodPtr& pod, framework::Row row) {
-  parts_.cache.Assume(pod->info, row);
-  const std::string& node = parts_.cache.nodes().name(row);
-  parts_.profiles[pod->profile]->RunBind(pod->info, node, [this, pod, node](framework::Status status) {
-    inbox_.Post(BindingEnded{pod, node, std::move(status)});
-  });
+void Scheduler::Place(const QueuedPodPtr& pod, Decision decision) {
+  parts_.cache.Assume(pod->info, decision.row);
+  queue_.nominator().Delete(pod->info.pod->metadata.uid);
+  bindings_.Start(pod, *parts_.profiles[pod->profile], parts_.cache.nodes().name(decision.row),
+                  std::move(decision.state));
 }
 
-void Scheduler::Handle(BindingEnded& ended) {
-  const QueuedPodPtr& pod = ended.pod;
+// --- what the binding cycles tell
+// --------------------------------------------------------------------------------
+
+void Scheduler::ShowNomination(const QueuedPodPtr& pod, const std::string& node) {
+  framework::PodStatusPatch patch;
+  patch.nomination = node;
+  WriteStatus(pod->info, std::move(patch));
+}
+
+void Scheduler::PastRejection(const QueuedPodPtr& pod) { queue_.Done(pod->info.pod->metadata.uid); }
+
+void Scheduler::Bound(const QueuedPodPtr& pod, const std::string& node) {
   const MonoTime now = parts_.clock.Now();
-  if (ended.status.ok()) {
-    parts_.events.Emit({framework::Event::Type::kNormal, "Scheduled", "Binding",
-                        fmt::format("Successfully assigned {} to {}", pod->info.key, ended.node),
-                        pod->info.pod->spec.scheduler_name, pod->info.pod});
-    meters_->Attempt(pod->profile, Meters::kScheduled, now - pod->attempt_started);
-    meters_->Bound(*pod, now);
-    queue_.Done(pod);
-    return;
-  }
-  log::Error("Failed to bind pod",
-             {{"pod", pod->info.key}, {"node", ended.node}, {"err", ended.status.Message()}});
-  if (parts_.cache.Forget(pod->info.pod->metadata.uid)) queue_.MoveAll(kAssignedPodDeleted);
-  pod->rejectors.clear();
-  AttemptFailed(pod, /*rejected=*/false, ended.status.Message(), now - pod->attempt_started);
+  parts_.events.Emit({framework::Event::Type::kNormal, "Scheduled", "Binding",
+                      fmt::format("Successfully assigned {} to {}", pod->info.key, node),
+                      pod->info.pod->spec.scheduler_name, pod->info.pod});
+  if (log::V(2)) log::Info("Successfully bound pod to node", {{"pod", pod->info.key}, {"node", node}});
+  meters_->Attempt(pod->profile, Meters::kScheduled, now - pod->attempt_started);
+  meters_->Bound(*pod, now);
 }
 
-void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std::string& message,
-                              Duration took) {
-  meters_->Attempt(pod->profile, rejected ? Meters::kUnschedulable : Meters::kError, took);
-  if (log::V(2)) log::Info("Unable to schedule pod", {{"pod", pod->info.key}, {"message", message}});
-  const auto latest = waiting_.find(pod->info.pod->metadata.uid);
-  if (latest == waiting_.end()) {  // deleted, bound by somebody else, or created again under its name
-    queue_.Done(pod);
+void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framework::Status status,
+                       bool while_binding) {
+  const std::string& uid = pod->info.pod->metadata.uid;
+  log::Error("Failed to place pod", {{"pod", pod->info.key}, {"node", node}, {"err", status.Message()}});
+  parts_.cache.Forget(uid);
+  const bool rejected = status.rejected();
+  // A rejection by Reserve or Permit reads like one by a filter in a cluster of one node. PreBind and Bind
+  // come too late to reject: what they say goes through as it is, and no event is waited for.
+  Failure failure;
+  failure.rejected = rejected;
+  failure.message = status.Message();
+  failure.nominate = "";
+  if (rejected && (!while_binding || queue_.IsInFlight(uid))) {
+    std::ranges::sort(status.reasons);
+    failure.message = fmt::format("0/1 nodes are available: 1 {}.", fmt::join(status.reasons, ", 1 "));
+    failure.rejectors = {status.plugin};
+    if (status.code == framework::Code::kPending) failure.pending = {status.plugin};
+  }
+  if (!while_binding) return AttemptFailed(pod, std::move(failure));
+  // To the others it is as if a pod had left its node.
+  auto assumed = std::make_shared<api::Pod>(*pod->info.pod);
+  assumed->spec.node_name = node;
+  const framework::EventObjects objects{std::move(assumed), nullptr};
+  if (!rejected) {
+    queue_.MoveAll(kAssignedPodDeleted, objects);
+    AttemptFailed(pod, std::move(failure));
+  } else {
+    AttemptFailed(pod, std::move(failure));
+    queue_.MoveAll(kAssignedPodDeleted, objects,
+                   [&](const QueuedPod& other) { return other.info.pod->metadata.uid != uid; });
+  }
+}
+
+void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
+  meters_->Attempt(attempted->profile, failure.rejected ? Meters::kUnschedulable : Meters::kError,
+                   parts_.clock.Now() - attempted->attempt_started);
+  if (log::V(2)) {
+    log::Info("Unable to schedule pod", {{"pod", attempted->info.key}, {"message", failure.message}});
+  }
+  const std::string& uid = attempted->info.pod->metadata.uid;
+  const auto latest = waiting_.find(attempted->info.key);
+  if (latest == waiting_.end() || latest->second->metadata.uid != uid) {
+    queue_.Done(uid);  // deleted, bound by somebody else, or created again under its name
     return;
   }
-  if (latest->second != pod->info.pod) pod->info = framework::PreparePod(latest->second, parts_.vocabulary);
+  const QueuedPodPtr pod = Newest(attempted, latest->second);
+  pod->rejectors = std::move(failure.rejectors);
+  pod->pending = std::move(failure.pending);
+  pod->gated_by.clear();
   queue_.Requeue(pod);
-  const api::Pod& object = *pod->info.pod;
-  parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", message,
-                      object.spec.scheduler_name, pod->info.pod});
-  framework::PodStatusPatch patch{.ns = object.metadata.ns,
-                                  .name = object.metadata.name,
-                                  .reason = rejected ? "Unschedulable" : "SchedulerError",
-                                  .message = message,
-                                  .observed_generation = object.metadata.generation,
-                                  .current = pod->info.pod,
-                                  .clear_nomination = true};
-  parts_.api.PatchPodStatus(std::move(patch), [key = pod->info.key](Expected<void> written) {
+  // Before the API server knows of it: decisions are made meanwhile.
+  std::optional<framework::NodeNameId> nominated;
+  if (failure.nominate) {
+    nominated = failure.nominate->empty() ? framework::NodeNameId{}
+                                          : parts_.handle.vocabulary.node_names.Intern(*failure.nominate);
+  }
+  queue_.nominator().Set(pod, nominated);
+  parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", failure.message,
+                      pod->info.pod->spec.scheduler_name, pod->info.pod});
+  framework::PodStatusPatch patch;
+  patch.reason = failure.rejected ? "Unschedulable" : "SchedulerError";
+  patch.message = std::move(failure.message);
+  patch.observed_generation = pod->info.pod->metadata.generation;
+  patch.nomination = std::move(failure.nominate);
+  WriteStatus(pod->info, std::move(patch));
+}
+
+// The pod as it is known now. What the attempt looked at stays as it is: an answer may still be owed on it.
+QueuedPodPtr Scheduler::Newest(const QueuedPodPtr& pod, const api::PodPtr& object) {
+  if (object == pod->info.pod) return pod;
+  auto newest = std::make_shared<QueuedPod>(*pod);
+  newest->info = framework::PreparePod(object, parts_.handle.vocabulary);
+  return newest;
+}
+
+void Scheduler::WriteStatus(const framework::PodInfo& pod, framework::PodStatusPatch patch) {
+  patch.ns = pod.pod->metadata.ns;
+  patch.name = pod.pod->metadata.name;
+  patch.current = pod.pod;
+  parts_.handle.api.PatchPodStatus(std::move(patch), [key = pod.key](Expected<void> written) {
     if (!written && written.error().code != ErrorCode::kCancelled &&
         written.error().code != ErrorCode::kNotFound) {
       log::Error("Failed to patch pod status", {{"pod", key}, {"err", written.error().message}});
@@ -238,11 +227,8 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& pod, bool rejected, const std:
   });
 }
 
-std::optional<std::uint32_t> Scheduler::ProfileOf(const api::Pod& pod) const {
-  for (std::uint32_t i = 0; i < parts_.profiles.size(); ++i) {
-    if (parts_.profiles[i]->name() == pod.spec.scheduler_name) return i;
-  }
-  return std::nullopt;
+bool Scheduler::Awaited(const framework::ClusterEvent& event) const {
+  return std::ranges::any_of(parts_.profiles, [&](const auto& profile) { return profile->Awaits(event); });
 }
 
 }  // namespace berth::core

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "cache/cluster_cache.hpp"
+#include "core/binding_cycle.hpp"
 #include "core/decider.hpp"
 #include "core/inbox.hpp"
+#include "core/worker_pool.hpp"
 #include "framework/ports.hpp"
 #include "metrics/registry.hpp"
 #include "queue/scheduling_queue.hpp"
@@ -22,17 +24,17 @@ namespace berth::core {
 struct SchedulerOptions {
   queue::QueueOptions queue;
   DeciderOptions decider;
+  BindingOptions binding;
   std::size_t record_bytes = 64u << 20;  // how much of the past is kept for explanations
+  std::size_t blocking_threads = 16;     // for plugins whose PreBind or Bind blocks
 };
 
 // What the loop works with; all of it outlives the scheduler. Vocabulary, cache and profiles belong to the
 // loop's thread from Run on.
 struct SchedulerParts {
-  framework::Vocabulary& vocabulary;
-  const framework::Reasons& reasons;
+  framework::Handle& handle;  // its services are this scheduler's while it lives
   cache::ClusterCache& cache;
   std::span<const std::unique_ptr<runtime::Profile>> profiles;
-  framework::ApiWriter& api;
   framework::EventSink& events;
   const Clock& clock;
   metrics::Registry& metrics;
@@ -41,25 +43,36 @@ struct SchedulerParts {
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
 // bindings go out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the
 // queue, or is on its way between these two.
-class Scheduler final : public framework::ClusterSink, private queue::QueuePolicy {
+class Scheduler final : public framework::ClusterSink,
+                        public framework::SchedulerServices,
+                        private queue::QueuePolicy,
+                        private BindingHost {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
   ~Scheduler() override;
 
   // --- from any thread
   // ---------------------------------------------------------------------------------------
-  void OnPod(framework::Change<api::Pod> change) override { inbox_.Post(std::move(change)); }
-  void OnNode(framework::Change<api::Node> change) override { inbox_.Post(std::move(change)); }
-  void OnSynced() override { inbox_.Post(Synced{}); }
+  void OnPod(framework::Change<api::Pod> change) override { inbox_->Post(std::move(change)); }
+  void OnNode(framework::Change<api::Node> change) override { inbox_->Post(std::move(change)); }
+  void OnSynced() override { inbox_->Post(Synced{}); }
+  void Post(std::move_only_function<void()> work) override { inbox_->Post(std::move(work)); }
+  void RunBlocking(std::move_only_function<void()> work) override { workers_.Post(std::move(work)); }
   // Makes Run return after the turn it is in.
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
 
   // --- the loop's thread
-  // ------------------------------------------------------------------------------------- Until Stop.
+  // -------------------------------------------------------------------------------------
+  // Until Stop.
   void Run();
   // One turn without waiting; false if there was nothing to do. For tests and simulations.
   bool Turn();
+  framework::WaitingPod* FindWaitingPod(std::string_view uid) override { return bindings_.FindWaiting(uid); }
+  void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>& visit) override {
+    bindings_.ForEachWaiting(visit);
+  }
+  void Activate(std::span<const std::string> pods) override { queue_.Activate(pods); }
 
   const queue::SchedulingQueue& queue() const { return queue_; }
   const record::RecordRing& records() const { return records_; }
@@ -67,53 +80,82 @@ class Scheduler final : public framework::ClusterSink, private queue::QueuePolic
  private:
   struct Meters;
 
-  // Messages.
+  // What happens to the cluster (cluster_changes.cpp).
   void Handle(framework::Change<api::Pod>& change);
   void Handle(framework::Change<api::Node>& change);
   void Handle(Synced&);
-  void Handle(BindingEnded& ended);
+  void Handle(Work& work);
   void Handle(Wake&) {}
-  void PodGone(const api::Pod& pod);
+  void PodGone(const api::PodPtr& pod);
   void PodWaiting(const api::PodPtr& before, const api::PodPtr& pod);
-  void PodAssigned(const api::PodPtr& before, const api::Pod& pod);
+  void PodAssigned(const api::PodPtr& before, const api::PodPtr& pod);
+  // An assumed pod is being deleted: its place is free for others at once.
+  void AssumedPodGoes(const std::string& uid);
+  // Pods of at most that priority may profit: they had to leave room for it.
+  void NominationEnds(const api::PodPtr& pod);
+  // Nothing if no profile has the pod's schedulerName.
+  std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
 
   // Attempts.
   void ScheduleOne(const framework::QueuedPodPtr& pod);
-  void StartBinding(const framework::QueuedPodPtr& pod, framework::Row row);
-  // An attempt failed: the pod goes back to the queue, and everybody is told.
-  void AttemptFailed(const framework::QueuedPodPtr& pod, bool rejected, const std::string& message,
-                     Duration took);
+  bool Skip(const framework::QueuedPod& pod);
   Decision Decide(const framework::QueuedPod& pod);
   std::span<const runtime::Nomination> Nominations();
+  void Place(const framework::QueuedPodPtr& pod, Decision decision);
+  struct Failure {
+    bool rejected = false;
+    std::string message;
+    std::vector<std::string> rejectors;
+    std::vector<std::string> pending;
+    std::optional<std::string> nominate;  // nothing: as it was
+  };
+  // An attempt failed: the pod goes back to the queue, and everybody is told.
+  void AttemptFailed(const framework::QueuedPodPtr& pod, Failure failure);
+  framework::QueuedPodPtr Newest(const framework::QueuedPodPtr& pod, const api::PodPtr& object);
+  void WriteStatus(const framework::PodInfo& pod, framework::PodStatusPatch patch);
+
+  // What the binding cycles tell.
+  MonoTime Now() const override { return parts_.clock.Now(); }
+  void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void PastRejection(const framework::QueuedPodPtr& pod) override;
+  void Bound(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
+              bool while_binding) override;
 
   // What the queue asks.
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
     return parts_.profiles.front()->Less(a, b);
   }
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override {
-    return parts_.profiles[pod.profile]->RunPreEnqueue(*pod.info.pod);
+    return parts_.profiles[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
   }
-  bool Concerns(std::uint32_t profile, const framework::ClusterEvent& event,
-                std::span<const std::string> plugins) const override {
-    return parts_.profiles[profile]->Concerns(event, plugins);
+  bool Awaited(const framework::ClusterEvent& event) const override;
+  bool AwaitedBy(std::uint32_t profile, const std::string& plugin,
+                 const framework::ClusterEvent& event) const override {
+    return parts_.profiles[profile]->Awaits(event, std::span(&plugin, 1));
   }
-  // Nothing if no profile has the pod's schedulerName.
-  std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
+  framework::Requeue Opinion(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                             const framework::EventObjects& objects) const override {
+    return parts_.profiles[pod.profile]->OpinionOn(event, objects, pod.info, pod.rejectors, pod.pending);
+  }
 
   const SchedulerOptions options_;
   const SchedulerParts parts_;
   std::unique_ptr<Meters> meters_;
-  Inbox inbox_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::vector<Message> taken_;
   queue::SchedulingQueue queue_;
   Decider decider_;
   record::RecordRing records_;
-  boost::unordered_map<std::string, api::PodPtr> waiting_;  // by UID: pods without node, as last seen
+  boost::unordered_map<std::string, api::PodPtr>
+      waiting_;  // by namespace/name: pods without node, as last seen
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = UINT64_MAX;
   std::vector<runtime::Nomination> nominations_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
+  BindingCycles bindings_;
+  WorkerPool workers_;  // ends first: what it runs speaks of all the others
 };
 
 }  // namespace berth::core

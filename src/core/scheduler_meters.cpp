@@ -28,7 +28,15 @@ Scheduler::Meters::Meters(metrics::Registry& registry,
                                       metrics::ExponentialBuckets(1, 2, 5))),
       cached_nodes(CacheSize(registry, "nodes")),
       cached_pods(CacheSize(registry, "pods")),
-      assumed_pods(CacheSize(registry, "assumed_pods")) {
+      assumed_pods(CacheSize(registry, "assumed_pods")),
+      binding(registry.Gauge("scheduler_goroutines",
+                             "[BETA] Number of running goroutines split by the work they do such as binding.",
+                             {{"operation", "binding"}})),
+      after_flush(registry.Counter(
+          "scheduler_pod_scheduled_after_flush_total",
+          "[ALPHA] Number of pods that were successfully scheduled after being flushed from "
+          "unschedulableEntities due to timeout. This metric helps detect potential queueing hint "
+          "misconfigurations or event handling issues.")) {
   static constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
   for (const auto& profile : profiles) {
     std::array<Cells, 3>& cells = per_profile.emplace_back();
@@ -49,6 +57,7 @@ Scheduler::Meters::Meters(metrics::Registry& registry,
 
 void Scheduler::Meters::Bound(const framework::QueuedPod& pod, MonoTime now) {
   pod_attempts.Observe(pod.attempts);
+  if (pod.was_flushed) after_flush.Add();
   const auto index = static_cast<std::size_t>(std::clamp(pod.attempts, 1, 15)) - 1;
   if (sli[index] == nullptr) {
     sli[index] = &registry.Histogram(

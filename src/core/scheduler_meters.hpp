@@ -35,6 +35,8 @@ struct Scheduler::Meters {
   metrics::Gauge& cached_nodes;
   metrics::Gauge& cached_pods;
   metrics::Gauge& assumed_pods;
+  metrics::Gauge& binding;
+  metrics::Counter& after_flush;
 };
 
 }  // namespace berth::core

@@ -27,8 +27,8 @@ class SchedulerTest : public ::testing::Test {
         assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
             .value());
     scheduler = std::make_unique<Scheduler>(
-        SchedulerOptions{}, SchedulerParts{engine->vocabulary(), engine->reasons(), engine->cache(),
-                                           engine->profiles(), api, events, clock, metrics});
+        SchedulerOptions{},
+        SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
   }
 
   // Until there is nothing left to do at this moment.

@@ -1,11 +1,20 @@
-// What can happen in a cluster that makes a rejected pod worth another try (kube-scheduler v1.37.1).
+// What can happen in a cluster that makes a rejected pod worth another try, and how a plugin says whether it
+// does (kube-scheduler v1.37.1).
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "api/objects.hpp"
+#include "base/result.hpp"
+
 namespace berth::framework {
+
+struct PodInfo;
 
 enum class EventResource : std::uint8_t {
   kAssignedPod,  // a pod on a node
@@ -51,5 +60,72 @@ struct ClusterEvent {
 };
 
 inline constexpr ClusterEvent kUnschedulableTimeout{EventResource::kAny, kAllActions, "UnschedulableTimeout"};
+inline constexpr ClusterEvent kForceActivate{EventResource::kAny, kAllActions, "ForceActivate"};
+
+// The object an event is about, before and after: api::Pod for the pod resources, api::Node for nodes, and so
+// on. Both are null for wildcard events without an object.
+struct EventObjects {
+  std::shared_ptr<const void> before;  // null: it appeared
+  std::shared_ptr<const void> after;   // null: it went
+
+  template <class T>
+  const T* Before() const {
+    return static_cast<const T*>(before.get());
+  }
+  template <class T>
+  const T* After() const {
+    return static_cast<const T*>(after.get());
+  }
+};
+
+// Is the pod worth another attempt after the event?
+enum class Hint : std::uint8_t { kSkip, kQueue };
+
+// What the opinions of all plugins that rejected a pod amount to.
+enum class Requeue : std::uint8_t {
+  kSkip,          // stay
+  kAfterBackoff,  // to activeQ once the back-off is over
+  kImmediately,   // to activeQ now: a plugin that answered Pending says so
+};
+
+// An event that a plugin waits for, and its opinion about each one that comes. Without an opinion every such
+// event is worth an attempt; so is one that the opinion fails on (it is logged).
+struct EventRegistration {
+  using HintFunction = std::function<Expected<Hint>(const PodInfo& waiting, const EventObjects& objects)>;
+
+  EventRegistration(EventResource resource, ActionMask action, HintFunction hint = nullptr)
+      : event{resource, action, ""}, hint(std::move(hint)) {}
+
+  ClusterEvent event;
+  HintFunction hint;
+};
+
+// Registrations with an opinion, checked when they are compiled: the function takes the waiting pod and the
+// object before and after (null where it appeared or went), of the type that belongs to the resource.
+//
+//   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
+//   after) { ... })
+template <class T, class Opinion>
+EventRegistration When(EventResource resource, ActionMask action, Opinion opinion) {
+  static_assert(std::is_invocable_r_v<Expected<Hint>, Opinion, const PodInfo&, const T*, const T*>,
+                "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
+  return {
+      resource, action,
+      [opinion = std::move(opinion)](const PodInfo& waiting, const EventObjects& objects) -> Expected<Hint> {
+        return opinion(waiting, objects.Before<T>(), objects.After<T>());
+      }};
+}
+template <class Opinion>
+EventRegistration WhenNode(ActionMask action, Opinion opinion) {
+  return When<api::Node>(EventResource::kNode, action, std::move(opinion));
+}
+template <class Opinion>
+EventRegistration WhenAssignedPod(ActionMask action, Opinion opinion) {
+  return When<api::Pod>(EventResource::kAssignedPod, action, std::move(opinion));
+}
+template <class Opinion>
+EventRegistration WhenTargetPod(ActionMask action, Opinion opinion) {
+  return When<api::Pod>(EventResource::kTargetPod, action, std::move(opinion));
+}
 
 }  // namespace berth::framework

@@ -67,6 +67,7 @@ Row NodeTable::Add(api::NodePtr node) {
   if (free_rows_.empty()) {
     row = static_cast<Row>(nodes_.size());
     nodes_.emplace_back();
+    pods_.emplace_back();
     taints_.emplace_back();
     for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_})
       column->push_back(0);
@@ -143,26 +144,59 @@ void NodeTable::Remove(Row row) {
   free_rows_.push_back(row);
 }
 
-void NodeTable::AddUse(Row row, const PodUse& use) {
-  AddAmounts(row, use, 1);
-  for (const HostPort& port : use.ports) AddPort(row, port);
+void NodeTable::AddPod(Row row, PlacedPod& pod) {
+  AddToList(row, pod);
+  AddAmounts(row, pod.use, 1);
+  for (const HostPort& port : pod.use.ports) AddPort(row, port);
 }
 
-void NodeTable::RemoveUse(Row row, const PodUse& use) {
-  AddAmounts(row, use, -1);
-  for (const HostPort& port : use.ports) RemovePort(row, port);
+void NodeTable::RemovePod(Row row, PlacedPod& pod) {
+  RemoveFromList(row, pod);
+  AddAmounts(row, pod.use, -1);
+  for (const HostPort& port : pod.use.ports) RemovePort(row, port);
+}
+
+void NodeTable::AddToList(Row row, PlacedPod& pod) {
+  pod.slot = static_cast<std::uint32_t>(pods_[row].size());
+  pods_[row].push_back(&pod);
+}
+
+void NodeTable::RemoveFromList(Row row, PlacedPod& pod) {
+  std::vector<PlacedPod*>& list = pods_[row];
+  list[pod.slot] = list.back();
+  list[pod.slot]->slot = pod.slot;
+  list.pop_back();
 }
 
 NodeTable::Overlay::~Overlay() {
-  for (const auto& [row, use] : uses_) table_.AddAmounts(row, *use, -1);
-  for (const AddedPort& added : ports_) table_.RemovePort(added.row, added.port);
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    table_.AddAmounts(step->row, step->pod->use, step->added ? -1 : 1);
+    if (step->added) {
+      table_.RemoveFromList(step->row, *step->pod);
+      for (const HostPort& port : step->ports) table_.RemovePort(step->row, port);
+    } else {
+      table_.AddToList(step->row, *step->pod);
+      for (const HostPort& port : step->ports) table_.AddPort(step->row, port);
+    }
+  }
 }
 
-void NodeTable::Overlay::Add(Row row, const PodUse& use) {
-  uses_.emplace_back(row, &use);
-  table_.AddAmounts(row, use, 1);
-  for (const HostPort& port : use.ports) {
-    if (table_.AddPort(row, port)) ports_.push_back({row, port});
+void NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
+  Take(row, guests_.emplace_back(PlacedPod{pod.pod, pod.use}), true);
+}
+void NodeTable::Overlay::Add(Row row, PlacedPod& pod) { Take(row, pod, true); }
+void NodeTable::Overlay::Remove(Row row, PlacedPod& pod) { Take(row, pod, false); }
+
+void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
+  Step& step = steps_.emplace_back(Step{row, &pod, add, {}});
+  table_.AddAmounts(row, pod.use, add ? 1 : -1);
+  if (add) {
+    table_.AddToList(row, pod);
+  } else {
+    table_.RemoveFromList(row, pod);
+  }
+  for (const HostPort& port : pod.use.ports) {
+    if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) step.ports.push_back(port);
   }
 }
 
@@ -241,14 +275,15 @@ bool NodeTable::AddPort(Row row, HostPort port) {
   return true;
 }
 
-void NodeTable::RemovePort(Row row, HostPort port) {
+bool NodeTable::RemovePort(Row row, HostPort port) {
   const auto entry = ports_.find(port.port);
-  if (entry == ports_.end()) return;
+  if (entry == ports_.end()) return false;
   const auto found = std::ranges::find(entry->second, port.address, &PortUse::address);
-  if (found == entry->second.end()) return;
+  if (found == entry->second.end() || !found->rows.Has(row)) return false;
   found->rows.Remove(row);
   if (found->rows.Empty()) entry->second.erase(found);
   if (entry->second.empty()) ports_.erase(entry);
+  return true;
 }
 
 }  // namespace berth::framework

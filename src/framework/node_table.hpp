@@ -4,6 +4,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,6 +25,13 @@ inline constexpr Row kNoRow = UINT32_MAX;
 struct ImageState {
   std::int64_t size_bytes = 0;
   RowGroup rows;
+};
+
+// A pod on a node: one that is bound, assumed, or (in an overlay) only nominated.
+struct PlacedPod {
+  api::PodPtr pod;
+  PodUse use;
+  std::uint32_t slot = 0;  // where it stands in its row's list; the table's own
 };
 
 // One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of
@@ -50,6 +58,8 @@ class NodeTable {
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
   std::span<const std::int64_t> pod_count() const { return pod_count_; }
   std::span<const std::int64_t> allowed_pods() const { return allowed_pods_; }
+  // In no particular order.
+  std::span<PlacedPod* const> pods(Row row) const { return pods_[row]; }
 
   const RowSet& unschedulable() const { return unschedulable_; }
   TaintListId taints(Row row) const { return taints_[row]; }
@@ -71,29 +81,39 @@ class NodeTable {
   // ----------------------------------------------------------------------------------------------
   Row Add(api::NodePtr node);
   void Update(Row row, api::NodePtr node);
+  // The row's pods must have been removed before.
   void Remove(Row row);
-  // A pod appears on or leaves a node. Ports are a set, as in kube-scheduler: of two pods with the same port
-  // (which only a bind past the scheduler can bring about) the first to leave takes the entry with it.
-  void AddUse(Row row, const PodUse& use);
-  void RemoveUse(Row row, const PodUse& use);
+  // A pod appears on or leaves a node; it stays where it is in memory in between. Ports are a set, as in
+  // kube-scheduler: of two pods with the same port (which only a bind past the scheduler can bring about) the
+  // first to leave takes the entry with it.
+  void AddPod(Row row, PlacedPod& pod);
+  void RemovePod(Row row, PlacedPod& pod);
 
-  // The table with some pods more, until the overlay's end: nominated pods while a filter looks.
+  // The table with some pods more or less, until the overlay's end: nominated pods while a filter looks, and
+  // the dry runs of preemption. Overlays end in the reverse order of their beginning.
   class Overlay {
    public:
     explicit Overlay(NodeTable& table) : table_(table) {}
     Overlay(const Overlay&) = delete;
     Overlay& operator=(const Overlay&) = delete;
     ~Overlay();
-    void Add(Row row, const PodUse& use);
+    void Add(Row row, const PodInfo& pod);
+    // The pod is on that row. Add the same object to take it back.
+    void Remove(Row row, PlacedPod& pod);
+    void Add(Row row, PlacedPod& pod);
 
    private:
-    struct AddedPort {
-      Row row;
-      HostPort port;
+    struct Step {
+      Row row = kNoRow;
+      PlacedPod* pod = nullptr;
+      bool added = false;
+      std::vector<HostPort> ports;  // that this step set or cleared
     };
+    void Take(Row row, PlacedPod& pod, bool add);
+
     NodeTable& table_;
-    std::vector<std::pair<Row, const PodUse*>> uses_;
-    std::vector<AddedPort> ports_;
+    std::vector<Step> steps_;
+    std::deque<PlacedPod> guests_;
   };
 
  private:
@@ -112,11 +132,15 @@ class NodeTable {
   void SetTaints(Row row, TaintListId list);
   Column& ColumnOf(ResourceId resource);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
+  void AddToList(Row row, PlacedPod& pod);
+  void RemoveFromList(Row row, PlacedPod& pod);
+  // True if that changed anything.
   bool AddPort(Row row, HostPort port);
-  void RemovePort(Row row, HostPort port);
+  bool RemovePort(Row row, HostPort port);
 
   Vocabulary& vocabulary_;
   std::vector<api::NodePtr> nodes_;
+  std::vector<std::vector<PlacedPod*>> pods_;
   std::vector<Row> free_rows_;
   std::size_t node_count_ = 0;
   RowSet all_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 
 #include "base/random.hpp"
@@ -18,11 +19,15 @@ using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class NodeTableTest : public ::testing::Test {
  protected:
   Row Add(const NodeBuilder& node) { return table.Add(node.Share()); }
-  PodUse Use(const PodBuilder& pod) { return UseOf(pod, words); }
+  // A pod to put somewhere; it stays in memory until the test ends.
+  PlacedPod& Pod(const PodBuilder& pod) {
+    return pods.emplace_back(PlacedPod{pod.Share(), UseOf(pod, words)});
+  }
   std::vector<Row> WithLabel(const std::string& key, const std::string& value) {
     const LabelKeyId id = words.FindKey(key);
     const RowGroup* group = id.known() ? table.WithLabel(words.InternLabel(id, value)) : nullptr;
@@ -44,6 +49,7 @@ class NodeTableTest : public ::testing::Test {
 
   Vocabulary words;
   NodeTable table{words};
+  std::deque<PlacedPod> pods;
 };
 
 TEST_F(NodeTableTest, ARowHoldsWhatItsNodeOffers) {
@@ -87,7 +93,9 @@ TEST_F(NodeTableTest, AColumnThatAppearsLateHasAllRows) {
 TEST_F(NodeTableTest, RowsOfRemovedNodesAreReusedAndClean) {
   const Row row =
       Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
-  table.AddUse(row, Use(MakePod().Cpu("1").HostPort(80)));
+  PlacedPod& pod = Pod(MakePod().Cpu("1").HostPort(80));
+  table.AddPod(row, pod);
+  table.RemovePod(row, pod);
   table.Remove(row);
   EXPECT_EQ(table.node_count(), 0U);
   EXPECT_EQ(Add(MakeNode("b")), row);
@@ -118,7 +126,7 @@ TEST_F(NodeTableTest, LabelsFollowTheNode) {
 
 TEST_F(NodeTableTest, AnUpdateKeepsWhatIsTaken) {
   const Row row = Add(MakeNode("n").Cpu("4").Allocatable("example.com/gpu", "2"));
-  table.AddUse(row, Use(MakePod().Cpu("1")));
+  table.AddPod(row, Pod(MakePod().Cpu("1")));
   table.Update(row, MakeNode("n").Cpu("8").Cordoned().Share());
   EXPECT_EQ(table.allocatable(kCpu)[row], 8000);
   EXPECT_EQ(table.allocatable(words.FindResource("example.com/gpu"))[row], 0) << "no longer offered";
@@ -162,9 +170,9 @@ TEST_F(NodeTableTest, PortsConflictByAddressAndOnlyOnTheirRow) {
   const Row a = Add(MakeNode("a"));
   const Row b = Add(MakeNode("b"));
   const Row c = Add(MakeNode("c"));
-  table.AddUse(a, Use(MakePod().HostPort(80)));
-  table.AddUse(b, Use(MakePod().HostPort(80, "TCP", "10.0.0.1")));
-  table.AddUse(c, Use(MakePod().HostPort(80, "UDP")));
+  table.AddPod(a, Pod(MakePod().HostPort(80)));
+  table.AddPod(b, Pod(MakePod().HostPort(80, "TCP", "10.0.0.1")));
+  table.AddPod(c, Pod(MakePod().HostPort(80, "UDP")));
   EXPECT_THAT(Conflicts(80), ElementsAre(a, b));
   EXPECT_THAT(Conflicts(80, "10.0.0.1"), ElementsAre(a, b));
   EXPECT_THAT(Conflicts(80, "10.0.0.2"), ElementsAre(a));
@@ -173,19 +181,20 @@ TEST_F(NodeTableTest, PortsConflictByAddressAndOnlyOnTheirRow) {
 
 TEST_F(NodeTableTest, OfTwoPodsWithOnePortTheFirstToLeaveTakesItAlong) {
   const Row row = Add(MakeNode("n"));
-  const PodUse use = Use(MakePod().HostPort(80));
-  table.AddUse(row, use);
-  table.AddUse(row, use);
-  table.RemoveUse(row, use);
+  PlacedPod& first = Pod(MakePod("first").HostPort(80));
+  PlacedPod& second = Pod(MakePod("second").HostPort(80));
+  table.AddPod(row, first);
+  table.AddPod(row, second);
+  table.RemovePod(row, first);
   EXPECT_THAT(Conflicts(80), IsEmpty());
-  table.RemoveUse(row, use);
+  table.RemovePod(row, second);
   EXPECT_EQ(table.pod_count()[row], 0);
 }
 
 TEST_F(NodeTableTest, UseIsSummedWithAndWithoutDefaults) {
   const Row row = Add(MakeNode("n"));
-  table.AddUse(row, Use(MakePod().Cpu("300m")));
-  table.AddUse(row, Use(MakePod().Request("example.com/gpu", "2").Request("ephemeral-storage", "1Ki")));
+  table.AddPod(row, Pod(MakePod().Cpu("300m")));
+  table.AddPod(row, Pod(MakePod().Request("example.com/gpu", "2").Request("ephemeral-storage", "1Ki")));
   EXPECT_EQ(table.requested(kCpu)[row], 300);
   EXPECT_EQ(table.requested(kMemory)[row], 0);
   EXPECT_EQ(table.requested(kEphemeralStorage)[row], 1024);
@@ -195,20 +204,34 @@ TEST_F(NodeTableTest, UseIsSummedWithAndWithoutDefaults) {
   EXPECT_EQ(table.pod_count()[row], 2);
 }
 
+TEST_F(NodeTableTest, ARowListsItsPods) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& a = Pod(MakePod("a"));
+  PlacedPod& b = Pod(MakePod("b"));
+  PlacedPod& c = Pod(MakePod("c"));
+  for (PlacedPod* pod : {&a, &b, &c}) table.AddPod(row, *pod);
+  table.RemovePod(row, a);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAre(&b, &c));
+  table.RemovePod(row, b);
+  EXPECT_THAT(table.pods(row), ElementsAre(&c));
+}
+
 TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
   const Row a = Add(MakeNode("a"));
   const Row b = Add(MakeNode("b"));
-  const PodUse there = Use(MakePod().Cpu("1").HostPort(80));
-  table.AddUse(a, there);
-  const PodUse same_port = Use(MakePod().Cpu("2").HostPort(80).HostPort(81).Request("example.com/new", "1"));
+  PlacedPod& there = Pod(MakePod("there").Cpu("1").HostPort(80));
+  table.AddPod(a, there);
+  const PodInfo guest = PreparePod(
+      MakePod("guest").Cpu("2").HostPort(80).HostPort(81).Request("example.com/new", "1").Share(), words);
   {
     NodeTable::Overlay overlay(table);
-    overlay.Add(a, same_port);
-    overlay.Add(b, same_port);
-    overlay.Add(b, same_port);
+    overlay.Add(a, guest);
+    overlay.Add(b, guest);
+    overlay.Add(b, guest);
     EXPECT_EQ(table.requested(kCpu)[a], 3000);
     EXPECT_EQ(table.requested(kCpu)[b], 4000);
     EXPECT_EQ(table.pod_count()[b], 2);
+    EXPECT_EQ(table.pods(b).size(), 2U);
     EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 2);
     EXPECT_THAT(Conflicts(80), ElementsAre(a, b));
     EXPECT_THAT(Conflicts(81), ElementsAre(a, b));
@@ -217,9 +240,34 @@ TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
   EXPECT_EQ(table.requested(kCpu)[b], 0);
   EXPECT_EQ(table.non_zero_memory()[b], 0);
   EXPECT_EQ(table.pod_count()[b], 0);
+  EXPECT_THAT(table.pods(a), ElementsAre(&there));
+  EXPECT_THAT(table.pods(b), IsEmpty());
   EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 0);
   EXPECT_THAT(Conflicts(80), ElementsAre(a)) << "the port of the pod that is there stays taken";
   EXPECT_THAT(Conflicts(81), IsEmpty());
+}
+
+TEST_F(NodeTableTest, AnOverlayTakesPodsAwayAndBringsThemBack) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& stays = Pod(MakePod("stays").Cpu("1").HostPort(81));
+  PlacedPod& goes = Pod(MakePod("goes").Cpu("2").HostPort(80));
+  table.AddPod(row, goes);
+  table.AddPod(row, stays);
+  {
+    NodeTable::Overlay overlay(table);
+    overlay.Remove(row, goes);
+    EXPECT_EQ(table.requested(kCpu)[row], 1000);
+    EXPECT_THAT(table.pods(row), ElementsAre(&stays));
+    EXPECT_THAT(Conflicts(80), IsEmpty());
+    overlay.Add(row, goes);
+    overlay.Remove(row, stays);
+    EXPECT_EQ(table.requested(kCpu)[row], 2000);
+    EXPECT_THAT(Conflicts(81), IsEmpty());
+  }
+  EXPECT_EQ(table.requested(kCpu)[row], 3000);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAre(&stays, &goes));
+  EXPECT_THAT(Conflicts(80), ElementsAre(row));
+  EXPECT_THAT(Conflicts(81), ElementsAre(row));
 }
 
 // --- pods

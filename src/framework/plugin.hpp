@@ -1,25 +1,33 @@
 // The contract between the scheduler and its plugins. Every scheduling rule of Berth is written against this
-// header and nothing else of the engine.
+// header and nothing else of the engine; a rule that is naturally about one node at a time starts from
+// framework/one_node.hpp instead.
 //
-// All calls are made by the scheduler loop, one at a time. A plugin is created once per profile, lives as
-// long as it, and implements the interfaces of the extension points it takes part in. What it answers for a
-// node equals what the plugin of the same name in kube-scheduler v1.37.1 answers for it.
+// A plugin is created once per profile, lives as long as it, and implements the interfaces of the extension
+// points it takes part in. All calls are made by the scheduler loop, one at a time, unless it is said
+// otherwise; none may wait for anything. An exception that leaves a plugin counts as Status::Error with its
+// text. What a plugin answers for a node equals what the plugin of the same name in kube-scheduler v1.37.1
+// answers for it.
+//
+// In the order of a pod's life:
+//
+//   PreEnqueue -> QueueSort -> PreFilter -> Filter -> (PostFilter if nothing fits)
+//              -> PreScore -> Score, Normalize -> Reserve -> Permit
+//              -> PreBindPreFlight -> PreBind -> Bind -> PostBind           (Unreserve if anything fails)
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
+#include "base/clock.hpp"
 #include "base/row_set.hpp"
+#include "framework/attempt.hpp"
 #include "framework/cluster_event.hpp"
-#include "framework/node_table.hpp"
-#include "framework/pod_info.hpp"
-#include "framework/ports.hpp"
+#include "framework/handle.hpp"
 #include "framework/queued_pod.hpp"
 #include "framework/score_column.hpp"
 #include "framework/status.hpp"
@@ -27,61 +35,26 @@
 
 namespace berth::framework {
 
-// One attempt to place one pod, as plugins see it. Sets handed out by Scratch are empty, as large as the
-// table, and belong to the caller until the call it makes returns; taking one allocates nothing once warm.
-class Attempt {
- public:
-  Attempt(const PodInfo& pod, const NodeTable& nodes, std::vector<RowSet>& scratch)
-      : pod_(pod), nodes_(nodes), scratch_(scratch) {}
-
-  const PodInfo& pod() const { return pod_; }
-  const NodeTable& nodes() const { return nodes_; }
-
-  class ScratchRows {
-   public:
-    explicit ScratchRows(std::vector<RowSet>& pool, std::size_t rows) : pool_(pool) {
-      if (!pool_.empty()) {
-        set_ = std::move(pool_.back());
-        pool_.pop_back();
-      }
-      set_.Resize(rows);
-      set_.Clear();
-    }
-    ~ScratchRows() { pool_.push_back(std::move(set_)); }
-    ScratchRows(const ScratchRows&) = delete;
-    ScratchRows& operator=(const ScratchRows&) = delete;
-    RowSet& operator*() { return set_; }
-    RowSet* operator->() { return &set_; }
-
-   private:
-    std::vector<RowSet>& pool_;
-    RowSet set_;
-  };
-  ScratchRows Scratch() const { return ScratchRows(scratch_, nodes_.rows()); }
-
- private:
-  const PodInfo& pod_;
-  const NodeTable& nodes_;
-  std::vector<RowSet>& scratch_;
-};
-
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
-  // Events after which a pod that this plugin rejected may fit. A plugin at PreEnqueue, PreFilter or Filter
-  // that does not say is asked again after every event.
-  virtual std::vector<ClusterEvent> EventsToRegister() const { return {ClusterEvent{}}; }
+  // Events after which a pod that this plugin rejected may fit, asked once. Only plugins at PreEnqueue,
+  // PreFilter, Filter, Reserve and Permit are asked. One that does not say is tried again after every event;
+  // an empty list means that no event helps.
+  virtual std::vector<EventRegistration> EventsToRegister() const {
+    return {{EventResource::kAny, kAllActions}};
+  }
 };
 
 // Before a pod may enter activeQ. Anything but Success keeps it out until an event of EventsToRegister frees
-// it.
+// it; an Error is logged besides.
 class PreEnqueuePlugin : public virtual Plugin {
  public:
-  virtual Status PreEnqueue(const api::Pod& pod) const = 0;
+  virtual Status PreEnqueue(const PodInfo& pod) const = 0;
 };
 
-// The order of activeQ. Exactly one per process.
+// The order of activeQ. Exactly one per profile; all profiles must name the same.
 class QueueSortPlugin : public virtual Plugin {
  public:
   virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
@@ -93,10 +66,21 @@ struct PreFilterAnswer {
   std::optional<std::vector<NodeNameId>> nodes;
 };
 // Once per attempt, before Filter. Skip: this plugin's Filter is not asked. Unschedulable and
-// UnschedulableAndUnresolvable reject the pod as a whole.
+// UnschedulableAndUnresolvable reject the pod as a whole; of several the last Unschedulable counts, and an
+// UnschedulableAndUnresolvable ends the asking. Any other status fails the attempt.
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual PreFilterAnswer PreFilter(const Attempt& attempt) const = 0;
+};
+
+// For a plugin whose PreFilter notes down things about pods on *other* nodes: keeps the notes right while a
+// pod is imagined to be on a row, or gone from it. A plugin that reads only the row it judges needs none of
+// this: the table shows the imagined pods. Called on a copy of the attempt's memory. A status that is not
+// Success fails the attempt.
+class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
+ public:
+  virtual Status AddPod(const Attempt& attempt, const PodInfo& added, Row row) const = 0;
+  virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
 };
 
 // Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin
@@ -104,6 +88,35 @@ class PreFilterPlugin : public virtual Plugin {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
+};
+
+// What PostFilter plugins may ask the scheduler while they look for a way.
+class WhatIf {
+ public:
+  virtual ~WhatIf() = default;
+  // Which of `candidates` pass the profile's filters as the table stands now, nominated pods counted in; what
+  // PreFilter said to skip stays skipped. `attempt` may carry a memory of its own.
+  virtual void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) = 0;
+  // Tells the plugins with extensions.
+  virtual Status AddPod(const Attempt& attempt, const PodInfo& added, Row row) = 0;
+  virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) = 0;
+  // The table of the attempt, for overlays.
+  virtual NodeTable& table() = 0;
+};
+
+struct PostFilterAnswer {
+  Status status;
+  // The node the pod shall be nominated to from now on; empty text: none. Nothing: as before.
+  std::optional<std::string> nominate;
+};
+// When no node fits. Success, UnschedulableAndUnresolvable and Error end the asking; after Unschedulable the
+// next plugin is asked. The pod is not placed in this attempt whatever is answered.
+class PostFilterPlugin : public virtual Plugin {
+ public:
+  // `verdicts` holds the filters' answer, or nothing but `unresolvable` (all rows or none) where PreFilter
+  // rejected the pod. Rows without verdict were ruled out by PreFilter and are in `unresolvable` too.
+  virtual PostFilterAnswer PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
+                                      WhatIf& what_if) = 0;
 };
 
 // Once per attempt with two or more feasible nodes. Skip: this plugin's Score is not asked and it has no part
@@ -121,19 +134,57 @@ class ScorePlugin : public virtual Plugin {
   virtual Status Normalize(const Attempt&, const RowSet& /*feasible*/, ScoreColumn&) const { return {}; }
 };
 
-// Binds a pod to its node. Returns at once; `done` is called from any thread, once. Skip: the next plugin is
-// asked.
-class BindPlugin : public virtual Plugin {
+// Takes what the pod needs besides its place, and gives it back.
+class ReservePlugin : public virtual Plugin {
  public:
-  using Done = std::move_only_function<void(Status)>;
-  virtual void Bind(const PodInfo& pod, const std::string& node, Done done) = 0;
+  // Right after the decision. A rejection or an error ends the attempt.
+  virtual Status Reserve(const Placement& placement) = 0;
+  // Whenever the placement fails later, in reverse order of the profile; also if this plugin's Reserve was
+  // not called or failed. Must not fail.
+  virtual void Unreserve(const Placement& placement) = 0;
 };
 
-// What a plugin may use of the scheduler it is built into; outlives the plugin.
-struct Handle {
-  Vocabulary& vocabulary;
-  Reasons& reasons;
-  ApiWriter& api;
+struct PermitAnswer {
+  Status status;
+  Duration timeout{};  // with Wait: then the pod is rejected; at most 15 minutes
+};
+// May the pod go to its node? Success, a rejection, or Wait: then it goes when every plugin that said Wait
+// has allowed it (SchedulerServices::FindWaitingPod), and is rejected when one rejects it or runs out of
+// time.
+class PermitPlugin : public virtual Plugin {
+ public:
+  virtual PermitAnswer Permit(const Placement& placement) = 0;
+};
+
+// The answer of something that takes its time. Called once, from any thread; an answer that comes after the
+// deadline is ignored. The placement stays valid until this object is gone.
+using Answer = std::move_only_function<void(Status)>;
+
+// Work that must be done before the pod is bound: attach, create, wait. Runs beside the scheduler loop's
+// work.
+class PreBindPlugin : public virtual Plugin {
+ public:
+  struct PreFlight {
+    Status status;                // Success: PreBind has work to do; Skip: it has none
+    bool allow_parallel = false;  // with neighbours that allow it too (1.36)
+  };
+  // Quick, on the loop. Any other status but Success and Skip fails the binding.
+  virtual PreFlight PreBindPreFlight(const Placement& placement) = 0;
+  // Returns at once. `stop` asks to give up early: a more important pod needs the place. Anything but Success
+  // fails the binding.
+  virtual void PreBind(const Placement& placement, std::stop_token stop, Answer answer) = 0;
+};
+
+// Binds a pod to its node. Returns at once. Skip: the next plugin is asked; the first other answer counts.
+class BindPlugin : public virtual Plugin {
+ public:
+  virtual void Bind(const Placement& placement, Answer answer) = 0;
+};
+
+// The pod is bound. For information.
+class PostBindPlugin : public virtual Plugin {
+ public:
+  virtual void PostBind(const Placement& placement) = 0;
 };
 
 // Kubernetes' usual normalisation: the best raw score becomes 100, the others keep their proportion (integer

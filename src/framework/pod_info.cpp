@@ -35,24 +35,6 @@ void RaiseToZero(Amounts& amounts) {
   for (auto& [id, value] : amounts.scalars) value = std::max<std::int64_t>(value, 0);
 }
 
-// Host ports count for containers and for sidecars; an ordinary init container is gone before it matters.
-std::vector<HostPort> HostPorts(const api::Pod& pod, Vocabulary& vocabulary) {
-  std::vector<HostPort> ports;
-  const auto collect = [&](const api::Container& container) {
-    for (const api::ContainerPort& port : container.ports) {
-      if (port.host_port <= 0) continue;
-      const AddressId address =
-          port.host_ip.empty() ? kAnyAddress : vocabulary.addresses.Intern(port.host_ip);
-      ports.push_back({vocabulary.InternPort(port.protocol, port.host_port), address});
-    }
-  };
-  for (const api::Container& container : pod.spec.containers) collect(container);
-  for (const api::Container& container : pod.spec.init_containers) {
-    if (container.restart_always) collect(container);
-  }
-  return ports;
-}
-
 CompiledRequirement Compile(const api::Requirement& requirement, Vocabulary& vocabulary) {
   CompiledRequirement compiled{requirement.op, vocabulary.InternKey(requirement.key), {}, requirement.bound};
   if (requirement.op == api::SelectorOp::kIn || requirement.op == api::SelectorOp::kNotIn) {
@@ -194,13 +176,31 @@ PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary) {
   return info;
 }
 
+// Host ports count for containers and for sidecars; an ordinary init container is gone before it matters.
+std::vector<HostPort> HostPortsOf(const api::Pod& pod, Vocabulary& vocabulary) {
+  std::vector<HostPort> ports;
+  const auto collect = [&](const api::Container& container) {
+    for (const api::ContainerPort& port : container.ports) {
+      if (port.host_port <= 0) continue;
+      const AddressId address =
+          port.host_ip.empty() ? kAnyAddress : vocabulary.addresses.Intern(port.host_ip);
+      ports.push_back({vocabulary.InternPort(port.protocol, port.host_port), address});
+    }
+  };
+  for (const api::Container& container : pod.spec.containers) collect(container);
+  for (const api::Container& container : pod.spec.init_containers) {
+    if (container.restart_always) collect(container);
+  }
+  return ports;
+}
+
 PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
   PodUse use;
   use.requested = ToAmounts(api::PodRequests(pod, {.use_status = true}), vocabulary);
   const api::NonZeroUse non_zero = api::NonZeroRequests(pod);
   use.non_zero_milli_cpu = non_zero.milli_cpu;
   use.non_zero_memory = non_zero.memory;
-  use.ports = HostPorts(pod, vocabulary);
+  use.ports = HostPortsOf(pod, vocabulary);
   return use;
 }
 

@@ -99,6 +99,9 @@ PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary);
 // For a pod that has one.
 PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary);
 
+// What spec.containers and sidecars ask for on their node.
+std::vector<HostPort> HostPortsOf(const api::Pod& pod, Vocabulary& vocabulary);
+
 // "nginx" -> "nginx:latest"; names with a tag or digest stay.
 std::string NormalizedImageName(std::string_view name);
 

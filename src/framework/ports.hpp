@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,15 +42,16 @@ struct Binding {
   std::string node;
 };
 
-// The PodScheduled=False condition and, where set, the nomination. Written as a strategic merge patch of
-// pods/status, without precondition, as kube-scheduler does.
+// The PodScheduled=False condition, the nomination, or both. Written as a strategic merge patch of
+// pods/status, without precondition, as kube-scheduler does; nothing is sent if nothing would change.
 struct PodStatusPatch {
   std::string ns, name;
-  std::string reason;   // Unschedulable or SchedulerError
+  std::string reason;   // Unschedulable or SchedulerError; empty: the condition is left alone
   std::string message;  // whole, never truncated
   std::int64_t observed_generation = 0;
   api::PodPtr current;  // what the pod looked like; decides what the patch must contain
-  bool clear_nomination = false;
+  std::optional<std::string> nomination =
+      {};  // status.nominatedNodeName; empty text clears it, nothing keeps it
 };
 
 // Called once, from any thread.

@@ -16,15 +16,19 @@ struct QueuedPod {
   std::uint32_t profile = 0;  // which of the scheduler's profiles decides
 
   MonoTime timestamp;            // when it was last put into a queue
-  MonoTime created;              // when it first became known to the queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
   MonoTime attempt_started;      // of the last attempt
+  MonoTime flushed;              // when it was last freed because it had waited too long; epoch: never
+  bool was_flushed = false;      // ... and no attempt has ended since
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;  // attempts that ended in a rejection: they drive the back-off
   std::int32_t consecutive_errors = 0;   // attempts since the last rejection that ended in an error
-  std::vector<std::string> rejectors;    // plugins that rejected it the last time
-  bool pending = false;                  // one of them answered Pending: no back-off when it is freed
-  std::string gated_by;                  // the PreEnqueue plugin that keeps it out; empty: not gated
+  // Plugins that rejected it the last time, the one that gates it included, without repetition.
+  std::vector<std::string> rejectors;
+  std::vector<std::string> pending;  // those of them that answered Pending: no back-off when they free it
+  std::string gated_by;              // the PreEnqueue plugin that keeps it out; empty: not gated
+
+  bool gated() const { return !gated_by.empty(); }
 };
 using QueuedPodPtr = std::shared_ptr<QueuedPod>;
 

@@ -26,6 +26,13 @@ LabelId Vocabulary::InternLabel(LabelKeyId key, std::string_view value) {
   return id;
 }
 
+LabelId Vocabulary::FindLabel(LabelKeyId key, std::string_view value) const {
+  std::string text = KeyText(key);
+  text += '\n';
+  text += value;
+  return label_texts_.Find(text);
+}
+
 ResourceId Vocabulary::InternResource(std::string_view name) {
   const api::ResourceClass kind = api::ClassOf(name);
   if (kind == api::ResourceClass::kIgnored || kind == api::ResourceClass::kPods) return {};

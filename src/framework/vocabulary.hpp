@@ -51,6 +51,8 @@ class Vocabulary {
   // -------------------------------------------------------------------------------------------------
   LabelKeyId InternKey(std::string_view key);
   LabelId InternLabel(LabelKeyId key, std::string_view value);
+  // Unknown if it was never met.
+  LabelId FindLabel(LabelKeyId key, std::string_view value) const;
   LabelKeyId FindKey(std::string_view key) const { return keys_.Find(key); }
   const std::string& KeyText(LabelKeyId key) const { return keys_.Text(key); }
   // The labels of a key met so far, in order of appearance.

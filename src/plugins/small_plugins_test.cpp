@@ -152,8 +152,8 @@ TEST(NodePortsTest, PortsOfOnePodDoNotConflictWithEachOther) {
 TEST(SchedulingGatesTest, HoldAPodBackUntilAllAreGone) {
   Cluster cluster;
   const auto plugin = cluster.Make<SchedulingGates>();
-  EXPECT_TRUE(plugin->PreEnqueue(MakePod()).ok());
-  const framework::Status status = plugin->PreEnqueue(MakePod().Gate("b").Gate("a"));
+  EXPECT_TRUE(plugin->PreEnqueue(cluster.Prepare(MakePod())).ok());
+  const framework::Status status = plugin->PreEnqueue(cluster.Prepare(MakePod().Gate("b").Gate("a")));
   EXPECT_EQ(status.code, Code::kUnschedulableAndUnresolvable);
   EXPECT_EQ(status.Message(), "waiting for scheduling gates: [b a]");
 }
@@ -178,7 +178,9 @@ TEST(DefaultBinderTest, AsksTheApiServerForTheVeryPod) {
   const auto plugin = cluster.Make<DefaultBinder>();
   std::vector<framework::Status> answers;
   const framework::PodInfo pod = cluster.Prepare(MakePod("web").Namespace("shop").Uid("u1"));
-  plugin->Bind(pod, "n1", [&](framework::Status status) { answers.push_back(std::move(status)); });
+  const std::string node = "n1";
+  const framework::Placement placement{pod, node, cluster.state()};
+  plugin->Bind(placement, [&](framework::Status status) { answers.push_back(std::move(status)); });
   ASSERT_EQ(cluster.api().bindings.size(), 1U);
   EXPECT_EQ(cluster.api().bindings[0].ns, "shop");
   EXPECT_EQ(cluster.api().bindings[0].name, "web");
@@ -188,7 +190,7 @@ TEST(DefaultBinderTest, AsksTheApiServerForTheVeryPod) {
   EXPECT_TRUE(answers[0].ok());
 
   cluster.api().answer = Fail(ErrorCode::kConflict, "already assigned");
-  plugin->Bind(pod, "n1", [&](framework::Status status) { answers.push_back(std::move(status)); });
+  plugin->Bind(placement, [&](framework::Status status) { answers.push_back(std::move(status)); });
   EXPECT_EQ(answers.at(1).code, Code::kError);
   EXPECT_EQ(answers.at(1).Message(), "already assigned");
 }

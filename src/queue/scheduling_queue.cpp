@@ -1,12 +1,15 @@
 #include "queue/scheduling_queue.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
+
+#include "queue/queue_meters.hpp"
 
 namespace berth::queue {
 namespace {
 
+using framework::ClusterEvent;
+using framework::EventObjects;
 using framework::QueuedPod;
 using framework::QueuedPodPtr;
 
@@ -22,57 +25,9 @@ MonoTime WholeSecond(MonoTime time) {
 constexpr const char* kPodAdded = "UnscheduledPodAdd";
 constexpr const char* kBackoffComplete = "BackoffComplete";
 constexpr const char* kAttemptFailed = "ScheduleAttemptFailure";
+constexpr const char* kPopFromBackoff = "PopFromBackoffQ";
 
 }  // namespace
-
-// Cells are looked up once; the rare labels (events, plugins) on first use.
-struct SchedulingQueue::Meters {
-  explicit Meters(metrics::Registry& registry) : registry(registry) {
-    for (const auto* name : {"active", "backoff", "unschedulable", "gated"}) Pending(name);
-  }
-
-  metrics::Gauge& Pending(const char* name) {
-    return registry.Gauge(
-        "scheduler_pending_pods",
-        "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
-        "'backoff' "
-        "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that "
-        "the "
-        "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the "
-        "scheduler never attempted to schedule because they are gated.",
-        {{"queue", name}});
-  }
-  void Incoming(const char* name, const char* event) {
-    metrics::Counter*& cell = incoming[{name, event}];
-    if (cell == nullptr) {
-      cell = &registry.Counter("scheduler_queue_incoming_pods_total",
-                               "[STABLE] Number of pods added to scheduling queues by event and queue type.",
-                               {{"queue", name}, {"event", event}});
-    }
-    cell->Add();
-  }
-  metrics::Gauge& Unschedulable(const std::string& plugin) {
-    metrics::Gauge*& cell = unschedulable_by[plugin];
-    if (cell == nullptr) {
-      cell = &registry.Gauge("scheduler_unschedulable_pods",
-                             "[STABLE] The number of unschedulable pods broken down by plugin name. A pod "
-                             "will increment the gauge for "
-                             "all plugins that caused it to not schedule and so this metric have meaning "
-                             "only when broken down by "
-                             "plugin.",
-                             {{"plugin", plugin}, {"profile", ""}});
-    }
-    return *cell;
-  }
-
-  metrics::Registry& registry;
-  metrics::Gauge& active{Pending("active")};
-  metrics::Gauge& backoff{Pending("backoff")};
-  metrics::Gauge& unschedulable{Pending("unschedulable")};
-  metrics::Gauge& gated{Pending("gated")};
-  std::map<std::pair<std::string_view, std::string_view>, metrics::Counter*> incoming;  // keys are literals
-  std::map<std::string, metrics::Gauge*> unschedulable_by;
-};
 
 bool SchedulingQueue::MoreUrgent::operator()(const Entry* a, const Entry* b) const {
   if (policy->Less(*a->pod, *b->pod)) return true;
@@ -94,163 +49,246 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
       active_(MoreUrgent{&policy}),
       backoff_(SoonerOver{&policy}),
       error_backoff_(SoonerOver{&policy}),
-      next_backoff_flush_(clock.Now() + kBackoffFlushPeriod),
+      next_backoff_flush_(WholeSecond(clock.Now()) + kBackoffFlushPeriod),
       next_unschedulable_flush_(clock.Now() + kUnschedulableFlushPeriod) {}
 
 SchedulingQueue::~SchedulingQueue() = default;
 
+// --- what happens to a waiting pod
+// -----------------------------------------------------------------------------
+
 void SchedulingQueue::Add(framework::PodInfo info, std::uint32_t profile) {
-  const std::string uid = info.pod->metadata.uid;
-  if (Find(uid) != nullptr) return Update(std::move(info), profile, {});
-  Entry& entry = entries_[uid];
-  entry.pod = std::make_shared<QueuedPod>();
-  entry.pod->info = std::move(info);
-  entry.pod->profile = profile;
-  entry.pod->timestamp = entry.pod->created = clock_.Now();
-  entry.sequence = next_sequence_++;
-  TrackNomination(entry.pod);
-  if (PassesPreEnqueue(entry)) {
-    EnterActive(entry, kPodAdded);
-  } else {
-    EnterUnschedulable(entry, kPodAdded);
-  }
+  if (Find(info.pod->metadata.uid) != nullptr) return Update(std::move(info), profile, {}, {});
+  auto pod = std::make_shared<QueuedPod>();
+  pod->info = std::move(info);
+  pod->profile = profile;
+  pod->timestamp = clock_.Now();
+  // A gated pod holds its nomination too.
+  nominator_.Set(pod);
+  ToActive(Insert(std::move(pod)), kPodAdded);
 }
 
 void SchedulingQueue::Update(framework::PodInfo info, std::uint32_t profile,
-                             std::span<const framework::ClusterEvent> events) {
-  Entry* entry = Find(info.pod->metadata.uid);
+                             std::span<const ClusterEvent> events, const EventObjects& objects) {
+  const std::string& uid = info.pod->metadata.uid;
+  if (in_flight_.Has(uid)) {
+    for (const ClusterEvent& event : events) Note(event, objects);
+    return;
+  }
+  Entry* entry = Find(uid);
   if (entry == nullptr) return Add(std::move(info), profile);
-  if (entry->place == Place::kInFlight) return;
   // Its rank may change with it: out, change, in again.
   const Place place = entry->place;
   Leave(*entry);
+  const framework::NodeNameId had = entry->pod->info.nominated;
   entry->pod->info = std::move(info);
-  TrackNomination(entry->pod);
-  entry->place = place;
-  switch (place) {
-    case Place::kActive:
-      active_.insert(entry);
-      meters_->active.Add();
-      break;
-    case Place::kBackoff:
-      backoff_.insert(entry);
-      meters_->backoff.Add();
-      break;
-    case Place::kErrorBackoff:
-      error_backoff_.insert(entry);
-      meters_->backoff.Add();
-      break;
-    case Place::kInFlight:
-      break;
-    case Place::kUnschedulable: {
-      const auto freeing =
-          std::ranges::find_if(events, [&](const auto& event) { return IsFreedBy(*entry, event); });
-      if (freeing != events.end()) return Free(*entry, freeing->label);
-      unschedulable_.insert(entry);
-      (entry->pod->gated_by.empty() ? meters_->unschedulable : meters_->gated).Add();
-      break;
-    }
+  entry->pod->profile = profile;
+  Enter(*entry, place);
+  nominator_.Update(had, entry->pod);
+  if (place != Place::kUnschedulable) return;
+  for (const ClusterEvent& event : events) {
+    const framework::Requeue strategy = Judge(*entry->pod, event, objects);
+    if (strategy != framework::Requeue::kSkip) Follow(*entry, strategy, event.label);
+    if (entry->place != Place::kUnschedulable) return;
   }
 }
 
 void SchedulingQueue::Delete(const std::string& uid) {
+  nominator_.Delete(uid);
   Entry* entry = Find(uid);
   if (entry == nullptr) return;
-  if (entry->place != Place::kInFlight) CountUnschedulable(*entry->pod, -1);
+  CountRejectors(*entry->pod, -1);
   Leave(*entry);
-  std::erase(nominated_, entry->pod);
   entries_.erase(uid);
 }
 
-framework::QueuedPodPtr SchedulingQueue::Pop() {
-  Entry* entry = nullptr;
-  if (!active_.empty()) {
-    entry = *active_.begin();
-  } else if (!backoff_.empty()) {
-    entry = *backoff_.begin();
-    meters_->Incoming("active", "PopFromBackoffQ");
-  } else {
-    return nullptr;
+// --- attempts
+// ------------------------------------------------------------------------------------------------
+
+QueuedPodPtr SchedulingQueue::Pop() {
+  for (;;) {
+    Entry* entry = nullptr;
+    if (!active_.empty()) {
+      entry = *active_.begin();
+    } else if (!backoff_.empty()) {
+      entry = *backoff_.begin();
+      meters_->Incoming("active", kPopFromBackoff);
+    } else {
+      return nullptr;
+    }
+    QueuedPodPtr pod = entry->pod;
+    Leave(*entry);
+    entries_.erase(pod->info.pod->metadata.uid);
+    ++pod->attempts;
+    if (!in_flight_.Begin(pod)) continue;  // at most one attempt per pod
+    meters_->InFlightEvent("PodPopped", 1);
+    CountRejectors(*pod, -1);
+    pod->attempt_started = clock_.Now();
+    return pod;
   }
-  CountUnschedulable(*entry->pod, -1);
-  Leave(*entry);
-  entry->place = Place::kInFlight;
-  ++entry->pod->attempts;
-  entry->pod->attempt_started = clock_.Now();
-  return entry->pod;
 }
 
-void SchedulingQueue::Done(const QueuedPodPtr& pod) {
-  const std::string& uid = pod->info.pod->metadata.uid;
-  const Entry* entry = Find(uid);
-  if (entry == nullptr || entry->pod != pod) return;
-  std::erase(nominated_, pod);
-  entries_.erase(uid);
+void SchedulingQueue::Done(const std::string& uid) {
+  if (!in_flight_.Has(uid)) return;
+  in_flight_.End(uid, [&](const char* event) { meters_->InFlightEvent(event, -1); });
+  meters_->InFlightEvent("PodPopped", -1);
 }
 
 void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
-  Entry* entry = Find(pod->info.pod->metadata.uid);
-  if (entry == nullptr || entry->pod != pod || entry->place != Place::kInFlight) return;
-  pod->timestamp = clock_.Now();
-  TrackNomination(pod);
+  const std::string& uid = pod->info.pod->metadata.uid;
+  if (Find(uid) != nullptr) return Done(uid);
   if (pod->rejectors.empty()) {
     ++pod->consecutive_errors;
-    EnterBackoff(*entry, kAttemptFailed);
-    return;
+  } else {
+    ++pod->unschedulable_count;
+    pod->consecutive_errors = 0;
   }
-  ++pod->unschedulable_count;
-  pod->consecutive_errors = 0;
-  CountUnschedulable(*pod, 1);
-  EnterUnschedulable(*entry, kAttemptFailed);
+  pod->timestamp = clock_.Now();
+  pod->was_flushed = false;
+  pod->flushed = {};
+  CountRejectors(*pod, 1);
+  const framework::Requeue strategy = JudgeInFlight(*pod);
+  Follow(Insert(pod), strategy, kAttemptFailed);
+  Done(uid);
 }
 
-void SchedulingQueue::MoveAll(const framework::ClusterEvent& event) {
-  if (unschedulable_.empty()) return;
-  std::vector<Entry*> freed;
+framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
+  if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
+  framework::Requeue strongest = framework::Requeue::kSkip;
+  // Without a plugin that answered Pending there is nothing stronger than AfterBackoff to look for.
+  const framework::Requeue enough =
+      pod.pending.empty() ? framework::Requeue::kAfterBackoff : framework::Requeue::kImmediately;
+  in_flight_.ForEachSince(pod.info.pod->metadata.uid,
+                          [&](const ClusterEvent& event, const EventObjects& objects) {
+                            strongest = std::max(strongest, Judge(pod, event, objects));
+                            return strongest < enough;
+                          });
+  return strongest;
+}
+
+// --- events
+// --------------------------------------------------------------------------------------------------
+
+void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& objects,
+                              const Concerned& concerned) {
+  if (unschedulable_.empty() && in_flight_.empty()) return;
+  if (!event.wildcard() && !policy_.Awaited(event)) return;
+  std::vector<Entry*> entries;
   for (Entry* entry : unschedulable_) {
-    if (IsFreedBy(*entry, event)) freed.push_back(entry);
+    if (!concerned || concerned(*entry->pod)) entries.push_back(entry);
   }
-  for (Entry* entry : freed) {
+  Move(entries, event, objects);
+}
+
+void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEvent& event,
+                           const EventObjects& objects) {
+  for (Entry* entry : entries) {
+    const QueuedPod& pod = *entry->pod;
+    // What the gating plugin does not wait for cannot open the gate.
+    if (pod.gated() && !event.wildcard() && !policy_.AwaitedBy(pod.profile, pod.gated_by, event)) continue;
+    const framework::Requeue strategy = Judge(pod, event, objects);
+    if (strategy == framework::Requeue::kSkip) continue;
     Leave(*entry);
-    Free(*entry, event.label);
+    Follow(*entry, strategy, event.label);
+  }
+  if (!in_flight_.empty()) Note(event, objects);
+}
+
+void SchedulingQueue::Activate(std::span<const std::string> pods) {
+  for (const std::string& key : pods) {
+    const auto named = [&](const auto& item) { return item.second.pod->info.key == key; };
+    if (const auto found = std::ranges::find_if(entries_, named); found != entries_.end()) {
+      Entry& entry = found->second;
+      const bool from_backoff = entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff;
+      if (from_backoff) {  // it has passed PreEnqueue on its way there
+        Leave(entry);
+        Arrive(entry, Place::kActive, framework::kForceActivate.label);
+      } else if (entry.place == Place::kUnschedulable) {
+        ToActive(entry, framework::kForceActivate.label);
+      }
+      continue;
+    }
+    if (const api::PodPtr pod = in_flight_.FindByKey(key)) Note(framework::kForceActivate, {nullptr, pod});
   }
 }
+
+void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& objects) {
+  in_flight_.Note(event, objects);
+  meters_->InFlightEvent(event.label, 1);
+}
+
+framework::Requeue SchedulingQueue::Judge(const QueuedPod& pod, const ClusterEvent& event,
+                                          const EventObjects& objects) const {
+  if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
+  if (!event.wildcard()) return policy_.Opinion(pod, event, objects);
+  // One that names a pod is meant for that pod only.
+  const auto* meant = objects.After<api::Pod>();
+  return meant != nullptr && meant->metadata.uid != pod.info.pod->metadata.uid
+             ? framework::Requeue::kSkip
+             : framework::Requeue::kAfterBackoff;
+}
+
+// --- time
+// ----------------------------------------------------------------------------------------------------
 
 void SchedulingQueue::Tick() {
   const MonoTime now = clock_.Now();
   if (now >= next_backoff_flush_) {
     next_backoff_flush_ = WholeSecond(now) + kBackoffFlushPeriod;
-    for (auto* queue : {&backoff_, &error_backoff_}) {
-      while (!queue->empty() && !BackingOff(**queue->begin())) {
-        Entry& entry = **queue->begin();
-        Leave(entry);
-        Free(entry, kBackoffComplete);
-      }
-    }
+    FlushBackoff();
   }
   if (now >= next_unschedulable_flush_) {
     next_unschedulable_flush_ = now + kUnschedulableFlushPeriod;
-    std::vector<Entry*> stale;
-    for (Entry* entry : unschedulable_) {
-      if (now - entry->pod->timestamp > options_.max_in_unschedulable) stale.push_back(entry);
-    }
-    for (Entry* entry : stale) {
-      Leave(*entry);
-      Free(*entry, framework::kUnschedulableTimeout.label);
+    FlushUnschedulable(now);
+  }
+}
+
+void SchedulingQueue::FlushBackoff() {
+  for (auto* queue : {&backoff_, &error_backoff_}) {
+    while (!queue->empty() && !BackingOff(**queue->begin())) {
+      Entry& entry = **queue->begin();
+      Leave(entry);
+      Arrive(entry, Place::kActive, kBackoffComplete);
     }
   }
 }
+
+void SchedulingQueue::FlushUnschedulable(MonoTime now) {
+  std::vector<Entry*> stale;
+  for (Entry* entry : unschedulable_) {
+    QueuedPod& pod = *entry->pod;
+    if (now - std::max(pod.timestamp, pod.flushed) <= options_.max_in_unschedulable) continue;
+    pod.was_flushed = true;
+    pod.flushed = now;
+    stale.push_back(entry);
+  }
+  if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {});
+}
+
+// --- places
+// --------------------------------------------------------------------------------------------------
 
 QueueSizes SchedulingQueue::sizes() const {
   QueueSizes sizes;
   sizes.active = active_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
-  sizes.gated = static_cast<std::size_t>(std::ranges::count_if(
-      unschedulable_, [](const Entry* entry) { return !entry->pod->gated_by.empty(); }));
+  sizes.gated = static_cast<std::size_t>(
+      std::ranges::count_if(unschedulable_, [](const Entry* entry) { return entry->pod->gated(); }));
   sizes.unschedulable = unschedulable_.size() - sizes.gated;
-  sizes.in_flight =
-      entries_.size() - active_.size() - backoff_.size() - error_backoff_.size() - unschedulable_.size();
+  sizes.in_flight = in_flight_.size();
   return sizes;
+}
+
+const char* SchedulingQueue::PlaceName(const Entry& entry) {
+  switch (entry.place) {
+    case Place::kActive:
+      return "active";
+    case Place::kBackoff:
+    case Place::kErrorBackoff:
+      return "backoff";
+    default:
+      return entry.pod->gated() ? "gated" : "unschedulable";
+  }
 }
 
 SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
@@ -258,8 +296,16 @@ SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
+SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
+  Entry& entry = entries_[pod->info.pod->metadata.uid];
+  entry.backoff_expiry = ExpiryOf(*pod);
+  entry.pod = std::move(pod);
+  entry.sequence = next_sequence_++;
+  return entry;
+}
+
 void SchedulingQueue::Leave(Entry& entry) {
-  switch (entry.place) {
+  switch (std::exchange(entry.place, Place::kNone)) {
     case Place::kActive:
       active_.erase(&entry);
       meters_->active.Add(-1);
@@ -274,84 +320,103 @@ void SchedulingQueue::Leave(Entry& entry) {
       break;
     case Place::kUnschedulable:
       unschedulable_.erase(&entry);
-      (entry.pod->gated_by.empty() ? meters_->unschedulable : meters_->gated).Add(-1);
+      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
       break;
-    case Place::kInFlight:
+    case Place::kNone:
       break;
   }
-  entry.place = Place::kInFlight;
 }
 
-void SchedulingQueue::EnterActive(Entry& entry, const char* event) {
-  entry.place = Place::kActive;
-  if (entry.pod->first_attempt_ready == MonoTime{}) entry.pod->first_attempt_ready = clock_.Now();
-  active_.insert(&entry);
-  meters_->active.Add();
-  meters_->Incoming("active", event);
-}
-
-void SchedulingQueue::EnterBackoff(Entry& entry, const char* event) {
-  entry.backoff_expiry = WholeSecond(entry.pod->timestamp + BackoffOf(*entry.pod));
-  const bool after_error = entry.pod->consecutive_errors > 0;
-  entry.place = after_error ? Place::kErrorBackoff : Place::kBackoff;
-  (after_error ? error_backoff_ : backoff_).insert(&entry);
-  meters_->backoff.Add();
-  meters_->Incoming("backoff", event);
-}
-
-void SchedulingQueue::EnterUnschedulable(Entry& entry, const char* event) {
-  entry.place = Place::kUnschedulable;
-  unschedulable_.insert(&entry);
-  (entry.pod->gated_by.empty() ? meters_->unschedulable : meters_->gated).Add();
-  meters_->Incoming("unschedulable", event);
-}
-
-void SchedulingQueue::Free(Entry& entry, const char* event) {
-  if (!PassesPreEnqueue(entry)) return EnterUnschedulable(entry, event);
-  entry.backoff_expiry = WholeSecond(entry.pod->timestamp + BackoffOf(*entry.pod));
-  if (!entry.pod->pending && BackingOff(entry)) {
-    EnterBackoff(entry, event);
-  } else {
-    EnterActive(entry, event);
+void SchedulingQueue::Enter(Entry& entry, Place place) {
+  entry.place = place;
+  switch (place) {
+    case Place::kActive:
+      active_.insert(&entry);
+      meters_->active.Add();
+      break;
+    case Place::kBackoff:
+      backoff_.insert(&entry);
+      meters_->backoff.Add();
+      break;
+    case Place::kErrorBackoff:
+      error_backoff_.insert(&entry);
+      meters_->backoff.Add();
+      break;
+    case Place::kUnschedulable:
+      unschedulable_.insert(&entry);
+      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
+      break;
+    case Place::kNone:
+      break;
   }
+}
+
+void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
+  if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
+    entry.pod->first_attempt_ready = clock_.Now();
+  Enter(entry, place);
+  meters_->Incoming(place == Place::kActive          ? "active"
+                    : place == Place::kUnschedulable ? "unschedulable"
+                                                     : "backoff",
+                    event);
+}
+
+void SchedulingQueue::Follow(Entry& entry, framework::Requeue strategy, const char* event) {
+  if (strategy == framework::Requeue::kSkip) return Arrive(entry, Place::kUnschedulable, event);
+  if (strategy == framework::Requeue::kAfterBackoff && BackingOff(entry)) return ToBackoff(entry, event);
+  ToActive(entry, event);
+}
+
+void SchedulingQueue::ToActive(Entry& entry, const char* event) {
+  if (!PassesPreEnqueue(entry)) return Gate(entry, event);
+  Leave(entry);
+  Arrive(entry, Place::kActive, event);
+}
+
+// A pod may be taken from there early, so it has to pass the gate on its way in.
+void SchedulingQueue::ToBackoff(Entry& entry, const char* event) {
+  if (!PassesPreEnqueue(entry)) return Gate(entry, event);
+  Leave(entry);
+  Arrive(entry, entry.pod->rejectors.empty() ? Place::kErrorBackoff : Place::kBackoff, event);
+}
+
+void SchedulingQueue::Gate(Entry& entry, const char* event) {
+  entry.pod->was_flushed = false;
+  if (entry.place != Place::kUnschedulable) Arrive(entry, Place::kUnschedulable, event);
 }
 
 bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
-  framework::Status status = policy_.PreEnqueue(*entry.pod);
-  entry.pod->gated_by = status.ok() ? "" : std::move(status.plugin);
-  return status.ok();
-}
-
-bool SchedulingQueue::IsFreedBy(const Entry& entry, const framework::ClusterEvent& event) const {
-  const QueuedPod& pod = *entry.pod;
-  if (!pod.gated_by.empty()) return policy_.Concerns(pod.profile, event, std::span(&pod.gated_by, 1));
-  return event.wildcard() || policy_.Concerns(pod.profile, event, pod.rejectors);
+  QueuedPod& pod = *entry.pod;
+  framework::Status status = policy_.PreEnqueue(pod);
+  std::string gated_by = status.ok() ? "" : std::move(status.plugin);
+  if (!gated_by.empty() && std::ranges::find(pod.rejectors, gated_by) == pod.rejectors.end()) {
+    pod.rejectors.push_back(gated_by);
+    meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
+  }
+  // The gauges tell gated from rejected pods.
+  const Place place = entry.place;
+  Leave(entry);
+  pod.gated_by = std::move(gated_by);
+  Enter(entry, place);
+  return !pod.gated();
 }
 
 // 1, 2, 4, 8 and then 10 seconds with the default settings.
-Duration SchedulingQueue::BackoffOf(const QueuedPod& pod) const {
+MonoTime SchedulingQueue::ExpiryOf(const QueuedPod& pod) const {
   const std::int32_t count = pod.consecutive_errors > 0 ? pod.consecutive_errors : pod.unschedulable_count;
-  if (count == 0 || options_.max_backoff == Duration::zero()) return Duration::zero();
+  if (count == 0 || options_.max_backoff == Duration::zero()) return {};
   Duration duration = options_.initial_backoff;
   for (std::int32_t i = 1; i < count && duration < options_.max_backoff; ++i) duration *= 2;
-  return std::min(duration, options_.max_backoff);
+  return WholeSecond(pod.timestamp + std::min(duration, options_.max_backoff));
 }
 
 bool SchedulingQueue::BackingOff(const Entry& entry) const {
-  const QueuedPod& pod = *entry.pod;
-  if (pod.consecutive_errors == 0 && pod.unschedulable_count == 0) return false;
-  return options_.max_backoff != Duration::zero() && entry.backoff_expiry >= WholeSecond(clock_.Now());
+  return entry.backoff_expiry != MonoTime{} && entry.backoff_expiry >= WholeSecond(clock_.Now());
 }
 
-void SchedulingQueue::TrackNomination(const QueuedPodPtr& pod) {
-  const bool wanted = pod->info.nominated.known();
-  const auto found = std::ranges::find(nominated_, pod);
-  if (wanted && found == nominated_.end()) nominated_.push_back(pod);
-  if (!wanted && found != nominated_.end()) nominated_.erase(found);
-}
-
-void SchedulingQueue::CountUnschedulable(const QueuedPod& pod, std::int64_t by) {
-  for (const std::string& plugin : pod.rejectors) meters_->Unschedulable(plugin).Add(by);
+void SchedulingQueue::CountRejectors(const QueuedPod& pod, std::int64_t by) {
+  for (const std::string& plugin : pod.rejectors)
+    meters_->Rejected(plugin, pod.info.pod->spec.scheduler_name, by);
 }
 
 }  // namespace berth::queue

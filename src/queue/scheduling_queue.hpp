@@ -16,6 +16,8 @@
 #include "framework/queued_pod.hpp"
 #include "framework/status.hpp"
 #include "metrics/registry.hpp"
+#include "queue/in_flight.hpp"
+#include "queue/nominator.hpp"
 
 namespace berth::queue {
 
@@ -24,10 +26,16 @@ class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
   virtual bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const = 0;
+  // The plugin in pod.gated_by is asked first.
   virtual framework::Status PreEnqueue(const framework::QueuedPod& pod) const = 0;
-  // May the event free a pod of that profile that these plugins rejected?
-  virtual bool Concerns(std::uint32_t profile, const framework::ClusterEvent& event,
-                        std::span<const std::string> plugins) const = 0;
+  // Does any plugin of any profile wait for such an event?
+  virtual bool Awaited(const framework::ClusterEvent& event) const = 0;
+  // Does this plugin of that profile?
+  virtual bool AwaitedBy(std::uint32_t profile, const std::string& plugin,
+                         const framework::ClusterEvent& event) const = 0;
+  // What the plugins that rejected the pod think of the event. Never asked about wildcard events.
+  virtual framework::Requeue Opinion(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                                     const framework::EventObjects& objects) const = 0;
 };
 
 struct QueueOptions {
@@ -48,11 +56,10 @@ struct QueueSizes {
 //     │       ^  ^              │
 //     │       │  └─delay over─ backoff <──error── Requeue
 //     │       │                 ^                    │
-//     │       └──────event──────┴── unschedulable <──┘ rejected
+//     │       └──────event──────┴── unschedulable <──┘ rejected, and nothing happened meanwhile that helps
 //     └─PreEnqueue says no─> unschedulable (gated)
 //
-// A pod is in exactly one of these places at any time, known by its UID. One thread: the scheduler loop's;
-// nothing waits.
+// A pod is in at most one of these places, known by its UID. One thread: the scheduler loop's; nothing waits.
 class SchedulingQueue {
  public:
   // The clock, the policy and the registry outlive the queue.
@@ -60,40 +67,54 @@ class SchedulingQueue {
                   metrics::Registry& metrics);
   ~SchedulingQueue();
 
-  // A pod that has no node. A UID that is known already is updated.
+  // A pod that has no node. A UID that waits here already is updated.
   void Add(framework::PodInfo pod, std::uint32_t profile);
-  // The pod changed in the way the events say (resource kTargetPod). Unknown pods are added; a pod in flight
-  // is left alone: whoever has it will bring it back in its newest form.
-  void Update(framework::PodInfo pod, std::uint32_t profile, std::span<const framework::ClusterEvent> events);
-  // The pod went, or somebody bound it. Pods in flight are forgotten too: bringing them back has no effect.
+  // The pod changed in the way the events say (resource kTargetPod). Unknown pods are added; for a pod in
+  // flight the events are noted: whoever has it will bring it back in its newest form.
+  void Update(framework::PodInfo pod, std::uint32_t profile, std::span<const framework::ClusterEvent> events,
+              const framework::EventObjects& objects);
+  // The pod went, or somebody bound it. An attempt under way stays under way.
   void Delete(const std::string& uid);
 
   // The most urgent pod, or null. When activeQ is empty, pods in back-off are taken early (but not after
   // errors). The caller owes the queue a Done or a Requeue.
   framework::QueuedPodPtr Pop();
-  // The attempt ended for good: bound, or not ours any more.
-  void Done(const framework::QueuedPodPtr& pod);
+  // The attempt needs no more events: the pod is gone, not ours any more, or past all points that can reject
+  // it. It may still come back by Requeue, after an error.
+  void Done(const std::string& uid);
   // The attempt failed. pod->rejectors says who rejected it; if nobody did it was an error, and the pod is
-  // tried again after a back-off without waiting for an event.
+  // tried again after a back-off without waiting for an event. Ends the attempt.
   void Requeue(const framework::QueuedPodPtr& pod);
 
-  // Something happened that may make rejected pods fit.
-  void MoveAll(const framework::ClusterEvent& event);
+  // Something happened that may make rejected pods fit. `concerned`, if given, says which pods to look at.
+  using Concerned = std::function<bool(const framework::QueuedPod&)>;
+  void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
+               const Concerned& concerned = nullptr);
+  // Tries these pods ("namespace/name") at once, without event or back-off. A pod in flight is tried again
+  // if its attempt fails; unknown pods are ignored.
+  void Activate(std::span<const std::string> pods);
   // Moves what has waited long enough; to be called at NextDue or later.
   void Tick();
   MonoTime NextDue() const { return std::min(next_backoff_flush_, next_unschedulable_flush_); }
 
   QueueSizes sizes() const;
-  bool HasActive() const { return !active_.empty() || !backoff_.empty(); }
-  // Pods with status.nominatedNodeName that wait here or are in flight.
-  std::span<const framework::QueuedPodPtr> nominated() const { return nominated_; }
+  bool IsInFlight(const std::string& uid) const { return in_flight_.Has(uid); }
+  // Pods that were promised a node, whether they wait here or are in flight.
+  Nominator& nominator() { return nominator_; }
+  const Nominator& nominator() const { return nominator_; }
+  // Every pod that waits here (not those in flight), in no particular order: visit(const QueuedPod&, place),
+  // place being "active", "backoff", "unschedulable" or "gated".
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [uid, entry] : entries_) visit(*entry.pod, PlaceName(entry));
+  }
 
  private:
-  enum class Place { kActive, kBackoff, kErrorBackoff, kUnschedulable, kInFlight };
+  enum class Place { kNone, kActive, kBackoff, kErrorBackoff, kUnschedulable };
   struct Entry {
     framework::QueuedPodPtr pod;
-    Place place = Place::kInFlight;
-    MonoTime backoff_expiry;
+    Place place = Place::kNone;
+    MonoTime backoff_expiry;     // epoch: none
     std::uint64_t sequence = 0;  // settles ties in the order of arrival
   };
   struct MoreUrgent {
@@ -106,19 +127,31 @@ class SchedulingQueue {
   };
   struct Meters;
 
+  static const char* PlaceName(const Entry& entry);
   Entry* Find(const std::string& uid);
+  Entry& Insert(framework::QueuedPodPtr pod);
+  // Out of the place it is in, into another; the gauges follow.
   void Leave(Entry& entry);
-  void EnterActive(Entry& entry, const char* event);
-  void EnterBackoff(Entry& entry, const char* event);
-  void EnterUnschedulable(Entry& entry, const char* event);
-  // To activeQ, or to back-off if that is not over.
-  void Free(Entry& entry, const char* event);
+  void Enter(Entry& entry, Place place);
+  // The same as an arrival: counted by event.
+  void Arrive(Entry& entry, Place place, const char* event);
+  // Each asks PreEnqueue first, and keeps the pod out of the way if that says no.
+  void ToActive(Entry& entry, const char* event);
+  void ToBackoff(Entry& entry, const char* event);
+  void Follow(Entry& entry, framework::Requeue strategy, const char* event);
   bool PassesPreEnqueue(Entry& entry);
-  bool IsFreedBy(const Entry& entry, const framework::ClusterEvent& event) const;
-  Duration BackoffOf(const framework::QueuedPod& pod) const;
+  void Gate(Entry& entry, const char* event);
+  framework::Requeue Judge(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                           const framework::EventObjects& objects) const;
+  framework::Requeue JudgeInFlight(const framework::QueuedPod& pod) const;
+  void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
+            const framework::EventObjects& objects);
+  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  MonoTime ExpiryOf(const framework::QueuedPod& pod) const;
   bool BackingOff(const Entry& entry) const;
-  void TrackNomination(const framework::QueuedPodPtr& pod);
-  void CountUnschedulable(const framework::QueuedPod& pod, std::int64_t by);
+  void CountRejectors(const framework::QueuedPod& pod, std::int64_t by);
+  void FlushBackoff();
+  void FlushUnschedulable(MonoTime now);
 
   const QueueOptions options_;
   const Clock& clock_;
@@ -129,7 +162,8 @@ class SchedulingQueue {
   std::set<Entry*, SoonerOver> backoff_;
   std::set<Entry*, SoonerOver> error_backoff_;
   std::set<Entry*> unschedulable_;
-  std::vector<framework::QueuedPodPtr> nominated_;
+  InFlight in_flight_;
+  Nominator nominator_;
   std::uint64_t next_sequence_ = 0;
   MonoTime next_backoff_flush_;
   MonoTime next_unschedulable_flush_;

@@ -39,13 +39,20 @@ class FakePolicy final : public QueuePolicy {
     status.plugin = "Gates";
     return status;
   }
-  bool Concerns(std::uint32_t profile, const ClusterEvent& event,
-                std::span<const std::string> plugins) const override {
-    asked_profile = profile;
-    return std::ranges::any_of(plugins, [&](const std::string& plugin) {
-      const auto found = hopes.find(plugin);
-      return found != hopes.end() && found->second.Matches(event);
-    });
+  bool Awaited(const ClusterEvent& event) const override {
+    return std::ranges::any_of(hopes, [&](const auto& hope) { return hope.second.Matches(event); });
+  }
+  bool AwaitedBy(std::uint32_t, const std::string& plugin, const ClusterEvent& event) const override {
+    const auto found = hopes.find(plugin);
+    return found != hopes.end() && found->second.Matches(event);
+  }
+  framework::Requeue Opinion(const QueuedPod& pod, const ClusterEvent& event,
+                             const framework::EventObjects&) const override {
+    asked_profile = pod.profile;
+    const auto hopes_so = [&](const std::string& plugin) { return AwaitedBy(0, plugin, event); };
+    if (std::ranges::any_of(pod.pending, hopes_so)) return framework::Requeue::kImmediately;
+    return std::ranges::any_of(pod.rejectors, hopes_so) ? framework::Requeue::kAfterBackoff
+                                                        : framework::Requeue::kSkip;
   }
   std::map<std::string, ClusterEvent> hopes{
       {"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
@@ -69,6 +76,10 @@ class QueueTest : public ::testing::Test {
     popped->rejectors.clear();
     queue.Requeue(popped);
   }
+  void Update(const PodBuilder& pod, std::span<const ClusterEvent> events) {
+    queue.Update(Info(pod), 0, events, {nullptr, pod.Share()});
+  }
+  void Happened(const ClusterEvent& event) { queue.MoveAll(event, {}); }
   void Wait(Duration time) {
     clock.Advance(time);
     queue.Tick();
@@ -114,14 +125,15 @@ TEST_F(QueueTest, APodIsKnownByItsUid) {
   EXPECT_EQ(popped->attempts, 1);
 }
 
-TEST_F(QueueTest, DoneForgetsThePod) {
+TEST_F(QueueTest, AnAttemptThatIsDoneMayStillComeBackAfterAnError) {
   Add(MakePod("a"));
   Pop();
   EXPECT_EQ(queue.sizes().in_flight, 1U);
-  queue.Done(popped);
+  queue.Done(popped->info.pod->metadata.uid);
   EXPECT_EQ(queue.sizes().in_flight, 0U);
-  queue.Requeue(popped);
-  EXPECT_EQ(Pop(), "") << "what is done does not come back";
+  EXPECT_EQ(queue.sizes().active + queue.sizes().backoff, 0U);
+  Break();
+  EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
 // --- back-off
@@ -137,7 +149,7 @@ TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
     Reject("Fit");
     popped = busy;
     Break();
-    queue.MoveAll(kPodDelete);
+    Happened(kPodDelete);
     EXPECT_EQ(queue.sizes().backoff, 2U);
     Wait(delay);
     EXPECT_EQ(queue.sizes().backoff, 2U)
@@ -163,7 +175,6 @@ TEST_F(QueueTest, AfterErrorsPodsWaitOutTheirBackoff) {
   Pop();
   Break();
   EXPECT_EQ(queue.sizes().backoff, 1U);
-  EXPECT_FALSE(queue.HasActive());
   EXPECT_EQ(Pop(), "") << "not early";
   Wait(2s);
   EXPECT_EQ(Pop(), "a");
@@ -190,9 +201,8 @@ TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().backoff, 1U);
-  EXPECT_TRUE(queue.HasActive());
   Add(MakePod("b"));
   EXPECT_EQ(Pop(), "b");
   EXPECT_EQ(Pop(), "a");
@@ -211,7 +221,7 @@ TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent)
     popped = pod;
     Reject("Fit");
   }
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(Pop(), "high");
   EXPECT_EQ(Pop(), "low");
   EXPECT_EQ(Pop(), "twice");
@@ -220,9 +230,9 @@ TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent)
 TEST_F(QueueTest, PendingPodsSkipTheBackoff) {
   Add(MakePod("a"));
   Pop();
-  popped->pending = true;
+  popped->pending = {"Fit"};
   Reject("Fit");
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
@@ -234,10 +244,10 @@ TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
   Pop();
   Reject("Fit");
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
-  queue.MoveAll(kNodeAdd);
+  Happened(kNodeAdd);
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
   EXPECT_EQ(policy.asked_profile, 7U);
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
 }
 
@@ -247,7 +257,7 @@ TEST_F(QueueTest, APodWhoseBackoffIsOverGoesStraightToTheActiveQueue) {
   Reject("Fit");
   Wait(2s);
   EXPECT_EQ(queue.sizes().unschedulable, 1U) << "time alone frees nobody";
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
@@ -265,11 +275,13 @@ TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
 }
 
 TEST_F(QueueTest, NextDueIsTheNextFlush) {
-  EXPECT_EQ(queue.NextDue() - clock.Now(), 1s);
+  clock.Advance(700ms);
+  SchedulingQueue later({}, clock, policy, registry);
+  EXPECT_EQ(later.NextDue() - clock.Now(), 300ms);
   clock.Advance(1500ms);
   queue.Tick();
   EXPECT_EQ((queue.NextDue().time_since_epoch()) % 1s, 0s) << "on a whole second from then on";
-  EXPECT_EQ(queue.NextDue() - clock.Now(), 500ms);
+  EXPECT_EQ(queue.NextDue() - clock.Now(), 800ms);
 }
 
 // --- gates
@@ -280,23 +292,22 @@ TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
   EXPECT_EQ(queue.sizes().gated, 1U);
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
   EXPECT_EQ(Pop(), "");
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().gated, 1U);
   clock.Advance(3s);
-  queue.Update(Info(MakePod("a")), 0, std::span(&kGatesGone, 1));
+  Update(MakePod("a"), std::span(&kGatesGone, 1));
   EXPECT_EQ(queue.sizes().gated, 0U);
   EXPECT_EQ(Pop(), "a");
   EXPECT_EQ(popped->attempts, 1);
   EXPECT_EQ(popped->first_attempt_ready, clock.Now()) << "the time behind a gate does not count";
-  EXPECT_EQ(popped->created, clock.Now() - 3s);
 }
 
 TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
-  queue.Update(Info(MakePod("a").Gate("late")), 0, {});
-  queue.MoveAll(kPodDelete);
+  Update(MakePod("a").Gate("late"), {});
+  Happened(kPodDelete);
   EXPECT_EQ(queue.sizes().gated, 1U);
   EXPECT_EQ(queue.sizes().active + queue.sizes().backoff + queue.sizes().unschedulable, 0U);
 }
@@ -307,7 +318,7 @@ TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
 TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
   Add(MakePod("a"));
   Add(MakePod("b"));
-  queue.Update(Info(MakePod("b").Priority(1)), 0, {});
+  Update(MakePod("b").Priority(1), {});
   EXPECT_EQ(Pop(), "b");
   EXPECT_EQ(popped->info.priority(), 1);
 }
@@ -318,10 +329,10 @@ TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
   Reject("Tolerations");
   constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
                                      "TargetPodUpdatePodToleration"};
-  queue.Update(Info(MakePod("a").Label("x", "y")), 0, std::span(&kToleration, 1));
+  Update(MakePod("a").Label("x", "y"), std::span(&kToleration, 1));
   EXPECT_EQ(queue.sizes().unschedulable, 1U);
   policy.hopes.emplace("Tolerations", kToleration);
-  queue.Update(Info(MakePod("a").Tolerating("k", "Exists")), 0, std::span(&kToleration, 1));
+  Update(MakePod("a").Tolerating("k", "Exists"), std::span(&kToleration, 1));
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
@@ -330,7 +341,7 @@ TEST_F(QueueTest, AnUpdateInBackoffChangesThePodInPlace) {
   Add(MakePod("a"));
   Pop();
   Break();
-  queue.Update(Info(MakePod("a").Priority(3)), 0, {});
+  Update(MakePod("a").Priority(3), {});
   EXPECT_EQ(queue.sizes().backoff, 1U);
   Wait(2s);
   EXPECT_EQ(Pop(), "a");
@@ -338,14 +349,14 @@ TEST_F(QueueTest, AnUpdateInBackoffChangesThePodInPlace) {
 }
 
 TEST_F(QueueTest, AnUpdateOfAnUnknownPodAddsIt) {
-  queue.Update(Info(MakePod("a")), 0, {});
+  Update(MakePod("a"), {});
   EXPECT_EQ(Pop(), "a");
 }
 
 TEST_F(QueueTest, APodInFlightIsLeftAlone) {
   Add(MakePod("a"));
   Pop();
-  queue.Update(Info(MakePod("a").Priority(5)), 0, {});
+  Update(MakePod("a").Priority(5), {});
   EXPECT_EQ(queue.sizes().in_flight, 1U);
   EXPECT_EQ(popped->info.priority(), 0);
   EXPECT_EQ(queue.sizes().active, 0U);
@@ -362,51 +373,178 @@ TEST_F(QueueTest, ADeletedPodIsNowhere) {
   EXPECT_EQ(Pop(), "");
 }
 
-TEST_F(QueueTest, APodThatIsDeletedInFlightDoesNotComeBack) {
+TEST_F(QueueTest, AnAttemptSurvivesTheDeletionOfItsPod) {
   Add(MakePod("a"));
   Pop();
   queue.Delete("uid-of-a");
-  Reject("Fit");
-  EXPECT_EQ(queue.sizes().unschedulable, 0U);
-  EXPECT_THAT(Metrics(), Not(HasSubstr("plugin=\"Fit\"")));
+  EXPECT_EQ(queue.sizes().in_flight, 1U) << "whoever has it finds out and says Done";
+  queue.Done("uid-of-a");
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
 }
 
-TEST_F(QueueTest, OfAPodDeletedAndMadeAgainInFlightTheNewOneStays) {
+TEST_F(QueueTest, OfAPodThatIsBackAlreadyTheOldOneIsDropped) {
   Add(MakePod("a"));
   Pop();
   const auto old = popped;
-  queue.Delete("uid-of-a");
   Add(MakePod("a"));
-  queue.Done(old);
   old->rejectors = {"Fit"};
   queue.Requeue(old);
   EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
   EXPECT_EQ(Pop(), "a");
   EXPECT_EQ(popped->attempts, 1);
+}
+
+TEST_F(QueueTest, OfOnePodThereIsOneAttemptAtATime) {
+  Add(MakePod("a"));
+  Pop();
+  Add(MakePod("a"));
+  EXPECT_EQ(Pop(), "") << "the second entry is dropped";
+  EXPECT_EQ(queue.sizes().active, 0U);
+}
+
+// --- in flight
+// ----------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, WhatHappensDuringAnAttemptIsNotMissed) {
+  Add(MakePod("a"));
+  Pop();
+  Happened(kPodDelete);
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, WhatHappenedBeforeAnAttemptIsOverlookedByIt) {
+  Add(MakePod("first"));
+  Pop();
+  const auto first = popped;
+  Happened(kPodDelete);
+  Add(MakePod("second"));
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  popped = first;
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnEventIsKeptOnlyAsLongAsSomebodyMayNeedIt) {
+  const auto kept = [&](int count) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_inflight_events{event=\"AssignedPodDelete\"} " +
+                                     std::to_string(count) + "\n"));
+  };
+  Add(MakePod("a"));
+  Add(MakePod("b"));
+  Pop();
+  const auto a = popped;
+  Happened(kPodDelete);
+  Pop();
+  Happened(kPodDelete);
+  kept(2);
+  popped = a;
+  Break();
+  kept(1);
+  queue.Done("uid-of-b");
+  kept(0);
+  Happened(kPodDelete);
+  kept(0);
+}
+
+TEST_F(QueueTest, AnUpdateDuringAnAttemptCountsWhenThePodComesBack) {
+  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
+                                     "TargetPodUpdatePodToleration"};
+  policy.hopes.emplace("Tolerations", kToleration);
+  Add(MakePod("a"));
+  Pop();
+  Update(MakePod("a").Tolerating("k", "Exists"), std::span(&kToleration, 1));
+  Reject("Tolerations");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnEventThatNobodyWaitsForIsNotKept) {
+  Add(MakePod("a"));
+  Pop();
+  Happened({EventResource::kNode, framework::kUpdateNodeTaint, "NodeUpdateNodeTaint"});
+  EXPECT_THAT(Metrics(), Not(HasSubstr("NodeUpdateNodeTaint")));
+}
+
+TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
+  for (const auto* name : {"low", "high"}) {
+    Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
+    Pop();
+    Reject("Fit");
+  }
+  queue.MoveAll(kPodDelete, {}, [](const QueuedPod& pod) { return pod.info.priority() < 5; });
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  EXPECT_EQ(Pop(), "low");
+}
+
+// --- activation
+// ---------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, ActivatedPodsSkipEventAndBackoff) {
+  Add(MakePod("rejected"));
+  Pop();
+  Reject("Fit");
+  Add(MakePod("broken"));
+  Pop();
+  Break();
+  const std::vector<std::string> pods{"default/rejected", "default/broken", "default/unknown"};
+  queue.Activate(pods);
+  EXPECT_EQ(queue.sizes().active, 2U);
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"ForceActivate\"} 2"));
+}
+
+TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
+  Add(MakePod("a"));
+  Add(MakePod("other"));
+  Pop();
+  const auto a = popped;
+  Pop();
+  const std::string key = "default/a";
+  queue.Activate(std::span(&key, 1));
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "it was not meant for the other one";
+  popped = a;
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
 // --- nominations
 // --------------------------------------------------------------------------------------------------
 
-TEST_F(QueueTest, NominatedPodsAreListedWhileTheyWaitOrAreInFlight) {
+TEST_F(QueueTest, APodIsNominatedWhileItWaitsAndWhileItIsInFlight) {
+  const auto nominated = [&] {
+    std::map<std::string, std::string> nodes;
+    for (const auto& [uid, nomination] : queue.nominator().all())
+      nodes[uid] = words.node_names.Text(nomination.node);
+    return nodes;
+  };
+  using Nodes = std::map<std::string, std::string>;
   Add(MakePod("a").Nominated("n1"));
-  Add(MakePod("b"));
-  ASSERT_EQ(queue.nominated().size(), 1U);
-  EXPECT_EQ(queue.nominated()[0]->info.pod->metadata.name, "a");
+  Add(MakePod("gated").Gate("g").Nominated("n2"));
+  EXPECT_EQ(nominated(), (Nodes{{"uid-of-a", "n1"}, {"uid-of-gated", "n2"}}));
   Pop();
-  EXPECT_EQ(queue.nominated().size(), 1U);
-  queue.Update(Info(MakePod("b").Nominated("n1")), 0, {});
-  EXPECT_EQ(queue.nominated().size(), 2U);
-  queue.Update(Info(MakePod("b")), 0, {});
-  EXPECT_EQ(queue.nominated().size(), 1U);
-  queue.Done(popped);
-  EXPECT_THAT(queue.nominated(), IsEmpty());
+  queue.nominator().Set(popped, words.node_names.Intern("n3"));
+  EXPECT_EQ(nominated()["uid-of-a"], "n3");
+  Break();
+  Update(MakePod("a").Nominated("n1"), {});
+  EXPECT_EQ(nominated()["uid-of-a"], "n1") << "a word about nominations counts";
+  queue.Delete("uid-of-gated");
+  Update(MakePod("a"), {});
+  EXPECT_EQ(nominated(), Nodes{});
 }
 
-TEST_F(QueueTest, ADeletedPodIsNominatedNoMore) {
-  Add(MakePod("a").Nominated("n1"));
-  queue.Delete("uid-of-a");
-  EXPECT_THAT(queue.nominated(), IsEmpty());
+TEST_F(QueueTest, ANominationInMemorySurvivesAnUpdateThatDoesNotSpeakOfIt) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  queue.nominator().Set(popped, words.node_names.Intern("n1"));
+  Update(MakePod("a").Label("x", "y"), {});
+  EXPECT_EQ(queue.nominator().all().size(), 1U);
+  queue.nominator().Set(popped, framework::NodeNameId{});
+  EXPECT_THAT(queue.nominator().all(), IsEmpty());
 }
 
 // --- metrics
@@ -426,10 +564,10 @@ TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
   pending("active", 0);
   Reject("Fit");
   pending("unschedulable", 1);
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   pending("unschedulable", 0);
   pending("backoff", 1);
-  queue.Update(Info(MakePod("a").Label("x", "y")), 0, {});
+  Update(MakePod("a").Label("x", "y"), {});
   pending("backoff", 1);
   Wait(2s);
   pending("backoff", 0);
@@ -443,7 +581,7 @@ TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
-  queue.MoveAll(kPodDelete);
+  Happened(kPodDelete);
   Wait(2s);
   const auto counted = [&](const std::string& event, const std::string& place) {
     EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"" + place + "\",event=\"" +
@@ -460,14 +598,19 @@ TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
   Pop();
   popped->rejectors = {"Fit", "Affinity"};
   queue.Requeue(popped);
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 1\n"));
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Affinity\",profile=\"\"} 1\n"));
-  queue.MoveAll(kPodDelete);
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 1\n"));
+  EXPECT_THAT(
+      Metrics(),
+      HasSubstr("scheduler_unschedulable_pods{plugin=\"Affinity\",profile=\"default-scheduler\"} 1\n"));
+  Happened(kPodDelete);
   Pop();
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 0\n"));
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
   Reject("Fit");
   queue.Delete("uid-of-a");
-  EXPECT_THAT(Metrics(), HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"\"} 0\n"));
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
 }
 
 TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
@@ -480,7 +623,7 @@ TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
   const auto pod = queue.Pop();
   pod->rejectors = {"Fit"};
   queue.Requeue(pod);
-  queue.MoveAll(kPodDelete);
+  queue.MoveAll(kPodDelete, {});
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 

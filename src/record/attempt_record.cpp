@@ -1,9 +1,11 @@
 #include "record/attempt_record.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace berth::record {
 
@@ -28,37 +30,61 @@ std::size_t AttemptRecord::Bytes() const {
   bytes +=
       set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(left_out) + set_bytes(best);
   for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
+  for (const Spoken& part : spoken) {
+    bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
+    for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
+  }
   for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.size();
-  return bytes;
+  return bytes + post_filter.size();
 }
 
-std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons) {
-  const std::size_t nodes = record.all.Count();
-  std::string message = fmt::format("0/{} nodes are available:", nodes);
-  if (record.pre_filter) {
-    std::string text;
-    for (const std::string& reason : record.pre_filter->reasons) text += (text.empty() ? "" : ", ") + reason;
-    return text.empty() ? message : message + " " + text + ".";
+std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,
+                                                  std::string_view& plugin) const {
+  std::vector<std::string> texts;
+  for (const Rejection& rejection : rejections) {
+    if (!rejection.rows.Has(row)) continue;
+    plugin = rejection.plugin;
+    texts.push_back(reasons.Text(rejection.reason));
   }
-  std::vector<std::pair<framework::ReasonId, std::size_t>> counts;
-  for (const Rejection& rejection : record.rejections) {
-    auto found =
-        std::ranges::find(counts, rejection.reason, &std::pair<framework::ReasonId, std::size_t>::first);
-    if (found == counts.end()) found = counts.insert(counts.end(), {rejection.reason, 0});
-    found->second += rejection.rows.Count();
+  for (const Spoken& part : spoken) {
+    for (const auto& [said_of, text] : part.reasons.rows) {
+      if (said_of != row) continue;
+      plugin = part.plugin;
+      texts.push_back(part.reasons.texts[text]);
+    }
   }
+  return texts;
+}
+
+namespace {
+
+// "2 Insufficient cpu, 3 node(s) ...": as text, so that "10 x" comes before "2 y", as the original sorts.
+std::string Histogram(const AttemptRecord& record, const framework::Reasons& reasons) {
+  std::map<std::string, std::size_t, std::less<>> counts;
+  const auto count = [&](const std::string& reason, std::size_t nodes) {
+    if (nodes > 0) counts[reason] += nodes;
+  };
+  for (const Rejection& rejection : record.rejections)
+    count(reasons.Text(rejection.reason), rejection.rows.Count());
+  for (const Spoken& part : record.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
+  }
+  count(record.left_out_reason, record.left_out.Count());
   std::vector<std::string> parts;
-  for (const auto& [reason, count] : counts) {
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, reasons.Text(reason)));
-  }
-  if (const std::size_t left_out = record.left_out.Count(); left_out > 0) {
-    parts.push_back(fmt::format("{} {}", left_out, record.left_out_reason));
-  }
-  // As text, so that "10 x" comes before "2 y": that is how the original sorts.
+  for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));
   std::ranges::sort(parts);
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? " " : ", ") + part;
-  return joined.empty() ? message : message + joined + ".";
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons) {
+  std::string message = fmt::format("0/{} nodes are available:", record.all.Count());
+  const std::string why = record.pre_filter ? fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "))
+                                            : Histogram(record, reasons);
+  if (!why.empty()) message += " " + why + ".";
+  if (!record.post_filter.empty()) message += " " + record.post_filter;
+  return message;
 }
 
 }  // namespace berth::record

@@ -26,6 +26,12 @@ struct Rejection {
   RowSet rows;
 };
 
+// The same where the words differ from row to row.
+struct Spoken {
+  std::string_view plugin;
+  framework::SpokenReasons reasons;
+};
+
 // One plugin's part of the totals, after normalisation and before weight: 0 to 100.
 struct Scores {
   std::string_view plugin;
@@ -57,12 +63,15 @@ struct AttemptRecord {
   RowSet all;  // rows with a node
   RowSet feasible;
   std::vector<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
+  std::vector<Spoken> spoken;         // likewise
   RowSet unresolvable;
   std::optional<PreFilterRejection> pre_filter;
   // Nodes outside the names that PreFilter left: every reason is the one text, the plugins are joined by ','.
   RowSet left_out;
   std::string left_out_plugins;
   std::string left_out_reason;
+
+  std::string post_filter;  // what the PostFilter plugins had to say
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
@@ -71,11 +80,27 @@ struct AttemptRecord {
   std::uint32_t node = 0;       // kScheduled: the row chosen
 
   std::int64_t Total(std::uint32_t row) const;
+  // Every reason with the rows it is about, as sets: visit(plugin, text, const RowSet&).
+  template <class Visit>
+  void ForEachReason(const framework::Reasons& reasons, Visit&& visit) const {
+    for (const Rejection& rejection : rejections)
+      visit(rejection.plugin, reasons.Text(rejection.reason), rejection.rows);
+    for (const Spoken& part : spoken) {
+      std::vector<RowSet> rows(part.reasons.texts.size());
+      for (const auto& [row, text] : part.reasons.rows) rows[text].Add(row);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (!rows[i].Empty()) visit(part.plugin, part.reasons.texts[i], rows[i]);
+      }
+    }
+  }
+  // Why this row, in the order in which it was said; `plugin` is told who.
+  std::vector<std::string> ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,
+                                     std::string_view& plugin) const;
   // Roughly what the record takes in memory.
   std::size_t Bytes() const;
 };
 
-// The FailedScheduling text without PostFilter's part: "0/5 nodes are available: 2 ..., 3 ...."
+// The FailedScheduling text: "0/5 nodes are available: 2 ..., 3 .... preemption: ..."
 std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons);
 
 // The decision record as one line of JSON, without newline; byte for byte the form that `berth explain -o

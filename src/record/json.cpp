@@ -40,17 +40,6 @@ class Writer {
   std::string out_ = "{";
 };
 
-std::vector<std::string> ReasonsOf(const AttemptRecord& record, std::uint32_t row,
-                                   const framework::Reasons& reasons, std::string_view& plugin) {
-  std::vector<std::string> texts;
-  for (const Rejection& rejection : record.rejections) {
-    if (!rejection.rows.Has(row)) continue;
-    plugin = rejection.plugin;
-    texts.push_back(reasons.Text(rejection.reason));
-  }
-  return texts;
-}
-
 void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
   out.Key("scores");
   out.Raw('{');
@@ -83,7 +72,7 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
     if (record.scored) WriteScores(record, row, out);
   } else {
     std::string_view plugin;
-    const auto texts = ReasonsOf(record, row, reasons, plugin);
+    const auto texts = record.ReasonsOf(row, reasons, plugin);
     const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                    : framework::Code::kUnschedulable;
     rejected(CodeName(code), plugin, texts);

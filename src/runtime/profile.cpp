@@ -4,55 +4,159 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+
+#include "log/log.hpp"
+#include "runtime/guarded.hpp"
 
 namespace berth::runtime {
 
 using framework::Attempt;
+using framework::Code;
 using framework::Status;
 
-void FilterOutcome::Reset(const RowSet& candidates) {
-  used = 0;
-  unresolvable.Clear();
-  errors.clear();
-  feasible = candidates;
-}
+// --- in the queue
+// ------------------------------------------------------------------------------------------------
 
-Status Profile::RunPreEnqueue(const api::Pod& pod) const {
-  for (const framework::PreEnqueuePlugin* plugin : pre_enqueue_) {
-    Status status = plugin->PreEnqueue(pod);
-    if (status.ok()) continue;
-    status.plugin = plugin->Name();
+Status Profile::RunPreEnqueue(const framework::PodInfo& pod, std::string_view asked_first) const {
+  const auto ask = [&](const framework::PreEnqueuePlugin& plugin) {
+    Status status = Guarded(ExtensionPoint::kPreEnqueue, plugin, [&] { return plugin.PreEnqueue(pod); });
+    if (status.ok()) return status;
+    status.plugin = plugin.Name();
+    if (!status.rejected()) {
+      log::Error("Unexpected error running PreEnqueue plugin",
+                 {{"pod", pod.key}, {"plugin", plugin.Name()}, {"err", status.Message()}});
+    }
     return status;
+  };
+  if (pre_enqueue_.empty()) return {};
+  PointTimer timer(*this, ExtensionPoint::kPreEnqueue);
+  for (const bool first : {true, false}) {
+    for (const framework::PreEnqueuePlugin* plugin : pre_enqueue_) {
+      if ((plugin->Name() == asked_first) != first) continue;
+      if (Status status = ask(*plugin); !status.ok()) {
+        timer.code = status.code;
+        return status;
+      }
+    }
   }
   return {};
 }
 
+bool Profile::Awaits(const framework::ClusterEvent& event) const {
+  return std::ranges::any_of(events_, [&](const Registered& registered) {
+    return std::ranges::any_of(registered.events,
+                               [&](const auto& wanted) { return wanted.event.Matches(event); });
+  });
+}
+
+bool Profile::Awaits(const framework::ClusterEvent& event, std::span<const std::string> plugins) const {
+  return std::ranges::any_of(events_, [&](const Registered& registered) {
+    return std::ranges::find(plugins, registered.plugin->Name()) != plugins.end() &&
+           std::ranges::any_of(registered.events,
+                               [&](const auto& wanted) { return wanted.event.Matches(event); });
+  });
+}
+
+framework::Requeue Profile::OpinionOn(const framework::ClusterEvent& event,
+                                      const framework::EventObjects& objects, const framework::PodInfo& pod,
+                                      std::span<const std::string> rejectors,
+                                      std::span<const std::string> pending) const {
+  const auto is_in = [](std::span<const std::string> names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  using framework::Requeue;
+  Requeue strongest = Requeue::kSkip;
+  for (const Registered& registered : events_) {
+    const std::string_view plugin = registered.plugin->Name();
+    const bool immediately = is_in(pending, plugin);
+    if (!immediately && !is_in(rejectors, plugin)) continue;
+    for (const framework::EventRegistration& wanted : registered.events) {
+      if (!wanted.event.Matches(event)) continue;
+      framework::Hint hint = framework::Hint::kQueue;
+      if (wanted.hint) {
+        const MonoTime started = instruments_ ? instruments_->Now() : MonoTime{};
+        Expected<framework::Hint> opinion = framework::Hint::kQueue;
+        const Status status = Caught([&] {
+          opinion = wanted.hint(pod, objects);
+          return opinion ? Status{} : Status::Error(opinion.error().message);
+        });
+        if (status.ok()) {
+          hint = *opinion;
+        } else {
+          log::Error(
+              "QueueingHintFn returns error",
+              {{"event", event.label}, {"plugin", plugin}, {"pod", pod.key}, {"err", status.Message()}});
+        }
+        if (instruments_) {
+          instruments_->HintTook(
+              plugin, event.label,
+              !status.ok() ? "Error" : (hint == framework::Hint::kQueue ? "Queue" : "QueueSkip"),
+              instruments_->Now() - started);
+        }
+      }
+      if (hint == framework::Hint::kSkip) continue;
+      if (immediately) return Requeue::kImmediately;
+      strongest = Requeue::kAfterBackoff;
+    }
+  }
+  return strongest;
+}
+
+void Profile::CollectEvents() {
+  const auto collect = [&](const auto& plugins) {
+    for (const framework::Plugin* plugin : plugins) {
+      if (std::ranges::find(events_, plugin, &Registered::plugin) == events_.end())
+        events_.push_back({plugin, plugin->EventsToRegister()});
+    }
+  };
+  collect(pre_enqueue_);
+  collect(pre_filters_);
+  collect(filters_);
+  collect(reserves_);
+  collect(permits_);
+}
+
+// --- PreFilter
+// ------------------------------------------------------------------------------------------------
+
 PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   PreFilterOutcome outcome;
   outcome.skipped_filters.assign(filters_.size(), false);
+  outcome.skipped_extensions.assign(extensions_.size(), false);
+  PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<framework::NodeNameId>> names;
+  const auto ends_with = [&](Status status) {
+    timer.code = status.code;
+    outcome.status = std::move(status);
+  };
   for (framework::PreFilterPlugin* plugin : pre_filters_) {
-    framework::PreFilterAnswer answer = plugin->PreFilter(attempt);
+    framework::PreFilterAnswer answer;
+    answer.status = Guarded(ExtensionPoint::kPreFilter, *plugin, [&] {
+      answer = plugin->PreFilter(attempt);
+      return answer.status;
+    });
     answer.status.plugin = plugin->Name();
     if (answer.status.skip()) {
-      const auto as_filter = std::ranges::find(filters_, dynamic_cast<framework::FilterPlugin*>(plugin));
-      if (as_filter != filters_.end())
-        outcome.skipped_filters[static_cast<std::size_t>(as_filter - filters_.begin())] = true;
+      for (std::size_t i = 0; i < filters_.size(); ++i) {
+        if (filters_[i]->Name() == plugin->Name()) outcome.skipped_filters[i] = true;
+      }
+      for (std::size_t i = 0; i < extensions_.size(); ++i) {
+        if (extensions_[i].plugin->Name() == plugin->Name()) outcome.skipped_extensions[i] = true;
+      }
       continue;
     }
-    if (answer.status.code == framework::Code::kUnschedulableAndUnresolvable) {
-      outcome.status = std::move(answer.status);
+    if (answer.status.code == Code::kUnschedulableAndUnresolvable) {
+      ends_with(std::move(answer.status));
       return outcome;
     }
-    if (answer.status.code == framework::Code::kUnschedulable) {
+    if (answer.status.code == Code::kUnschedulable) {
       // The others are still asked: one of them may know that not even an eviction helps.
-      outcome.status = std::move(answer.status);
+      ends_with(std::move(answer.status));
       continue;
     }
     if (!answer.status.ok()) {
-      outcome.status = Status::Error(
-          fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(), answer.status.Message()));
+      ends_with(Status::Error(
+          fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(), answer.status.Message())));
       return outcome;
     }
     if (!answer.nodes) continue;
@@ -67,10 +171,10 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     if (names->empty()) {
       std::vector<std::string> sorted = outcome.narrowing;
       std::ranges::sort(sorted);
-      outcome.status = Status::Unresolvable(
+      ends_with(Status::Unresolvable(
           sorted.size() == 1
               ? fmt::format("node(s) didn't satisfy plugin {}", sorted[0])
-              : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(sorted, " ")));
+              : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(sorted, " "))));
       return outcome;
     }
   }
@@ -79,186 +183,38 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   return outcome;
 }
 
-void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
-                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
-                         const RowSet& candidates, FilterOutcome& out) const {
-  out.Reset(candidates);
-  if (!nominations.empty()) {
-    // With the nominated pods in place: these may well arrive first.
-    auto nominated = attempt.Scratch();
-    framework::NodeTable::Overlay overlay(table);
-    for (const Nomination& nomination : nominations) {
-      overlay.Add(nomination.row, nomination.pod->use);
-      if (candidates.Has(nomination.row)) nominated->Add(nomination.row);
+// --- PostFilter
+// ------------------------------------------------------------------------------------------------
+
+framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
+                                                   const framework::FilterOutcome& verdicts,
+                                                   framework::WhatIf& what_if) const {
+  PointTimer timer(*this, ExtensionPoint::kPostFilter);
+  framework::PostFilterAnswer outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
+  for (framework::PostFilterPlugin* plugin : post_filters_) {
+    framework::PostFilterAnswer answer;
+    answer.status = Guarded(ExtensionPoint::kPostFilter, *plugin, [&] {
+      answer = plugin->PostFilter(attempt, verdicts, what_if);
+      return answer.status;
+    });
+    if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) {
+      answer.status.plugin = plugin->Name();
+      timer.code = answer.status.code;
+      return answer;
     }
-    auto others = attempt.Scratch();
-    *others |= candidates;
-    *others -= *nominated;
-    out.feasible = *nominated;
-    RunFilterPass(attempt, pre_filter, *nominated, out);
-    // Without them: these may never arrive. Rows that passed and rows without nominations.
-    out.feasible |= *others;
+    if (!answer.status.rejected()) {
+      Status failed = Status::Error(answer.status.Message());
+      failed.plugin = plugin->Name();
+      timer.code = Code::kError;
+      return {std::move(failed), std::nullopt};
+    }
+    if (answer.nominate) outcome.nominate = std::move(answer.nominate);
+    outcome.status.reasons.insert(outcome.status.reasons.end(), answer.status.reasons.begin(),
+                                  answer.status.reasons.end());
+    if (outcome.status.plugin.empty()) outcome.status.plugin = plugin->Name();
   }
-  auto second = attempt.Scratch();
-  *second |= out.feasible;
-  RunFilterPass(attempt, pre_filter, *second, out);
-}
-
-void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
-                            const RowSet& candidates, FilterOutcome& out) const {
-  if (candidates.Empty()) return;
-  auto alive = attempt.Scratch();
-  *alive |= candidates;
-  for (std::size_t i = 0; i < filters_.size(); ++i) {
-    if (pre_filter.skipped_filters[i]) continue;
-    answer_.Reset();
-    filters_[i]->Filter(attempt, *alive, answer_);
-    for (const auto& [row, what] : answer_.errors()) {
-      if (!alive->Has(row)) continue;
-      alive->Remove(row);
-      out.feasible.Remove(row);
-      out.errors.emplace_back(
-          row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[i]->Name(), what)));
-    }
-    auto rejected = attempt.Scratch();
-    for (const framework::Rejections::Entry& entry : answer_.entries()) {
-      if (out.used == out.rejections.size()) out.rejections.emplace_back();
-      FilterOutcome::Rejection& rejection = out.rejections[out.used];
-      rejection.rows = entry.rows;
-      rejection.rows &= *alive;  // an earlier plugin's verdict on a row is the one that counts
-      if (rejection.rows.Empty()) continue;
-      rejection.plugin = i;
-      rejection.reason = entry.reason;
-      *rejected |= rejection.rows;
-      ++out.used;
-    }
-    if (rejected->Empty()) continue;
-    auto unresolvable = attempt.Scratch();
-    *unresolvable |= answer_.unresolvable();
-    *unresolvable &= *rejected;
-    out.unresolvable |= *unresolvable;
-    *alive -= *rejected;
-    out.feasible -= *rejected;
-    if (alive->Empty()) return;
-  }
-}
-
-namespace {
-
-bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
-
-// Looks at all rows first, in one pass without branches; rows that are not feasible may hold anything.
-bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
-  if (column.uniform()) return !IsValid(column.uniform_value());
-  std::uint64_t worst = 0;
-  for (const std::int64_t score : column.values()) worst = std::max(worst, static_cast<std::uint64_t>(score));
-  if (worst <= static_cast<std::uint64_t>(framework::kMaxScore)) return false;
-  bool any = false;
-  feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
-  return any;
-}
-
-}  // namespace
-
-Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
-                          std::span<const framework::Row> order, std::vector<framework::ScoreColumn>& columns,
-                          std::vector<bool>& skipped) const {
-  columns.resize(scores_.size());
-  skipped.assign(scores_.size(), false);
-  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
-  for (framework::PreScorePlugin* plugin : pre_scores_) {
-    const Status status = plugin->PreScore(attempt, feasible);
-    if (status.ok()) continue;
-    if (!status.skip()) {
-      return Status::Error(
-          fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
-    }
-    for (std::size_t i = 0; i < scores_.size(); ++i) {
-      if (scores_[i].plugin->Name() == plugin->Name()) skipped[i] = true;
-    }
-  }
-  for (std::size_t i = 0; i < scores_.size(); ++i) {
-    if (skipped[i]) continue;
-    framework::ScorePlugin& plugin = *scores_[i].plugin;
-    columns[i].Reset(attempt.nodes().rows());
-    if (const Status status = plugin.Score(attempt, feasible, columns[i]); !status.ok()) {
-      return Status::Error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(),
-                                       status.Message()));
-    }
-    if (const Status status = plugin.Normalize(attempt, feasible, columns[i]); !status.ok()) {
-      return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
-                                       plugin.Name(), status.Message()));
-    }
-  }
-  return CheckRange(feasible, order, columns, skipped);
-}
-
-// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
-// first plugin, is reported.
-Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                           std::span<const framework::ScoreColumn> columns,
-                           const std::vector<bool>& skipped) const {
-  bool any = false;
-  for (std::size_t i = 0; i < scores_.size(); ++i)
-    any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
-  if (!any) return {};
-  for (const framework::Row row : order) {
-    if (!feasible.Has(row)) continue;
-    for (std::size_t i = 0; i < scores_.size(); ++i) {
-      if (skipped[i] || IsValid(columns[i].At(row))) continue;
-      return Status::Error(fmt::format(
-          "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
-          "should in the range of [0, 100] after normalizing",
-          scores_[i].plugin->Name(), columns[i].At(row)));
-    }
-  }
-  return {};
-}
-
-namespace {
-
-// Asks binder after binder; each answer arrives by callback.
-void BindWith(std::span<framework::BindPlugin* const> binders, const framework::PodInfo& pod,
-              const std::string& node, framework::BindPlugin::Done done) {
-  framework::BindPlugin* plugin = binders.front();
-  plugin->Bind(pod, node, [binders, &pod, node, plugin, done = std::move(done)](Status status) mutable {
-    if (status.skip() && binders.size() > 1) return BindWith(binders.subspan(1), pod, node, std::move(done));
-    status.plugin = plugin->Name();
-    if (!status.ok()) {
-      Status failed =
-          Status::Error(fmt::format("running Bind plugin \"{}\": {}", plugin->Name(), status.Message()));
-      failed.plugin = std::move(status.plugin);
-      return done(std::move(failed));
-    }
-    done(std::move(status));
-  });
-}
-
-}  // namespace
-
-void Profile::RunBind(const framework::PodInfo& pod, const std::string& node,
-                      framework::BindPlugin::Done done) const {
-  BindWith(binders_, pod, node, std::move(done));
-}
-
-bool Profile::Concerns(const framework::ClusterEvent& event, std::span<const std::string> plugins) const {
-  return std::ranges::any_of(events_, [&](const Registered& registered) {
-    return std::ranges::find(plugins, registered.plugin) != plugins.end() &&
-           std::ranges::any_of(registered.events, [&](const auto& wanted) { return wanted.Matches(event); });
-  });
-}
-
-void Profile::CollectEvents() {
-  std::set<const framework::Plugin*> asked;
-  const auto collect = [&](const auto& plugins) {
-    for (const framework::Plugin* plugin : plugins) {
-      if (asked.insert(plugin).second)
-        events_.push_back({std::string(plugin->Name()), plugin->EventsToRegister()});
-    }
-  };
-  collect(pre_enqueue_);
-  collect(pre_filters_);
-  collect(filters_);
+  timer.code = outcome.status.code;
+  return outcome;
 }
 
 }  // namespace berth::runtime

@@ -1,13 +1,17 @@
-// A profile as a running set of plugins, and the running of it: extension point by extension point.
+// A profile as a running set of plugins, and the running of it: extension point by extension point. Here
+// every status gets the consequence and the text it has in kube-scheduler v1.37.1, and what plugins throw
+// becomes a status.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "config/scheduler_config.hpp"
 #include "framework/plugin.hpp"
+#include "runtime/instruments.hpp"
 #include "runtime/registry.hpp"
 
 namespace berth::runtime {
@@ -20,29 +24,26 @@ struct Nomination {
 
 // What PreFilter said of a pod as a whole.
 struct PreFilterOutcome {
-  framework::Status
-      status;  // rejected: status.plugin says by whom; not ok and not rejected: an error, text complete
+  // Rejected: status.plugin says by whom; not ok and not rejected: an error, text complete.
+  framework::Status status;
   bool narrowed = false;
   std::vector<framework::NodeNameId> nodes;  // narrowed: the names left
   std::vector<std::string> narrowing;        // plugins that narrowed, in order of the profile
   std::vector<bool> skipped_filters;         // by index of filter
+  std::vector<bool> skipped_extensions;      // by index of extension
 };
 
-// What the filters said, over all candidates. Kept by the caller and reused from attempt to attempt.
-struct FilterOutcome {
-  struct Rejection {
-    std::size_t plugin = 0;  // index of filter
-    framework::ReasonId reason;
-    RowSet rows;
-  };
-  std::vector<Rejection> rejections;  // the first `used` are valid
-  std::size_t used = 0;
-  RowSet unresolvable;
-  RowSet feasible;
-  std::vector<std::pair<framework::Row, framework::Status>> errors;
+// What Permit said. Waits are there only with status Wait.
+struct PermitOutcome {
+  framework::Status status;
+  std::vector<std::pair<std::string_view, Duration>> waits;  // by plugin
+};
 
-  void Reset(const RowSet& candidates);
-  std::span<const Rejection> all() const { return {rejections.data(), used}; }
+// What the PreBind plugins say they have to do: groups in order, the plugins of a group at the same time.
+struct PreFlightOutcome {
+  // Success: some have work; Skip: none has; else an error, text complete.
+  framework::Status status;
+  std::vector<std::vector<framework::PreBindPlugin*>> groups;
 };
 
 class Profile {
@@ -53,45 +54,96 @@ class Profile {
   };
 
   // Builds the plugins. Errors are kube-scheduler's start-up texts. `notes` receives what should be in the
-  // log.
+  // log. Without instruments nothing is measured.
   static Expected<std::unique_ptr<Profile>> Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle, std::vector<std::string>& notes);
+                                                  framework::Handle& handle, std::vector<std::string>& notes,
+                                                  std::unique_ptr<Instruments> instruments = nullptr);
 
   const std::string& name() const { return name_; }
   std::optional<std::int64_t> percentage_of_nodes_to_score() const { return percentage_; }
+  std::span<framework::FilterPlugin* const> filters() const { return filters_; }
+  std::span<const WeightedScore> scores() const { return scores_; }
+  const framework::QueueSortPlugin& queue_sort() const { return *sort_; }
+  bool has_post_filters() const { return !post_filters_.empty(); }
+  Instruments* instruments() const { return instruments_.get(); }
 
-  // The first plugin that holds the pod back, in profile order; Success if none does.
-  framework::Status RunPreEnqueue(const api::Pod& pod) const;
+  // --- in the queue
+  // -----------------------------------------------------------------------------------------------
+  // The first plugin that holds the pod back, in profile order; Success if none does. The one that held it
+  // back last time (`asked_first`, may be empty) is asked before the others.
+  framework::Status RunPreEnqueue(const framework::PodInfo& pod, std::string_view asked_first = "") const;
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const { return sort_->Less(a, b); }
+  // Does any plugin wait for such an event at all?
+  bool Awaits(const framework::ClusterEvent& event) const;
+  // Does one of these plugins wait for it?
+  bool Awaits(const framework::ClusterEvent& event, std::span<const std::string> plugins) const;
+  // The opinion of the plugins that rejected the pod; one of `pending` spares it the back-off.
+  framework::Requeue OpinionOn(const framework::ClusterEvent& event, const framework::EventObjects& objects,
+                               const framework::PodInfo& pod, std::span<const std::string> rejectors,
+                               std::span<const std::string> pending) const;
+
+  // --- the decision
+  // -----------------------------------------------------------------------------------------------
   PreFilterOutcome RunPreFilter(const framework::Attempt& attempt) const;
   // Rows of `candidates` that carry nominations are judged twice: with the nominated pods in place, and
   // without.
   void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table,
                   const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
-                  const RowSet& candidates, FilterOutcome& out) const;
+                  const RowSet& candidates, framework::FilterOutcome& out) const;
+  // Tell the plugins with extensions of a pod that is imagined on the row, or gone from it.
+  framework::Status RunAddPod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
+                              const framework::PodInfo& added, framework::Row row) const;
+  framework::Status RunRemovePod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
+                                 const framework::PlacedPod& removed, framework::Row row) const;
+  // The reasons are what the FailedScheduling text ends with.
+  framework::PostFilterAnswer RunPostFilter(const framework::Attempt& attempt,
+                                            const framework::FilterOutcome& verdicts,
+                                            framework::WhatIf& what_if) const;
   // Fills one column per score plugin (in the order of scores()); `skipped` says which had nothing to say. Of
   // several nodes with invalid scores the first in `order` is reported.
   framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible,
                               std::span<const framework::Row> order,
                               std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const;
-  // Asks the bind plugins in order until one does not skip. `done` is called once, from any thread; its
-  // status carries the plugin's name and kube-scheduler's error text.
-  void RunBind(const framework::PodInfo& pod, const std::string& node,
-               framework::BindPlugin::Done done) const;
 
-  std::span<framework::FilterPlugin* const> filters() const { return filters_; }
-  std::span<const WeightedScore> scores() const { return scores_; }
-  // Does any of these plugins hope for something from the event?
-  bool Concerns(const framework::ClusterEvent& event, std::span<const std::string> plugins) const;
+  // --- the placement
+  // -----------------------------------------------------------------------------------------------
+  // A rejection carries the plugin's name, an error the complete text.
+  framework::Status RunReserve(const framework::Placement& placement) const;
+  void RunUnreserve(const framework::Placement& placement) const;
+  PermitOutcome RunPermit(const framework::Placement& placement) const;
+  PreFlightOutcome RunPreBindPreFlight(const framework::Placement& placement) const;
+  // One plugin's; the answer's status is what the binding fails with.
+  void StartPreBind(framework::PreBindPlugin& plugin, const framework::Placement& placement,
+                    std::stop_token stop, framework::Answer answer) const;
+  // The index-th bind plugin's; Skip means: the next one is to be asked, if there is one.
+  void StartBind(std::size_t index, const framework::Placement& placement, framework::Answer answer) const;
+  std::size_t bind_count() const { return binders_.size(); }
+  void RunPostBind(const framework::Placement& placement) const;
 
  private:
   Profile() = default;
-  struct Registered {
-    std::string plugin;
-    std::vector<framework::ClusterEvent> events;
+  struct Extension {
+    framework::PreFilterExtensionsPlugin* plugin = nullptr;
+    std::size_t filter = SIZE_MAX;  // the same plugin's index among the filters
   };
+  struct Registered {
+    const framework::Plugin* plugin = nullptr;
+    std::vector<framework::EventRegistration> events;
+  };
+  class PointTimer;
+
+  template <class Call>
+  framework::Status Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const;
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
-                     const RowSet& candidates, FilterOutcome& out) const;
+                     const RowSet& candidates, framework::FilterOutcome& out) const;
+  void RunNominatedPass(const framework::Attempt& attempt, framework::NodeTable& table,
+                        const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                        const RowSet& candidates, framework::FilterOutcome& out) const;
+  void AskFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates) const;
+  void TakeAnswer(std::size_t index, const framework::Attempt& attempt, RowSet& alive,
+                  framework::FilterOutcome& out) const;
+  framework::Status ScoreWith(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
+                              framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
                                std::span<const framework::ScoreColumn> columns,
                                const std::vector<bool>& skipped) const;
@@ -99,14 +151,22 @@ class Profile {
 
   std::string name_;
   std::optional<std::int64_t> percentage_;
+  std::unique_ptr<Instruments> instruments_;
   std::vector<std::unique_ptr<framework::Plugin>> plugins_;
+  std::vector<const framework::Plugin*> foreign_;  // not Berth's own
   std::vector<framework::PreEnqueuePlugin*> pre_enqueue_;
   framework::QueueSortPlugin* sort_ = nullptr;
   std::vector<framework::PreFilterPlugin*> pre_filters_;
+  std::vector<Extension> extensions_;
   std::vector<framework::FilterPlugin*> filters_;
+  std::vector<framework::PostFilterPlugin*> post_filters_;
   std::vector<framework::PreScorePlugin*> pre_scores_;
   std::vector<WeightedScore> scores_;
+  std::vector<framework::ReservePlugin*> reserves_;
+  std::vector<framework::PermitPlugin*> permits_;
+  std::vector<framework::PreBindPlugin*> pre_binds_;
   std::vector<framework::BindPlugin*> binders_;
+  std::vector<framework::PostBindPlugin*> post_binds_;
   std::vector<Registered> events_;
   mutable framework::Rejections answer_;  // lent to one filter after the other
 

@@ -21,24 +21,31 @@ class ProfileBuilder {
                  std::vector<std::string>& notes)
       : config_(config), registry_(registry), handle_(handle), notes_(notes) {}
 
-  Expected<std::unique_ptr<Profile>> Build() {
+  Expected<std::unique_ptr<Profile>> Build(std::unique_ptr<Instruments> instruments) {
     profile_ = std::unique_ptr<Profile>(new Profile());
+    profile_->instruments_ = std::move(instruments);
     profile_->name_ = config_.scheduler_name;
     profile_->percentage_ = config_.percentage_of_nodes_to_score;
     BERTH_CHECKED(Instantiate());
     if (!missing_.empty()) {
-      notes_.push_back(fmt::format("profile {}: these default plugins are not part of this version and left out: {}",
-                                   config_.scheduler_name, fmt::join(missing_, ", ")));
+      notes_.push_back(
+          fmt::format("profile {}: these default plugins are not part of this version and left out: {}",
+                      config_.scheduler_name, fmt::join(missing_, ", ")));
     }
     BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
     std::vector<framework::QueueSortPlugin*> sorts;
     BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
     BERTH_CHECKED(Expand(Point::kPreFilter, "PreFilterPlugin", profile_->pre_filters_));
     BERTH_CHECKED(Expand(Point::kFilter, "FilterPlugin", profile_->filters_));
+    BERTH_CHECKED(Expand(Point::kPostFilter, "PostFilterPlugin", profile_->post_filters_));
     BERTH_CHECKED(Expand(Point::kPreScore, "PreScorePlugin", profile_->pre_scores_));
     std::vector<framework::ScorePlugin*> scores;
     BERTH_CHECKED(Expand(Point::kScore, "ScorePlugin", scores));
+    BERTH_CHECKED(Expand(Point::kReserve, "ReservePlugin", profile_->reserves_));
+    BERTH_CHECKED(Expand(Point::kPermit, "PermitPlugin", profile_->permits_));
+    BERTH_CHECKED(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
     BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
+    BERTH_CHECKED(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
     for (framework::ScorePlugin* plugin : scores)
       profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
     if (sorts.size() != 1) {
@@ -51,6 +58,7 @@ class ProfileBuilder {
       return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
                                  config_.scheduler_name));
     }
+    FindExtensions();
     profile_->CollectEvents();
     return std::move(profile_);
   }
@@ -90,6 +98,7 @@ class ProfileBuilder {
       return std::unexpected(
           std::move(made).error().In(fmt::format("initializing plugin \"{}\"", plugin.name)));
     instances_[plugin.name] = made->get();
+    if (registry_.IsForeign(plugin.name)) profile_->foreign_.push_back(made->get());
     profile_->plugins_.push_back(std::move(*made));
     return {};
   }
@@ -150,6 +159,19 @@ class ProfileBuilder {
     return {};
   }
 
+  void FindExtensions() {
+    for (framework::PreFilterPlugin* plugin : profile_->pre_filters_) {
+      auto* extension = dynamic_cast<framework::PreFilterExtensionsPlugin*>(plugin);
+      if (extension == nullptr) continue;
+      const auto filter =
+          std::ranges::find(profile_->filters_, plugin->Name(), &framework::FilterPlugin::Name);
+      profile_->extensions_.push_back(
+          {extension, filter == profile_->filters_.end()
+                          ? SIZE_MAX
+                          : static_cast<std::size_t>(filter - profile_->filters_.begin())});
+    }
+  }
+
   // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0
   // means 1.
   std::int64_t WeightOf(std::string_view plugin) const {
@@ -171,9 +193,9 @@ class ProfileBuilder {
 };
 
 Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle,
-                                                  std::vector<std::string>& notes) {
-  auto built = ProfileBuilder(config, registry, handle, notes).Build();
+                                                  framework::Handle& handle, std::vector<std::string>& notes,
+                                                  std::unique_ptr<Instruments> instruments) {
+  auto built = ProfileBuilder(config, registry, handle, notes).Build(std::move(instruments));
   if (!built) {
     return std::unexpected(std::move(built).error().In(
         fmt::format("initializing profiles: creating profile for scheduler name {}", config.scheduler_name)));

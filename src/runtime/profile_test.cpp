@@ -53,11 +53,11 @@ class Sort final : public Named, public framework::QueueSortPlugin {
 class Gate final : public Named, public framework::PreEnqueuePlugin {
  public:
   using Named::Named;
-  Status PreEnqueue(const api::Pod& pod) const override {
+  Status PreEnqueue(const framework::PodInfo& pod) const override {
     const auto* answer = Find("preEnqueue", script_.pre_enqueue);
-    return answer ? (*answer)(pod) : Status{};
+    return answer ? (*answer)(*pod.pod) : Status{};
   }
-  std::vector<framework::ClusterEvent> EventsToRegister() const override {
+  std::vector<framework::EventRegistration> EventsToRegister() const override {
     return {{framework::EventResource::kTargetPod, framework::kUpdatePodLabel}};
   }
 };
@@ -84,16 +84,16 @@ class Rule final : public Named,
     const auto* answer = Find("score", script_.score);
     return answer ? (*answer)(feasible, scores) : Status{};
   }
-  std::vector<framework::ClusterEvent> EventsToRegister() const override {
+  std::vector<framework::EventRegistration> EventsToRegister() const override {
     return {{framework::EventResource::kNode, framework::kAdd}};
   }
 };
 class Binder final : public Named, public framework::BindPlugin {
  public:
   using Named::Named;
-  void Bind(const framework::PodInfo&, const std::string&, Done done) override {
-    const auto* answer = Find("bind", script_.bind);
-    done(answer ? *answer : Status{});
+  void Bind(const framework::Placement&, framework::Answer answer) override {
+    const auto* said = Find("bind", script_.bind);
+    answer(said ? *said : Status{});
   }
 };
 
@@ -168,17 +168,17 @@ class ProfileTest : public ::testing::Test {
     return [=](const Attempt&) { return framework::PreFilterAnswer{status, std::nullopt}; };
   }
 
-  PreFilterOutcome PreFilter() { return Build().RunPreFilter(Attempt(pod, cluster.nodes(), scratch)); }
-  FilterOutcome Filter(const std::vector<Nomination>& nominations = {}) {
+  PreFilterOutcome PreFilter() { return Build().RunPreFilter(Attempt(pod, cluster.nodes(), state, scratch)); }
+  framework::FilterOutcome Filter(const std::vector<Nomination>& nominations = {}) {
     Build();
-    const Attempt attempt(pod, cluster.nodes(), scratch);
-    FilterOutcome out;
+    const Attempt attempt(pod, cluster.nodes(), state, scratch);
+    framework::FilterOutcome out;
     profile->RunFilters(attempt, cluster.nodes(), profile->RunPreFilter(attempt), nominations,
                         cluster.nodes().all(), out);
     return out;
   }
   // "plugin: reason: rows" in order, then "feasible: rows".
-  std::vector<std::string> Text(const FilterOutcome& outcome) {
+  std::vector<std::string> Text(const framework::FilterOutcome& outcome) {
     std::vector<std::string> out;
     const auto rows = [](const RowSet& set) {
       std::string text;
@@ -197,8 +197,8 @@ class ProfileTest : public ::testing::Test {
   }
   Status RunScores(std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) {
     const std::vector<framework::Row> order{2, 0, 1, 3};
-    return Build().RunScores(Attempt(pod, cluster.nodes(), scratch), cluster.nodes().all(), order, columns,
-                             skipped);
+    return Build().RunScores(Attempt(pod, cluster.nodes(), state, scratch), cluster.nodes().all(), order,
+                             columns, skipped);
   }
 
   Script script;
@@ -208,6 +208,7 @@ class ProfileTest : public ::testing::Test {
   std::vector<std::string> notes;
   std::unique_ptr<Profile> profile;
   framework::PodInfo pod = cluster.Prepare(MakePod());
+  framework::CycleState state;
   std::vector<RowSet> scratch;
 };
 
@@ -302,10 +303,10 @@ TEST_F(ProfileTest, AMissingPluginNamedExplicitlyIsAnError) {
 
 TEST_F(ProfileTest, TheFirstGateHoldsThePod) {
   Multi({"Sort", "Gate2", "Gate", "Bind"});
-  EXPECT_TRUE(Build().RunPreEnqueue(*pod.pod).ok());
+  EXPECT_TRUE(Build().RunPreEnqueue(pod).ok());
   script.pre_enqueue["Gate"] =
       script.pre_enqueue["Gate2"] = [](const api::Pod&) { return Status::Unresolvable("wait"); };
-  const Status status = profile->RunPreEnqueue(*pod.pod);
+  const Status status = profile->RunPreEnqueue(pod);
   EXPECT_EQ(status.plugin, "Gate2");
   EXPECT_EQ(status.Message(), "wait");
 }
@@ -503,32 +504,27 @@ TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
 // --- Bind
 // ---------------------------------------------------------------------------------------------------------
 
-TEST_F(ProfileTest, BindersAreAskedInOrderUntilOneDoesNotSkip) {
-  Multi({"Sort", "Bind2", "Bind"});
+TEST_F(ProfileTest, ABindersErrorNamesItAndASkipGoesThrough) {
+  Build();
+  const std::string node = "n1";
+  const framework::Placement placement{pod, node, state};
   std::vector<Status> answers;
   const auto bind = [&] {
-    Build().RunBind(pod, "n1", [&](Status status) { answers.push_back(std::move(status)); });
+    profile->StartBind(0, placement, [&](Status status) { answers.push_back(std::move(status)); });
   };
-  script.bind["Bind2"] = Status::Skip();
   bind();
-  EXPECT_THAT(script.calls, ElementsAre("bind Bind2", "bind Bind"));
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_TRUE(answers[0].ok());
-  EXPECT_EQ(answers[0].plugin, "Bind");
-
-  script.bind["Bind2"] = Status::Error("no such pod");
+  script.bind["Bind"] = Status::Error("no such pod");
   bind();
-  ASSERT_EQ(answers.size(), 2U);
-  EXPECT_EQ(answers[1].Message(), "running Bind plugin \"Bind2\": no such pod");
-  EXPECT_EQ(answers[1].plugin, "Bind2");
-}
-
-TEST_F(ProfileTest, IfAllBindersSkipThePodIsNotBound) {
+  script.bind["Bind"] = Status::Unschedulable("not today");
+  bind();
   script.bind["Bind"] = Status::Skip();
-  std::optional<Status> answer;
-  Build().RunBind(pod, "n1", [&](Status status) { answer = std::move(status); });
-  ASSERT_TRUE(answer);
-  EXPECT_FALSE(answer->ok());
+  bind();
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_TRUE(answers[0].ok());
+  EXPECT_EQ(answers[1].Message(), "running Bind plugin \"Bind\": no such pod");
+  EXPECT_EQ(answers[2].Message(), "not today");
+  EXPECT_EQ(answers[2].plugin, "Bind");
+  EXPECT_TRUE(answers[3].skip());
 }
 
 // --- events
@@ -542,11 +538,11 @@ TEST_F(ProfileTest, AnEventConcernsThePluginsThatRegisteredForIt) {
   const std::vector<std::string> a{"A"};
   const std::vector<std::string> gate{"Gate"};
   const std::vector<std::string> both{"Gate", "A"};
-  EXPECT_TRUE(profile->Concerns(node_add, a));
-  EXPECT_FALSE(profile->Concerns(label, a));
-  EXPECT_TRUE(profile->Concerns(label, gate));
-  EXPECT_TRUE(profile->Concerns(node_add, both));
-  EXPECT_FALSE(profile->Concerns(node_add, {}));
+  EXPECT_TRUE(profile->Awaits(node_add, a));
+  EXPECT_FALSE(profile->Awaits(label, a));
+  EXPECT_TRUE(profile->Awaits(label, gate));
+  EXPECT_TRUE(profile->Awaits(node_add, both));
+  EXPECT_FALSE(profile->Awaits(node_add, {}));
 }
 
 }  // namespace

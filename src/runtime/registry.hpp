@@ -15,6 +15,11 @@ class Registry {
   void Add(std::string name, framework::Factory factory) {
     factories_.insert_or_assign(std::move(name), std::move(factory));
   }
+  // A plugin that is not Berth's own: every call of it is timed.
+  void AddForeign(std::string name, framework::Factory factory) {
+    foreign_.insert(name);
+    Add(std::move(name), std::move(factory));
+  }
   // A default plugin of kube-scheduler that Berth does not have yet: left out of the defaults, with a line in
   // the log.
   void AddMissing(std::string name) { missing_.insert(std::move(name)); }
@@ -24,6 +29,7 @@ class Registry {
     const auto found = factories_.find(name);
     return found == factories_.end() ? nullptr : &found->second;
   }
+  bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
   bool IsMissing(std::string_view name) const { return missing_.contains(name); }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
@@ -33,6 +39,7 @@ class Registry {
 
  private:
   std::map<std::string, framework::Factory, std::less<>> factories_;
+  std::set<std::string, std::less<>> foreign_;
   std::set<std::string, std::less<>> missing_;
 };
 

@@ -9,11 +9,12 @@ class DefaultBinder final : public framework::BindPlugin {
  public:
   explicit DefaultBinder(framework::Handle& handle) : api_(handle.api) {}
   std::string_view Name() const override { return "DefaultBinder"; }
-  void Bind(const framework::PodInfo& pod, const std::string& node, Done done) override {
-    const api::ObjectMeta& meta = pod.pod->metadata;
-    api_.Bind({meta.ns, meta.name, meta.uid, node}, [done = std::move(done)](Expected<void> result) mutable {
-      done(result ? framework::Status{} : framework::Status::Error(result.error().message));
-    });
+  void Bind(const framework::Placement& placement, framework::Answer answer) override {
+    const api::ObjectMeta& meta = placement.pod.pod->metadata;
+    api_.Bind({meta.ns, meta.name, meta.uid, placement.node},
+              [answer = std::move(answer)](Expected<void> result) mutable {
+                answer(result ? framework::Status{} : framework::Status::Error(result.error().message));
+              });
   }
 
  private:

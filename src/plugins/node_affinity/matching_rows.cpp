@@ -1,5 +1,9 @@
 #include "plugins/node_affinity/matching_rows.hpp"
 
+#include <algorithm>
+
+#include "api/selectors.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -85,6 +89,61 @@ void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const 
     *any |= *one;
   }
   rows &= *any;
+}
+
+namespace {
+
+bool Matches(const CompiledRequirement& requirement, const api::Node& node,
+             const framework::Vocabulary& words) {
+  const std::string* value = node.metadata.labels.Find(words.KeyText(requirement.key));
+  const auto listed = [&] {
+    return value != nullptr &&
+           std::ranges::find(requirement.labels, words.FindLabel(requirement.key, *value)) !=
+               requirement.labels.end();
+  };
+  const auto number = [&] { return value == nullptr ? std::nullopt : api::LabelAsInteger(*value); };
+  switch (requirement.op) {
+    case SelectorOp::kIn:
+      return listed();
+    case SelectorOp::kNotIn:
+      return !listed();
+    case SelectorOp::kExists:
+      return value != nullptr;
+    case SelectorOp::kDoesNotExist:
+      return value == nullptr;
+    case SelectorOp::kGt:
+      return number() && *number() > requirement.bound;
+    case SelectorOp::kLt:
+      return number() && *number() < requirement.bound;
+  }
+  return false;
+}
+
+bool Matches(const CompiledField& field, const api::Node& node, const framework::Vocabulary& words) {
+  if (!field.is_name) return field.value_empty != field.negated;
+  return (words.node_names.Text(field.name) == node.metadata.name) != field.negated;
+}
+
+}  // namespace
+
+bool Matches(const framework::CompiledTerm& term, const api::Node& node, const framework::Vocabulary& words) {
+  return !term.never &&
+         std::ranges::all_of(term.labels, [&](const auto& label) { return Matches(label, node, words); }) &&
+         std::ranges::all_of(term.fields, [&](const auto& field) { return Matches(field, node, words); });
+}
+
+bool MatchesAny(const std::vector<framework::CompiledTerm>& terms, const api::Node& node,
+                const framework::Vocabulary& words) {
+  return std::ranges::any_of(terms, [&](const auto& term) { return Matches(term, node, words); });
+}
+
+bool MatchesRequired(const framework::NodeSelection& selection, const api::Node& node,
+                     const framework::Vocabulary& words) {
+  const bool selected = std::ranges::all_of(selection.selector, [&](framework::LabelId label) {
+    const std::string* value = node.metadata.labels.Find(words.KeyText(words.KeyOf(label)));
+    return value != nullptr && words.FindLabel(words.KeyOf(label), *value) == label;
+  });
+  return selected && (!selection.has_required || MatchesAny(selection.required, node, words));
 }
 
 }  // namespace berth::plugins

@@ -15,4 +15,12 @@ void RestrictToTerm(const framework::CompiledTerm& term, const framework::Attemp
 void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const framework::Attempt& attempt,
                        RowSet& rows);
 
+// The same questions about one node that need not be in the table: for queueing hints.
+bool Matches(const framework::CompiledTerm& term, const api::Node& node, const framework::Vocabulary& words);
+bool MatchesAny(const std::vector<framework::CompiledTerm>& terms, const api::Node& node,
+                const framework::Vocabulary& words);
+// spec.nodeSelector and the required terms.
+bool MatchesRequired(const framework::NodeSelection& selection, const api::Node& node,
+                     const framework::Vocabulary& words);
+
 }  // namespace berth::plugins

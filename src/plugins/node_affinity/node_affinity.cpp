@@ -121,7 +121,8 @@ framework::Made NodeAffinity::Create(const framework::RawArgs& raw, framework::H
 }
 
 NodeAffinity::NodeAffinity(const NodeAffinityArgs& args, framework::Handle& handle)
-    : pod_reason_(handle.reasons.Intern("node(s) didn't match Pod's node affinity/selector")),
+    : vocabulary_(handle.vocabulary),
+      pod_reason_(handle.reasons.Intern("node(s) didn't match Pod's node affinity/selector")),
       enforced_reason_(handle.reasons.Intern("node(s) didn't match scheduler-enforced node affinity")),
       has_added_required_(args.added_required.has_value()),
       has_added_preferred_(!args.added_preferred.empty()) {
@@ -183,8 +184,14 @@ framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feas
   return {};
 }
 
-std::vector<framework::ClusterEvent> NodeAffinity::EventsToRegister() const {
-  return {{framework::EventResource::kNode, framework::kAdd | framework::kUpdateNodeLabel}};
+std::vector<framework::EventRegistration> NodeAffinity::EventsToRegister() const {
+  using namespace framework;
+  return {WhenNode(
+      kAdd | kUpdateNodeLabel, [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
+        if (has_added_required_ && !MatchesAny(added_required_, *after, vocabulary_)) return Hint::kSkip;
+        const bool matched = before != nullptr && MatchesRequired(pod.selection, *before, vocabulary_);
+        return !matched && MatchesRequired(pod.selection, *after, vocabulary_) ? Hint::kQueue : Hint::kSkip;
+      })};
 }
 
 }  // namespace berth::plugins

@@ -32,9 +32,10 @@ class NodeAffinity final : public framework::PreFilterPlugin,
     framework::NormalizeByMaximum(feasible, /*reverse=*/false, scores);
     return {};
   }
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
+  const framework::Vocabulary& vocabulary_;
   framework::ReasonId pod_reason_;
   framework::ReasonId enforced_reason_;
   bool has_added_required_ = false;

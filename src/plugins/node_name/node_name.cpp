@@ -21,7 +21,7 @@ void NodeName::Filter(const framework::Attempt& attempt, const RowSet& candidate
   out.unresolvable() |= rejected;  // no eviction renames a node
 }
 
-std::vector<framework::ClusterEvent> NodeName::EventsToRegister() const {
+std::vector<framework::EventRegistration> NodeName::EventsToRegister() const {
   return {{framework::EventResource::kNode, framework::kAdd}};
 }
 

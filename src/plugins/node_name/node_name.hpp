@@ -12,7 +12,7 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
   framework::ReasonId reason_;

@@ -1,9 +1,25 @@
 #include "plugins/node_ports/node_ports.hpp"
 
+#include <algorithm>
+
 namespace berth::plugins {
 
+namespace {
+
+bool Collide(const std::vector<framework::HostPort>& a, const std::vector<framework::HostPort>& b) {
+  return std::ranges::any_of(a, [&](const framework::HostPort& x) {
+    return std::ranges::any_of(b, [&](const framework::HostPort& y) {
+      return x.port == y.port && (x.address == y.address || x.address == framework::kAnyAddress ||
+                                  y.address == framework::kAnyAddress);
+    });
+  });
+}
+
+}  // namespace
+
 NodePorts::NodePorts(framework::Handle& handle)
-    : reason_(handle.reasons.Intern("node(s) didn't have free ports for the requested pod ports")) {}
+    : vocabulary_(handle.vocabulary),
+      reason_(handle.reasons.Intern("node(s) didn't have free ports for the requested pod ports")) {}
 
 framework::PreFilterAnswer NodePorts::PreFilter(const framework::Attempt& attempt) const {
   if (attempt.pod().use.ports.empty()) return {framework::Status::Skip(), std::nullopt};
@@ -16,9 +32,17 @@ void NodePorts::Filter(const framework::Attempt& attempt, const RowSet&, framewo
     attempt.nodes().AddPortConflicts(port, rejected);
 }
 
-std::vector<framework::ClusterEvent> NodePorts::EventsToRegister() const {
+std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
-  return {{EventResource::kAssignedPod, kDelete}, {EventResource::kNode, kAdd}};
+  return {WhenAssignedPod(kDelete,
+                          [this](const PodInfo& pod, const api::Pod* gone, const api::Pod*) {
+                            const bool held_a_place =
+                                !gone->spec.node_name.empty() || !gone->status.nominated_node_name.empty();
+                            return held_a_place && Collide(pod.use.ports, HostPortsOf(*gone, vocabulary_))
+                                       ? Hint::kQueue
+                                       : Hint::kSkip;
+                          }),
+          {EventResource::kNode, kAdd}};
 }
 
 }  // namespace berth::plugins

@@ -12,9 +12,10 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
+  framework::Vocabulary& vocabulary_;
   framework::ReasonId reason_;
 };
 

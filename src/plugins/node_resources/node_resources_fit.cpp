@@ -72,7 +72,8 @@ framework::Made NodeResourcesFit::Create(const framework::RawArgs& raw, framewor
 }
 
 NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle)
-    : reasons_(handle.reasons),
+    : vocabulary_(handle.vocabulary),
+      reasons_(handle.reasons),
       too_many_pods_(handle.reasons.Intern("Too many pods")),
       ignored_resources_(args.ignored_resources),
       ignored_groups_(args.ignored_resource_groups),
@@ -164,13 +165,6 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
     }
   });
   return {};
-}
-
-std::vector<framework::ClusterEvent> NodeResourcesFit::EventsToRegister() const {
-  using namespace framework;
-  return {{EventResource::kAssignedPod, kDelete | kUpdatePodScaleDown},
-          {EventResource::kTargetPod, kUpdatePodScaleDown},
-          {EventResource::kNode, kAdd | kUpdateNodeAllocatable}};
 }
 
 bool NodeResourcesFit::Ignored(ResourceId resource, const framework::Vocabulary& words) const {

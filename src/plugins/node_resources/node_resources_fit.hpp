@@ -22,7 +22,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
   struct Resource {
@@ -33,6 +33,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::ReasonId InsufficientReason(framework::ResourceId resource,
                                          const framework::Vocabulary& words) const;
 
+  const framework::Vocabulary& vocabulary_;
   framework::Reasons& reasons_;
   framework::ReasonId too_many_pods_;
   mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, made when first needed

@@ -11,7 +11,7 @@ class NodeUnschedulable final : public framework::FilterPlugin {
   std::string_view Name() const override { return "NodeUnschedulable"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
   framework::ReasonId reason_;

@@ -4,13 +4,14 @@
 
 namespace berth::plugins {
 
-framework::Status SchedulingGates::PreEnqueue(const api::Pod& pod) const {
-  if (pod.spec.scheduling_gates.empty()) return {};
+framework::Status SchedulingGates::PreEnqueue(const framework::PodInfo& pod) const {
+  const auto& gates = pod.pod->spec.scheduling_gates;
+  if (gates.empty()) return {};
   return framework::Status::Unresolvable(
-      fmt::format("waiting for scheduling gates: [{}]", fmt::join(pod.spec.scheduling_gates, " ")));
+      fmt::format("waiting for scheduling gates: [{}]", fmt::join(gates, " ")));
 }
 
-std::vector<framework::ClusterEvent> SchedulingGates::EventsToRegister() const {
+std::vector<framework::EventRegistration> SchedulingGates::EventsToRegister() const {
   return {{framework::EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated}};
 }
 

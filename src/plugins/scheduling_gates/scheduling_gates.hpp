@@ -9,8 +9,8 @@ class SchedulingGates final : public framework::PreEnqueuePlugin {
  public:
   explicit SchedulingGates(framework::Handle&) {}
   std::string_view Name() const override { return "SchedulingGates"; }
-  framework::Status PreEnqueue(const api::Pod& pod) const override;
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  framework::Status PreEnqueue(const framework::PodInfo& pod) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 };
 
 }  // namespace berth::plugins

@@ -12,6 +12,12 @@ bool Tolerated(const std::vector<api::Toleration>& tolerations, const api::Taint
                              [&](const auto& toleration) { return api::Tolerates(toleration, taint); });
 }
 
+bool Stops(const std::vector<api::Taint>& taints, const std::vector<api::Toleration>& tolerations) {
+  return std::ranges::any_of(taints, [&](const api::Taint& taint) {
+    return api::TaintStopsScheduling(taint) && !Tolerated(tolerations, taint);
+  });
+}
+
 std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerations,
                                     const std::vector<api::Taint>& taints) {
   return std::ranges::count_if(taints, [&](const api::Taint& taint) {
@@ -29,11 +35,7 @@ void TaintToleration::Filter(const framework::Attempt& attempt, const RowSet&,
   const auto& tolerations = attempt.pod().pod->spec.tolerations;
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
   attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
-    const auto& taints = attempt.nodes().vocabulary().Taints(id);
-    const bool stops = std::ranges::any_of(taints, [&](const api::Taint& taint) {
-      return api::TaintStopsScheduling(taint) && !Tolerated(tolerations, taint);
-    });
-    if (stops) rows.AddTo(rejected);
+    if (Stops(attempt.nodes().vocabulary().Taints(id), tolerations)) rows.AddTo(rejected);
   });
   out.unresolvable() |= rejected;
 }
@@ -50,9 +52,15 @@ framework::Status TaintToleration::Score(const framework::Attempt& attempt, cons
   return {};
 }
 
-std::vector<framework::ClusterEvent> TaintToleration::EventsToRegister() const {
+std::vector<framework::EventRegistration> TaintToleration::EventsToRegister() const {
   using namespace framework;
-  return {{EventResource::kNode, kAdd | kUpdateNodeTaint}, {EventResource::kTargetPod, kUpdatePodToleration}};
+  return {WhenNode(kAdd | kUpdateNodeTaint,
+                   [](const PodInfo& pod, const api::Node* before, const api::Node* after) {
+                     const auto& tolerations = pod.pod->spec.tolerations;
+                     const bool stopped = before == nullptr || Stops(before->taints, tolerations);
+                     return stopped && !Stops(after->taints, tolerations) ? Hint::kQueue : Hint::kSkip;
+                   }),
+          {EventResource::kTargetPod, kUpdatePodToleration}};
 }
 
 }  // namespace berth::plugins

@@ -24,7 +24,7 @@ class TaintToleration final : public framework::FilterPlugin,
     framework::NormalizeByMaximum(feasible, /*reverse=*/true, scores);
     return {};
   }
-  std::vector<framework::ClusterEvent> EventsToRegister() const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
   framework::ReasonId reason_;

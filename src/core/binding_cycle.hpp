@@ -1,0 +1,94 @@
+// From a decision to a bound pod: Reserve, Permit, PreBind, Bind, PostBind, and the way back when one of them
+// fails (kube-scheduler v1.37.1).
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "framework/plugin.hpp"
+#include "framework/queued_pod.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::core {
+
+struct BindingOptions {
+  // A plugin that has not answered by then has failed. Permit plugins name their own time-out.
+  Duration pre_bind_deadline = std::chrono::minutes(15);
+  Duration bind_deadline = std::chrono::minutes(2);
+};
+
+// Has work done on the loop's thread, soon. Safe from any thread, even after the scheduler is gone.
+using Poster = std::function<void(std::move_only_function<void()>)>;
+
+// What a binding cycle needs of the scheduler; all calls on the loop's thread.
+class BindingHost {
+ public:
+  virtual ~BindingHost() = default;
+  virtual MonoTime Now() const = 0;
+  virtual void Activate(std::span<const std::string> pods) = 0;
+  // The pod's nomination is to be shown while it waits for something.
+  virtual void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  // The cycle is past everything that may reject the pod.
+  virtual void PastRejection(const framework::QueuedPodPtr& pod) = 0;
+  virtual void Bound(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  // The assumption is to be taken back (Unreserve has run) and the pod queued again. `while_binding`: others
+  // have counted on its place since and are to be woken.
+  virtual void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
+                      bool while_binding) = 0;
+};
+
+// All pods between assumption and binding. The loop never waits: what takes time answers by a message, and
+// each message takes its pod one step further. One thread: the loop's.
+class BindingCycles {
+ public:
+  BindingCycles(BindingOptions options, BindingHost& host, Poster post)
+      : options_(options), host_(host), post_(std::move(post)) {}
+  ~BindingCycles();
+  BindingCycles(const BindingCycles&) = delete;
+  BindingCycles& operator=(const BindingCycles&) = delete;
+
+  // The pod is assumed on the node. Ends in Bound or Failed, perhaps before this returns.
+  void Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile, std::string node,
+             framework::CycleState state);
+
+  std::size_t size() const { return cycles_.size(); }
+  // Null if the pod does not wait for Permit.
+  framework::WaitingPod* FindWaiting(std::string_view uid);
+  void ForEachWaiting(const std::function<void(framework::WaitingPod&)>& visit);
+  // Asks the PreBind plugins of the pod to give up; false if it is not in PreBind (any more).
+  bool CancelPreBind(const std::string& uid);
+
+  // When the next pod has waited too long, and what happens to it then.
+  MonoTime NextDue() const { return deadlines_.empty() ? MonoTime::max() : deadlines_.begin()->first; }
+  void Tick();
+
+ private:
+  struct Cycle;
+  using CyclePtr = std::shared_ptr<Cycle>;
+  using Deadlines = std::multimap<MonoTime, CyclePtr>;
+
+  bool ReserveAndPermit(const CyclePtr& cycle);
+  void AfterPermit(const CyclePtr& cycle);
+  void StartPreBindGroup(const CyclePtr& cycle);
+  void PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, framework::Status status);
+  void StartBind(const CyclePtr& cycle, std::size_t plugin);
+  void BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
+  void Decided(const CyclePtr& cycle);  // Permit's waiting is over
+  void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
+  void End(const CyclePtr& cycle);
+  void SetDeadline(const CyclePtr& cycle, MonoTime due);
+  void DropDeadline(const CyclePtr& cycle);
+
+  const BindingOptions options_;
+  BindingHost& host_;
+  const Poster post_;
+  boost::unordered_map<std::string, CyclePtr> cycles_;  // by UID
+  Deadlines deadlines_;
+};
+
+}  // namespace berth::core

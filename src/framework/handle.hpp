@@ -1,0 +1,65 @@
+// What a plugin may use of the scheduler it is built into.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "framework/attempt.hpp"
+#include "framework/cycle_state.hpp"
+#include "framework/ports.hpp"
+#include "framework/verdicts.hpp"
+#include "framework/vocabulary.hpp"
+
+namespace berth::framework {
+
+// A pod whose placement waits for Permit plugins.
+class WaitingPod {
+ public:
+  virtual ~WaitingPod() = default;
+  virtual const PodInfo& pod() const = 0;
+  virtual const std::string& node() const = 0;
+  // The plugins that have not allowed it yet.
+  virtual std::vector<std::string> PendingPlugins() const = 0;
+  // The last plugin to allow it sends it on its way. Unknown plugins are ignored.
+  virtual void Allow(std::string_view plugin) = 0;
+  // Ends its waiting as Unschedulable. False if its fate was sealed before.
+  virtual bool Reject(std::string_view plugin, std::string message) = 0;
+  // Ends its waiting because its place is needed (kube-scheduler 1.36): an error, not a rejection.
+  virtual bool Preempt(std::string_view plugin, std::string message) = 0;
+};
+
+// The running scheduler. Methods belong to its loop's thread, on which plugins are called anyway, except
+// Post.
+class SchedulerServices {
+ public:
+  virtual ~SchedulerServices() = default;
+  // Runs `work` on the loop's thread, soon. The way back for code of plugins that lives on other threads.
+  virtual void Post(std::move_only_function<void()> work) = 0;
+  // Runs `work` on a thread that may block: for PreBind and Bind plugins that talk to somebody.
+  virtual void RunBlocking(std::move_only_function<void()> work) = 0;
+  // Null if the pod does not wait for Permit.
+  virtual WaitingPod* FindWaitingPod(std::string_view uid) = 0;
+  virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
+  // Tries these waiting pods ("namespace/name") at once, without event or back-off.
+  virtual void Activate(std::span<const std::string> pods) = 0;
+};
+
+// Outlives the plugins. Nothing of `services` may be used while plugins are being built; without a running
+// scheduler (in `berth explain`) there are no waiting pods and work that is posted is dropped.
+struct Handle {
+  Vocabulary& vocabulary;
+  Reasons& reasons;
+  ApiWriter& api;
+  SchedulerServices* services = nullptr;
+  std::uint32_t next_state_slot = 0;
+
+  template <class T>
+  StateKey<T> NewKey() {
+    return StateKey<T>(next_state_slot++);
+  }
+};
+
+}  // namespace berth::framework

@@ -1,0 +1,36 @@
+// The queue's metrics under kube-scheduler's names; private to this module.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "metrics/registry.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::queue {
+
+// Cells are looked up once; the rare labels (events, plugins) on first use.
+struct SchedulingQueue::Meters {
+  explicit Meters(metrics::Registry& registry);
+
+  void Incoming(const char* queue, const char* event);
+  void InFlightEvent(const char* event, std::int64_t by);
+  // The rejectors of a pod.
+  void Rejected(const std::string& plugin, const std::string& profile, std::int64_t by);
+
+  metrics::Registry& registry;
+  metrics::Gauge& active;
+  metrics::Gauge& backoff;
+  metrics::Gauge& unschedulable;
+  metrics::Gauge& gated;
+
+ private:
+  metrics::Gauge& Pending(const char* queue);
+
+  std::map<std::pair<std::string_view, std::string_view>, metrics::Counter*> incoming_;  // keys are literals
+  std::map<std::string_view, metrics::Gauge*> in_flight_;
+  std::map<std::pair<std::string, std::string>, metrics::Gauge*> rejected_;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,185 @@
+// Filter: every plugin once per pod, in profile order, each about the rows that no earlier one rejected.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/guarded.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using framework::Attempt;
+using framework::FilterOutcome;
+using framework::Row;
+using framework::Status;
+
+void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
+                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                         const RowSet& candidates, FilterOutcome& out) const {
+  PointTimer timer(*this, ExtensionPoint::kFilter);
+  out.Reset(candidates);
+  if (!nominations.empty()) {
+    auto nominated = attempt.Scratch();
+    for (const Nomination& nomination : nominations) {
+      if (candidates.Has(nomination.row)) nominated->Add(nomination.row);
+    }
+    auto others = attempt.Scratch();
+    *others |= candidates;
+    *others -= *nominated;
+    // With the nominated pods in place: these may well arrive first.
+    out.feasible = *nominated;
+    RunNominatedPass(attempt, table, pre_filter, nominations, *nominated, out);
+    // Without them: these may never arrive. Rows that passed and rows without nominations.
+    out.feasible |= *others;
+  }
+  auto second = attempt.Scratch();
+  *second |= out.feasible;
+  RunFilterPass(attempt, pre_filter, *second, out);
+  if (!out.errors.empty()) {
+    timer.code = framework::Code::kError;
+  } else if (out.feasible.Empty()) {
+    timer.code = framework::Code::kUnschedulable;
+  }
+}
+
+void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                            const RowSet& candidates, FilterOutcome& out) const {
+  if (candidates.Empty()) return;
+  auto alive = attempt.Scratch();
+  *alive |= candidates;
+  for (std::size_t i = 0; i < filters_.size(); ++i) {
+    if (pre_filter.skipped_filters[i]) continue;
+    AskFilter(i, attempt, *alive);
+    TakeAnswer(i, attempt, *alive, out);
+    if (alive->Empty()) return;
+  }
+}
+
+// A plugin that reads only the row it judges answers for all rows at once, with everybody's nominated pods in
+// place. One with extensions would see pods nominated to other rows too, which is not what is asked: it goes
+// row by row, with that row's pods alone and a memory of its own.
+void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& table,
+                               const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                               const RowSet& candidates, FilterOutcome& out) const {
+  if (candidates.Empty()) return;
+  auto alive = attempt.Scratch();
+  *alive |= candidates;
+  const auto has_extension = [&](std::size_t filter) {
+    return std::ranges::find(extensions_, filter, &Extension::filter) != extensions_.end();
+  };
+  for (std::size_t i = 0; i < filters_.size(); ++i) {
+    if (pre_filter.skipped_filters[i]) continue;
+    if (!has_extension(i)) {
+      framework::NodeTable::Overlay overlay(table);
+      for (const Nomination& nomination : nominations) overlay.Add(nomination.row, *nomination.pod);
+      AskFilter(i, attempt, *alive);
+      TakeAnswer(i, attempt, *alive, out);
+    } else {
+      auto rows = attempt.Scratch();
+      *rows |= *alive;
+      rows->ForEach([&](std::size_t index) {
+        const Row row = static_cast<Row>(index);
+        framework::CycleState state = attempt.state().Clone();
+        const Attempt what_if = attempt.With(state);
+        framework::NodeTable::Overlay overlay(table);
+        Status status;
+        for (const Nomination& nomination : nominations) {
+          if (nomination.row != row || !status.ok()) continue;
+          overlay.Add(row, *nomination.pod);
+          status = RunAddPod(what_if, pre_filter, *nomination.pod, row);
+        }
+        auto alone = attempt.Scratch();
+        alone->Add(row);
+        if (status.ok()) {
+          AskFilter(i, what_if, *alone);
+        } else {
+          answer_.Reset();
+          answer_.Fail(row, status.Message());
+        }
+        TakeAnswer(i, attempt, *alone, out);
+        if (!alone->Has(row)) alive->Remove(row);
+      });
+    }
+    if (alive->Empty()) return;
+  }
+}
+
+void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
+  answer_.Reset();
+  const Status status = Guarded(ExtensionPoint::kFilter, *filters_[index], [&] {
+    filters_[index]->Filter(attempt, candidates, answer_);
+    return Status{};
+  });
+  if (status.ok()) return;
+  answer_.Reset();
+  answer_.Fail(static_cast<Row>(candidates.First()), status.Message());
+}
+
+// Rows that the answer rejects leave `alive`; an earlier plugin's verdict on a row is the one that counts.
+void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
+  for (const auto& [row, what] : answer_.errors()) {
+    if (!alive.Has(row)) continue;
+    alive.Remove(row);
+    out.feasible.Remove(row);
+    out.errors.emplace_back(
+        row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[index]->Name(), what)));
+  }
+  auto rejected = attempt.Scratch();
+  for (const framework::Rejections::Entry& entry : answer_.entries()) {
+    if (out.used == out.rejections.size()) out.rejections.emplace_back();
+    FilterOutcome::Rejection& rejection = out.rejections[out.used];
+    rejection.rows = entry.rows;
+    rejection.rows &= alive;
+    if (rejection.rows.Empty()) continue;
+    rejection.plugin = index;
+    rejection.reason = entry.reason;
+    *rejected |= rejection.rows;
+    ++out.used;
+  }
+  if (!answer_.spoken().rows.empty()) {
+    FilterOutcome::Spoken spoken{index, answer_.spoken()};
+    std::erase_if(spoken.reasons.rows, [&](const auto& said) { return !alive.Has(said.first); });
+    for (const auto& [row, text] : spoken.reasons.rows) rejected->Add(row);
+    if (!spoken.reasons.rows.empty()) out.spoken.push_back(std::move(spoken));
+  }
+  if (rejected->Empty()) return;
+  if (answer_.pending()) out.pending.push_back(index);
+  auto unresolvable = attempt.Scratch();
+  *unresolvable |= answer_.unresolvable();
+  *unresolvable &= *rejected;
+  out.unresolvable |= *unresolvable;
+  alive -= *rejected;
+  out.feasible -= *rejected;
+}
+
+Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                          const framework::PodInfo& added, Row row) const {
+  for (std::size_t i = 0; i < extensions_.size(); ++i) {
+    if (pre_filter.skipped_extensions[i]) continue;
+    framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
+    const Status status = Guarded(ExtensionPoint::kPreFilterExtensionAddPod, plugin,
+                                  [&] { return plugin.AddPod(attempt, added, row); });
+    if (!status.ok()) {
+      return Status::Error(
+          fmt::format("running AddPod on PreFilter plugin \"{}\": {}", plugin.Name(), status.Message()));
+    }
+  }
+  return {};
+}
+
+Status Profile::RunRemovePod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                             const framework::PlacedPod& removed, Row row) const {
+  for (std::size_t i = 0; i < extensions_.size(); ++i) {
+    if (pre_filter.skipped_extensions[i]) continue;
+    framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
+    const Status status = Guarded(ExtensionPoint::kPreFilterExtensionRemovePod, plugin,
+                                  [&] { return plugin.RemovePod(attempt, removed, row); });
+    if (!status.ok()) {
+      return Status::Error(
+          fmt::format("running RemovePod on PreFilter plugin \"{}\": {}", plugin.Name(), status.Message()));
+    }
+  }
+  return {};
+}
+
+}  // namespace berth::runtime

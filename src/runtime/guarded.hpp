@@ -1,0 +1,55 @@
+// Calling a plugin: what it throws becomes a status, and the time it takes is noted. Private to this module.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "runtime/profile.hpp"
+
+namespace berth::runtime {
+
+// The time of a whole extension point, whatever way it ends.
+class Profile::PointTimer {
+ public:
+  PointTimer(const Profile& profile, ExtensionPoint point)
+      : instruments_(profile.instruments_.get()), point_(point) {
+    if (instruments_ != nullptr) started_ = instruments_->Now();
+  }
+  ~PointTimer() {
+    if (instruments_ != nullptr) instruments_->PointTook(point_, code, instruments_->Now() - started_);
+  }
+  PointTimer(const PointTimer&) = delete;
+  PointTimer& operator=(const PointTimer&) = delete;
+
+  framework::Code code = framework::Code::kSuccess;
+
+ private:
+  Instruments* instruments_;
+  ExtensionPoint point_;
+  MonoTime started_;
+};
+
+template <class Call>
+framework::Status Caught(Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const std::exception& thrown) {
+    return framework::Status::Error(std::string("the plugin threw: ") + thrown.what());
+  } catch (...) {
+    return framework::Status::Error("the plugin threw something that is no std::exception");
+  }
+}
+
+template <class Call>
+framework::Status Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const {
+  const bool timed = instruments_ != nullptr &&
+                     (instruments_->sampled() ||
+                      (!foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end()));
+  const MonoTime started = timed ? instruments_->Now() : MonoTime{};
+  framework::Status status = Caught(std::forward<Call>(call));
+  if (timed) instruments_->PluginTook(point, plugin.Name(), status.code, instruments_->Now() - started);
+  return status;
+}
+
+}  // namespace berth::runtime

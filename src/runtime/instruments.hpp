@@ -1,0 +1,77 @@
+// What the runs of a profile's plugins cost, under kube-scheduler's metric names, and which of them take too
+// long.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/random.hpp"
+#include "framework/status.hpp"
+#include "metrics/registry.hpp"
+
+namespace berth::runtime {
+
+enum class ExtensionPoint : std::uint8_t {
+  kPreEnqueue,
+  kPreFilter,
+  kPreFilterExtensionAddPod,
+  kPreFilterExtensionRemovePod,
+  kFilter,
+  kPostFilter,
+  kPreScore,
+  kScore,
+  kScoreExtensionNormalize,
+  kReserve,
+  kUnreserve,
+  kPermit,
+  kPreBindPreFlight,
+  kPreBind,
+  kBind,
+  kPostBind,
+};
+inline constexpr std::size_t kExtensionPoints = 16;
+std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as metrics name it
+
+struct InstrumentOptions {
+  // A call on the scheduler loop that takes longer holds up every pod: counted and logged, never interrupted.
+  Duration budget = std::chrono::milliseconds(100);
+  std::uint64_t seed = 1;
+};
+
+// One profile's. The time of each extension point is always taken; that of each plugin in a tenth of the
+// attempts, as in kube-scheduler, and always for plugins that are not Berth's own. One thread: the loop's.
+class Instruments {
+ public:
+  Instruments(metrics::Registry& registry, const Clock& clock, std::string profile,
+              InstrumentOptions options);
+
+  // Draws lots whether the plugins of this attempt are timed one by one.
+  void BeginAttempt() { sampled_ = random_.Below(10) == 0; }
+  bool sampled() const { return sampled_; }
+  MonoTime Now() const { return clock_.Now(); }
+
+  void PointTook(ExtensionPoint point, framework::Code code, Duration took);
+  void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took);
+  void PermitWaited(framework::Code code, Duration took);
+  void HintTook(std::string_view plugin, std::string_view event, std::string_view hint, Duration took);
+
+ private:
+  using PluginKey = std::tuple<std::string_view, ExtensionPoint, framework::Code>;
+  void Overrun(ExtensionPoint point, std::string_view plugin, Duration took);
+
+  metrics::Registry& registry_;
+  const Clock& clock_;
+  const std::string profile_;
+  const InstrumentOptions options_;
+  Random random_;
+  bool sampled_ = false;
+  std::array<std::array<metrics::Histogram*, 7>, kExtensionPoints> points_{};
+  std::map<PluginKey, metrics::Histogram*> plugins_;  // names are the plugins' own, which outlive this
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,104 @@
+// PreScore, Score, Normalize: a column per plugin, checked to be within bounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/guarded.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using framework::Attempt;
+using framework::Status;
+
+Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
+                          std::span<const framework::Row> order, std::vector<framework::ScoreColumn>& columns,
+                          std::vector<bool>& skipped) const {
+  columns.resize(scores_.size());
+  skipped.assign(scores_.size(), false);
+  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
+  {
+    PointTimer timer(*this, ExtensionPoint::kPreScore);
+    for (framework::PreScorePlugin* plugin : pre_scores_) {
+      const Status status =
+          Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
+      if (status.ok()) continue;
+      if (!status.skip()) {
+        timer.code = framework::Code::kError;
+        return Status::Error(
+            fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
+      }
+      for (std::size_t i = 0; i < scores_.size(); ++i) {
+        if (scores_[i].plugin->Name() == plugin->Name()) skipped[i] = true;
+      }
+    }
+  }
+  PointTimer timer(*this, ExtensionPoint::kScore);
+  Status status;
+  for (std::size_t i = 0; i < scores_.size() && status.ok(); ++i) {
+    if (!skipped[i]) status = ScoreWith(i, attempt, feasible, columns[i]);
+  }
+  if (status.ok()) status = CheckRange(feasible, order, columns, skipped);
+  timer.code = status.code;
+  return status;
+}
+
+Status Profile::ScoreWith(std::size_t index, const Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& column) const {
+  framework::ScorePlugin& plugin = *scores_[index].plugin;
+  column.Reset(attempt.nodes().rows());
+  if (const Status status =
+          Guarded(ExtensionPoint::kScore, plugin, [&] { return plugin.Score(attempt, feasible, column); });
+      !status.ok()) {
+    return Status::Error(
+        fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
+  }
+  if (const Status status = Guarded(ExtensionPoint::kScoreExtensionNormalize, plugin,
+                                    [&] { return plugin.Normalize(attempt, feasible, column); });
+      !status.ok()) {
+    return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
+                                     plugin.Name(), status.Message()));
+  }
+  return {};
+}
+
+namespace {
+
+bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
+
+// Looks at all rows first, in one pass without branches; rows that are not feasible may hold anything.
+bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
+  if (column.uniform()) return !IsValid(column.uniform_value());
+  std::uint64_t worst = 0;
+  for (const std::int64_t score : column.values()) worst = std::max(worst, static_cast<std::uint64_t>(score));
+  if (worst <= static_cast<std::uint64_t>(framework::kMaxScore)) return false;
+  bool any = false;
+  feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
+  return any;
+}
+
+}  // namespace
+
+// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
+// first plugin, is reported.
+Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
+                           std::span<const framework::ScoreColumn> columns,
+                           const std::vector<bool>& skipped) const {
+  bool any = false;
+  for (std::size_t i = 0; i < scores_.size(); ++i)
+    any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
+  if (!any) return {};
+  for (const framework::Row row : order) {
+    if (!feasible.Has(row)) continue;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (skipped[i] || IsValid(columns[i].At(row))) continue;
+      return Status::Error(fmt::format(
+          "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
+          "should in the range of [0, 100] after normalizing",
+          scores_[i].plugin->Name(), columns[i].At(row)));
+    }
+  }
+  return {};
+}
+
+}  // namespace berth::runtime
