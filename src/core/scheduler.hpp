@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cache/cluster_cache.hpp"
+#include "core/cluster_events.hpp"
 #include "core/decider.hpp"
 #include "core/inbox.hpp"
 #include "framework/ports.hpp"
@@ -41,16 +42,15 @@ struct SchedulerParts {
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
 // bindings go out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the
 // queue, or is on its way between these two.
-class Scheduler final : public framework::ClusterSink, private queue::QueuePolicy {
+class Scheduler final : private queue::QueuePolicy {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
   ~Scheduler() override;
 
   // --- from any thread
   // ---------------------------------------------------------------------------------------
-  void OnPod(framework::Change<api::Pod> change) override { inbox_.Post(std::move(change)); }
-  void OnNode(framework::Change<api::Node> change) override { inbox_.Post(std::move(change)); }
-  void OnSynced() override { inbox_.Post(Synced{}); }
+  // Where the cluster's changes go.
+  framework::ClusterSink& sink() { return inbox_; }
   // Makes Run return after the turn it is in.
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
@@ -70,6 +70,11 @@ class Scheduler final : public framework::ClusterSink, private queue::QueuePolic
   // Messages.
   void Handle(framework::Change<api::Pod>& change);
   void Handle(framework::Change<api::Node>& change);
+  // Every other kind: the pods that it may help are tried again.
+  template <class T>
+  void Handle(framework::Change<T>& change) {
+    if (const auto event = EventOf(change)) queue_.MoveAll(*event);
+  }
   void Handle(Synced&);
   void Handle(BindingEnded& ended);
   void Handle(Wake&) {}
