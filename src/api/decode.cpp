@@ -170,11 +170,30 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   return status;
 }
 
-template Expected<Pod> Decoder::Object<Pod>(std::string_view);
-template Expected<Node> Decoder::Object<Node>(std::string_view);
-template Expected<ObjectList<Pod>> Decoder::List<Pod>(std::string_view);
-template Expected<ObjectList<Node>> Decoder::List<Node>(std::string_view);
-template Expected<WatchEvent<Pod>> Decoder::Event<Pod>(std::string_view);
-template Expected<WatchEvent<Node>> Decoder::Event<Node>(std::string_view);
+// One line per kind: all three readers.
+#define BERTH_DECODES(Kind)                                                  \
+  template Expected<Kind> Decoder::Object<Kind>(std::string_view);           \
+  template Expected<ObjectList<Kind>> Decoder::List<Kind>(std::string_view); \
+  template Expected<WatchEvent<Kind>> Decoder::Event<Kind>(std::string_view);
+BERTH_DECODES(Pod)
+BERTH_DECODES(Node)
+BERTH_DECODES(Namespace)
+BERTH_DECODES(PersistentVolume)
+BERTH_DECODES(PersistentVolumeClaim)
+BERTH_DECODES(StorageClass)
+BERTH_DECODES(CSINode)
+BERTH_DECODES(CSIDriver)
+BERTH_DECODES(CSIStorageCapacity)
+BERTH_DECODES(VolumeAttachment)
+BERTH_DECODES(Service)
+BERTH_DECODES(ReplicationController)
+BERTH_DECODES(ReplicaSet)
+BERTH_DECODES(StatefulSet)
+BERTH_DECODES(PodDisruptionBudget)
+BERTH_DECODES(DeviceClass)
+BERTH_DECODES(ResourceClaim)
+BERTH_DECODES(ResourceSlice)
+BERTH_DECODES(DeviceTaintRule)
+#undef BERTH_DECODES
 
 }  // namespace berth::api

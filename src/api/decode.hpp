@@ -47,7 +47,8 @@ struct WatchEvent {
   std::string skipped;              // why the object could not be understood; empty if it could
 };
 
-// T is Pod or Node. Texts of errors begin with the path of the field ("spec.containers[0].image: ...").
+// T is any kind of objects.hpp. Texts of errors begin with the path of the field ("spec.containers[0].image:
+// ...").
 class Decoder {
  public:
   Decoder();
@@ -72,10 +73,19 @@ class Decoder {
 };
 
 // Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports
-// of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity. For
-// objects that never went through one, such as files written by hand. No admission.
+// of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity, modes
+// and phases of volumes. For objects that never went through one, such as files written by hand. No
+// admission.
 void ApplyDefaults(Pod& pod);
 void ApplyDefaults(Node& node);
+void ApplyDefaults(PersistentVolume& volume);
+void ApplyDefaults(PersistentVolumeClaim& claim);
+void ApplyDefaults(StorageClass& storage_class);
+// All other kinds: nothing but the namespace "default" where there is none.
+template <class T>
+void ApplyDefaults(T& object) {
+  if (T::kNamespaced && object.metadata.ns.empty()) object.metadata.ns = "default";
+}
 
 // A file of Kubernetes objects: JSON or YAML, one or several documents, single objects or Lists.
 struct Document {

@@ -82,6 +82,10 @@ void ApplyDefaults(Pod& pod) {
   RoundUp(pod.status.allocated_resources);
   RoundUp(pod.status.resource_requests);
 
+  for (Volume& volume : pod.spec.volumes) {
+    if (volume.rbd && volume.rbd->pool.empty()) volume.rbd->pool = "rbd";
+  }
+
   Reencode(pod.spec.containers);
   Reencode(pod.spec.init_containers);
   if (pod.spec.resources) Reencode(pod.spec.resources->requests);
@@ -96,6 +100,26 @@ void ApplyDefaults(Node& node) {
   if (!node.allocatable_given) node.allocatable = node.capacity;
   RoundUp(node.allocatable);
   Reencode(node.allocatable);
+}
+
+void ApplyDefaults(PersistentVolume& volume) {
+  if (volume.volume_mode.empty()) volume.volume_mode = "Filesystem";
+  if (volume.phase.empty()) volume.phase = "Pending";
+  volume.storage.RoundUpToMilli();
+  volume.storage = volume.storage.Reencoded();
+}
+
+void ApplyDefaults(PersistentVolumeClaim& claim) {
+  if (claim.metadata.ns.empty()) claim.metadata.ns = "default";
+  if (claim.volume_mode.empty()) claim.volume_mode = "Filesystem";
+  if (claim.phase.empty()) claim.phase = "Pending";
+  if (!claim.storage) return;
+  claim.storage->RoundUpToMilli();
+  claim.storage = claim.storage->Reencoded();
+}
+
+void ApplyDefaults(StorageClass& storage_class) {
+  if (storage_class.volume_binding_mode.empty()) storage_class.volume_binding_mode = "Immediate";
 }
 
 }  // namespace berth::api

@@ -104,6 +104,52 @@ bool ReadObject(const element& value, Failure& failure, Visit&& visit) {
   return true;
 }
 
+// A member and where it goes: a value with a reader, or something to call with (element, Failure&).
+template <class T>
+struct Field {
+  std::string_view name;
+  T& out;
+
+  bool operator()(const element& member, Failure& failure) const {
+    if constexpr (std::is_invocable_v<T&, const element&, Failure&>) {
+      return out(member, failure);
+    } else {
+      return Read(member, out, failure);
+    }
+  }
+};
+// The same for something to call that is no variable.
+template <class T>
+struct Nested {
+  std::string_view name;
+  T read;
+
+  bool operator()(const element& member, Failure& failure) const { return read(member, failure); }
+};
+
+// An object with these members; others, and those that are null, are not looked at.
+template <class... Fields>
+bool ReadFields(const element& value, Failure& failure, const Fields&... fields) {
+  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
+    bool fine = true;
+    (void)((key == fields.name ? (fine = fields(member, failure), true) : false) || ...);
+    return fine;
+  });
+}
+
+// Calls visit(item) for every item that is not null.
+template <class Visit>
+bool ReadItems(const element& value, Failure& failure, Visit&& visit) {
+  simdjson::dom::array array;
+  if (value.get(array) != simdjson::SUCCESS) return Expect(value, "a list", failure);
+  std::size_t index = 0;
+  for (const element& item : array) {
+    if (!item.is_null() && !visit(item)) return failure.InItem(index);
+    ++index;
+  }
+  return true;
+}
+
 template <class T>
 bool Read(const element& value, std::vector<T>& out, Failure& failure) {
   simdjson::dom::array array;
@@ -123,10 +169,51 @@ bool Read(const element& value, std::optional<T>& out, Failure& failure) {
   return Read(value, out.emplace(), failure);
 }
 
+template <class T>
+bool Read(const element& value, Rare<T>& out, Failure& failure) {
+  return Read(value, out.emplace(), failure);
+}
+
+template <class T>
+bool Read(const element& value, RareList<T>& out, Failure& failure) {
+  out.clear();
+  return ReadItems(value, failure,
+                   [&](const element& item) { return Read(item, out.emplace_back(), failure); });
+}
+
+// --- what objects have in common (decode_meta.cpp)
+// ----------------------------------------------------------------
+
 bool Read(const element& value, Labels& out, Failure& failure);
+bool Read(const element& value, Quantity& out, Failure& failure);
 bool Read(const element& value, ResourceList& out, Failure& failure);
+bool Read(const element& value, ObjectMeta& out, Failure& failure);
+bool Read(const element& value, LabelSelector& out, Failure& failure);
+bool Read(const element& value, NodeSelectorTerm& out, Failure& failure);
+bool Read(const element& value, NodeSelector& out, Failure& failure);
+bool Read(const element& value, Taint& out, Failure& failure);
+
+// --- kinds
+// --------------------------------------------------------------------------------------------------------
+
 bool Read(const element& value, Pod& out, Failure& failure);
 bool Read(const element& value, Node& out, Failure& failure);
-bool Read(const element& value, ObjectMeta& out, Failure& failure);
+bool Read(const element& value, Namespace& out, Failure& failure);
+bool Read(const element& value, PersistentVolume& out, Failure& failure);
+bool Read(const element& value, PersistentVolumeClaim& out, Failure& failure);
+bool Read(const element& value, StorageClass& out, Failure& failure);
+bool Read(const element& value, CSINode& out, Failure& failure);
+bool Read(const element& value, CSIDriver& out, Failure& failure);
+bool Read(const element& value, CSIStorageCapacity& out, Failure& failure);
+bool Read(const element& value, VolumeAttachment& out, Failure& failure);
+bool Read(const element& value, Service& out, Failure& failure);
+bool Read(const element& value, ReplicationController& out, Failure& failure);
+bool Read(const element& value, ReplicaSet& out, Failure& failure);
+bool Read(const element& value, StatefulSet& out, Failure& failure);
+bool Read(const element& value, PodDisruptionBudget& out, Failure& failure);
+bool Read(const element& value, DeviceClass& out, Failure& failure);
+bool Read(const element& value, ResourceClaim& out, Failure& failure);
+bool Read(const element& value, ResourceSlice& out, Failure& failure);
+bool Read(const element& value, DeviceTaintRule& out, Failure& failure);
 
 }  // namespace berth::api::json

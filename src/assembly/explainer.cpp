@@ -6,6 +6,7 @@
 #include <map>
 
 #include "api/decode.hpp"
+#include "api/dump.hpp"
 
 namespace berth::assembly {
 namespace {
@@ -28,6 +29,7 @@ struct Explainer::Input {
   std::map<std::string, api::NodePtr> nodes;  // sorted by name, as they enter the cache
   std::vector<api::PodPtr> pods;              // in the order of the input
   std::map<std::string, std::size_t> pod_index;
+  api::Dump others;
   bool filled = false;
 
   void AddPod(api::Pod pod) {
@@ -57,6 +59,8 @@ struct Explainer::Input {
       api::ApplyDefaults(*node);
       auto shared = std::make_shared<const api::Node>(std::move(*node));
       nodes.insert_or_assign(shared->metadata.name, shared);
+    } else if (auto added = others.Add(document); !added) {
+      return added.error().message;
     }
     return "";
   }

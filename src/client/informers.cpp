@@ -18,11 +18,11 @@ struct ClusterSource::Impl {
               .path = "/api/v1/pods",
               .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
               .streaming = options.streaming},
-             {.on_change = [&sink](framework::Change<api::Pod> c) { sink.OnPod(std::move(c)); },
+             {.on_change = [&sink](framework::Change<api::Pod> c) { sink.On(std::move(c)); },
               .on_synced = [this] { OnSynced(); }}),
         nodes(loop, api, decoder, registry, random,
               {.resource = "nodes", .path = "/api/v1/nodes", .streaming = options.streaming},
-              {.on_change = [&sink](framework::Change<api::Node> c) { sink.OnNode(std::move(c)); },
+              {.on_change = [&sink](framework::Change<api::Node> c) { sink.On(std::move(c)); },
                .on_synced = [this] { OnSynced(); }}) {}
 
   void OnSynced() {

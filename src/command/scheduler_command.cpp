@@ -190,7 +190,8 @@ Expected<void> Run(const Options& options) {
                                   }}});
   endpoints.AddVerbosity();
   BERTH_TRY(const auto server, Serve(options, io, endpoints));
-  auto source = std::make_unique<client::ClusterSource>(io, main_connection->api(), metrics, scheduler);
+  auto source =
+      std::make_unique<client::ClusterSource>(io, main_connection->api(), metrics, scheduler.sink());
   signals.OnFirst([&scheduler] { scheduler.Stop(); });
   log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"},
                                {"server", connection.origin.host},

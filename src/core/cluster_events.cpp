@@ -41,6 +41,10 @@ std::vector<ClusterEvent> NodeEvents(const api::Node& before, const api::Node& a
   if (before.taints != after.taints) add(framework::kUpdateNodeTaint, "NodeUpdateNodeTaint");
   if (Conditions(before) != Conditions(after))
     add(framework::kUpdateNodeCondition, "NodeUpdateNodeCondition");
+  if (before.annotations_digest != after.annotations_digest)
+    add(framework::kUpdateNodeAnnotation, "NodeUpdateNodeAnnotation");
+  if (before.declared_features != after.declared_features)
+    add(framework::kUpdateNodeDeclaredFeature, "NodeUpdateNodeDeclaredFeature");
   return events;
 }
 
@@ -67,6 +71,11 @@ std::vector<ClusterEvent> PodEvents(const api::Pod& before, const api::Pod& afte
   }
   if (before.spec.tolerations.size() != after.spec.tolerations.size()) {
     add(framework::kUpdatePodToleration, "TargetPodUpdatePodToleration", "AssignedPodUpdatePodToleration");
+  }
+  if (before.status.resource_claim_statuses != after.status.resource_claim_statuses ||
+      before.status.extended_resource_claim != after.status.extended_resource_claim) {
+    add(framework::kUpdatePodGeneratedResourceClaim, "TargetPodUpdatePodGeneratedResourceClaim",
+        "AssignedPodUpdatePodGeneratedResourceClaim");
   }
   if (events.empty()) add(framework::kUpdate, "TargetPodUpdate", "AssignedPodUpdate");
   return events;

@@ -1,10 +1,12 @@
 // Which cluster events an update of an object amounts to (kube-scheduler v1.37.1).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "api/objects.hpp"
 #include "framework/cluster_event.hpp"
+#include "framework/ports.hpp"
 
 namespace berth::core {
 
@@ -23,5 +25,11 @@ std::vector<framework::ClusterEvent> NodeEvents(const api::Node& before, const a
 // changed.
 std::vector<framework::ClusterEvent> PodEvents(const api::Pod& before, const api::Pod& after,
                                                framework::EventResource resource);
+
+// What a change of any other kind amounts to; nothing for kinds that no plugin waits for (namespaces,
+// services, controllers of pods, disruption budgets). As kube-scheduler, which sees its device taint rules as
+// updates of the slices that they taint.
+template <class T>
+std::optional<framework::ClusterEvent> EventOf(const framework::Change<T>& change);
 
 }  // namespace berth::core

@@ -18,11 +18,40 @@ struct Synced {};
 struct Wake {};
 // Something to do on the loop's thread: answers of plugins, work that plugins post.
 using Work = std::move_only_function<void()>;
-using Message = std::variant<framework::Change<api::Pod>, framework::Change<api::Node>, Synced, Work, Wake>;
 
-// Appending is a short lock and no wait; the loop takes everything at once.
-class Inbox {
+// A change of any kind, or news from our own threads.
+template <class List>
+struct MessageOf;
+template <class... T>
+struct MessageOf<api::KindList<T...>> {
+  using type = std::variant<framework::Change<T>..., Synced, Work, Wake>;
+};
+using Message = MessageOf<api::AllKinds>::type;
+
+// Appending is a short lock and no wait; the loop takes everything at once. Order is kept.
+class Inbox final : public framework::ClusterSink {
  public:
+  void On(framework::Change<api::Pod> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::Node> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::Namespace> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::PersistentVolume> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::PersistentVolumeClaim> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::StorageClass> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::CSINode> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::CSIDriver> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::CSIStorageCapacity> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::VolumeAttachment> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::Service> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::ReplicationController> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::ReplicaSet> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::StatefulSet> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::PodDisruptionBudget> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::DeviceClass> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::ResourceClaim> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::ResourceSlice> change) override { Post(std::move(change)); }
+  void On(framework::Change<api::DeviceTaintRule> change) override { Post(std::move(change)); }
+  void OnSynced() override { Post(Synced{}); }
+
   void Post(Message message) {
     {
       std::scoped_lock lock(mutex_);

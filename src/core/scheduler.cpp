@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/cluster_events.hpp"
 #include "core/scheduler_meters.hpp"
 #include "log/log.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "cache/cluster_cache.hpp"
 #include "core/binding_cycle.hpp"
+#include "core/cluster_events.hpp"
 #include "core/decider.hpp"
 #include "core/inbox.hpp"
 #include "core/worker_pool.hpp"
@@ -43,19 +44,15 @@ struct SchedulerParts {
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
 // bindings go out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the
 // queue, or is on its way between these two.
-class Scheduler final : public framework::ClusterSink,
-                        public framework::SchedulerServices,
-                        private queue::QueuePolicy,
-                        private BindingHost {
+class Scheduler final : public framework::SchedulerServices, private queue::QueuePolicy, private BindingHost {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
   ~Scheduler() override;
 
   // --- from any thread
   // ---------------------------------------------------------------------------------------
-  void OnPod(framework::Change<api::Pod> change) override { inbox_->Post(std::move(change)); }
-  void OnNode(framework::Change<api::Node> change) override { inbox_->Post(std::move(change)); }
-  void OnSynced() override { inbox_->Post(Synced{}); }
+  // Where the cluster's changes go.
+  framework::ClusterSink& sink() { return *inbox_; }
   void Post(std::move_only_function<void()> work) override { inbox_->Post(std::move(work)); }
   void RunBlocking(std::move_only_function<void()> work) override { workers_.Post(std::move(work)); }
   // Makes Run return after the turn it is in.
@@ -83,6 +80,11 @@ class Scheduler final : public framework::ClusterSink,
   // What happens to the cluster (cluster_changes.cpp).
   void Handle(framework::Change<api::Pod>& change);
   void Handle(framework::Change<api::Node>& change);
+  // Every other kind: the pods that it may help are tried again.
+  template <class T>
+  void Handle(framework::Change<T>& change) {
+    if (const auto event = EventOf(change)) queue_.MoveAll(*event, {change.before, change.after});
+  }
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}

@@ -37,7 +37,7 @@ class SchedulerTest : public ::testing::Test {
     }
   }
   void Sync() {
-    scheduler->OnSynced();
+    scheduler->sink().OnSynced();
     Settle();
   }
   void Wait(Duration time) {
@@ -47,17 +47,17 @@ class SchedulerTest : public ::testing::Test {
   static api::NodePtr Small(const std::string& name) {
     return std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"));
   }
-  void AddNode(const std::string& name) { scheduler->OnNode({nullptr, Small(name)}); }
+  void AddNode(const std::string& name) { scheduler->sink().On({nullptr, Small(name)}); }
   api::PodPtr AddPod(const PodBuilder& pod) {
     api::PodPtr shared = pod.Share();
-    scheduler->OnPod({nullptr, shared});
+    scheduler->sink().On({nullptr, shared});
     return shared;
   }
   // What the watch brings after the API server has bound the pod.
   void SeeBound(const api::PodPtr& pod, const std::string& node) {
     api::Pod bound = *pod;
     bound.spec.node_name = node;
-    scheduler->OnPod({pod, std::make_shared<const api::Pod>(bound)});
+    scheduler->sink().On({pod, std::make_shared<const api::Pod>(bound)});
   }
   std::vector<std::string> Bound() const {
     std::vector<std::string> bound;
@@ -131,7 +131,7 @@ TEST_F(SchedulerTest, RoomThatADeletedPodLeavesIsUsed) {
   Sync();
   SeeBound(first, "n1");
   Wait(std::chrono::seconds(10));
-  scheduler->OnPod({first, nullptr});
+  scheduler->sink().On({first, nullptr});
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("first@n1", "second@n1"));
 }
@@ -156,7 +156,7 @@ TEST_F(SchedulerTest, APodDeletedOnItsWayIsNotTriedAgain) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a"));
   Sync();
-  scheduler->OnPod({pod, nullptr});
+  scheduler->sink().On({pod, nullptr});
   Settle();
   EXPECT_EQ(engine->cache().pod_count(), 0U);
   api.answer = Fail(ErrorCode::kNotFound, "pods \"a\" not found");
@@ -198,7 +198,7 @@ TEST_F(SchedulerTest, AGatedPodComesInWhenItsGateOpens) {
   EXPECT_THAT(api.patches, IsEmpty());
   api::Pod open = *gated;
   open.spec.scheduling_gates.clear();
-  scheduler->OnPod({gated, std::make_shared<const api::Pod>(open)});
+  scheduler->sink().On({gated, std::make_shared<const api::Pod>(open)});
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }

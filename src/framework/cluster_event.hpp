@@ -21,6 +21,16 @@ enum class EventResource : std::uint8_t {
   kTargetPod,    // the waiting pod itself
   kUnscheduledPod,
   kNode,
+  kPersistentVolume,
+  kPersistentVolumeClaim,
+  kStorageClass,
+  kCSINode,
+  kCSIDriver,
+  kCSIStorageCapacity,
+  kVolumeAttachment,
+  kDeviceClass,
+  kResourceClaim,
+  kResourceSlice,
   kAny,
 };
 

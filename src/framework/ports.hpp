@@ -28,8 +28,25 @@ struct Change {
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
-  virtual void OnPod(Change<api::Pod> change) = 0;
-  virtual void OnNode(Change<api::Node> change) = 0;
+  virtual void On(Change<api::Pod> change) = 0;
+  virtual void On(Change<api::Node> change) = 0;
+  virtual void On(Change<api::Namespace> change) = 0;
+  virtual void On(Change<api::PersistentVolume> change) = 0;
+  virtual void On(Change<api::PersistentVolumeClaim> change) = 0;
+  virtual void On(Change<api::StorageClass> change) = 0;
+  virtual void On(Change<api::CSINode> change) = 0;
+  virtual void On(Change<api::CSIDriver> change) = 0;
+  virtual void On(Change<api::CSIStorageCapacity> change) = 0;
+  virtual void On(Change<api::VolumeAttachment> change) = 0;
+  virtual void On(Change<api::Service> change) = 0;
+  virtual void On(Change<api::ReplicationController> change) = 0;
+  virtual void On(Change<api::ReplicaSet> change) = 0;
+  virtual void On(Change<api::StatefulSet> change) = 0;
+  virtual void On(Change<api::PodDisruptionBudget> change) = 0;
+  virtual void On(Change<api::DeviceClass> change) = 0;
+  virtual void On(Change<api::ResourceClaim> change) = 0;
+  virtual void On(Change<api::ResourceSlice> change) = 0;
+  virtual void On(Change<api::DeviceTaintRule> change) = 0;
   // Everything that existed when the client started has been delivered: deciding may begin.
   virtual void OnSynced() = 0;
 };

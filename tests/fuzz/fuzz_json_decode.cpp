@@ -8,11 +8,21 @@ namespace {
 
 using berth::fuzz::Require;
 
+// Of every kind the metadata; of pods and nodes more.
+template <class T>
+void Same(const T& a, const T& b) {
+  Require(a.metadata.Key() == b.metadata.Key() && a.metadata.uid == b.metadata.uid, "same metadata");
+  Require(a.metadata.labels == b.metadata.labels, "same labels");
+  Require(a.metadata.annotations == b.metadata.annotations, "same annotations");
+}
 void Same(const berth::api::Pod& a, const berth::api::Pod& b) {
   Require(a.metadata.Key() == b.metadata.Key() && a.metadata.uid == b.metadata.uid, "same metadata");
   Require(a.metadata.labels == b.metadata.labels, "same labels");
   Require(a.spec.node_name == b.spec.node_name && a.spec.priority == b.spec.priority, "same spec");
   Require(a.spec.containers.size() == b.spec.containers.size(), "same containers");
+  Require(a.spec.volumes.size() == b.spec.volumes.size(), "same volumes");
+  Require(a.spec.pod_affinity == b.spec.pod_affinity, "same affinity");
+  Require(a.spec.topology_spread_constraints == b.spec.topology_spread_constraints, "same constraints");
   Require(a.status.conditions.size() == b.status.conditions.size(), "same conditions");
 }
 void Same(const berth::api::Node& a, const berth::api::Node& b) {
@@ -65,8 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto text = berth::fuzz::Text(data, size);
   // A byte order mark is allowed at the start of a text and nowhere else, which is no disagreement of ours.
   if (text.starts_with("\xef\xbb\xbf")) return 0;
-  Decode<berth::api::Pod>(used, text);
-  Decode<berth::api::Node>(used, text);
+  berth::api::AllKinds::ForEach([&]<class T>() { Decode<T>(used, text); });
   (void)used.ErrorStatus(text, 500);
   return 0;
 }

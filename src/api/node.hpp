@@ -1,0 +1,33 @@
+// Nodes: the fields a scheduler needs. See meta.hpp for what holds for all objects.
+#pragma once
+
+#include "api/meta.hpp"
+
+namespace berth::api {
+
+struct ContainerImage {
+  std::vector<std::string> names;
+  std::int64_t size_bytes = 0;
+};
+struct NodeCondition {
+  std::string type;
+  std::string status;
+};
+struct Node {
+  static constexpr std::string_view kKind = "Node";
+  static constexpr bool kNamespaced = false;
+  ObjectMeta metadata;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+  ResourceList allocatable;
+  ResourceList capacity;  // only stands in for an absent allocatable
+  bool allocatable_given = false;
+  std::vector<ContainerImage> images;
+  std::vector<NodeCondition> conditions;
+  std::vector<std::string> declared_features;  // sorted
+  std::uint64_t annotations_digest = 0;  // equal for equal annotations: only their change is of interest
+};
+
+using NodePtr = std::shared_ptr<const Node>;
+
+}  // namespace berth::api

@@ -1,0 +1,175 @@
+// Pods: the fields a scheduler needs, under the names of the API (v1.37). See meta.hpp for what holds for
+// all.
+#pragma once
+
+#include "api/meta.hpp"
+
+namespace berth::api {
+
+struct ContainerPort {
+  std::int32_t container_port = 0;
+  std::int32_t host_port = 0;
+  std::string protocol;
+  std::string host_ip;
+};
+struct ResourceRequirements {
+  ResourceList requests;
+  ResourceList limits;
+};
+struct Container {
+  std::string name;
+  std::string image;
+  ResourceRequirements resources;
+  std::vector<ContainerPort> ports;
+  bool restart_always = false;  // restartPolicy Always: for an init container, a sidecar
+};
+
+// A volume that decisions depend on; volumes of other kinds (emptyDir, configMap, ...) are not kept.
+struct Volume {
+  enum class Source : std::uint8_t {
+    kPersistentVolumeClaim,  // id: claimName
+    kEphemeral,              // id: empty; the claim is "<pod>-<volume>"
+    kCsi,                    // id: driver
+    kGcePersistentDisk,      // id: pdName
+    kAwsElasticBlockStore,   // id: volumeID
+    kAzureDisk,              // id: diskURI
+    kCinder,                 // id: volumeID
+    kPortworx,               // id: volumeID
+    kIscsi,                  // id: iqn
+    kRbd,                    // id: image
+  };
+  struct Rbd {
+    std::string pool;
+    std::vector<std::string> monitors;
+  };
+
+  std::string name;
+  Source source = Source::kEphemeral;
+  bool read_only = false;
+  std::string id;
+  Rare<Rbd> rbd;  // kRbd
+};
+
+struct PodAffinityTerm {
+  Rare<LabelSelector> label_selector;
+  std::vector<std::string> namespaces;
+  Rare<LabelSelector> namespace_selector;
+  std::string topology_key;
+  RareList<std::string> match_label_keys;
+  RareList<std::string> mismatch_label_keys;
+  friend bool operator==(const PodAffinityTerm&, const PodAffinityTerm&) = default;
+};
+struct WeightedPodAffinityTerm {
+  std::int32_t weight = 0;
+  PodAffinityTerm term;
+  friend bool operator==(const WeightedPodAffinityTerm&, const WeightedPodAffinityTerm&) = default;
+};
+// Of podAffinity or podAntiAffinity.
+struct PodAffinity {
+  std::vector<PodAffinityTerm> required;
+  std::vector<WeightedPodAffinityTerm> preferred;
+  friend bool operator==(const PodAffinity&, const PodAffinity&) = default;
+};
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 0;
+  std::string topology_key;
+  std::string when_unsatisfiable;  // DoNotSchedule or ScheduleAnyway
+  Rare<LabelSelector> label_selector;
+  std::optional<std::int32_t> min_domains;
+  std::string node_affinity_policy;  // Honor, Ignore; empty means Honor
+  std::string node_taints_policy;    // Honor, Ignore; empty means Ignore
+  RareList<std::string> match_label_keys;
+  friend bool operator==(const TopologySpreadConstraint&, const TopologySpreadConstraint&) = default;
+};
+
+struct PodResourceClaim {
+  std::string name;
+  std::optional<std::string> resource_claim_name;
+  std::optional<std::string> resource_claim_template_name;
+  friend bool operator==(const PodResourceClaim&, const PodResourceClaim&) = default;
+};
+struct PodResourceClaimStatus {
+  std::string name;
+  std::optional<std::string> resource_claim_name;  // none: no claim was needed
+  friend bool operator==(const PodResourceClaimStatus&, const PodResourceClaimStatus&) = default;
+};
+struct ExtendedResourceClaimStatus {
+  struct RequestMapping {
+    std::string container_name;
+    std::string resource_name;
+    std::string request_name;
+    friend bool operator==(const RequestMapping&, const RequestMapping&) = default;
+  };
+  std::string resource_claim_name;
+  std::vector<RequestMapping> request_mappings;
+  friend bool operator==(const ExtendedResourceClaimStatus&, const ExtendedResourceClaimStatus&) = default;
+};
+
+// What the kubelet reports of a container's resources while a resize is under way.
+struct ContainerStatus {
+  std::string name;
+  std::optional<ResourceList> allocated_resources;
+  std::optional<ResourceList> resource_requests;  // status.resources.requests; set iff it is present
+};
+struct PodCondition {
+  std::string type;
+  std::string status;
+  std::string reason;
+  std::string message;
+  std::string last_transition_time;
+  std::int64_t observed_generation = 0;
+};
+
+struct PodSpec {
+  std::string node_name;
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  std::vector<std::string> scheduling_gates;
+  Labels node_selector;
+  std::optional<NodeAffinity> node_affinity;
+  std::vector<Toleration> tolerations;
+  std::vector<Container> containers;
+  std::vector<Container> init_containers;
+  std::optional<ResourceRequirements> resources;  // pod level
+  ResourceList overhead;
+  std::vector<std::string> image_volumes;  // volumes[].image.reference
+  RareList<Volume> volumes;
+  Rare<PodAffinity> pod_affinity;
+  Rare<PodAffinity> pod_anti_affinity;
+  RareList<TopologySpreadConstraint> topology_spread_constraints;
+  RareList<PodResourceClaim> resource_claims;
+  Rare<std::string> pod_group;  // schedulingGroup.podGroupName
+  bool host_network = false;
+  bool never_preempts = false;  // preemptionPolicy: Never
+  std::optional<bool> host_users;
+  // What asks a node for features that it has to declare:
+  bool restarts_all_containers = false;  // some container's restartPolicyRules say RestartAllContainers
+  bool bind_mount_options = false;       // some container's volumeMounts have bindMountOptions
+};
+struct PodStatus {
+  std::string phase;
+  std::string nominated_node_name;
+  std::vector<PodCondition> conditions;
+  std::int64_t start_time = 0;  // Unix seconds; 0: not started
+  RareList<PodResourceClaimStatus> resource_claim_statuses;
+  Rare<ExtendedResourceClaimStatus> extended_resource_claim;
+  std::vector<ContainerStatus> container_statuses;  // app containers
+  std::vector<ContainerStatus> init_container_statuses;
+  std::optional<ResourceList> allocated_resources;  // pod level
+  std::optional<ResourceList> resource_requests;    // pod level, status.resources.requests
+  bool has_resources = false;                       // pod level, status.resources is present
+};
+struct Pod {
+  static constexpr std::string_view kKind = "Pod";
+  static constexpr bool kNamespaced = true;
+  ObjectMeta metadata;
+  PodSpec spec;
+  PodStatus status;
+
+  bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
+};
+
+using PodPtr = std::shared_ptr<const Pod>;
+
+}  // namespace berth::api

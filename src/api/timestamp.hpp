@@ -1,0 +1,14 @@
+// Times as Kubernetes writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace berth::api {
+
+// Unix seconds of an RFC 3339 time ("2026-01-02T03:04:05Z", fractions and offsets allowed; fractions are cut
+// off). Nothing if it is none.
+std::optional<std::int64_t> ParseTimestamp(std::string_view text);
+
+}  // namespace berth::api
