@@ -110,7 +110,12 @@ bool ClusterCache::IsAssumed(const std::string& uid) const {
 
 api::PodPtr ClusterCache::FindPod(const std::string& uid) const {
   const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : found->second.placed.pod;
+  if (found == pods_.end()) return nullptr;
+  const PodState& state = found->second;
+  if (!state.assumed) return state.placed.pod;
+  auto assumed = std::make_shared<api::Pod>(*state.placed.pod);
+  assumed->spec.node_name = vocabulary_.node_names.Text(state.node);
+  return assumed;
 }
 
 void ClusterCache::Place(PodState& pod) {

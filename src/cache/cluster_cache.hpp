@@ -48,7 +48,7 @@ class ClusterCache {
   bool Forget(const std::string& uid);
   bool IsAssumed(const std::string& uid) const;
   bool Knows(const std::string& uid) const { return pods_.contains(uid); }
-  // As it was last seen or assumed; null if the UID is unknown.
+  // As it was last seen; an assumed pod with the node it is assumed on. Null if the UID is unknown.
   api::PodPtr FindPod(const std::string& uid) const;
 
   std::size_t pod_count() const { return pods_.size(); }

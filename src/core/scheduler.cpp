@@ -41,13 +41,16 @@ void Scheduler::Run() {
 
 bool Scheduler::Turn() {
   inbox_->Take(taken_);
-  const bool arrived = !taken_.empty();
+  bool arrived = !taken_.empty();
   for (Message& message : taken_) {
     std::visit([this](auto& content) { Handle(content); }, message);
   }
   const MonoTime now = parts_.clock.Now();
   if (now >= queue_.NextDue()) queue_.Tick();
-  if (now >= bindings_.NextDue()) bindings_.Tick();
+  if (now >= bindings_.NextDue()) {
+    bindings_.Tick();
+    arrived = true;
+  }
   // Before everything that exists has been seen, a decision would be made for a cluster that is not there.
   if (!synced()) return arrived;
   const QueuedPodPtr pod = queue_.Pop();
@@ -158,7 +161,7 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
     if (status.code == framework::Code::kPending) failure.pending = {status.plugin};
   }
   if (!while_binding) return AttemptFailed(pod, std::move(failure));
-  // To the others it is as if a pod had left its node.
+  // To the others it is as if a pod had left its node: its place is free, and whatever Unreserve gave back.
   auto assumed = std::make_shared<api::Pod>(*pod->info.pod);
   assumed->spec.node_name = node;
   const framework::EventObjects objects{std::move(assumed), nullptr};
