@@ -28,6 +28,7 @@ ClusterRole|1metadata:ObjectMeta 2rules:[]PolicyRule 3aggregationRule:Aggregatio
 ClusterRoleBinding|1metadata:ObjectMeta 2subjects:[]Subject 3roleRef:RoleRef
 Counter|1value:q
 CounterSet|1name:s 2counters:{}Counter
+ControllerRevision|1metadata:ObjectMeta 2data:o 3revision:i
 CronJob|1metadata:ObjectMeta 2spec:CronJobSpec 3status:CronJobStatus
 CronJobSpec|1schedule:s 2startingDeadlineSeconds:i? 3concurrencyPolicy:s 4suspend:b?
  5jobTemplate:JobTemplateSpec 6successfulJobsHistoryLimit:i? 7failedJobsHistoryLimit:i? 8timeZone:s?

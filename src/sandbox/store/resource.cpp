@@ -58,6 +58,8 @@ std::vector<ResourceType> CoreTypes() {
 
 std::vector<ResourceType> WorkloadTypes() {
   return {
+      {.group = "apps", .version = "v1", .plural = "controllerrevisions", .singular = "controllerrevision",
+       .kind = "ControllerRevision", .namespaced = true},
       {.group = "apps", .version = "v1", .plural = "daemonsets", .singular = "daemonset", .kind = "DaemonSet",
        .short_names = "ds", .namespaced = true, .has_status = true, .tracks_generation = true, .in_all = true},
       {.group = "apps", .version = "v1", .plural = "deployments", .singular = "deployment", .kind = "Deployment",
