@@ -12,7 +12,7 @@ std::vector<Revision> RevisionsOf(ControllerContext& context, const Object& owne
     const Document document = object->Parse();
     const json::value* data = Find(document.root(), "data");
     revisions.push_back(
-        {object, IntAt(document.root(), "revision"), data != nullptr ? json::value(*data) : json::value()});
+        {object, IntAt(document.root(), "revision"), data != nullptr ? json::value(*data, json::storage_ptr()) : json::value()});
   }
   std::ranges::sort(revisions, {}, &Revision::number);
   return revisions;

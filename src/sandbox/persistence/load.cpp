@@ -183,7 +183,7 @@ class Loader {
       verbs_.store().Put(*item.type, root);
       return;
     }
-    const json::object status = ObjectOrEmpty(root, "status");
+    const json::object status(ObjectOrEmpty(root, "status"), json::storage_ptr());  // outlives the document
     if (const ObjectPtr present = verbs_.store().Get(*item.type, item.key())) {
       // "default" and its like: what the file says replaces the rest.
       verbs_.Rewrite(item.place(), present->uid, [&](json::object& document) {
