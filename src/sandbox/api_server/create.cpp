@@ -7,9 +7,14 @@
 namespace berth::sandbox {
 
 ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns, Document document,
-                                   DryRun dry_run) {
+                                   const WriteOptions& options) {
+  return CreateOwned(type, ns, std::move(document), options, nullptr);
+}
+
+ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_view ns, Document document,
+                                        const WriteOptions& options, FieldManagers* applied) {
   json::object& root = document.root();
-  BERTH_CHECKED(CheckShape(type, root));
+  BERTH_CHECKED(CheckShape(type, root, options));
   DropNulls(root);
   if (!FindString(root, "metadata.resourceVersion").empty()) {
     ApiError error;
@@ -24,9 +29,28 @@ ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns
   } else {
     DefaultObject(type, root);
   }
+  if (type.schema != nullptr) FillStructs(root, *type.schema);
   BERTH_CHECKED(Validate(type, root));
   if (store_.Get(type, place.key())) return AlreadyExists(type, place.name);
-  return Commit(type, root, dry_run);
+  if (!options.manager.empty()) {
+    FieldManagers managers;
+    if (applied == nullptr) {
+      TrackUpdate(EmptyObject(type.schema), root, type.schema, WriterOf(type, Part::kMain, options), managers);
+    }
+    ObjectAt(root, "metadata")["managedFields"] =
+        EncodeManagers(applied != nullptr ? std::move(*applied) : std::move(managers));
+  }
+  return Commit(type, root, options.dry_run);
+}
+
+FieldWriter Verbs::WriterOf(const ResourceType& type, Part part, const WriteOptions& options) const {
+  FieldWriter writer{.manager = options.manager,
+                     .api_version = std::string(type.group_version()),
+                     .subresource = options.subresource,
+                     .now = FormatTime(clock_.WallNow()),
+                     .ignored = {}};
+  if (type.has_status) writer.ignored.AddPath(part == Part::kStatus ? "spec" : "status");
+  return writer;
 }
 
 // Settles namespace and name.

@@ -182,6 +182,7 @@ class MessageReader {
     const auto integer = static_cast<std::int64_t>(field.value);
     switch (known.type) {
       case 'i':
+      case 'l':
         return field.is_bytes ? std::nullopt : std::optional<json::value>(integer);
       case 'b':
         return field.is_bytes ? std::nullopt : std::optional<json::value>(field.value != 0);

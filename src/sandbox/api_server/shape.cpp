@@ -73,6 +73,9 @@ std::string GoType(const SchemaField& field) {
       name = "string";
       break;
     case 'i':
+      name = "int32";
+      break;
+    case 'l':
       name = "int64";
       break;
     case 'b':
@@ -125,15 +128,18 @@ class Checker {
   explicit Checker(const ResourceType& type) : type_(type) {}
 
   ApiResult<> Check(json::object& object, const SchemaMessage& message, const Path* path) {
-    for (auto& entry : object) {
-      const SchemaField* field = message.Find(std::string_view(entry.key()));
-      const Path here{path, entry.key()};
-      if (field == nullptr) {
-        if (path != nullptr || (entry.key() != "kind" && entry.key() != "apiVersion"))
-          unknown_.push_back(here.ToString());
+    for (auto entry = object.begin(); entry != object.end();) {
+      const SchemaField* field = message.Find(std::string_view(entry->key()));
+      const Path here{path, entry->key()};
+      const bool type_name = path == nullptr && (entry->key() == "kind" || entry->key() == "apiVersion");
+      if (field == nullptr && !type_name && !message.open) {
+        unknown_.push_back(here.ToString());
+        entry = object.stable_erase(entry);
         continue;
       }
-      if (!entry.value().is_null()) BERTH_CHECKED(Member(entry.value(), *field, message, here));
+      if (field != nullptr && !entry->value().is_null())
+        BERTH_CHECKED(Member(entry->value(), *field, message, here));
+      ++entry;
     }
     return {};
   }
@@ -171,6 +177,7 @@ class Checker {
         good = value.is_bool();
         break;
       case 'i':
+      case 'l':
         good = value.is_int64() || value.is_uint64();
         break;
       case 'd':
@@ -232,28 +239,25 @@ class Checker {
 
 }  // namespace
 
-ApiResult<> CheckShape(const ResourceType& type, json::object& document,
-                       std::vector<std::string>* unknown_fields) {
-  const SchemaMessage* schema = FindSchema(type.group, type.kind);
-  if (schema == nullptr) {
+ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options) {
+  if (type.schema == nullptr) {
     const json::value* metadata = Find(document, "metadata");
     if (metadata != nullptr && !metadata->is_object()) return BadRequest("metadata must be an object");
     return {};
   }
   Checker checker(type);
-  BERTH_CHECKED(checker.Check(document, *schema, nullptr));
-  if (unknown_fields != nullptr) *unknown_fields = checker.TakeUnknown();
-  return {};
-}
-
-ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document) {
-  std::vector<std::string> unknown;
-  BERTH_CHECKED(CheckShape(type, document, &unknown));
-  if (unknown.empty()) return {};
+  BERTH_CHECKED(checker.Check(document, *type.schema, nullptr));
+  std::vector<std::string> unknown = checker.TakeUnknown();
+  if (unknown.empty() || options.validation == FieldValidation::kIgnore) return {};
   for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);
-  return BadRequest(
-      fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
-                  type.version, fmt::join(unknown, ", ")));
+  if (options.validation == FieldValidation::kStrict) {
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
+                    type.version, fmt::join(unknown, ", ")));
+  }
+  if (options.warnings != nullptr)
+    options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
+  return {};
 }
 
 }  // namespace berth::sandbox

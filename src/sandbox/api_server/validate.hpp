@@ -4,19 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/api_server/status.hpp"
+#include "sandbox/api_server/verbs.hpp"
 #include "sandbox/store/document.hpp"
 
 namespace berth::sandbox {
 
 // The types of all fields (see schema/). Quantities written as numbers become strings, as a typed API server
-// would write them back. Fields that the kind does not have pass; their paths go to `unknown_fields` if
-// somebody wants to know.
-ApiResult<> CheckShape(const ResourceType& type, json::object& document,
-                       std::vector<std::string>* unknown_fields = nullptr);
-
-// fieldValidation=Strict: 400 if there are any.
-ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document);
+// would write them back. Fields that the kind does not have are dropped, reported or refused (400), as the
+// options say.
+ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options);
 
 // Names, labels, and the rules of pods that keep nonsense from a scheduler. Not the whole of Kubernetes'
 // validation.
