@@ -6,7 +6,7 @@
 #include "sandbox/api_server/events.hpp"
 #include "sandbox/api_server/reviews.hpp"
 #include "sandbox/api_server/scale.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -37,7 +37,11 @@ const http::SharedText& BoundText() {
 }  // namespace
 
 ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random, ApiServerOptions options)
-    : verbs_(verbs), agenda_(agenda), random_(random), options_(options), watches_(verbs.store(), agenda, verbs.clock()) {}
+    : verbs_(verbs),
+      agenda_(agenda),
+      random_(random),
+      options_(options),
+      watches_(verbs.store(), agenda, verbs.clock()) {}
 
 http::Response ApiServer::Refusal(int status) {
   ApiError error;

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "sandbox/api_server/defaults.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/defaults/defaults.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/api_server/verbs.hpp"
 
 namespace berth::sandbox {
@@ -24,22 +24,19 @@ ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_vi
   BERTH_TRY(const Place place, PlaceFor(type, ns, root));
   BERTH_CHECKED(CheckNamespace(place));
   StampNew(place, root);
-  if (&type == &Known().pods) {
-    BERTH_CHECKED(DefaultPod(store_, clock_.WallNow(), root));
-  } else {
-    DefaultObject(type, root);
+  DefaultObject(type, root);
+  if (type.schema != nullptr) Normalize(root, *type.schema);
+  FieldManagers managers;
+  if (applied != nullptr) {
+    managers = std::move(*applied);
+  } else if (!options.manager.empty()) {
+    TrackUpdate(EmptyObject(type.schema), root, type.schema, WriterOf(type, Part::kMain, options), managers);
   }
-  if (type.schema != nullptr) FillStructs(root, *type.schema);
+  BERTH_CHECKED(AdmitNew(store_, clock_.WallNow(), type, root));
+  if (type.schema != nullptr) Normalize(root, *type.schema);
   BERTH_CHECKED(Validate(type, root));
   if (store_.Get(type, place.key())) return AlreadyExists(type, place.name);
-  if (!options.manager.empty()) {
-    FieldManagers managers;
-    if (applied == nullptr) {
-      TrackUpdate(EmptyObject(type.schema), root, type.schema, WriterOf(type, Part::kMain, options), managers);
-    }
-    ObjectAt(root, "metadata")["managedFields"] =
-        EncodeManagers(applied != nullptr ? std::move(*applied) : std::move(managers));
-  }
+  if (!managers.empty()) ObjectAt(root, "metadata")["managedFields"] = EncodeManagers(std::move(managers));
   return Commit(type, root, options.dry_run);
 }
 
@@ -107,7 +104,11 @@ void Verbs::StampNew(const Place& place, json::object& document) {
 }
 
 ObjectPtr Verbs::Commit(const ResourceType& type, json::object& document, DryRun dry_run) {
-  if (dry_run == DryRun::kYes) return MakeObject(type, document, 0);
+  if (dry_run == DryRun::kYes) {
+    json::object& metadata = ObjectAt(document, "metadata");
+    const auto version = FindString(metadata, "resourceVersion");
+    return MakeUnstored(type, document, version);
+  }
   return store_.Put(type, document);
 }
 

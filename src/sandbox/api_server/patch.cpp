@@ -1,7 +1,7 @@
 // Patches, and server-side apply.
 #include <fmt/format.h>
 
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/api_server/verbs.hpp"
 #include "sandbox/api_server/yaml.hpp"
 
@@ -27,7 +27,8 @@ ApiResult<Document> ReadConfiguration(const Place& place, std::string_view body)
   const auto kind = FindString(root, "kind");
   if (version != place.type.group_version() || kind != place.type.kind) {
     const auto slash = version.find('/');
-    const std::string gv = slash == std::string_view::npos ? fmt::format("/{}", version) : std::string(version);
+    const std::string gv =
+        slash == std::string_view::npos ? fmt::format("/{}", version) : std::string(version);
     return BadRequest(fmt::format("invalid object type: {}, Kind={}", gv, kind));
   }
   if (FindPath(root, "metadata.managedFields") != nullptr)
@@ -35,14 +36,15 @@ ApiResult<Document> ReadConfiguration(const Place& place, std::string_view body)
   const auto name = FindString(root, "metadata.name");
   const auto ns = FindString(root, "metadata.namespace");
   if (!name.empty() && name != place.name) {
-    return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                                  place.name));
+    return BadRequest(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, place.name));
   }
   if (!ns.empty() && ns != place.ns) {
-    return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   if (const auto wrong = CheckConfiguration(root, place.type.schema)) {
-    return Internal(fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", place.ns,
+    return Internal(fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", ns,
                                 place.name, place.type.group_version(), kind, *wrong));
   }
   return std::move(*document);
@@ -70,17 +72,18 @@ ApiResult<Written> Verbs::Apply(const Place& place, std::string_view body, Part 
   managers = DecodeManagers(&owned);
   if (!current) {
     if (!uid.empty())
-      return Conflict(place.type, place.name,
-                      fmt::format("uid mismatch: the provided object specified uid {}, and no existing object "
-                                  "was found",
-                                  uid));
+      return Conflict(
+          place.type, place.name,
+          fmt::format("uid mismatch: the provided object specified uid {}, and no existing object "
+                      "was found",
+                      uid));
     live.root() = EmptyObject(place.type.schema);
   } else if (!version.empty() && version != fmt::to_string(current->version)) {
     return Conflict(place.type, place.name, kChangedMeanwhile);
   }
   BERTH_TRY(const json::object merged,
-            ApplyConfiguration(live.root(), config.root(), place.type.schema, WriterOf(place.type, part, options),
-                               options.force, managers));
+            ApplyConfiguration(live.root(), config.root(), place.type.schema,
+                               WriterOf(place.type, part, options), options.force, managers));
   Document after;
   after.root() = merged;
   if (!current) {
@@ -91,8 +94,7 @@ ApiResult<Written> Verbs::Apply(const Place& place, std::string_view body, Part 
   }
   BERTH_CHECKED(CheckShape(place.type, after.root(), options));
   Document before = current->Parse();
-  BERTH_TRY(ObjectPtr written,
-            Finish(*current, before.root(), after.root(), part, options, &managers));
+  BERTH_TRY(ObjectPtr written, Finish(*current, before.root(), after.root(), part, options, &managers));
   return Written{std::move(written), false};
 }
 

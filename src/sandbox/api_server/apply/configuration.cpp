@@ -28,8 +28,8 @@ std::string_view GoTypeOf(const json::value& value) {
 
 // How a value is printed where another type was expected: &{text}.
 std::string Shown(const json::value& value) {
-  if (value.is_string()) return fmt::format("&{{{}}}", std::string_view(value.get_string()));
-  return fmt::format("&{{{}}}", json::serialize(value));
+  const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+  return fmt::format("&value.valueUnstructured{{Value:{}}}", text);
 }
 
 class Checker {
@@ -57,7 +57,8 @@ class Checker {
       const std::string below = fmt::format("{}.{}", path, std::string_view(entry.key()));
       if (member != nullptr) {
         Check(entry.value(), {member->message, member, false}, below);
-      } else if (!type.message->open && !(path.empty() && (entry.key() == "kind" || entry.key() == "apiVersion"))) {
+      } else if (!type.message->open &&
+                 !(path.empty() && (entry.key() == "kind" || entry.key() == "apiVersion"))) {
         Say(below, "field not declared in schema");
       }
     }
@@ -100,8 +101,7 @@ class Checker {
       case 't':
       case 'T':
       case 'D':
-        if (!value.is_string())
-          Say(path, fmt::format("expected string, got {}", Shown(value)));
+        if (!value.is_string()) Say(path, fmt::format("expected string, got {}", Shown(value)));
         break;
       case 'i':
       case 'l':

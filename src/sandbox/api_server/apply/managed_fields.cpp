@@ -41,10 +41,10 @@ json::array EncodeManagers(FieldManagers managers) {
   for (const auto& manager : managers) {
     json::object entry{{"manager", manager.name},
                        {"operation", manager.apply ? "Apply" : "Update"},
-                       {"apiVersion", manager.api_version},
-                       {"time", manager.time},
-                       {"fieldsType", "FieldsV1"},
-                       {"fieldsV1", manager.fields.ToJson()}};
+                       {"apiVersion", manager.api_version}};
+    if (!manager.time.empty()) entry["time"] = manager.time;
+    entry["fieldsType"] = "FieldsV1";
+    entry["fieldsV1"] = manager.fields.ToJson();
     if (!manager.subresource.empty()) entry["subresource"] = manager.subresource;
     list.push_back(std::move(entry));
   }

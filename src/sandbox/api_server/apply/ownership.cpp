@@ -17,9 +17,9 @@ const FieldSet& Unowned() {
   static const FieldSet set = [] {
     FieldSet unowned;
     for (const std::string_view path :
-         {"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace", "metadata.creationTimestamp",
-          "metadata.selfLink", "metadata.uid", "metadata.clusterName", "metadata.generation",
-          "metadata.managedFields", "metadata.resourceVersion"}) {
+         {"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
+          "metadata.creationTimestamp", "metadata.selfLink", "metadata.uid", "metadata.clusterName",
+          "metadata.generation", "metadata.managedFields", "metadata.resourceVersion"}) {
       unowned.AddPath(path);
     }
     return unowned;
@@ -75,8 +75,8 @@ std::unexpected<ApiError> Disagreement(const std::vector<Disputed>& disputes) {
     });
   }
   if (error.causes.size() == 1) {
-    error.message = fmt::format("Apply failed with 1 conflict: {}: {}", error.causes[0].message,
-                                error.causes[0].field);
+    error.message =
+        fmt::format("Apply failed with 1 conflict: {}: {}", error.causes[0].message, error.causes[0].field);
     return std::unexpected(std::move(error));
   }
   std::vector<std::string> lines;
@@ -102,7 +102,8 @@ void CapUpdateManagers(FieldManagers& managers) {
   const auto updates = std::ranges::count_if(managers, [](const auto& m) { return !m.apply; });
   if (updates <= kMostUpdateManagers) return;
   std::ranges::stable_sort(managers, {}, &FieldManager::time);
-  FieldManager ancient{.name = std::string(kAncient), .api_version = {}, .subresource = {}, .time = {}, .fields = {}};
+  FieldManager ancient{
+      .name = std::string(kAncient), .api_version = {}, .subresource = {}, .time = {}, .fields = {}};
   auto left = updates;
   std::erase_if(managers, [&](const FieldManager& manager) {
     if (manager.apply || left < kMostUpdateManagers) return false;
@@ -171,7 +172,7 @@ ApiResult<json::object> ApplyConfiguration(const json::object& live, const json:
                           .apply = true,
                           .api_version = writer.api_version,
                           .subresource = writer.subresource,
-                          .time = writer.now,
+                          .time = {},
                           .fields = {}};
   FieldSet last;
   FieldManager* mine = FindManager(managers, self);
@@ -189,14 +190,16 @@ ApiResult<json::object> ApplyConfiguration(const json::object& live, const json:
   TakeFromOthers(comparison, disputes, mine, managers);
   mine->fields = mine->fields.Without(Unowned());
   mine->api_version = writer.api_version;
-  if (mine->fields != last) mine->time = writer.now;
+  // An applied configuration that changes nothing leaves no time behind, not even that of its first
+  // occurrence.
+  if (result != live) mine->time = writer.now;
   DropEmpty(managers);
   return result;
 }
 
 json::object EmptyObject(const SchemaMessage* schema) {
   json::object empty;
-  if (schema != nullptr) FillStructs(empty, *schema);
+  if (schema != nullptr) Normalize(empty, *schema);
   return empty;
 }
 

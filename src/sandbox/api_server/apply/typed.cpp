@@ -1,7 +1,6 @@
 #include "sandbox/api_server/apply/typed.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "sandbox/api_server/apply/typed_form.hpp"
 
@@ -174,22 +173,6 @@ Comparison CompareFields(const json::object& before, const json::object& after, 
 
 FieldSet WithNamedFields(const FieldSet& set, const SchemaMessage* schema) {
   return NamedFields(set, TypeRef::Root(schema));
-}
-
-void FillStructs(json::object& object, const SchemaMessage& schema) {
-  for (const auto& [name, field] : schema.by_name) {
-    if (field->type != 'm') continue;
-    if (field->always_there && field->many == SchemaField::Many::kOne) ObjectAt(object, name);
-    json::value* value = object.if_contains(name);
-    if (value == nullptr) continue;
-    if (field->many == SchemaField::Many::kOne && value->is_object()) {
-      FillStructs(value->get_object(), *field->message);
-    } else if (value->is_array()) {
-      for (auto& element : value->get_array()) {
-        if (element.is_object()) FillStructs(element.get_object(), *field->message);
-      }
-    }
-  }
 }
 
 }  // namespace berth::sandbox

@@ -1,5 +1,6 @@
-// Objects seen through their schema: which fields they have, how two of them differ, how one is merged into the
-// other. The rules are those of Kubernetes' structured merge: lists and maps are atomic, sets, or known by keys.
+// Objects seen through their schema: which fields they have, how two of them differ, how one is merged into
+// the other. The rules are those of Kubernetes' structured merge: lists and maps are atomic, sets, or known
+// by keys.
 #pragma once
 
 #include <optional>
@@ -32,8 +33,9 @@ FieldSet WithNamedFields(const FieldSet& set, const SchemaMessage* schema);
 // elements twice; one line each. Nothing if all is well.
 std::optional<std::string> CheckConfiguration(const json::object& config, const SchemaMessage* schema);
 
-// Puts {} wherever Go's types have a struct by value: what an object looks like once it has been through Go.
-void FillStructs(json::object& object, const SchemaMessage& schema);
+// What an object looks like once it has been through Go's types: structs by value and required fields are
+// there, empty and zero values of optional ones are not.
+void Normalize(json::object& object, const SchemaMessage& schema);
 
 // The path element of a list's element: k:{...} or v:...; nothing if it lacks its keys.
 std::optional<std::string> ListElement(const SchemaField& list, const json::value& element);

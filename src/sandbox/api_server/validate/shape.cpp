@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "sandbox/api_server/validate.hpp"
+#include "api/quantity.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {
@@ -27,27 +29,6 @@ std::string_view GoKind(const json::value& value) {
   }
 }
 
-// ^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$ and a suffix that exists.
-bool IsQuantity(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  bool digits = false;
-  bool point = false;
-  while (!text.empty() && ((text[0] >= '0' && text[0] <= '9') || (text[0] == '.' && !point))) {
-    digits = digits || text[0] != '.';
-    point = point || text[0] == '.';
-    text.remove_prefix(1);
-  }
-  if (!digits) return false;
-  static constexpr std::string_view kSuffixes[] = {"",  "n", "u",  "m",  "k",  "M",  "G",  "T",
-                                                   "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  if (std::ranges::find(kSuffixes, text) != std::end(kSuffixes)) return true;
-  if (text[0] != 'e' && text[0] != 'E') return false;
-  text.remove_prefix(1);
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.size() < 4 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // 2006-01-02T15:04:05, a fraction if there is one (or must be, in a MicroTime), and Z or an offset.
 bool IsTime(std::string_view text, bool micro) {
   static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
@@ -64,6 +45,46 @@ bool IsTime(std::string_view text, bool micro) {
   }
   if (micro && fraction != 6) return false;
   return text == "Z" || (text.size() == 6 && (text[0] == '+' || text[0] == '-') && text[3] == ':');
+}
+
+// Where Go's decoder gives up.
+std::optional<std::size_t> BadBase64At(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+  };
+  std::size_t letters = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] != '='; ++i) {
+    if (text[i] == '\n' || text[i] == '\r') continue;
+    if (!letter(text[i])) return i;
+    ++letters;
+  }
+  std::size_t padding = 0;
+  for (; i < text.size(); ++i) {
+    if (text[i] == '\n' || text[i] == '\r') continue;
+    if (text[i] != '=') return i;
+    ++padding;
+  }
+  const bool whole = (letters + padding) % 4 == 0 && padding <= 2;
+  return whole ? std::nullopt : std::optional(text.size() / 4 * 4);
+}
+
+// What Go's parser had left, and what it wanted.
+std::string WhereTimeFails(std::string_view text) {
+  static constexpr std::string_view kDigits = "dddd-dd-ddTdd:dd:dd";
+  static constexpr std::pair<std::size_t, std::string_view> kParts[] = {
+      {0, "2006"}, {4, "-"},  {5, "01"},  {7, "-"},  {8, "02"},  {10, "T"},
+      {11, "15"},  {13, ":"}, {14, "04"}, {16, ":"}, {17, "05"}, {19, "Z07:00"}};
+  std::size_t good = 0;
+  while (good < kDigits.size() && good < text.size() &&
+         (kDigits[good] == 'd' ? text[good] >= '0' && text[good] <= '9' : text[good] == kDigits[good])) {
+    ++good;
+  }
+  std::pair<std::size_t, std::string_view> part = kParts[0];
+  for (const auto& candidate : kParts) {
+    if (candidate.first <= good) part = candidate;
+  }
+  return fmt::format("\"{}\" as \"{}\"", text.substr(std::min(part.first, text.size())), part.second);
 }
 
 std::string GoType(const SchemaField& field) {
@@ -169,9 +190,13 @@ class Checker {
     bool good = true;
     switch (field.type) {
       case 's':
-      case 'B':
       case 'D':
         good = value.is_string();
+        break;
+      case 'B':
+        good = value.is_string();
+        if (const auto bad = good ? BadBase64At(value.get_string()) : std::nullopt)
+          return Refuse(fmt::format("illegal base64 data at input byte {}", *bad));
         break;
       case 'b':
         good = value.is_bool();
@@ -209,17 +234,22 @@ class Checker {
     if (text.empty() || IsTime(text, micro)) return {};
     const std::string_view form = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
     return Refuse(
-        fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse \"{0}\" as \"{1}\"", text, form));
+        fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse {2}", text, form, WhereTimeFails(text)));
   }
 
   // Numbers are quantities too, and come back as strings.
   ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in,
                        const Path& path) {
-    if (value.is_number()) value = json::string(json::serialize(value));
+    if (value.is_double())
+      value = json::string(fmt::format("{}", value.get_double()));
+    else if (value.is_number())
+      value = json::string(json::serialize(value));
     if (!value.is_string()) return Wrong(value, field, in, path);
-    if (IsQuantity(value.get_string())) return {};
-    return Refuse(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    const auto quantity = api::Quantity::Parse(value.get_string());
+    if (!quantity) return Refuse(quantity.error().message);
+    const std::string canonical = quantity->Canonical();
+    if (canonical != std::string_view(value.get_string())) value = json::string(canonical);
+    return {};
   }
 
   ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in,
@@ -252,8 +282,8 @@ ApiResult<> CheckShape(const ResourceType& type, json::object& document, const W
   for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);
   if (options.validation == FieldValidation::kStrict) {
     return BadRequest(
-        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
-                    type.version, fmt::join(unknown, ", ")));
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}",
+                    type.kind, type.version, fmt::join(unknown, ", ")));
   }
   if (options.warnings != nullptr)
     options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());

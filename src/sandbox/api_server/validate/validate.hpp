@@ -14,15 +14,13 @@ namespace berth::sandbox {
 // options say.
 ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options);
 
-// Names, labels, and the rules of pods that keep nonsense from a scheduler. Not the whole of Kubernetes'
-// validation.
+// Names, labels, and the rules of pods and their like that keep nonsense from a scheduler. Not the whole of
+// Kubernetes' validation.
 ApiResult<> Validate(const ResourceType& type, const json::object& document);
 
-// What may not change in the spec of a pod.
-ApiResult<> ValidatePodUpdate(const json::object& before, const json::object& after);
-
-// Lower case RFC 1123, as names of most objects must be.
-bool IsDnsSubdomain(std::string_view name);
-bool IsDnsLabel(std::string_view name);
+// What may not change: most of a pod's spec, selectors, what is called immutable, finalizers of what is being
+// deleted. Both documents are normalized.
+ApiResult<> ValidateChange(const ResourceType& type, Part part, const json::object& before,
+                           const json::object& after);
 
 }  // namespace berth::sandbox
