@@ -10,7 +10,7 @@
 #include "api/quantity.hpp"
 #include "base/nearest.hpp"
 #include "config/value.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/validate/names.hpp"
 #include "sandbox/nodes/run_plan.hpp"
 
 namespace berth::sandbox {

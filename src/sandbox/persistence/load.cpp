@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/decode.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/controllers/fields.hpp"
 #include "sandbox/nodes/node_failure.hpp"
 
@@ -92,16 +92,13 @@ class Loader {
       if (item.ns.empty()) item.ns = "default";
       ObjectAt(root, "metadata")["namespace"] = item.ns;
     }
-    std::vector<std::string> unknown;
-    if (const auto checked = CheckShape(*item.type, root, &unknown); !checked)
+    // What a person wrote is read strictly; a server may be of a release with more fields.
+    WriteOptions options;
+    options.validation = item.uid.empty() ? FieldValidation::kStrict : FieldValidation::kIgnore;
+    if (const auto checked = CheckShape(*item.type, root, options); !checked)
       return Complain(item, checked.error().message);
-    if (item.uid.empty() && !unknown.empty())
-      return Complain(item, fmt::format("unknown field \"{}\"", fmt::join(unknown, "\", \"")));
     DropNulls(root);
     ObjectAt(root, "metadata").erase("resourceVersion");
-    if (!item.uid.empty()) {
-      if (const auto valid = Validate(*item.type, root); !valid) return Complain(item, valid.error().message);
-    }
     items_.push_back(std::move(item));
   }
 
@@ -142,22 +139,44 @@ class Loader {
     }
   }
 
+  // Objects that no server has seen are created in a store of their own first: what a client would be refused
+  // for is known before anything has changed.
   void TryAll() {
-    for (const auto& item : items_) {
-      if (!item.uid.empty()) continue;
+    sandbox::Store scratch(1);
+    Random random(1);
+    Verbs trial(scratch, verbs_.clock(), random);
+    const auto put = [&](const Item& item) {
       Document copy;
       copy.root() = item.document.root();
-      if (const auto valid = Validate(*item.type, Defaulted(item, copy)); !valid)
-        Complain(item, valid.error().message);
+      scratch.Put(*item.type, copy.root());
+    };
+    for (const ResourceType* type : {&Known().namespaces, &Known().priority_classes}) {
+      for (const auto& [_, object] : verbs_.store().All(*type)) {
+        Document copy = object->Parse();
+        scratch.Put(*type, copy.root());
+      }
+      for (const auto& item : items_) {
+        if (item.type == type) put(item);
+      }
+    }
+    for (const auto& item : items_) {
+      if (item.ns.empty() || scratch.Get(Known().namespaces, item.ns)) continue;
+      Document made;
+      made.root()["metadata"] = json::object{{"name", item.ns}};
+      (void)trial.Create(Known().namespaces, "", std::move(made));
+    }
+    for (const auto& item : items_) {
+      if (!item.uid.empty() || scratch.Get(*item.type, item.key())) continue;
+      Document copy;
+      copy.root() = item.document.root();
+      DropServerFields(copy.root());
+      const auto created = trial.Create(*item.type, item.ns, std::move(copy));
+      if (!created) Complain(item, created.error().message);
     }
   }
-  // Enough of defaulting for the checks that need it.
-  static const json::object& Defaulted(const Item& item, Document& copy) {
-    if (item.type == &Known().pods) {
-      json::object& spec = ObjectAt(copy.root(), "spec");
-      if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Always";
-    }
-    return copy.root();
+  static void DropServerFields(json::object& root) {
+    for (const std::string_view key : {"creationTimestamp", "generation", "managedFields", "selfLink"})
+      ObjectAt(root, "metadata").erase(key);
   }
 
   void MakeNamespaces() {
@@ -197,8 +216,7 @@ class Loader {
       });
       return;
     }
-    for (const std::string_view key : {"creationTimestamp", "generation", "managedFields", "selfLink"})
-      ObjectAt(root, "metadata").erase(key);
+    DropServerFields(root);
     auto created = verbs_.Create(*item.type, item.ns, std::move(item.document));
     if (!created) return Complain(item, created.error().message);
     if (status.empty()) return;
