@@ -392,7 +392,7 @@ groups:
   } rows[] = {{"groups: [{cpus: 4}]", "unknown field \"groups[0].cpus\"; did you mean \"cpu\"?"},
               {"groups: [{memory: lots}]", "groups[0].memory: Invalid value: \"lots\""},
               {"groups: [{count: 0}]", "groups[0].count: Invalid value: \"0\""},
-              {"groups: [{count: 2, name: n}]", "as in \"n-##\""},
+              {"groups: [{count: 2, name: w}]", "as in \"w-##\""},
               {"groups: [{taints: [\"a=b:NoShedule\"]}]", "did you mean \"NoSchedule\"?"},
               {"groups: [{failures: {every: 1h, kinds: [silnt]}}]", "did you mean \"silent\"?"},
               {"groups: [{name: a}, {name: a}]", "groups[1].name: Duplicate value: \"a\""},
