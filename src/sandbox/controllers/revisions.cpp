@@ -11,8 +11,8 @@ std::vector<Revision> RevisionsOf(ControllerContext& context, const Object& owne
   for (auto& object : context.view.DependentsOf(owner.uid, Kinds().controller_revisions)) {
     const Document document = object->Parse();
     const json::value* data = Find(document.root(), "data");
-    revisions.push_back(
-        {object, IntAt(document.root(), "revision"), data != nullptr ? json::value(*data, json::storage_ptr()) : json::value()});
+    revisions.push_back({object, IntAt(document.root(), "revision"),
+                         data != nullptr ? json::value(*data, json::storage_ptr()) : json::value()});
   }
   std::ranges::sort(revisions, {}, &Revision::number);
   return revisions;
