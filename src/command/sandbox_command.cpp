@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/write_file.hpp"
 #include "sandbox/sandbox.hpp"
@@ -18,6 +19,14 @@ namespace {
 struct Flags {
   sandbox::SandboxOptions sandbox;
   std::string kubeconfig;
+  std::string nodes_file, load, save;
+  bool nodes_given = false;
+  double node_mtbf_seconds = 0;
+  double node_mttr_seconds = 300;
+  std::vector<std::string> failure_kinds = {"silent"};
+  double node_grace_seconds = 50;
+  double provision_seconds = 0.5;
+  double job_seconds = 1;
   double pod_start_seconds = 0.5;
   double pod_stop_seconds = 0.5;
   double heartbeat_seconds = 10;
@@ -30,41 +39,95 @@ Duration Seconds(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-void DefineFlags(CLI::App& app, Flags& flags) {
+void DefineNodeFlags(CLI::App& app, Flags& flags) {
   auto& nodes = flags.sandbox.nodes;
-  nodes.nodes = 10;
-  flags.sandbox.port = 8001;
-  app.add_option("--nodes", nodes.nodes, "simulated nodes")->capture_default_str();
+  constexpr auto kGroup = "Nodes";
+  app.add_option("--nodes", nodes.nodes, "simulated nodes; none with --nodes-file or --load unless given")
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--nodes-file", flags.nodes_file,
+                 "YAML file of node groups: count, name, cpu, memory, zones, labels, taints, failures ...")
+      ->group(kGroup);
   app.add_option("--zones", nodes.zones, "zones they are spread over")
       ->check(CLI::Range(1, 26))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
   app.add_option("--gpu-nodes", nodes.gpu_nodes, "further nodes with 8 GPUs and the taint nvidia.com/gpu")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
   app.add_option("--node-cpus", flags.node_cpus, "CPUs of each node (default: a mix of 8, 16 and 32)")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 4096))
+      ->group(kGroup);
   app.add_option("--node-memory", flags.node_memory_gib, "GiB of memory of each node (default: 4 per CPU)")
-      ->check(CLI::Range(2, 65536));
+      ->check(CLI::Range(2, 65536))
+      ->group(kGroup);
   app.add_option("--node-pods", flags.node_pods, "pods a node has room for")
       ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void DefineFailureFlags(CLI::App& app, Flags& flags) {
+  constexpr auto kGroup = "Failures (or: kubectl annotate node NAME sandbox.berth.dev/failure=silent)";
+  app.add_option("--node-mtbf", flags.node_mtbf_seconds,
+                 "mean seconds between failures of a node; 0: nodes do not fail by chance")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--node-mttr", flags.node_mttr_seconds, "mean seconds that such a failure lasts")
+      ->check(CLI::Range(0.001, 1e9))
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--node-failures", flags.failure_kinds, "kinds of failures to choose from")
+      ->delimiter(',')
+      ->check(CLI::IsMember(sandbox::FailureKinds()))
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--node-grace-period", flags.node_grace_seconds,
+                 "seconds of silence after which a node's conditions become Unknown")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void DefineSimulationFlags(CLI::App& app, Flags& flags) {
+  constexpr auto kGroup = "Simulation";
+  const auto seconds = [&](const std::string& name, double& value, const std::string& help) {
+    app.add_option(name, value, help)->check(CLI::Range(0.0, 3600.0))->capture_default_str()->group(kGroup);
+  };
+  seconds("--pod-start", flags.pod_start_seconds, "seconds from binding to Running");
+  seconds("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to gone");
+  seconds(
+      "--job-time", flags.job_seconds,
+      "seconds that pods of Jobs run which neither sleep nor have the annotation sandbox.berth.dev/run-for");
+  seconds("--heartbeat", flags.heartbeat_seconds,
+          "seconds between a node's lease renewals; 0 turns them off");
+  seconds("--provision-time", flags.provision_seconds, "seconds that it takes to provision a volume");
+  app.add_option("--seed", flags.sandbox.seed, "for everything that is random")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+void DefineFlags(CLI::App& app, Flags& flags) {
+  flags.sandbox.nodes.nodes = 10;
+  flags.sandbox.port = 8001;
   app.add_option("--address", flags.sandbox.address, "IP address to listen on")->capture_default_str();
   app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")
       ->capture_default_str();
   app.add_option("--kubeconfig", flags.kubeconfig, "file to write a kubeconfig to");
-  app.add_option("--seed", flags.sandbox.seed, "for everything that is random")->capture_default_str();
-  app.add_option("--pod-start", flags.pod_start_seconds, "seconds from binding to Running")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  app.add_option("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to gone")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  app.add_option("--heartbeat", flags.heartbeat_seconds,
-                 "seconds between a node's lease renewals; 0 turns them off")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
   app.add_option("--watch-window", flags.sandbox.window,
                  "changes of each resource that a watch can resume from")
       ->capture_default_str();
+  app.add_option(
+      "--load", flags.load,
+      "file of Kubernetes objects to begin with, YAML or JSON, as kubectl get -o yaml prints them; - is "
+      "standard input");
+  app.add_option(
+      "--save", flags.save,
+      "file to write all objects to at the end and on SIGUSR1; JSON if its name ends in .json, else YAML");
+  DefineNodeFlags(app, flags);
+  DefineFailureFlags(app, flags);
+  DefineSimulationFlags(app, flags);
 }
 
 sandbox::SandboxOptions Options(const Flags& flags) {
@@ -72,6 +135,13 @@ sandbox::SandboxOptions Options(const Flags& flags) {
   options.kubelet.pod_start = Seconds(flags.pod_start_seconds);
   options.kubelet.pod_stop = Seconds(flags.pod_stop_seconds);
   options.kubelet.lease_every = Seconds(flags.heartbeat_seconds);
+  options.kubelet.job_time = Seconds(flags.job_seconds);
+  options.controllers.node_lifecycle.grace = Seconds(flags.node_grace_seconds);
+  options.controllers.volumes.provision_time = Seconds(flags.provision_seconds);
+  options.nodes.failures = {Seconds(flags.node_mtbf_seconds), Seconds(flags.node_mttr_seconds),
+                            flags.failure_kinds};
+  const bool from_file = !flags.nodes_file.empty() || !flags.load.empty();
+  if (from_file && !flags.nodes_given) options.nodes.nodes = 0;
   if (flags.node_cpus > 0 || flags.node_memory_gib > 0) {
     const std::int64_t cpus = flags.node_cpus > 0 ? flags.node_cpus : 16;
     const std::int64_t memory = flags.node_memory_gib > 0 ? flags.node_memory_gib : 4 * cpus;
@@ -86,37 +156,100 @@ sandbox::SandboxOptions Options(const Flags& flags) {
   return options;
 }
 
+// What is in files.
+Expected<sandbox::SandboxOptions> ReadOptions(const Flags& flags) {
+  sandbox::SandboxOptions options = Options(flags);
+  if (!flags.nodes_file.empty()) {
+    BERTH_TRY(const std::string text, ReadWholeFile(flags.nodes_file));
+    auto groups = sandbox::ParseNodeGroups(text);
+    if (!groups) return std::unexpected(std::move(groups).error().In(flags.nodes_file));
+    options.nodes.groups = std::move(*groups);
+  }
+  if (!flags.load.empty()) {
+    BERTH_TRY(options.objects, ReadWholeFile(flags.load));
+  }
+  return options;
+}
+
 int Complain(std::string_view message) {
   fmt::print(stderr, "berth sandbox: {}\n", message);
   return 1;
 }
 
-void Announce(const sandbox::Sandbox& sandbox, const Flags& flags) {
-  const auto& nodes = flags.sandbox.nodes;
+void Announce(sandbox::Sandbox& sandbox, const Flags& flags) {
+  if (!flags.load.empty()) {
+    const auto& loaded = sandbox.loaded();
+    fmt::print("berth sandbox: loaded {} objects from {}\n", loaded.objects, flags.load);
+    for (const auto& [kind, count] : loaded.skipped)
+      fmt::print("berth sandbox: skipped {} of the unknown kind {}\n", count, kind);
+    if (loaded.lost_owners > 0)
+      fmt::print("berth sandbox: removed {} references to owners that the file does not have\n",
+                 loaded.lost_owners);
+    if (loaded.made_namespaces > 0)
+      fmt::print("berth sandbox: created {} namespaces that the file does not have\n",
+                 loaded.made_namespaces);
+  }
   const std::string use = flags.kubeconfig.empty()
                               ? fmt::format("kubectl --server {} get nodes", sandbox.url())
                               : fmt::format("kubectl --kubeconfig {} get nodes", flags.kubeconfig);
-  fmt::print("berth sandbox: {} nodes at {}; try: {}\n", nodes.nodes + nodes.gpu_nodes, sandbox.url(), use);
+  const std::size_t nodes = sandbox.verbs().store().All(sandbox::Known().nodes).size();
+  fmt::print("berth sandbox: {} nodes at {}; try: {}\n", nodes, sandbox.url(), use);
   std::fflush(stdout);
+}
+
+Expected<void> Save(const sandbox::Sandbox& sandbox, const std::string& path) {
+  const auto format = path.ends_with(".json") ? sandbox::DumpFormat::kJson : sandbox::DumpFormat::kYaml;
+  return WriteFileAtomically(path, sandbox.Dump(format), 0600);
+}
+
+// Saves at each SIGUSR1 for as long as the program runs. The signal is taken even when there is nothing to
+// save to: its default would be to end the program.
+void SaveOnSignal(boost::asio::signal_set& signals, const sandbox::Sandbox& sandbox,
+                  const std::string& path) {
+  signals.async_wait([&signals, &sandbox, &path](const boost::system::error_code& error, int) {
+    if (error) return;
+    if (path.empty()) {
+      Complain("SIGUSR1: there is no --save to write to");
+    } else if (const auto saved = Save(sandbox, path); !saved) {
+      Complain(saved.error().message);
+    } else {
+      fmt::print("berth sandbox: saved to {}\n", path);
+      std::fflush(stdout);
+    }
+    SaveOnSignal(signals, sandbox, path);
+  });
 }
 
 int Run(const Flags& flags) {
   boost::asio::io_context io(1);
   const SystemClock clock;
-  auto sandbox = sandbox::Sandbox::Start(io, clock, Options(flags));
-  if (!sandbox) return Complain(sandbox.error().message);
+  const auto options = ReadOptions(flags);
+  if (!options) return Complain(options.error().message);
+  auto sandbox = sandbox::Sandbox::Start(io, clock, *options);
+  if (!sandbox) {
+    const bool in_file = !flags.load.empty() && sandbox.error().code == ErrorCode::kInvalid;
+    return Complain(in_file ? fmt::format("{}: {}", flags.load, sandbox.error().message)
+                            : sandbox.error().message);
+  }
   if (!flags.kubeconfig.empty()) {
     const auto written =
         WriteFileAtomically(flags.kubeconfig, sandbox::KubeconfigFor((*sandbox)->url()), 0600);
     if (!written) return Complain(written.error().message);
   }
   Announce(**sandbox, flags);
+  boost::asio::signal_set save_signals(io, SIGUSR1);
+  SaveOnSignal(save_signals, **sandbox, flags.save);
   boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  int code = 0;
   signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (!error) (*sandbox)->Stop([&] { io.stop(); });
+    if (error) return;
+    if (!flags.save.empty()) {
+      if (const auto saved = Save(**sandbox, flags.save); !saved) code = Complain(saved.error().message);
+    }
+    (*sandbox)->Stop([&] { io.stop(); });
   });
   io.run();
-  return 0;
+  return code;
 }
 
 }  // namespace
@@ -126,6 +259,7 @@ int RunSandboxCommand(std::span<const std::string> arguments) {
   Flags flags;
   DefineFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;
+  flags.nodes_given = app.count("--nodes") > 0;
   return Run(flags);
 }
 

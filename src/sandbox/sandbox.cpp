@@ -7,8 +7,8 @@
 
 #include "sandbox/agenda.hpp"
 #include "sandbox/api_server/api_server.hpp"
-#include "sandbox/controllers/housekeeping.hpp"
-#include "sandbox/controllers/node_taints.hpp"
+#include "sandbox/controllers/kinds.hpp"
+#include "sandbox/nodes/node_failure.hpp"
 
 namespace berth::sandbox {
 
@@ -22,12 +22,19 @@ struct Sandbox::Impl {
         store(options.window),
         agenda(clock),
         verbs(store, clock, random),
-        housekeeping(verbs, agenda),
-        node_taints(verbs, agenda),
+        controllers(verbs, agenda, random, Adjusted(options)),
+        failures(verbs, agenda, random),
         api(verbs, agenda, random),
         timer(io) {}
 
+  // Without heartbeats silence means nothing.
+  static ControllersOptions Adjusted(const SandboxOptions& options) {
+    ControllersOptions adjusted = options.controllers;
+    if (options.kubelet.lease_every == Duration::zero()) adjusted.node_lifecycle.enabled = false;
+    return adjusted;
+  }
   ApiResult<> CreateBasics();
+  ApiResult<> CreateStandardClass();
   void Arm();
 
   SandboxOptions options;
@@ -36,8 +43,9 @@ struct Sandbox::Impl {
   Store store;
   Agenda agenda;
   Verbs verbs;
-  Housekeeping housekeeping;
-  NodeTaints node_taints;
+  Controllers controllers;
+  FailureSchedule failures;
+  LoadReport loaded;
   std::unique_ptr<Kubelet> kubelet;
   ApiServer api;
   asio::steady_timer timer;
@@ -48,8 +56,16 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
                                                   const SandboxOptions& options) {
   auto impl = std::make_unique<Impl>(io, clock, options);
   if (auto made = impl->CreateBasics(); !made) return Fail(ErrorCode::kInternal, made.error().message);
-  impl->kubelet = std::make_unique<Kubelet>(impl->verbs, impl->agenda, options.kubelet);
-  if (auto made = CreateNodes(impl->verbs, impl->random, options.nodes); !made) {
+  impl->kubelet =
+      std::make_unique<Kubelet>(impl->verbs, impl->agenda, options.kubelet, &impl->controllers.events());
+  if (!options.objects.empty()) {
+    BERTH_TRY(impl->loaded, LoadObjects(impl->verbs, options.objects));
+  }
+  if (impl->store.All(Kinds().storage_classes).empty()) {
+    if (auto made = impl->CreateStandardClass(); !made)
+      return Fail(ErrorCode::kInternal, made.error().message);
+  }
+  if (auto made = CreateNodes(impl->verbs, impl->random, options.nodes, &impl->failures); !made) {
     return Fail(ErrorCode::kInternal, made.error().message);
   }
   http::ServerOptions server;
@@ -83,6 +99,17 @@ ApiResult<> Sandbox::Impl::CreateBasics() {
   return {};
 }
 
+ApiResult<> Sandbox::Impl::CreateStandardClass() {
+  Document document;
+  document.root()["metadata"] =
+      json::object{{"name", kStandardClass},
+                   {"annotations", json::object{{"storageclass.kubernetes.io/is-default-class", "true"}}}};
+  document.root()["provisioner"] = kProvisioner;
+  document.root()["volumeBindingMode"] = "WaitForFirstConsumer";
+  BERTH_CHECKED(verbs.Create(Kinds().storage_classes, "", std::move(document)));
+  return {};
+}
+
 // One timer of the io_context stands for the whole agenda.
 void Sandbox::Impl::Arm() {
   const auto next = agenda.Next();
@@ -107,6 +134,10 @@ std::uint16_t Sandbox::port() const { return impl_->server->port(); }
 std::string Sandbox::url() const { return fmt::format("http://{}:{}", impl_->options.address, port()); }
 
 Verbs& Sandbox::verbs() { return impl_->verbs; }
+
+const LoadReport& Sandbox::loaded() const { return impl_->loaded; }
+
+std::string Sandbox::Dump(DumpFormat format) const { return DumpObjects(impl_->store, format); }
 
 void Sandbox::Stop(std::function<void()> done) {
   impl_->agenda.OnEarlier(nullptr);

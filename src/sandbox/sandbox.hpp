@@ -9,8 +9,11 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "sandbox/controllers/controllers.hpp"
 #include "sandbox/nodes/kubelet.hpp"
 #include "sandbox/nodes/node_pool.hpp"
+#include "sandbox/persistence/dump.hpp"
+#include "sandbox/persistence/load.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -23,6 +26,8 @@ struct SandboxOptions {
   std::uint16_t port = 0;  // 0: the system chooses
   NodePoolOptions nodes;
   KubeletOptions kubelet;
+  ControllersOptions controllers;
+  std::string objects;  // a file's text: objects that are there from the start (see persistence/load.hpp)
   std::size_t window = 16384;  // changes of each resource that watches can resume from
   std::uint64_t seed = 1;
 };
@@ -39,6 +44,10 @@ class Sandbox {
   // "http://127.0.0.1:8001"
   std::string url() const;
   Verbs& verbs();
+  // How many objects came from SandboxOptions::objects, and what did not.
+  const LoadReport& loaded() const;
+  // Everything there is, as a file.
+  std::string Dump(DumpFormat format) const;
   // Ends watches and connections, then calls `done`.
   void Stop(std::function<void()> done);
 

@@ -6,7 +6,7 @@
 #include "sandbox/api_server/events.hpp"
 #include "sandbox/api_server/reviews.hpp"
 #include "sandbox/api_server/scale.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -29,12 +29,6 @@ http::Response Reply(const ApiError& error) {
   return response;
 }
 
-// Only what kubectl asks for: other clients may send fields of releases to come.
-ApiResult<> CheckUnknown(const ApiRequest& request, Document& document) {
-  if (request.query.Get("fieldValidation") != "Strict") return {};
-  return RefuseUnknownFields(*request.type, document.root());
-}
-
 const http::SharedText& BoundText() {
   static const http::SharedText text = http::Share(SuccessStatus(201));
   return text;
@@ -42,8 +36,12 @@ const http::SharedText& BoundText() {
 
 }  // namespace
 
-ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random)
-    : verbs_(verbs), agenda_(agenda), random_(random), watches_(verbs.store(), agenda, verbs.clock()) {}
+ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random, ApiServerOptions options)
+    : verbs_(verbs),
+      agenda_(agenda),
+      random_(random),
+      options_(options),
+      watches_(verbs.store(), agenda, verbs.clock()) {}
 
 http::Response ApiServer::Refusal(int status) {
   ApiError error;
@@ -116,20 +114,21 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     return {};
   }
   if (request.method == "PUT") {
+    Warnings warnings;
+    BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
     if (request.events_group) EventToCore(document.root());
-    BERTH_CHECKED(CheckUnknown(request, document));
-    BERTH_TRY(const Written written,
-              verbs_.Update(request.place(), std::move(document), part, request.dry_run()));
-    Answer(exchange, written.created ? 201 : 200, view, written.object);
+    BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, options));
+    Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
     return {};
   }
   if (request.method == "PATCH") {
     const auto patch = PatchTypeOf(request.content_type);
     if (!patch) return UnsupportedMediaType("415: Unsupported Media Type");
-    BERTH_TRY(const Written written,
-              verbs_.Patch(request.place(), *patch, request.body, part, request.dry_run()));
-    Answer(exchange, written.created ? 201 : 200, view, written.object);
+    Warnings warnings;
+    BERTH_TRY(const WriteOptions options, Writing(request, *patch, warnings));
+    BERTH_TRY(const Written written, verbs_.Patch(request.place(), *patch, request.body, part, options));
+    Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
     return {};
   }
   if (request.method == "DELETE" && part == Part::kMain) return Delete(request, view, exchange);
@@ -204,10 +203,10 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   if (request.type == &Known().events) {
     BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
   }
-  BERTH_CHECKED(CheckUnknown(request, document));
-  BERTH_TRY(const ObjectPtr created,
-            verbs_.Create(*request.type, request.ns, std::move(document), request.dry_run()));
-  Answer(exchange, 201, view, created);
+  Warnings warnings;
+  BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
+  BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), options));
+  Answer(exchange, 201, view, created, warnings);
   return {};
 }
 
@@ -287,8 +286,19 @@ ApiResult<> ApiServer::Finalize(const ApiRequest& request, const View& view, con
   return {};
 }
 
-void ApiServer::Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object) {
-  exchange->Respond(Reply(status, *RenderObject(view, object, verbs_.clock().WallNow()) + "\n"));
+ApiResult<WriteOptions> ApiServer::Writing(const ApiRequest& request, std::optional<PatchType> patch,
+                                           Warnings& warnings) const {
+  BERTH_TRY(WriteOptions options, DecodeWriteOptions(request, patch, warnings));
+  if (!options_.field_ownership && patch != PatchType::kApply) options.manager.clear();
+  return options;
+}
+
+void ApiServer::Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object,
+                       const Warnings& warnings) {
+  auto response = Reply(status, *RenderObject(view, object, verbs_.clock().WallNow()) + "\n");
+  for (const auto& warning : warnings)
+    response.headers.Add("Warning", fmt::format("299 - {}", json::serialize(json::value(warning))));
+  exchange->Respond(std::move(response));
 }
 
 }  // namespace berth::sandbox

@@ -12,10 +12,14 @@
 
 namespace berth::sandbox {
 
+struct ApiServerOptions {
+  bool field_ownership = true;  // metadata.managedFields are kept; without, apply never conflicts
+};
+
 // One thread, the http server's.
 class ApiServer {
  public:
-  ApiServer(Verbs& verbs, Agenda& agenda, Random& random);
+  ApiServer(Verbs& verbs, Agenda& agenda, Random& random, ApiServerOptions options = {});
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   // What a client is told whose request was refused before it could be understood.
@@ -25,6 +29,7 @@ class ApiServer {
 
  private:
   using Exchange = std::shared_ptr<http::Exchange>;
+  using Warnings = std::vector<std::string>;
 
   ApiResult<> Serve(ApiRequest& request, const Exchange& exchange);
   ApiResult<> ServeCollection(const ApiRequest& request, const View& view, const Exchange& exchange);
@@ -39,11 +44,15 @@ class ApiServer {
   ApiResult<> Bind(const ApiRequest& request, const Exchange& exchange);
   ApiResult<> Evict(const ApiRequest& request, const Exchange& exchange);
   ApiResult<> Finalize(const ApiRequest& request, const View& view, const Exchange& exchange);
-  void Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object);
+  ApiResult<WriteOptions> Writing(const ApiRequest& request, std::optional<PatchType> patch,
+                                  Warnings& warnings) const;
+  void Answer(const Exchange& exchange, int status, const View& view, const ObjectPtr& object,
+              const Warnings& warnings = {});
 
   Verbs& verbs_;
   Agenda& agenda_;
   Random& random_;
+  ApiServerOptions options_;
   WatchHub watches_;
 };
 

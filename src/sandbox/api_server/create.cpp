@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 
-#include "sandbox/api_server/defaults.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include "sandbox/api_server/defaults/defaults.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/api_server/verbs.hpp"
 
 namespace berth::sandbox {
 
 ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns, Document document,
-                                   DryRun dry_run) {
+                                   const WriteOptions& options) {
+  return CreateOwned(type, ns, std::move(document), options, nullptr);
+}
+
+ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_view ns, Document document,
+                                        const WriteOptions& options, FieldManagers* applied) {
   json::object& root = document.root();
-  BERTH_CHECKED(CheckShape(type, root));
+  BERTH_CHECKED(CheckShape(type, root, options));
   DropNulls(root);
   if (!FindString(root, "metadata.resourceVersion").empty()) {
     ApiError error;
@@ -19,14 +24,30 @@ ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns
   BERTH_TRY(const Place place, PlaceFor(type, ns, root));
   BERTH_CHECKED(CheckNamespace(place));
   StampNew(place, root);
-  if (&type == &Known().pods) {
-    BERTH_CHECKED(DefaultPod(store_, clock_.WallNow(), root));
-  } else {
-    DefaultObject(type, root);
+  DefaultObject(type, root);
+  if (type.schema != nullptr) Normalize(root, *type.schema);
+  FieldManagers managers;
+  if (applied != nullptr) {
+    managers = std::move(*applied);
+  } else if (!options.manager.empty()) {
+    TrackUpdate(EmptyObject(type.schema), root, type.schema, WriterOf(type, Part::kMain, options), managers);
   }
+  BERTH_CHECKED(AdmitNew(store_, clock_.WallNow(), type, root));
+  if (type.schema != nullptr) Normalize(root, *type.schema);
   BERTH_CHECKED(Validate(type, root));
   if (store_.Get(type, place.key())) return AlreadyExists(type, place.name);
-  return Commit(type, root, dry_run);
+  if (!managers.empty()) ObjectAt(root, "metadata")["managedFields"] = EncodeManagers(std::move(managers));
+  return Commit(type, root, options.dry_run);
+}
+
+FieldWriter Verbs::WriterOf(const ResourceType& type, Part part, const WriteOptions& options) const {
+  FieldWriter writer{.manager = options.manager,
+                     .api_version = std::string(type.group_version()),
+                     .subresource = options.subresource,
+                     .now = FormatTime(clock_.WallNow()),
+                     .ignored = {}};
+  if (type.has_status) writer.ignored.AddPath(part == Part::kStatus ? "spec" : "status");
+  return writer;
 }
 
 // Settles namespace and name.
@@ -83,7 +104,11 @@ void Verbs::StampNew(const Place& place, json::object& document) {
 }
 
 ObjectPtr Verbs::Commit(const ResourceType& type, json::object& document, DryRun dry_run) {
-  if (dry_run == DryRun::kYes) return MakeObject(type, document, 0);
+  if (dry_run == DryRun::kYes) {
+    json::object& metadata = ObjectAt(document, "metadata");
+    const auto version = FindString(metadata, "resourceVersion");
+    return MakeUnstored(type, document, version);
+  }
   return store_.Put(type, document);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "sandbox/api_server/base64.hpp"
 #include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {
@@ -91,23 +92,6 @@ class WireReader {
   bool broken_ = false;
 };
 
-std::string Base64(std::string_view bytes) {
-  static constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto at = [&](std::size_t k) {
-      return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0u;
-    };
-    const unsigned bits = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
-    text += kLetters[bits >> 18 & 63];
-    text += kLetters[bits >> 12 & 63];
-    text += i + 1 < bytes.size() ? kLetters[bits >> 6 & 63] : '=';
-    text += i + 2 < bytes.size() ? kLetters[bits & 63] : '=';
-  }
-  return text;
-}
-
 // What cannot be text must not get into a text.
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
@@ -182,6 +166,7 @@ class MessageReader {
     const auto integer = static_cast<std::int64_t>(field.value);
     switch (known.type) {
       case 'i':
+      case 'l':
         return field.is_bytes ? std::nullopt : std::optional<json::value>(integer);
       case 'b':
         return field.is_bytes ? std::nullopt : std::optional<json::value>(field.value != 0);
@@ -195,7 +180,7 @@ class MessageReader {
       case 's':
         return IsUtf8(field.bytes) ? std::optional(json::value(field.bytes)) : std::nullopt;
       case 'B':
-        return json::value(Base64(field.bytes));
+        return json::value(EncodeBase64(field.bytes));
       case 't':
         return Time(field.bytes, false);
       case 'T':

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "sandbox/api_server/protobuf.hpp"
+#include "sandbox/api_server/yaml.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -82,6 +83,8 @@ ApiResult<ApiRequest> ParseRequest(http::Request raw) {
   const auto content_type = raw.headers.Find("Content-Type");
   request.content_type = Lower(Trim(content_type.substr(0, content_type.find(';'))));
   request.body = std::move(raw.body);
+  request.user_agent = raw.headers.Find("User-Agent");
+  request.accepts_gzip = raw.headers.Find("Accept-Encoding").find("gzip") != std::string_view::npos;
   return request;
 }
 
@@ -187,7 +190,8 @@ ApiResult<Document> ParseBody(const ApiRequest& request, std::string_view kind) 
   if (!is_json) {
     return UnsupportedMediaType(std::string(kBodyTypes));
   }
-  auto document = Document::Parse(request.body);
+  auto document = request.content_type == "application/yaml" ? ParseYamlDocument(request.body)
+                                                             : Document::Parse(request.body);
   if (!document) {
     return BadRequest(
         fmt::format("the object provided is unrecognized (must be of type {}): couldn't get version/kind; "

@@ -50,6 +50,8 @@ struct ApiRequest {
   std::string accept;
   std::string content_type;  // without parameters, lower case
   std::string body;
+  std::string user_agent;
+  bool accepts_gzip = false;
 
   // Where the path leads, if it leads to objects.
   const ResourceType* type = nullptr;
@@ -61,6 +63,11 @@ struct ApiRequest {
   Place place() const { return {*type, ns, name}; }
   DryRun dry_run() const { return query.Has("dryRun") ? DryRun::kYes : DryRun::kNo; }
 };
+
+// The parameters of a write: dryRun, fieldManager, fieldValidation, force. Fails with 422. `patch` is the type of
+// the patch if it is one; `warnings` receives what fieldValidation=Warn finds.
+ApiResult<WriteOptions> DecodeWriteOptions(const ApiRequest& request, std::optional<PatchType> patch,
+                                           std::vector<std::string>& warnings);
 
 // Splits the target and takes what is needed from the headers. Fails with 400 if the target is no path.
 ApiResult<ApiRequest> ParseRequest(http::Request request);

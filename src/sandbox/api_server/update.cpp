@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
-#include "sandbox/api_server/defaults.hpp"
-#include "sandbox/api_server/validate.hpp"
+#include <algorithm>
+
+#include "sandbox/api_server/defaults/defaults.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/api_server/verbs.hpp"
 
 namespace berth::sandbox {
@@ -27,7 +29,22 @@ void RestoreMetadata(const json::object& before, json::object& after) {
     CopyMember(old, metadata, key);
   }
   metadata.erase("selfLink");
+}
+
+json::value TakeManagedFields(json::object& document) {
+  json::object& metadata = ObjectAt(document, "metadata");
+  json::value* there = metadata.if_contains("managedFields");
+  if (there == nullptr) return nullptr;
+  json::value taken = std::move(*there);
   metadata.erase("managedFields");
+  return taken;
+}
+
+// The client may say who owns what, and that nobody does: [] and [{}] mean "forget all of it".
+bool IsReset(const json::value& managed) {
+  const json::array* list = managed.if_array();
+  if (list == nullptr) return false;
+  return list->empty() || (list->size() == 1 && (*list)[0].is_object() && (*list)[0].get_object().empty());
 }
 
 // A write to /status: what it says of anything else does not count.
@@ -41,6 +58,18 @@ void KeepAllButStatus(const json::object& before, json::object& after) {
   }
 }
 
+// Times apart: nobody would write an object for a new time alone.
+bool SameOwners(const json::value& after, const json::value& before) {
+  if (after == before) return true;
+  FieldManagers left = DecodeManagers(&after), right = DecodeManagers(&before);
+  if (left.size() != right.size()) return false;
+  const auto same = [&](const FieldManager& manager) {
+    return std::ranges::any_of(
+        right, [&](const auto& other) { return other.SameAs(manager) && other.fields == manager.fields; });
+  };
+  return std::ranges::all_of(left, same);
+}
+
 std::unexpected<ApiError> UidMismatch(const Object& object, std::string_view wanted) {
   return Conflict(
       *object.type, object.name,
@@ -51,9 +80,10 @@ std::unexpected<ApiError> UidMismatch(const Object& object, std::string_view wan
 
 }  // namespace
 
-ApiResult<Written> Verbs::Update(const Place& place, Document document, Part part, DryRun dry_run) {
+ApiResult<Written> Verbs::Update(const Place& place, Document document, Part part,
+                                 const WriteOptions& options) {
   json::object& root = document.root();
-  BERTH_CHECKED(CheckShape(place.type, root));
+  BERTH_CHECKED(CheckShape(place.type, root, options));
   DropNulls(root);
   const auto name = FindString(root, "metadata.name");
   const auto ns = FindString(root, "metadata.namespace");
@@ -72,7 +102,7 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   if (!current) {
     if (!place.type.needs_version || part == Part::kStatus) return NotFound(place.type, place.name);
     ObjectAt(root, "metadata").erase("resourceVersion");
-    BERTH_TRY(ObjectPtr created, Create(place.type, place.ns, std::move(document), dry_run));
+    BERTH_TRY(ObjectPtr created, Create(place.type, place.ns, std::move(document), options));
     return Written{std::move(created), true};
   }
   const std::string uid(FindString(root, "metadata.uid"));
@@ -90,19 +120,20 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   if (!version.empty() && version != fmt::to_string(current->version)) {
     return Conflict(place.type, place.name, kChangedMeanwhile);
   }
-  const Document before = current->Parse();
-  BERTH_TRY(ObjectPtr written, Finish(*current, before.root(), root, part, dry_run));
+  Document before = current->Parse();
+  BERTH_TRY(ObjectPtr written, Finish(*current, before.root(), root, part, options));
   return Written{std::move(written), false};
 }
 
-ApiResult<ObjectPtr> Verbs::Edit(const Place& place, Part part, const Change& change, DryRun dry_run) {
+ApiResult<ObjectPtr> Verbs::Edit(const Place& place, Part part, const Change& change,
+                                 const WriteOptions& options) {
   const ObjectPtr current = store_.Get(place.type, place.key());
   if (!current) return NotFound(place.type, place.name);
-  const Document before = current->Parse();
+  Document before = current->Parse();
   Document after = current->Parse();
   BERTH_CHECKED(change(after.root()));
-  BERTH_CHECKED(CheckShape(place.type, after.root()));
-  return Finish(*current, before.root(), after.root(), part, dry_run);
+  BERTH_CHECKED(CheckShape(place.type, after.root(), options));
+  return Finish(*current, before.root(), after.root(), part, options);
 }
 
 ObjectPtr Verbs::Rewrite(const Place& place, std::string_view uid,
@@ -114,83 +145,41 @@ ObjectPtr Verbs::Rewrite(const Place& place, std::string_view uid,
   return store_.Put(place.type, document.root());
 }
 
-ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_view body, Part part,
-                                DryRun dry_run) {
-  auto patch = ParseJson(body);
-  if (!patch)
-    return BadRequest(
-        fmt::format("error decoding patch: invalid character in JSON: {}", patch.error().message));
-  if (type == PatchType::kJson ? !patch->is_array() : !patch->is_object()) {
-    return BadRequest("error decoding patch: json: cannot unmarshal a value of another type");
-  }
-  if (type == PatchType::kApply && !store_.Get(place.type, place.key())) {
-    if (part == Part::kStatus) return NotFound(place.type, place.name);
-    Document document;
-    document.root() = patch->get_object();
-    ObjectAt(document.root(), "metadata")["name"] = place.name;
-    BERTH_TRY(ObjectPtr created, Create(place.type, place.ns, std::move(document), dry_run));
-    return Written{std::move(created), true};
-  }
-  const auto change = [&](json::object& document) -> ApiResult<> {
-    switch (type) {
-      case PatchType::kMerge:
-        ApplyMergePatch(document, patch->get_object());
-        break;
-      // Ownership of fields is not tracked: apply merges like a strategic patch and never conflicts.
-      case PatchType::kApply:
-      case PatchType::kStrategic:
-        BERTH_CHECKED(ApplyStrategicPatch(document, patch->get_object()));
-        break;
-      case PatchType::kJson: {
-        json::value value(document, document.storage());
-        BERTH_CHECKED(ApplyJsonPatch(value, patch->get_array()));
-        if (!value.is_object()) return BadRequest("the patched object is not an object");
-        document = value.get_object();
-        break;
-      }
-    }
-    return {};
-  };
-  const ObjectPtr current = store_.Get(place.type, place.key());
-  const auto checked = [&](json::object& document) -> ApiResult<> {
-    BERTH_CHECKED(change(document));
-    if (!current) return {};
-    const auto name = FindString(document, "metadata.name");
-    const auto uid = FindString(document, "metadata.uid");
-    if (name != place.name) {
-      return BadRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})",
-                                    name, place.name));
-    }
-    if (!uid.empty() && uid != current->uid) {
-      return InvalidObject(place.type.group, place.type.kind, place.name,
-                           {InvalidValue("metadata.uid", fmt::format("\"{}\"", uid), "field is immutable")});
-    }
-    if (FindString(document, "metadata.resourceVersion") != fmt::to_string(current->version)) {
-      return Conflict(place.type, place.name, kChangedMeanwhile);
-    }
-    return {};
-  };
-  BERTH_TRY(ObjectPtr written, Edit(place, part, checked, dry_run));
-  return Written{std::move(written), false};
-}
-
 // From a changed document to a stored one: what may not change is restored, what follows from the change is
 // done.
-ApiResult<ObjectPtr> Verbs::Finish(const Object& current, const json::object& before, json::object& after,
-                                   Part part, DryRun dry_run) {
+ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, json::object& after,
+                                   Part part, const WriteOptions& options, FieldManagers* applied) {
   const ResourceType& type = *current.type;
   DropNulls(after);
+  const json::value owned_before = TakeManagedFields(before);
+  const json::value owned_given = TakeManagedFields(after);
   if (part == Part::kStatus) KeepAllButStatus(before, after);
   if (part == Part::kMain && type.has_status) CopyMember(before, after, "status");
   RestoreMetadata(before, after);
   json::object& metadata = ObjectAt(after, "metadata");
   metadata["resourceVersion"] = before.at("metadata").at("resourceVersion");
-  if (&type == &Known().pods && part == Part::kMain) {
-    DefaultRequests(ObjectAt(after, "spec"));
-    BERTH_CHECKED(ValidatePodUpdate(before, after));
+  if (part == Part::kMain) DefaultObject(type, after);
+  if (type.schema != nullptr) {
+    Normalize(before, *type.schema);
+    Normalize(after, *type.schema);
   }
+  BERTH_CHECKED(ValidateChange(type, part, before, after));
   BERTH_CHECKED(Validate(type, after));
-  if (before == after) return store_.Get(type, current.key);
+  json::value owned_after = owned_before;
+  if (applied != nullptr) {
+    owned_after = EncodeManagers(std::move(*applied));
+  } else if (!options.manager.empty()) {
+    const bool given = part == Part::kMain && options.subresource.empty();
+    FieldManagers managers;
+    if (!given || !IsReset(owned_given)) {
+      if (given) managers = DecodeManagers(&owned_given);
+      if (managers.empty()) managers = DecodeManagers(&owned_before);
+      // Objects that nobody is said to own are left alone until somebody applies to them.
+      if (!managers.empty()) TrackUpdate(before, after, type.schema, WriterOf(type, part, options), managers);
+    }
+    owned_after = managers.empty() ? json::value() : json::value(EncodeManagers(std::move(managers)));
+  }
+  if (before == after && SameOwners(owned_after, owned_before)) return store_.Get(type, current.key);
   const json::value* old_spec = Find(before, "spec");
   const json::value* new_spec = Find(after, "spec");
   const bool spec_changed =
@@ -200,13 +189,14 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, const json::object& be
     metadata["generation"] =
         (generation != nullptr && generation->is_int64() ? generation->get_int64() : 0) + 1;
   }
-  ObjectPtr written = Commit(type, after, dry_run);
+  if (!owned_after.is_null()) metadata["managedFields"] = std::move(owned_after);
+  ObjectPtr written = Commit(type, after, options.dry_run);
   // The write that removes the last finalizer of an object being deleted ends it.
   const json::array* finalizers = FindArray(after, "metadata.finalizers");
   const json::value* grace = Find(metadata, "deletionGracePeriodSeconds");
   const bool due = grace != nullptr && grace->is_int64() && grace->get_int64() == 0;
   if (metadata.contains("deletionTimestamp") && due && (finalizers == nullptr || finalizers->empty()) &&
-      &type != &Known().namespaces && dry_run == DryRun::kNo) {
+      &type != &Known().namespaces && options.dry_run == DryRun::kNo) {
     return store_.Remove(type, current.key);
   }
   return written;

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
+#include "sandbox/api_server/apply/ownership.hpp"
 #include "sandbox/api_server/patch/patch.hpp"
 #include "sandbox/api_server/status.hpp"
 #include "sandbox/store/store.hpp"
@@ -26,6 +27,22 @@ struct Place {
 enum class Part { kMain, kStatus };
 
 enum class DryRun : bool { kNo, kYes };
+
+// What to do about fields that a kind does not have: drop them silently, with a warning, or refuse.
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+
+// How an object is written, besides what is written. Converts from DryRun for those who care about nothing else.
+struct WriteOptions {
+  DryRun dry_run = DryRun::kNo;
+  std::string manager = {};  // who owns what is written; empty: ownership stays as it is
+  std::string subresource = {};
+  bool force = false;  // apply: take fields from their owners
+  FieldValidation validation = FieldValidation::kIgnore;
+  std::vector<std::string>* warnings = nullptr;  // of kWarn
+
+  WriteOptions() = default;
+  WriteOptions(DryRun dry) : dry_run(dry) {}  // NOLINT(google-explicit-constructor)
+};
 
 struct DeleteOptions {
   std::optional<std::int64_t> grace_period_seconds;
@@ -47,16 +64,17 @@ class Verbs {
 
   // `ns` is the namespace of the URL. Names it if it has only a generateName.
   ApiResult<ObjectPtr> Create(const ResourceType& type, std::string_view ns, Document document,
-                              DryRun dry_run = DryRun::kNo);
+                              const WriteOptions& options = {});
   // Replaces; creates the kinds that allow creation by PUT.
-  ApiResult<Written> Update(const Place& place, Document document, Part part, DryRun dry_run = DryRun::kNo);
+  ApiResult<Written> Update(const Place& place, Document document, Part part,
+                            const WriteOptions& options = {});
   ApiResult<Written> Patch(const Place& place, PatchType type, std::string_view body, Part part,
-                           DryRun dry_run = DryRun::kNo);
+                           const WriteOptions& options = {});
   // Read, change, write: the change is applied to the present state and obeys the rules of an update. A
   // change that changes nothing writes nothing.
   using Change = std::function<ApiResult<>(json::object& document)>;
   ApiResult<ObjectPtr> Edit(const Place& place, Part part, const Change& change,
-                            DryRun dry_run = DryRun::kNo);
+                            const WriteOptions& options = {});
 
   // The same for the server's own parts, which know what they write: nothing is checked, restored or
   // compared. Null if the object is gone or is another one of that name by now.
@@ -81,8 +99,13 @@ class Verbs {
   std::string RandomSuffix();
   std::string RandomUid();
 
-  ApiResult<ObjectPtr> Finish(const Object& current, const json::object& before, json::object& after,
-                              Part part, DryRun dry_run);
+  // `applied`: the managers after a server-side apply; otherwise they follow from the change.
+  ApiResult<ObjectPtr> Finish(const Object& current, json::object& before, json::object& after, Part part,
+                              const WriteOptions& options, FieldManagers* applied = nullptr);
+  ApiResult<Written> Apply(const Place& place, std::string_view body, Part part, const WriteOptions& options);
+  ApiResult<ObjectPtr> CreateOwned(const ResourceType& type, std::string_view ns, Document document,
+                                   const WriteOptions& options, FieldManagers* applied);
+  FieldWriter WriterOf(const ResourceType& type, Part part, const WriteOptions& options) const;
   ObjectPtr Commit(const ResourceType& type, json::object& document, DryRun dry_run);
 
   ApiResult<> CheckPreconditions(const Object& object, const DeleteOptions& options) const;

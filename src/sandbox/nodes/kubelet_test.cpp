@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct LiveCluster : TestCluster {
-  explicit LiveCluster(KubeletOptions options = {}) : kubelet(verbs, agenda, options) {}
+struct KubeletCluster : TestCluster {
+  explicit KubeletCluster(KubeletOptions options = {}) : kubelet(verbs, agenda, options) {}
   Kubelet kubelet;
   NodeTaints taints{verbs, agenda};
   Housekeeping housekeeping{verbs, agenda};
@@ -21,7 +21,7 @@ struct LiveCluster : TestCluster {
 };
 
 TEST(Kubelet, ABoundPodRuns) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a");
   cluster.Pass(1s);
@@ -43,7 +43,7 @@ TEST(Kubelet, ABoundPodRuns) {
 }
 
 TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreatePod("a");
   cluster.Bind("a", "nowhere");
   cluster.Pass(10s);
@@ -51,7 +51,7 @@ TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
 }
 
 TEST(Kubelet, APodSucceedsAfterTheTimeItIsToRun) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a", "", R"("annotations":{"sandbox.berth.dev/run-for":"30s"})");
   cluster.Bind("a", "n1");
@@ -62,7 +62,7 @@ TEST(Kubelet, APodSucceedsAfterTheTimeItIsToRun) {
 }
 
 TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a");
   cluster.Bind("a", "n1");
@@ -74,7 +74,7 @@ TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
 }
 
 TEST(Kubelet, DoesNotTouchAPodThatCameInAnothersPlace) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a");
   cluster.Bind("a", "n1");
@@ -85,14 +85,14 @@ TEST(Kubelet, DoesNotTouchAPodThatCameInAnothersPlace) {
 }
 
 TEST(Kubelet, ANodeMadeByHandBecomesReady) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.Pass(1s);
   EXPECT_NE(cluster.Get("/api/v1/nodes/n1").text.find("KubeletReady"), std::string::npos);
 }
 
 TEST(Kubelet, RenewsEachLeaseOncePerInterval) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   NodePoolOptions pool;
   pool.nodes = 7;
   ASSERT_TRUE(CreateNodes(cluster.verbs, cluster.random, pool).has_value());
@@ -102,7 +102,7 @@ TEST(Kubelet, RenewsEachLeaseOncePerInterval) {
 }
 
 TEST(NodePool, NodesHaveWhatSchedulersAskFor) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   NodePoolOptions pool;
   pool.nodes = 6;
   pool.gpu_nodes = 1;
@@ -118,7 +118,7 @@ TEST(NodePool, NodesHaveWhatSchedulersAskFor) {
 }
 
 TEST(NodeTaints, FollowCordonAndConditions) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   const auto taints = [&] {
     cluster.Pass(1ms);
@@ -140,7 +140,7 @@ TEST(NodeTaints, FollowCordonAndConditions) {
 }
 
 TEST(Housekeeping, EventsAreGoneAfterAnHour) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.Create("/api/v1/namespaces/default/events",
                  R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
   cluster.Pass(59min);
@@ -150,7 +150,7 @@ TEST(Housekeeping, EventsAreGoneAfterAnHour) {
 }
 
 TEST(Housekeeping, ANamespaceGoesWithItsContent) {
-  LiveCluster cluster;
+  KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"x"}})");
   cluster.Create("/api/v1/namespaces/x/pods",

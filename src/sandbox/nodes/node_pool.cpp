@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "api/quantity.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -69,67 +71,153 @@ struct Machine {
   std::string zone;
 };
 
-json::object NodeDocument(const Machine& machine, const NodePoolOptions& options, WallTime now,
-                          Random& random) {
-  const std::string ip = fmt::format("172.{}.{}.{}", 16 + machine.number / 62500, machine.number / 250 % 250,
-                                     machine.number % 250 + 1);
+json::array AddressesOf(const std::string& name, std::size_t number) {
+  const std::string ip =
+      fmt::format("172.{}.{}.{}", 16 + number / 62500, number / 250 % 250, number % 250 + 1);
+  const json::object internal{{"type", "InternalIP"}, {"address", ip}};
+  const json::object hostname{{"type", "Hostname"}, {"address", name}};
+  return {internal, hostname};
+}
+
+std::string PodCidrOf(std::size_t number) {
+  return fmt::format("10.{}.{}.0/24", number / 256 % 256, number % 256);
+}
+
+json::object LabelsOf(const std::string& name, const std::string& region, const std::string& zone,
+                      const std::string& instance_type) {
   json::object labels{{"beta.kubernetes.io/arch", "amd64"},
                       {"beta.kubernetes.io/os", "linux"},
                       {"kubernetes.io/arch", "amd64"},
-                      {"kubernetes.io/hostname", machine.name},
-                      {"kubernetes.io/os", "linux"},
-                      {"node.kubernetes.io/instance-type", machine.shape.name},
-                      {"topology.kubernetes.io/region", options.region},
-                      {"topology.kubernetes.io/zone", machine.zone}};
-  json::object spec{
-      {"podCIDR", fmt::format("10.{}.{}.0/24", machine.number / 256 % 256, machine.number % 256)},
-      {"providerID", fmt::format("sandbox://{}/{}", machine.zone, machine.name)}};
+                      {"kubernetes.io/hostname", name},
+                      {"kubernetes.io/os", "linux"}};
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) labels[key] = value;
+  };
+  add("node.kubernetes.io/instance-type", instance_type);
+  add("topology.kubernetes.io/region", region);
+  add("topology.kubernetes.io/zone", zone);
+  return labels;
+}
+
+json::object NodeDocument(const Machine& machine, const NodePoolOptions& options, WallTime now,
+                          Random& random) {
+  json::object labels = LabelsOf(machine.name, options.region, machine.zone, machine.shape.name);
+  json::object spec{{"podCIDR", PodCidrOf(machine.number)},
+                    {"providerID", fmt::format("sandbox://{}/{}", machine.zone, machine.name)}};
   if (machine.shape.gpus > 0) {
     labels["accelerator"] = "nvidia";
     const json::object taint{{"key", kGpu}, {"value", "present"}, {"effect", "NoSchedule"}};
     spec["taints"] = json::array{taint};
   }
-  const json::object internal{{"type", "InternalIP"}, {"address", ip}};
-  const json::object hostname{{"type", "Hostname"}, {"address", machine.name}};
   return {{"metadata", json::object{{"name", machine.name}, {"labels", std::move(labels)}}},
           {"spec", std::move(spec)},
           {"status", json::object{{"capacity", Resources(machine.shape, false)},
                                   {"allocatable", Resources(machine.shape, true)},
                                   {"conditions", HealthyConditions(now)},
-                                  {"addresses", json::array{internal, hostname}},
+                                  {"addresses", AddressesOf(machine.name, machine.number)},
                                   {"nodeInfo", NodeInfo()},
                                   {"images", ImagesOf(random)}}}};
 }
 
-ApiResult<> CreateNode(Verbs& verbs, Random& random, const Machine& machine, const NodePoolOptions& options) {
-  const WallTime now = verbs.clock().WallNow();
+// --- nodes of a file
+// --------------------------------------------------------------------------------------------
+
+// Capacity less what the system keeps for itself: a tenth of a CPU and a GiB, or half of less.
+std::string Allocatable(const std::string& resource, const std::string& capacity) {
+  const auto quantity = api::Quantity::Parse(capacity);
+  if (resource == "cpu") {
+    const std::int64_t milli = quantity->MilliValue();
+    return fmt::format("{}m", milli - std::min<std::int64_t>(100, milli / 2));
+  }
+  if (resource != "memory") return capacity;
+  const std::int64_t ki = quantity->Value() / 1024;
+  return fmt::format("{}Ki", ki - std::min<std::int64_t>(1 << 20, ki / 2));
+}
+
+json::object StatusOf(const NodeGroup& group, const std::string& name, std::size_t number, WallTime now) {
+  json::object capacity{{"cpu", group.cpu},       {"ephemeral-storage", group.ephemeral_storage},
+                        {"hugepages-1Gi", "0"},   {"hugepages-2Mi", "0"},
+                        {"memory", group.memory}, {"pods", fmt::to_string(group.pods)}};
+  for (const auto& [resource, amount] : group.resources) capacity[resource] = amount;
+  json::object allocatable;
+  for (const auto& entry : capacity) {
+    const std::string resource(entry.key());
+    allocatable[resource] = Allocatable(resource, std::string(entry.value().get_string()));
+  }
+  for (const auto& [resource, amount] : group.allocatable) allocatable[resource] = amount;
+  json::object status{{"capacity", std::move(capacity)},
+                      {"allocatable", std::move(allocatable)},
+                      {"conditions", HealthyConditions(now)},
+                      {"addresses", AddressesOf(name, number)},
+                      {"nodeInfo", NodeInfo()}};
+  for (const auto& image : group.images) {
+    ArrayAt(status, "images")
+        .push_back(json::object{{"names", json::array{json::value(image.name)}}, {"sizeBytes", image.bytes}});
+  }
+  for (const auto& feature : group.features)
+    ArrayAt(status, "declaredFeatures").push_back(json::value(feature));
+  return status;
+}
+
+json::object GroupNode(const NodeGroup& group, std::int64_t in_group, std::size_t number, WallTime now) {
+  const std::string name = NodeName(group, in_group);
+  const std::string zone =
+      group.zones.empty() ? "" : group.zones[static_cast<std::size_t>(in_group - 1) % group.zones.size()];
+  json::object metadata{{"name", name}, {"labels", LabelsOf(name, group.region, zone, group.instance_type)}};
+  for (const auto& [key, value] : group.labels) ObjectAt(metadata, "labels")[key] = value;
+  for (const auto& [key, value] : group.annotations) ObjectAt(metadata, "annotations")[key] = value;
+  json::object spec{{"podCIDR", PodCidrOf(number)},
+                    {"providerID", fmt::format("sandbox://{}/{}", zone, name)}};
+  for (const auto& taint : group.taints) {
+    json::object written{{"key", taint.key}, {"effect", taint.effect}};
+    if (!taint.value.empty()) written["value"] = taint.value;
+    ArrayAt(spec, "taints").push_back(std::move(written));
+  }
+  if (group.unschedulable) spec["unschedulable"] = true;
+  return {{"metadata", std::move(metadata)},
+          {"spec", std::move(spec)},
+          {"status", StatusOf(group, name, number, now)}};
+}
+
+ApiResult<ObjectPtr> CreateNode(Verbs& verbs, json::object document) {
   Document node;
-  node.root() = NodeDocument(machine, options, now, random);
+  node.root() = std::move(document);
   BERTH_TRY(const ObjectPtr created, verbs.Create(Known().nodes, "", std::move(node)));
   Document lease;
-  lease.root() = NodeLease(created->name, created->uid, now);
+  lease.root() = NodeLease(created->name, created->uid, verbs.clock().WallNow());
   BERTH_CHECKED(verbs.Create(Known().leases, "kube-node-lease", std::move(lease)));
-  return {};
+  return created;
 }
 
 }  // namespace
 
-ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options) {
+ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options,
+                        FailureSchedule* failures) {
+  const WallTime now = verbs.clock().WallNow();
+  const std::size_t zones = std::max<std::size_t>(options.zones, 1);
   std::size_t number = 0;
-  const auto zone = [&](std::size_t i) {
-    const std::size_t zones = std::max<std::size_t>(options.zones, 1);
-    return fmt::format("{}{}", options.region, static_cast<char>('a' + i % std::min<std::size_t>(zones, 26)));
+  const auto add = [&](json::object document, const FailurePlan& plan) -> ApiResult<> {
+    BERTH_TRY(const ObjectPtr node, CreateNode(verbs, std::move(document)));
+    if (failures != nullptr) failures->Add(node->name, node->uid, plan);
+    return {};
+  };
+  const auto pool_node = [&](std::string name, const MachineShape& shape, std::size_t i) {
+    const char letter = static_cast<char>('a' + i % std::min<std::size_t>(zones, 26));
+    const Machine machine{std::move(name), number++, shape, fmt::format("{}{}", options.region, letter)};
+    return add(NodeDocument(machine, options, now, random), options.failures);
   };
   for (std::size_t i = 0; i < options.nodes; ++i) {
     // Zone and shape turn at different speeds, or each zone would have machines of one shape only.
-    const std::size_t zones = std::max<std::size_t>(options.zones, 1);
     const auto& shape = options.shapes[(i / zones) % options.shapes.size()];
-    BERTH_CHECKED(
-        CreateNode(verbs, random, {fmt::format("node-{:04}", i + 1), number++, shape, zone(i)}, options));
+    BERTH_CHECKED(pool_node(fmt::format("node-{:04}", i + 1), shape, i));
   }
   for (std::size_t i = 0; i < options.gpu_nodes; ++i) {
-    BERTH_CHECKED(CreateNode(
-        verbs, random, {fmt::format("gpu-{:04}", i + 1), number++, options.gpu_shape, zone(i)}, options));
+    BERTH_CHECKED(pool_node(fmt::format("gpu-{:04}", i + 1), options.gpu_shape, i));
+  }
+  for (const auto& group : options.groups) {
+    for (std::int64_t i = 1; i <= group.count; ++i) {
+      BERTH_CHECKED(add(GroupNode(group, i, number++, now), group.failures));
+    }
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sandbox/api_server/verbs.hpp"
+#include "sandbox/nodes/node_groups.hpp"
 
 namespace berth::sandbox {
 
@@ -29,11 +30,15 @@ struct NodePoolOptions {
                                       {.name = "standard-16", .cpus = 16, .memory_gib = 64},
                                       {.name = "standard-32", .cpus = 32, .memory_gib = 128}};
   MachineShape gpu_shape = {.name = "gpu-8", .cpus = 64, .memory_gib = 512, .ephemeral_gib = 1000, .gpus = 8};
+  FailurePlan failures;  // of each of these nodes
+  // Further nodes, from a file.
+  std::vector<NodeGroup> groups;
 };
 
 // Creates Ready nodes with their leases: node-0001 ..., gpu-0001 ...; zone <region>a, <region>b ... Fails if
-// the names are taken.
-ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options);
+// the names are taken. Failures by chance are put on the schedule, if there is one.
+ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options,
+                        FailureSchedule* failures = nullptr);
 
 // The lease by which a kubelet says that it is alive, in kube-node-lease.
 json::object NodeLease(std::string_view node, std::string_view node_uid, WallTime now);

@@ -13,8 +13,10 @@ struct Schema {
   std::map<std::string_view, SchemaMessage> messages;
 
   Schema() {
-    for (const auto text : {CoreSchemaText(), GroupSchemaText()}) Read(text);
-    for (auto& [_, message] : messages) Index(message, message);
+    Read(CoreSchemaText());
+    for (auto& [_, message] : messages) message.in_core_text = true;
+    Read(GroupSchemaText());
+    for (auto& [_, message] : messages) IndexFields(message);
   }
 
   void Read(std::string_view text) {
@@ -25,8 +27,12 @@ struct Schema {
       if (line.empty()) continue;
       if (!line.starts_with(' ')) {
         const auto bar = line.find('|');
-        message = &messages[line.substr(0, bar)];
-        message->name = line.substr(0, bar);
+        std::string_view name = line.substr(0, bar);
+        const bool atomic = name.ends_with('!');
+        if (atomic) name.remove_suffix(1);
+        message = &messages[name];
+        message->name = name;
+        message->atomic = atomic;
         line.remove_prefix(bar + 1);
       }
       while (!line.empty()) {
@@ -43,33 +49,60 @@ struct Schema {
     word.remove_prefix(static_cast<std::size_t>(number.ptr - word.data()));
     field.name = word.substr(0, word.find(':'));
     word.remove_prefix(field.name.size() + 1);
-    if (word.starts_with("[]")) field.many = SchemaField::Many::kList;
-    if (word.starts_with("{}")) field.many = SchemaField::Many::kMap;
-    if (field.many != SchemaField::Many::kOne) word.remove_prefix(2);
+    ReadMany(word, field);
     if (word.starts_with('^')) {
       field.inlined = true;
       word.remove_prefix(1);
     }
-    if (word.ends_with('?')) {
-      field.zero_counts = true;
-      word.remove_suffix(1);
-    }
+    const auto take = [&](char mark) {
+      const bool there = word.ends_with(mark);
+      if (there) word.remove_suffix(1);
+      return there;
+    };
+    field.zero_counts = take('?');
+    field.atomic = take('!') || field.atomic;
+    field.always_there = take('=');
     field.type = word.size() == 1 ? word[0] : 'm';
     if (field.type == 'm') field.message = &messages[word];  // filled when its line comes
     return field;
   }
 
-  void Index(SchemaMessage& into, const SchemaMessage& from) {
-    for (const auto& field : from.fields) {
-      if (field.inlined)
-        Index(into, *field.message);
-      else
-        into.by_name.emplace(field.name, &field);
+  // [], [=], [a,b], {} or {!} before the type.
+  static void ReadMany(std::string_view& word, SchemaField& field) {
+    const bool list = word.starts_with('[');
+    if (!list && !word.starts_with('{')) return;
+    field.many = list ? SchemaField::Many::kList : SchemaField::Many::kMap;
+    const auto end = word.find(list ? ']' : '}');
+    std::string_view inside = word.substr(1, end - 1);
+    word.remove_prefix(end + 1);
+    if (inside.empty()) return;
+    if (!list) {
+      field.atomic = true;
+    } else if (inside == "=") {
+      field.list_type = SchemaField::ListType::kSet;
+    } else {
+      field.list_type = SchemaField::ListType::kMap;
+      while (!inside.empty()) {
+        field.keys.push_back(inside.substr(0, inside.find(',')));
+        inside.remove_prefix(std::min(field.keys.back().size() + 1, inside.size()));
+      }
     }
   }
 };
 
 }  // namespace
+
+void IndexFields(SchemaMessage& message) {
+  const auto index = [&](const auto& self, const SchemaMessage& from) -> void {
+    for (const auto& field : from.fields) {
+      if (field.inlined)
+        self(self, *field.message);
+      else
+        message.by_name.emplace(field.name, &field);
+    }
+  };
+  index(index, message);
+}
 
 const SchemaField* SchemaMessage::Find(std::string_view field) const {
   const auto found = by_name.find(field);

@@ -2,12 +2,16 @@
 //
 //   Name|<number><field>:<type> <number><field>:<type> ...
 //
-// A line that begins with a space goes on with the message above. Types: s string, i integer, b boolean, d
-// floating point, B bytes, t metav1.Time, T metav1.MicroTime, q resource.Quantity, I IntOrString, D
-// metav1.Duration, o anything, or the name of a message. [] before a type: repeated; {}: a map from strings;
-// ^ without a field name: the members of that message appear as if they were this one's (Go's inlined
-// structs). ? after a type: zero is a value, not "unset" (a pointer in Go). Where two groups have a message
-// of one name, it is written <group>.<name>.
+// A line that begins with a space goes on with the message above. Types: s string, i int32, l int64, b boolean,
+// d floating point, B bytes, t metav1.Time, T metav1.MicroTime, q resource.Quantity, I IntOrString, D
+// metav1.Duration, o anything, or the name of a message. ^ without a field name: the members of that message
+// appear as if they were this one's (Go's inlined structs). Where two groups have a message of one name, it is
+// written <group>.<name>.
+//
+// Before a type: [] a list that is replaced as a whole, [=] a list that is a set, [a,b] a list whose elements
+// are known by their members a and b; {} a map from strings, {!} one that is replaced as a whole. After a type:
+// = a struct that is always there (in Go a value, not a pointer), ! replaced as a whole here, ? zero is a value,
+// not "unset" (a pointer in Go). After the name of a message: ! its values are replaced as a whole everywhere.
 #pragma once
 
 #include <string_view>

@@ -76,6 +76,18 @@ ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version v
   return object;
 }
 
+ObjectPtr MakeUnstored(const ResourceType& type, json::object& document, std::string_view version) {
+  const std::string kept(version);
+  auto object = std::make_shared<Object>(*MakeObject(type, document, 0));
+  json::object& metadata = ObjectAt(document, "metadata");
+  if (kept.empty())
+    metadata.erase("resourceVersion");
+  else
+    metadata["resourceVersion"] = kept;
+  object->text = TextOf(type, document);
+  return object;
+}
+
 std::string FieldValue(const json::object& document, std::string_view path) {
   if (path == "source") {  // of an event: whichever of the two API groups said it
     const auto component = FindString(document, "source.component");

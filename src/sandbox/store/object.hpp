@@ -47,6 +47,10 @@ std::string ObjectKey(std::string_view ns, std::string_view name);
 // must have metadata with a name.
 ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version version);
 
+// An object that is shown but not stored: a dry run's. Its version is that of what is stored; empty: nothing
+// is.
+ObjectPtr MakeUnstored(const ResourceType& type, json::object& document, std::string_view version);
+
 // The value a field selector compares: booleans and numbers as text, absent as "" (or the type's zero where
 // the original compares a Go value that is never absent).
 std::string FieldValue(const json::object& document, std::string_view path);

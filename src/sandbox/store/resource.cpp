@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/schema/schema.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -58,6 +60,8 @@ std::vector<ResourceType> CoreTypes() {
 
 std::vector<ResourceType> WorkloadTypes() {
   return {
+      {.group = "apps", .version = "v1", .plural = "controllerrevisions", .singular = "controllerrevision",
+       .kind = "ControllerRevision", .namespaced = true},
       {.group = "apps", .version = "v1", .plural = "daemonsets", .singular = "daemonset", .kind = "DaemonSet",
        .short_names = "ds", .namespaced = true, .has_status = true, .tracks_generation = true, .in_all = true},
       {.group = "apps", .version = "v1", .plural = "deployments", .singular = "deployment", .kind = "Deployment",
@@ -137,6 +141,7 @@ struct Table {
   void Derive(ResourceType& row, std::size_t index) {
     row.index = index;
     const std::string group(row.group), version(row.version), plural(row.plural), kind(row.kind);
+    row.schema = FindSchema(row.group, row.kind);
     row.group_version_text = texts.emplace_back(group.empty() ? version : group + "/" + version);
     row.qualified_text = texts.emplace_back(group.empty() ? plural : plural + "." + group);
     row.prefix_text = texts.emplace_back("{\"kind\":\"" + kind + "\",\"apiVersion\":\"" +

@@ -7,6 +7,8 @@
 
 namespace berth::sandbox {
 
+struct SchemaMessage;
+
 // A row of the table of resources; there is exactly one instance per resource, so that addresses identify
 // them.
 struct ResourceType {
@@ -37,6 +39,7 @@ struct ResourceType {
   std::string_view group_version_text = {};
   std::string_view qualified_text = {};
   std::string_view prefix_text = {};
+  const SchemaMessage* schema = nullptr;  // of the kind; null: any object will do
 };
 
 // All of them; the order is that of discovery: groups and versions stand together. events.k8s.io/v1 events

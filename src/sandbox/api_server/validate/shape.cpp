@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "sandbox/api_server/validate.hpp"
+#include "api/quantity.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
 #include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {
@@ -27,27 +29,6 @@ std::string_view GoKind(const json::value& value) {
   }
 }
 
-// ^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$ and a suffix that exists.
-bool IsQuantity(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  bool digits = false;
-  bool point = false;
-  while (!text.empty() && ((text[0] >= '0' && text[0] <= '9') || (text[0] == '.' && !point))) {
-    digits = digits || text[0] != '.';
-    point = point || text[0] == '.';
-    text.remove_prefix(1);
-  }
-  if (!digits) return false;
-  static constexpr std::string_view kSuffixes[] = {"",  "n", "u",  "m",  "k",  "M",  "G",  "T",
-                                                   "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  if (std::ranges::find(kSuffixes, text) != std::end(kSuffixes)) return true;
-  if (text[0] != 'e' && text[0] != 'E') return false;
-  text.remove_prefix(1);
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.size() < 4 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // 2006-01-02T15:04:05, a fraction if there is one (or must be, in a MicroTime), and Z or an offset.
 bool IsTime(std::string_view text, bool micro) {
   static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
@@ -66,6 +47,46 @@ bool IsTime(std::string_view text, bool micro) {
   return text == "Z" || (text.size() == 6 && (text[0] == '+' || text[0] == '-') && text[3] == ':');
 }
 
+// Where Go's decoder gives up.
+std::optional<std::size_t> BadBase64At(std::string_view text) {
+  const auto letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+  };
+  std::size_t letters = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] != '='; ++i) {
+    if (text[i] == '\n' || text[i] == '\r') continue;
+    if (!letter(text[i])) return i;
+    ++letters;
+  }
+  std::size_t padding = 0;
+  for (; i < text.size(); ++i) {
+    if (text[i] == '\n' || text[i] == '\r') continue;
+    if (text[i] != '=') return i;
+    ++padding;
+  }
+  const bool whole = (letters + padding) % 4 == 0 && padding <= 2;
+  return whole ? std::nullopt : std::optional(text.size() / 4 * 4);
+}
+
+// What Go's parser had left, and what it wanted.
+std::string WhereTimeFails(std::string_view text) {
+  static constexpr std::string_view kDigits = "dddd-dd-ddTdd:dd:dd";
+  static constexpr std::pair<std::size_t, std::string_view> kParts[] = {
+      {0, "2006"}, {4, "-"},  {5, "01"},  {7, "-"},  {8, "02"},  {10, "T"},
+      {11, "15"},  {13, ":"}, {14, "04"}, {16, ":"}, {17, "05"}, {19, "Z07:00"}};
+  std::size_t good = 0;
+  while (good < kDigits.size() && good < text.size() &&
+         (kDigits[good] == 'd' ? text[good] >= '0' && text[good] <= '9' : text[good] == kDigits[good])) {
+    ++good;
+  }
+  std::pair<std::size_t, std::string_view> part = kParts[0];
+  for (const auto& candidate : kParts) {
+    if (candidate.first <= good) part = candidate;
+  }
+  return fmt::format("\"{}\" as \"{}\"", text.substr(std::min(part.first, text.size())), part.second);
+}
+
 std::string GoType(const SchemaField& field) {
   std::string name;
   switch (field.type) {
@@ -73,6 +94,9 @@ std::string GoType(const SchemaField& field) {
       name = "string";
       break;
     case 'i':
+      name = "int32";
+      break;
+    case 'l':
       name = "int64";
       break;
     case 'b':
@@ -125,15 +149,18 @@ class Checker {
   explicit Checker(const ResourceType& type) : type_(type) {}
 
   ApiResult<> Check(json::object& object, const SchemaMessage& message, const Path* path) {
-    for (auto& entry : object) {
-      const SchemaField* field = message.Find(std::string_view(entry.key()));
-      const Path here{path, entry.key()};
-      if (field == nullptr) {
-        if (path != nullptr || (entry.key() != "kind" && entry.key() != "apiVersion"))
-          unknown_.push_back(here.ToString());
+    for (auto entry = object.begin(); entry != object.end();) {
+      const SchemaField* field = message.Find(std::string_view(entry->key()));
+      const Path here{path, entry->key()};
+      const bool type_name = path == nullptr && (entry->key() == "kind" || entry->key() == "apiVersion");
+      if (field == nullptr && !type_name && !message.open) {
+        unknown_.push_back(here.ToString());
+        entry = object.stable_erase(entry);
         continue;
       }
-      if (!entry.value().is_null()) BERTH_CHECKED(Member(entry.value(), *field, message, here));
+      if (field != nullptr && !entry->value().is_null())
+        BERTH_CHECKED(Member(entry->value(), *field, message, here));
+      ++entry;
     }
     return {};
   }
@@ -163,14 +190,19 @@ class Checker {
     bool good = true;
     switch (field.type) {
       case 's':
-      case 'B':
       case 'D':
         good = value.is_string();
+        break;
+      case 'B':
+        good = value.is_string();
+        if (const auto bad = good ? BadBase64At(value.get_string()) : std::nullopt)
+          return Refuse(fmt::format("illegal base64 data at input byte {}", *bad));
         break;
       case 'b':
         good = value.is_bool();
         break;
       case 'i':
+      case 'l':
         good = value.is_int64() || value.is_uint64();
         break;
       case 'd':
@@ -202,17 +234,22 @@ class Checker {
     if (text.empty() || IsTime(text, micro)) return {};
     const std::string_view form = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
     return Refuse(
-        fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse \"{0}\" as \"{1}\"", text, form));
+        fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse {2}", text, form, WhereTimeFails(text)));
   }
 
   // Numbers are quantities too, and come back as strings.
   ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in,
                        const Path& path) {
-    if (value.is_number()) value = json::string(json::serialize(value));
+    if (value.is_double())
+      value = json::string(fmt::format("{}", value.get_double()));
+    else if (value.is_number())
+      value = json::string(json::serialize(value));
     if (!value.is_string()) return Wrong(value, field, in, path);
-    if (IsQuantity(value.get_string())) return {};
-    return Refuse(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    const auto quantity = api::Quantity::Parse(value.get_string());
+    if (!quantity) return Refuse(quantity.error().message);
+    const std::string canonical = quantity->Canonical();
+    if (canonical != std::string_view(value.get_string())) value = json::string(canonical);
+    return {};
   }
 
   ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in,
@@ -232,28 +269,25 @@ class Checker {
 
 }  // namespace
 
-ApiResult<> CheckShape(const ResourceType& type, json::object& document,
-                       std::vector<std::string>* unknown_fields) {
-  const SchemaMessage* schema = FindSchema(type.group, type.kind);
-  if (schema == nullptr) {
+ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options) {
+  if (type.schema == nullptr) {
     const json::value* metadata = Find(document, "metadata");
     if (metadata != nullptr && !metadata->is_object()) return BadRequest("metadata must be an object");
     return {};
   }
   Checker checker(type);
-  BERTH_CHECKED(checker.Check(document, *schema, nullptr));
-  if (unknown_fields != nullptr) *unknown_fields = checker.TakeUnknown();
-  return {};
-}
-
-ApiResult<> RefuseUnknownFields(const ResourceType& type, json::object& document) {
-  std::vector<std::string> unknown;
-  BERTH_CHECKED(CheckShape(type, document, &unknown));
-  if (unknown.empty()) return {};
+  BERTH_CHECKED(checker.Check(document, *type.schema, nullptr));
+  std::vector<std::string> unknown = checker.TakeUnknown();
+  if (unknown.empty() || options.validation == FieldValidation::kIgnore) return {};
   for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);
-  return BadRequest(
-      fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}", type.kind,
-                  type.version, fmt::join(unknown, ", ")));
+  if (options.validation == FieldValidation::kStrict) {
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}",
+                    type.kind, type.version, fmt::join(unknown, ", ")));
+  }
+  if (options.warnings != nullptr)
+    options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
+  return {};
 }
 
 }  // namespace berth::sandbox

@@ -1,0 +1,106 @@
+// What controllers ask about the cluster again and again, kept up to date with every write: an informer's
+// cache with its indexes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "sandbox/store/selector.hpp"
+#include "sandbox/store/store.hpp"
+
+namespace berth::sandbox {
+
+// A pod as controllers see it: parsed once for all of them.
+struct PodFacts {
+  ObjectPtr object;
+  std::string owner_kind, owner_name, owner_uid;  // the managing controller; empty: none
+  bool ready = false;
+  WallTime ready_since{};
+  WallTime created{};
+  std::int64_t restarts = 0;
+  std::int64_t deletion_cost = 0;
+  std::int64_t exit_code = 0;  // of the first container that failed
+
+  const std::string& node() const { return object->fields[0]; }
+  const std::string& phase() const { return object->fields[5]; }
+  bool failed() const { return phase() == "Failed"; }
+  bool succeeded() const { return phase() == "Succeeded"; }
+  bool terminal() const { return failed() || succeeded(); }
+  bool active() const { return !terminal() && !object->deleting; }
+  // Ready for that long; `wait` is how long it still takes if it is only a matter of time.
+  bool Available(std::int64_t min_ready_seconds, WallTime now, Duration* wait = nullptr) const;
+};
+
+class PodObserver {
+ public:
+  virtual ~PodObserver() = default;
+  // Created: no before; gone: no after. Like StoreObserver::OnChange this must not write.
+  virtual void OnPod(const PodFacts* before, const PodFacts* after) = 0;
+};
+
+// One thread. Register it with the store before anybody who asks it.
+class ClusterView final : public StoreObserver {
+ public:
+  struct ByKey {
+    bool operator()(const PodFacts* a, const PodFacts* b) const { return a->object->key < b->object->key; }
+  };
+  using Pods = std::set<const PodFacts*, ByKey>;
+  using Dependent = std::pair<const ResourceType*, std::string>;  // type and key
+
+  explicit ClusterView(Store& store);
+  void OnChange(const ResourceType& type, const Change& change) override;
+  void Observe(PodObserver& observer) { observers_.push_back(&observer); }
+
+  const PodFacts* Pod(std::string_view key) const;
+  // In the order of their keys; valid until the next write.
+  std::vector<const PodFacts*> PodsOf(const std::string& controller_uid) const;
+  std::vector<const PodFacts*> OrphansIn(const std::string& ns) const;
+  std::vector<const PodFacts*> PodsOn(const std::string& node) const;
+  std::size_t CountOn(const std::string& node) const;
+  void ForEachIn(std::string_view ns, const std::function<void(const PodFacts&)>& visit) const;
+  const std::map<std::string, PodFacts, std::less<>>& all() const { return pods_; }
+
+  // Everything that names the object of this uid among its owners.
+  const std::set<Dependent>& DependentsOf(const std::string& uid) const;
+  // Objects of one type among them.
+  std::vector<ObjectPtr> DependentsOf(const std::string& uid, const ResourceType& type) const;
+  bool Exists(const std::string& uid) const { return uids_.contains(uid); }
+
+ private:
+  void TrackOwners(const ResourceType& type, const Change& change);
+  void TrackPod(const Change& change);
+  void Link(const PodFacts& pod, bool add);
+
+  Store& store_;
+  std::map<std::string, PodFacts, std::less<>> pods_;
+  std::unordered_map<std::string, Pods> by_owner_;  // uid
+  std::unordered_map<std::string, Pods> by_node_;   // name, "" for the unbound
+  std::unordered_map<std::string, Pods> orphans_;   // namespace
+  std::unordered_map<std::string, std::set<Dependent>> dependents_;
+  std::unordered_map<std::string, const ResourceType*> uids_;
+  std::vector<PodObserver*> observers_;
+};
+
+// uids in metadata.ownerReferences.
+std::vector<std::string> OwnerUids(const Object& object);
+
+// Selectors of many objects of one kind, to be asked which of them select a pod.
+class SelectorTable {
+ public:
+  // Null: selects nothing.
+  void Set(const Object& object, const json::object* selector);
+  void Remove(const Object& object);
+  // The keys of those that match, in their order.
+  std::vector<std::string> Matching(const Object& pod) const;
+  const LabelSelector* Find(const std::string& ns, const std::string& key) const;
+
+ private:
+  std::unordered_map<std::string, std::map<std::string, LabelSelector>> by_namespace_;
+};
+
+}  // namespace berth::sandbox

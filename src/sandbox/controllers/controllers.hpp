@@ -1,0 +1,35 @@
+// All controllers of the simulated cluster, as kube-controller-manager starts them.
+#pragma once
+
+#include <memory>
+
+#include "sandbox/agenda.hpp"
+#include "sandbox/api_server/verbs.hpp"
+#include "sandbox/controllers/event_recorder.hpp"
+#include "sandbox/controllers/node_lifecycle.hpp"
+#include "sandbox/controllers/volumes/volumes.hpp"
+
+namespace berth::sandbox {
+
+struct ControllersOptions {
+  NodeLifecycleOptions node_lifecycle;
+  VolumeOptions volumes;
+  bool workloads = true;  // false: only nodes, namespaces and events are looked after
+};
+
+// Looks after everything in the store from its construction on, what is already there included. One thread;
+// must outlive the store's last write.
+class Controllers {
+ public:
+  Controllers(Verbs& verbs, Agenda& agenda, Random& random, const ControllersOptions& options);
+  ~Controllers();
+
+  EventRecorder& events();
+  ClusterView& view();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::sandbox

@@ -1,0 +1,193 @@
+#include "sandbox/controllers/garbage_collector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace berth::sandbox {
+namespace {
+
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr std::string_view kOrphan = "orphan";
+
+bool HasFinalizer(const Object& object, std::string_view finalizer) {
+  if (object.text.find(finalizer) == std::string::npos) return false;  // the usual case, without parsing
+  const Document document = object.Parse();
+  const auto& finalizers = ArrayOrEmpty(document.root(), "metadata.finalizers");
+  return std::ranges::find(finalizers, json::value(finalizer)) != finalizers.end();
+}
+
+std::string_view PropagationOf(const Object& object) {
+  if (HasFinalizer(object, kOrphan)) return "Orphan";
+  return HasFinalizer(object, kForeground) ? "Foreground" : "Background";
+}
+
+}  // namespace
+
+GarbageCollector::GarbageCollector(ControllerContext& context)
+    : context_(context),
+      queue_(context.agenda, context.verbs.clock(), [this](const std::string& key) { return Look(key); }) {
+  for (const auto& type : Resources()) {
+    for (const auto& [_, object] : context.store().All(type)) {
+      OnChange(type, {.version = 0, .before = nullptr, .after = object, .removed = nullptr});
+    }
+  }
+  context.store().Observe(*this);
+}
+
+void GarbageCollector::Note(const ResourceType& type, const std::string& key) {
+  queue_.Add(fmt::format("{}|{}", type.index, key));
+}
+
+// Runs after the view has seen the change, which is told first.
+void GarbageCollector::OnChange(const ResourceType& type, const Change& change) {
+  if (&type == &Known().events) return;
+  const Object& subject = change.subject();
+  if (!change.after) {
+    spreading_.erase(subject.uid);
+    for (const auto& [dependent_type, key] : context_.view.DependentsOf(subject.uid))
+      Note(*dependent_type, key);
+    if (subject.text.find("\"ownerReferences\":[") == std::string::npos) return;
+    const Document document = subject.Parse();
+    for (const auto& reference : ArrayOrEmpty(document.root(), "metadata.ownerReferences")) {
+      if (!reference.is_object()) continue;
+      // Owners that wait for us are noted by uid; they are in the set only while they wait.
+      const std::string uid(FindString(reference.get_object(), "uid"));
+      if (!spreading_.contains(uid)) continue;
+      const auto kind = FindString(reference.get_object(), "kind");
+      for (const auto& owner_type : Resources()) {
+        if (owner_type.kind != kind) continue;
+        Note(owner_type,
+             ObjectKey(owner_type.namespaced ? subject.ns : "", FindString(reference.get_object(), "name")));
+      }
+    }
+    return;
+  }
+  const bool now_deleting = subject.deleting && !(change.before && change.before->deleting);
+  const bool has_owners = subject.text.find("\"ownerReferences\":[") != std::string::npos;
+  const bool fresh = !change.before || change.before->uid != subject.uid;
+  if (now_deleting || (fresh && has_owners)) Note(type, subject.key);
+}
+
+WorkQueue::Outcome GarbageCollector::Look(const std::string& key) {
+  std::size_t index = 0;
+  const auto bar = key.find('|');
+  std::from_chars(key.data(), key.data() + bar, index);
+  const ObjectPtr object = context_.store().Get(Resources()[index], std::string_view(key).substr(bar + 1));
+  if (!object) return {};
+  if (object->deleting) {
+    if (HasFinalizer(*object, kOrphan)) Orphan(*object);
+    if (HasFinalizer(*object, kForeground)) return FinishForeground(*object);
+    return {};
+  }
+  Judge(*object);
+  return {};
+}
+
+WorkQueue::Outcome GarbageCollector::FinishForeground(const Object& owner) {
+  const auto dependents = context_.view.DependentsOf(owner.uid);  // a copy: what follows may delete some
+  const bool blocked = std::ranges::any_of(dependents, [&](const auto& dependent) {
+    const ObjectPtr object = context_.store().Get(*dependent.first, dependent.second);
+    if (!object) return false;
+    const Document document = object->Parse();
+    return std::ranges::any_of(ArrayOrEmpty(document.root(), "metadata.ownerReferences"),
+                               [&](const json::value& r) {
+                                 return r.is_object() && FindString(r.get_object(), "uid") == owner.uid &&
+                                        BoolAt(r.get_object(), "blockOwnerDeletion");
+                               });
+  });
+  if (spreading_.insert(owner.uid).second) {
+    for (const auto& [type, key] : dependents) Note(*type, key);
+  }
+  if (!blocked) DropFinalizer(owner, kForeground);
+  return {.looked_at = blocked ? 1 : dependents.size()};
+}
+
+void GarbageCollector::Orphan(const Object& owner) {
+  const auto dependents = context_.view.DependentsOf(owner.uid);
+  for (const auto& [type, key] : dependents) {
+    if (const ObjectPtr object = context_.store().Get(*type, key)) DropReferences(*object, {owner.uid});
+  }
+  DropFinalizer(owner, kOrphan);
+}
+
+void GarbageCollector::Judge(const Object& object) {
+  const Owners owners = OwnersOf(object);
+  if (owners.absent.empty() && owners.waiting.empty()) return;
+  if (owners.solid) {  // somebody still wants it
+    std::vector<std::string> gone = owners.absent;
+    gone.insert(gone.end(), owners.waiting.begin(), owners.waiting.end());
+    return DropReferences(object, gone);
+  }
+  DeleteOptions options;
+  options.uid = object.uid;
+  options.propagation = PropagationOf(object);
+  // A chain of foreground deletions goes on from the end.
+  if (!owners.waiting.empty() && !context_.view.DependentsOf(object.uid).empty())
+    options.propagation = "Foreground";
+  (void)context_.verbs.Delete(PlaceOf(object), options);  // gone already: just as well
+}
+
+GarbageCollector::Owners GarbageCollector::OwnersOf(const Object& object) const {
+  const Document document = object.Parse();
+  Owners owners;
+  for (const auto& value : ArrayOrEmpty(document.root(), "metadata.ownerReferences")) {
+    if (!value.is_object()) continue;
+    const auto& reference = value.get_object();
+    std::string uid(FindString(reference, "uid"));
+    switch (StateOf(reference, object)) {
+      case OwnerState::kAbsent:
+        owners.absent.push_back(std::move(uid));
+        break;
+      case OwnerState::kWaiting:
+        owners.waiting.push_back(std::move(uid));
+        break;
+      case OwnerState::kSolid:
+        owners.solid = true;
+    }
+  }
+  return owners;
+}
+
+GarbageCollector::OwnerState GarbageCollector::StateOf(const json::object& reference,
+                                                       const Object& dependent) const {
+  const auto kind = FindString(reference, "kind");
+  const auto group_version = FindString(reference, "apiVersion");
+  const auto group = group_version.find('/') == std::string_view::npos
+                         ? std::string_view()
+                         : group_version.substr(0, group_version.find('/'));
+  for (const auto& type : Resources()) {
+    if (type.kind != kind || type.group != group) continue;
+    const ObjectPtr owner = context_.store().Get(
+        type, ObjectKey(type.namespaced ? dependent.ns : "", FindString(reference, "name")));
+    if (!owner || owner->uid != FindString(reference, "uid")) return OwnerState::kAbsent;
+    return owner->deleting && HasFinalizer(*owner, kForeground) ? OwnerState::kWaiting : OwnerState::kSolid;
+  }
+  return OwnerState::kSolid;  // of a kind unknown here: nobody can say that it is gone
+}
+
+void GarbageCollector::DropReferences(const Object& object, const std::vector<std::string>& uids) {
+  context_.verbs.Rewrite(PlaceOf(object), object.uid, [&](json::object& document) {
+    json::object& metadata = ObjectAt(document, "metadata");
+    auto& owners = ArrayAt(metadata, "ownerReferences");
+    EraseIf(owners, [&](const json::value& reference) {
+      return reference.is_object() &&
+             std::ranges::find(uids, FindString(reference.get_object(), "uid")) != uids.end();
+    });
+    if (owners.empty()) metadata.erase("ownerReferences");
+  });
+}
+
+void GarbageCollector::DropFinalizer(const Object& object, std::string_view finalizer) {
+  const auto drop = [&](json::object& document) -> ApiResult<> {
+    json::object& metadata = ObjectAt(document, "metadata");
+    auto& finalizers = ArrayAt(metadata, "finalizers");
+    EraseIf(finalizers, [&](const json::value& value) { return value == json::value(finalizer); });
+    if (finalizers.empty()) metadata.erase("finalizers");
+    return {};
+  };
+  (void)context_.verbs.Edit(PlaceOf(object), Part::kMain, drop);  // gone already: just as well
+}
+
+}  // namespace berth::sandbox

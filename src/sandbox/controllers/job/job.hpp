@@ -1,0 +1,63 @@
+// Runs pods to their end.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "sandbox/controllers/controller.hpp"
+
+namespace berth::sandbox {
+
+// Follows kube-controller-manager v1.37: parallelism, completions, Indexed, backoffLimit with its back-off,
+// activeDeadlineSeconds, suspend, ttlSecondsAfterFinished, the finalizer batch.kubernetes.io/job-tracking,
+// labels, conditions, events. Not simulated: podFailurePolicy, successPolicy, backoffLimitPerIndex. One
+// thread.
+class JobController final : public Controller {
+ public:
+  explicit JobController(ControllerContext& context);
+
+ private:
+  struct Run {
+    ObjectPtr object;
+    Document document;
+    json::object status;
+    std::vector<ObjectPtr> active;  // pods that are neither finished nor being deleted
+    std::int64_t ready = 0, terminating = 0, restarts = 0;
+    std::set<std::int64_t> done;     // completed indexes
+    std::set<std::int64_t> running;  // indexes of active pods
+    std::optional<WallTime> last_failure;
+    Duration wait{};
+    std::string failure;
+
+    const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
+    bool indexed() const { return FindString(spec(), "completionMode") == "Indexed"; }
+    bool suspended() const { return BoolAt(spec(), "suspend"); }
+    std::optional<std::int64_t> completions() const;
+    std::int64_t succeeded() const { return IntAt(status, "succeeded"); }
+    std::int64_t failed() const { return IntAt(status, "failed"); }
+  };
+
+  Outcome Reconcile(const ObjectPtr& object) override;
+  void OnGone(const std::string& key) override;
+  // Selector and labels that only the server knows.
+  bool Complete(const Object& job);
+  // Finished pods are counted once: when their finalizer goes.
+  void Count(Run& run);
+  void Untrack(const Object& pod);
+  // Success, failure or a deadline: true if the job is over.
+  bool Conclude(Run& run);
+  void End(Run& run, bool success, std::string_view reason, const std::string& message);
+  void Suspend(Run& run);
+  void Manage(Run& run);
+  std::string CreateOne(const Run& run, std::optional<std::int64_t> index);
+  void DeleteActive(Run& run, std::size_t count);
+  Outcome Expire(const Run& run);
+
+  std::unordered_map<std::string, std::string> uids_;  // by key, for pods that outlive their job
+};
+
+// "0-2,4": the form of status.completedIndexes.
+std::string FormatIndexes(const std::set<std::int64_t>& indexes);
+std::set<std::int64_t> ParseIndexes(std::string_view text);
+
+}  // namespace berth::sandbox

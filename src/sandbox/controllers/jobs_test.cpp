@@ -1,0 +1,154 @@
+// Jobs and CronJobs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/controllers/cron_job/schedule.hpp"
+#include "sandbox/controllers/job/job.hpp"
+#include "sandbox/controllers/live_cluster.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kBatch = "/apis/batch/v1";
+
+std::string Job(std::string_view more, std::string_view command, std::string_view restart = "Never") {
+  return fmt::format(
+      R"({{"metadata":{{"name":"j"}},"spec":{{{}"template":{{"spec":{{"restartPolicy":"{}","containers":[{{"name":"c","image":"i","command":["sh","-c","{}"]}}]}}}}}}}})",
+      more, restart, command);
+}
+
+struct JobTest : testing::Test {
+  LiveCluster cluster;
+  JobTest() { cluster.CreateNodes(3); }
+  json::value Read() { return cluster.Read(kBatch, "jobs", "j"); }
+};
+
+TEST_F(JobTest, IsCompleteWhenItsPodsHaveSucceeded) {
+  cluster.Make(kBatch, "jobs", Job(R"("completions":3,"parallelism":2,)", "sleep 10"));
+  cluster.Pass(5s);
+  EXPECT_EQ(At(Read(), "status.active"), "2");
+  EXPECT_EQ(At(Read(), "status.ready"), "2");
+  cluster.Pass(30s);
+  const auto job = Read();
+  EXPECT_EQ(At(job, "status.succeeded"), "3");
+  EXPECT_EQ(At(job, "status.active"), "");
+  EXPECT_EQ(LiveCluster::ConditionOf(job, "Complete"), "True:CompletionsReached");
+  EXPECT_EQ(LiveCluster::ConditionOf(job, "SuccessCriteriaMet"), "True:CompletionsReached");
+  EXPECT_NE(At(job, "status.completionTime"), "");
+  EXPECT_EQ(cluster.PodCount(), 3U);
+  // Nothing keeps the finished pods back.
+  for (const auto& [_, pod] : cluster.store.All(Known().pods))
+    EXPECT_EQ(pod->text.find("job-tracking"), std::string::npos);
+}
+
+TEST_F(JobTest, FailsBeyondItsBackoffLimitAndWaitsLongerEachTime) {
+  cluster.Make(kBatch, "jobs", Job(R"("backoffLimit":2,)", "exit 3"));
+  cluster.Pass(5s);
+  EXPECT_EQ(At(Read(), "status.failed"), "1");
+  cluster.Pass(10s);
+  EXPECT_EQ(At(Read(), "status.failed"), "2");
+  cluster.Pass(10s);
+  EXPECT_EQ(At(Read(), "status.failed"), "2");
+  cluster.Pass(20s);
+  EXPECT_EQ(At(Read(), "status.failed"), "3");
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:BackoffLimitExceeded");
+}
+
+TEST_F(JobTest, AnIndexedOneRunsEachIndexOnce) {
+  cluster.Make(kBatch, "jobs",
+               Job(R"("completions":3,"parallelism":3,"completionMode":"Indexed",)", "sleep 1"));
+  cluster.Pass(500ms);
+  std::set<std::string> indexes;
+  for (const auto& [_, pod] : cluster.store.All(Known().pods)) {
+    indexes.insert(*pod->Label("batch.kubernetes.io/job-completion-index"));
+    EXPECT_NE(pod->text.find("JOB_COMPLETION_INDEX"), std::string::npos);
+  }
+  EXPECT_EQ(indexes, (std::set<std::string>{"0", "1", "2"}));
+  cluster.Pass(20s);
+  EXPECT_EQ(At(Read(), "status.completedIndexes"), "0-2");
+}
+
+TEST_F(JobTest, HasADeadlineAndATimeToLive) {
+  cluster.Make(kBatch, "jobs",
+               Job(R"("activeDeadlineSeconds":20,"ttlSecondsAfterFinished":60,)", "sleep infinity"));
+  cluster.Pass(15s);
+  EXPECT_EQ(At(Read(), "status.active"), "1");
+  cluster.Pass(10s);
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:DeadlineExceeded");
+  EXPECT_EQ(cluster.PodCount(), 0U);
+  cluster.Pass(70s);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 0U);
+}
+
+TEST_F(JobTest, ASuspendedOneHasNoPods) {
+  cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
+  cluster.Pass(5s);
+  cluster.Patch("/apis/batch/v1/namespaces/default/jobs/j", R"({"spec":{"suspend":true}})");
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+  EXPECT_EQ(At(Read(), "status.failed"), "");
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Suspended"), "True:JobSuspended");
+  cluster.Patch("/apis/batch/v1/namespaces/default/jobs/j", R"({"spec":{"suspend":false}})");
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 1U);
+}
+
+TEST_F(JobTest, AFailingContainerIsRestartedWhereThePodSaysSo) {
+  cluster.Make(kBatch, "jobs", Job(R"("backoffLimit":2,)", "exit 1", "OnFailure"));
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 1U);
+  EXPECT_EQ(At(Read(), "status.failed"), "");
+  cluster.Pass(60s);
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:BackoffLimitExceeded");
+}
+
+TEST_F(JobTest, IsDeletedWithItsPods) {
+  cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
+  cluster.Pass(5s);
+  cluster.Do("DELETE", "/apis/batch/v1/namespaces/default/jobs/j", R"({"propagationPolicy":"Background"})");
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+}
+
+TEST_F(JobTest, ACronJobMakesOneEachMinuteAndKeepsThree) {
+  cluster.Make(
+      kBatch, "cronjobs",
+      R"({"metadata":{"name":"c"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["true"]}]}}}}}})");
+  cluster.Pass(150s);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 2U);
+  cluster.Pass(600s);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 3U);
+  const auto cron = cluster.Read(kBatch, "cronjobs", "c");
+  EXPECT_NE(At(cron, "status.lastScheduleTime"), "");
+  EXPECT_NE(At(cron, "status.lastSuccessfulTime"), "");
+}
+
+TEST(JobIndexes, AreWrittenAsRanges) {
+  for (const std::string_view text : {"", "4", "0-2", "0,2,4-9", "1,2"})
+    EXPECT_EQ(FormatIndexes(ParseIndexes(text)), text);
+}
+
+TEST(CronSchedule, FindsTheNextTime) {
+  const WallTime start = *TimeOf("2026-02-27T23:58:30Z");  // a Friday
+  const struct {
+    std::string_view schedule, next;
+  } rows[] = {{"* * * * *", "2026-02-27T23:59:00Z"},    {"*/5 * * * *", "2026-02-28T00:00:00Z"},
+              {"30 4 1 * *", "2026-03-01T04:30:00Z"},   {"0 9 * * mon-fri", "2026-03-02T09:00:00Z"},
+              {"@yearly", "2027-01-01T00:00:00Z"},      {"0 0 29 2 *", "2028-02-29T00:00:00Z"},
+              {"0 0 13 * fri", "2026-03-06T00:00:00Z"}, {"15,45 22-23 * feb 7", "2027-02-07T22:15:00Z"}};
+  for (const auto& row : rows) {
+    const auto schedule = CronSchedule::Parse(row.schedule);
+    ASSERT_TRUE(schedule.has_value()) << row.schedule;
+    const auto next = schedule->Next(start);
+    ASSERT_TRUE(next.has_value()) << row.schedule;
+    EXPECT_EQ(FormatTime(*next), row.next) << row.schedule;
+  }
+  for (const std::string_view bad :
+       {"", "* * * *", "60 * * * *", "* * 0 * *", "a * * * *", "5-1 * * * *", "*/0 * * * *"})
+    EXPECT_FALSE(CronSchedule::Parse(bad).has_value()) << bad;
+}
+
+}  // namespace
+}  // namespace berth::sandbox

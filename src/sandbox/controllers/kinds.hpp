@@ -1,0 +1,27 @@
+// The resources that controllers work on, by name.
+#pragma once
+
+#include "sandbox/store/resource.hpp"
+
+namespace berth::sandbox {
+
+struct ControlledKinds {
+  const ResourceType& config_maps;
+  const ResourceType& service_accounts;
+  const ResourceType& services;
+  const ResourceType& endpoints;
+  const ResourceType& endpoint_slices;
+  const ResourceType& deployments;
+  const ResourceType& replica_sets;
+  const ResourceType& stateful_sets;
+  const ResourceType& daemon_sets;
+  const ResourceType& controller_revisions;
+  const ResourceType& jobs;
+  const ResourceType& cron_jobs;
+  const ResourceType& claims;
+  const ResourceType& volumes;
+  const ResourceType& storage_classes;
+};
+const ControlledKinds& Kinds();
+
+}  // namespace berth::sandbox

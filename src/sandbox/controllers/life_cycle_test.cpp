@@ -1,0 +1,409 @@
+// What ends and what fails: owners, budgets, volumes, nodes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/controllers/live_cluster.hpp"
+#include "sandbox/nodes/node_groups.hpp"
+#include "sandbox/persistence/dump.hpp"
+#include "sandbox/persistence/load.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::string_view kDeployment =
+    R"({"metadata":{"name":"web"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+
+struct LifeCycle : testing::Test {
+  LiveCluster cluster;
+  LifeCycle() { cluster.CreateNodes(3); }
+  void MakeWeb() {
+    cluster.Make("/apis/apps/v1", "deployments", std::string(kDeployment));
+    cluster.Pass(5s);
+  }
+  void DeleteWeb(std::string_view propagation) {
+    cluster.Do("DELETE", "/apis/apps/v1/namespaces/default/deployments/web",
+               fmt::format(R"({{"propagationPolicy":"{}"}})", propagation));
+  }
+  std::size_t Count(const ResourceType& type) { return cluster.store.All(type).size(); }
+};
+
+// --- garbage
+
+TEST_F(LifeCycle, DependentsGoInTheBackground) {
+  MakeWeb();
+  DeleteWeb("Background");
+  EXPECT_EQ(Count(Kinds().deployments), 0U);
+  cluster.Pass(5s);
+  EXPECT_EQ(Count(Kinds().replica_sets), 0U);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+}
+
+TEST_F(LifeCycle, InTheForegroundTheOwnerGoesLast) {
+  MakeWeb();
+  DeleteWeb("Foreground");
+  cluster.Pass(100ms);
+  EXPECT_EQ(Count(Kinds().deployments), 1U);
+  EXPECT_EQ(Count(Kinds().replica_sets), 1U);
+  EXPECT_EQ(cluster.Pods(), "");  // all are being deleted
+  cluster.Pass(5s);
+  EXPECT_EQ(Count(Kinds().deployments), 0U);
+  EXPECT_EQ(Count(Kinds().replica_sets), 0U);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+}
+
+TEST_F(LifeCycle, OrphansStay) {
+  MakeWeb();
+  DeleteWeb("Orphan");
+  cluster.Pass(5s);
+  EXPECT_EQ(Count(Kinds().deployments), 0U);
+  EXPECT_EQ(Count(Kinds().replica_sets), 1U);
+  EXPECT_EQ(cluster.PodCount(), 3U);
+  MakeWeb();  // finds its set again
+  EXPECT_EQ(Count(Kinds().replica_sets), 1U);
+  EXPECT_EQ(cluster.PodCount(), 3U);
+}
+
+TEST_F(LifeCycle, AnObjectWhoseOwnerNeverWasIsGarbage) {
+  cluster.CreatePod("a", "",
+                    R"("ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}])");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+}
+
+TEST_F(LifeCycle, ANamespaceTakesEverythingWithIt) {
+  cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"shop"}})");
+  cluster.Pass(1s);
+  EXPECT_NE(cluster.store.Get(Kinds().service_accounts, "shop/default"), nullptr);
+  cluster.Create("/apis/apps/v1/namespaces/shop/deployments", std::string(kDeployment));
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 3U);
+  cluster.Do("DELETE", "/api/v1/namespaces/shop");
+  cluster.Pass(10s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+  EXPECT_EQ(cluster.store.Get(Known().namespaces, "shop"), nullptr);
+}
+
+// --- budgets and services
+
+TEST_F(LifeCycle, ABudgetCountsWhatMayGo) {
+  MakeWeb();
+  cluster.Make(
+      "/apis/policy/v1", "poddisruptionbudgets",
+      R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":"50%","selector":{"matchLabels":{"app":"web"}}}})");
+  cluster.Pass(2s);
+  auto budget = cluster.Read("/apis/policy/v1", "poddisruptionbudgets", "b");
+  EXPECT_EQ(At(budget, "status.expectedPods"), "3");
+  EXPECT_EQ(At(budget, "status.currentHealthy"), "3");
+  EXPECT_EQ(At(budget, "status.desiredHealthy"), "1");
+  EXPECT_EQ(At(budget, "status.disruptionsAllowed"), "2");
+  EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "True:SufficientPods");
+  cluster.scheduling = false;  // what is evicted does not come back ready
+  const auto evict = [&] {
+    const std::string pods = cluster.Pods();
+    for (const auto& [_, pod] : cluster.controllers.view().all()) {
+      if (pod.ready && pod.active())
+        return cluster
+            .Create(fmt::format("/api/v1/namespaces/default/pods/{}/eviction", pod.object->name), "{}")
+            .status;
+    }
+    return 0;
+  };
+  EXPECT_EQ(evict(), 201);
+  EXPECT_EQ(evict(), 201);
+  EXPECT_EQ(evict(), 429);
+  cluster.Pass(5s);
+  EXPECT_EQ(evict(), 429);
+  budget = cluster.Read("/apis/policy/v1", "poddisruptionbudgets", "b");
+  EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "False:InsufficientPods");
+}
+
+TEST_F(LifeCycle, AServiceKnowsItsPods) {
+  cluster.Make(
+      "/api/v1", "services",
+      R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"web"},"ports":[{"port":80,"targetPort":8080}]}})");
+  MakeWeb();
+  const auto endpoints = cluster.Read("/api/v1", "endpoints", "s");
+  const auto& subset = endpoints.at("subsets").as_array()[0];
+  EXPECT_EQ(subset.at("addresses").as_array().size(), 3U);
+  EXPECT_EQ(At(subset.at("ports").as_array()[0], "port"), "8080");
+  EXPECT_EQ(Count(Kinds().endpoint_slices), 1U);
+  DeleteWeb("Background");
+  cluster.Pass(5s);
+  EXPECT_EQ(At(cluster.Read("/api/v1", "endpoints", "s"), "subsets"), "");
+  cluster.Do("DELETE", "/api/v1/namespaces/default/services/s");
+  cluster.Pass(1s);
+  EXPECT_EQ(Count(Kinds().endpoints), 0U);
+  EXPECT_EQ(Count(Kinds().endpoint_slices), 0U);
+}
+
+// --- volumes
+
+struct Volumes : LifeCycle {
+  void MakeClass(std::string_view name, std::string_view mode, std::string_view annotations = "") {
+    cluster.Create(
+        "/apis/storage.k8s.io/v1/storageclasses",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}","annotations":{{{}}}}},"provisioner":"p","volumeBindingMode":"{}"}})",
+            name, annotations, mode));
+  }
+  void MakeClaim(std::string_view class_name) {
+    cluster.Make(
+        "/api/v1", "persistentvolumeclaims",
+        fmt::format(
+            R"({{"metadata":{{"name":"c"}},"spec":{{"storageClassName":"{}","accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"5Gi"}}}}}}}})",
+            class_name));
+  }
+  void MakeVolume(std::string_view name, std::string_view size) {
+    cluster.Create(
+        "/api/v1/persistentvolumes",
+        fmt::format(
+            R"({{"metadata":{{"name":"{}"}},"spec":{{"capacity":{{"storage":"{}"}},"accessModes":["ReadWriteOnce"],"storageClassName":"static","hostPath":{{"path":"/x"}}}}}})",
+            name, size));
+  }
+  std::string ClaimPhase() {
+    return At(cluster.Read("/api/v1", "persistentvolumeclaims", "c"), "status.phase");
+  }
+};
+
+TEST_F(Volumes, AClaimGetsTheSmallestVolumeThatIsLargeEnough) {
+  MakeVolume("small", "1Gi");
+  MakeVolume("large", "50Gi");
+  MakeVolume("right", "6Gi");
+  MakeClaim("static");
+  cluster.Pass(1s);
+  EXPECT_EQ(ClaimPhase(), "Bound");
+  EXPECT_EQ(At(cluster.Read("/api/v1", "persistentvolumeclaims", "c"), "spec.volumeName"), "right");
+  EXPECT_EQ(At(cluster.Get("/api/v1/persistentvolumes/right").Json(), "status.phase"), "Bound");
+  EXPECT_EQ(At(cluster.Get("/api/v1/persistentvolumes/small").Json(), "status.phase"), "Available");
+}
+
+TEST_F(Volumes, AreProvisionedAtOnceAndReclaimed) {
+  MakeClass("fast", "Immediate");
+  MakeClaim("fast");
+  cluster.Pass(2s);
+  EXPECT_EQ(ClaimPhase(), "Bound");
+  EXPECT_EQ(Count(Kinds().volumes), 1U);
+  cluster.Patch("/api/v1/namespaces/default/persistentvolumeclaims/c", R"({"metadata":{"finalizers":null}})",
+                "merge");
+  cluster.Do("DELETE", "/api/v1/namespaces/default/persistentvolumeclaims/c");
+  cluster.Pass(2s);
+  EXPECT_EQ(Count(Kinds().volumes), 0U);
+}
+
+TEST_F(Volumes, WaitForTheirFirstConsumer) {
+  MakeClass("late", "WaitForFirstConsumer");
+  MakeClaim("late");
+  cluster.Pass(10s);
+  EXPECT_EQ(ClaimPhase(), "Pending");
+  EXPECT_EQ(cluster.Events("WaitForFirstConsumer").size(), 1U);
+  cluster.Patch("/api/v1/namespaces/default/persistentvolumeclaims/c",
+                R"({"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"n2"}}})", "merge");
+  cluster.Pass(2s);
+  EXPECT_EQ(ClaimPhase(), "Bound");
+}
+
+TEST_F(Volumes, AProvisionerCanBeToldNotToAnswer) {
+  MakeClass("dead", "Immediate", R"("sandbox.berth.dev/provisioning":"never")");
+  MakeClaim("dead");
+  cluster.Pass(60s);
+  EXPECT_EQ(ClaimPhase(), "Pending");
+  EXPECT_EQ(cluster.Events("ExternalProvisioning").size(), 1U);
+}
+
+// --- nodes
+
+struct Failing : LifeCycle {
+  void Fail(std::string_view node, std::string_view kind) {
+    const std::string value = kind.empty() ? "null" : fmt::format("\"{}\"", kind);
+    cluster.Patch(
+        fmt::format("/api/v1/nodes/{}", node),
+        fmt::format(R"({{"metadata":{{"annotations":{{"sandbox.berth.dev/failure":{}}}}}}})", value),
+        "merge");
+  }
+  std::string Ready(std::string_view node) {
+    return LiveCluster::ConditionOf(cluster.Get(fmt::format("/api/v1/nodes/{}", node)).Json(), "Ready");
+  }
+  std::size_t PodsOn(const std::string& node) {
+    std::size_t count = 0;
+    for (const PodFacts* pod : cluster.controllers.view().PodsOn(node))
+      count += pod->object->deleting ? 0 : 1;
+    return count;
+  }
+};
+
+TEST_F(Failing, ASilentNodeIsNoticedAndItsPodsMoveAfterFiveMinutes) {
+  MakeWeb();
+  ASSERT_EQ(PodsOn("n1"), 1U);
+  Fail("n1", "silent");
+  cluster.Pass(40s);
+  EXPECT_EQ(Ready("n1"), "True:KubeletReady");
+  cluster.Pass(30s);
+  EXPECT_EQ(Ready("n1"), "Unknown:NodeStatusUnknown");
+  const auto node = cluster.Get("/api/v1/nodes/n1").text;
+  EXPECT_THAT(node, HasSubstr("node.kubernetes.io/unreachable"));
+  EXPECT_THAT(node, HasSubstr("NoExecute"));
+  EXPECT_EQ(At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas"), "2");
+  EXPECT_EQ(PodsOn("n1"), 1U);
+  cluster.Pass(290s);
+  EXPECT_EQ(PodsOn("n1"), 0U);
+  EXPECT_EQ(At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas"), "3");
+  EXPECT_EQ(cluster.PodCount(), 4U);  // nobody there confirms the deletion
+  Fail("n1", "");
+  cluster.Pass(5s);
+  EXPECT_EQ(Ready("n1"), "True:KubeletReady");
+  EXPECT_EQ(cluster.PodCount(), 3U);
+}
+
+TEST_F(Failing, ANodeThatComesBackInTimeKeepsItsPods) {
+  MakeWeb();
+  Fail("n1", "silent");
+  cluster.Pass(120s);
+  EXPECT_EQ(Ready("n1"), "Unknown:NodeStatusUnknown");
+  Fail("n1", "");
+  cluster.Pass(5s);
+  EXPECT_EQ(Ready("n1"), "True:KubeletReady");
+  EXPECT_EQ(At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas"), "3");
+  cluster.Pass(600s);
+  EXPECT_EQ(PodsOn("n1"), 1U);
+  EXPECT_EQ(cluster.Get("/api/v1/nodes/n1").text.find("unreachable"), std::string::npos);
+}
+
+TEST_F(Failing, OtherFailuresAreConditions) {
+  Fail("n1", "not-ready");
+  Fail("n2", "memory-pressure,disk-pressure");
+  cluster.Pass(1s);
+  EXPECT_EQ(Ready("n1"), "False:KubeletNotReady");
+  EXPECT_THAT(cluster.Get("/api/v1/nodes/n1").text, HasSubstr("node.kubernetes.io/not-ready"));
+  EXPECT_THAT(cluster.Get("/api/v1/nodes/n2").text, HasSubstr("node.kubernetes.io/memory-pressure"));
+  EXPECT_THAT(cluster.Get("/api/v1/nodes/n2").text, HasSubstr("KubeletHasDiskPressure"));
+  EXPECT_EQ(Ready("n2"), "True:KubeletReady");
+  Fail("n2", "");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.Get("/api/v1/nodes/n2").text.find("memory-pressure"), std::string::npos);
+}
+
+TEST_F(Failing, PodsOfADeletedNodeAreCollected) {
+  MakeWeb();
+  cluster.Do("DELETE", "/api/v1/nodes/n1");
+  cluster.Pass(60s);
+  EXPECT_EQ(cluster.PodCount(), 3U);
+  EXPECT_EQ(cluster.controllers.view().CountOn("n1"), 0U);
+}
+
+TEST_F(Failing, ChanceStrikesAndMends) {
+  FailureSchedule schedule(cluster.verbs, cluster.agenda, cluster.random);
+  const auto node = cluster.store.Get(Known().nodes, "n1");
+  schedule.Add("n1", node->uid, {.between = 600s, .lasts = 120s, .kinds = {"not-ready"}});
+  std::size_t bad = 0;
+  for (int i = 0; i < 2000; ++i) {
+    cluster.Pass(10s);
+    bad += Ready("n1") == "True:KubeletReady" ? 0 : 1;
+  }
+  EXPECT_GT(bad, 150U);  // 333 expected
+  EXPECT_LT(bad, 700U);
+}
+
+// --- files
+
+TEST_F(LifeCycle, WhatIsSavedLoadsToTheSameCluster) {
+  MakeWeb();
+  for (const auto format : {DumpFormat::kYaml, DumpFormat::kJson}) {
+    const std::string dump = DumpObjects(cluster.store, format);
+    LiveCluster copy;
+    const auto report = LoadObjects(copy.verbs, dump);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_TRUE(report->skipped.empty());
+    EXPECT_EQ(report->lost_owners, 0U);
+    const auto uids = [](const Store& store) {
+      std::string text;
+      for (const auto& [key, pod] : store.All(Known().pods))
+        text += key + "=" + pod->uid + "@" + pod->fields[0] + pod->fields[5] + " ";
+      return text;
+    };
+    EXPECT_EQ(uids(copy.store), uids(cluster.store));
+    copy.Pass(60s);  // and nothing in it moves
+    EXPECT_EQ(uids(copy.store), uids(cluster.store));
+  }
+}
+
+TEST_F(LifeCycle, FilesOfSeveralSourcesLoad) {
+  const auto report = LoadObjects(cluster.verbs, R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: u}]}
+spec: {nodeName: n1, containers: [{name: c, image: i}]}
+status: {phase: Running}
+---
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: m, resourceVersion: "77"}, data: {k: v}}
+)");
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->objects, 2U);
+  EXPECT_EQ(report->skipped.at("example.com/v1 Widget"), 1U);
+  EXPECT_EQ(report->lost_owners, 1U);
+  EXPECT_EQ(report->made_namespaces, 1U);
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.store.Get(Known().pods, "shop/a")->fields[5], "Running");
+}
+
+TEST_F(LifeCycle, MistakesInFilesAreNamedAndNothingIsStored) {
+  const struct {
+    std::string_view file, error;
+  } rows[] = {{"apiVersion: v1\nkind: ConfigMap\nmetadata: {}",
+               "document 1: ConfigMap: metadata.name: Required value"},
+              {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: 5}",
+               "document 1: Pod \"default/a\""},
+              {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {contaners: []}", "spec.contaners"},
+              {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_b}", "metadata.name"},
+              {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: "
+               "ConfigMap\nmetadata: {name: a}",
+               "document 2: ConfigMap \"default/a\": given twice, the first time in document 1"},
+              {"{", ""}};
+  for (const auto& row : rows) {
+    const auto before = cluster.store.version();
+    const auto report = LoadObjects(cluster.verbs, row.file);
+    ASSERT_FALSE(report.has_value()) << row.file;
+    EXPECT_THAT(report.error().message, HasSubstr(row.error));
+    EXPECT_EQ(cluster.store.version(), before) << row.file;
+  }
+}
+
+TEST(NodeGroups, AreReadStrictly) {
+  const auto groups = ParseNodeGroups(R"(
+groups:
+- {count: 2, name: w-##, cpu: 4, memory: 8Gi, resources: {nvidia.com/gpu: 2}, taints: ["a=b:NoSchedule"], zones: [z1, z2]}
+- {name: solo, failures: {every: 1h, for: 5m, kinds: [silent, not-ready]}}
+)");
+  ASSERT_TRUE(groups.has_value()) << groups.error().message;
+  EXPECT_EQ(NodeName((*groups)[0], 2), "w-02");
+  EXPECT_EQ((*groups)[0].resources.at("nvidia.com/gpu"), "2");
+  EXPECT_EQ((*groups)[1].failures.between, 1h);
+  const struct {
+    std::string_view file, error;
+  } rows[] = {{"groups: [{cpus: 4}]", "unknown field \"groups[0].cpus\"; did you mean \"cpu\"?"},
+              {"groups: [{memory: lots}]", "groups[0].memory: Invalid value: \"lots\""},
+              {"groups: [{count: 0}]", "groups[0].count: Invalid value: \"0\""},
+              {"groups: [{count: 2, name: w}]", "as in \"w-##\""},
+              {"groups: [{taints: [\"a=b:NoShedule\"]}]", "did you mean \"NoSchedule\"?"},
+              {"groups: [{failures: {every: 1h, kinds: [silnt]}}]", "did you mean \"silent\"?"},
+              {"groups: [{name: a}, {name: a}]", "groups[1].name: Duplicate value: \"a\""},
+              {"nodes: 3", "unknown field \"nodes\""},
+              {"groups: []", "groups: Required value"}};
+  for (const auto& row : rows) {
+    const auto wrong = ParseNodeGroups(row.file);
+    ASSERT_FALSE(wrong.has_value()) << row.file;
+    EXPECT_THAT(wrong.error().message, HasSubstr(row.error));
+  }
+}
+
+}  // namespace
+}  // namespace berth::sandbox

@@ -1,0 +1,47 @@
+// Pods with names that stay, and claims of their own.
+#pragma once
+
+#include <map>
+
+#include "sandbox/controllers/controller.hpp"
+#include "sandbox/controllers/revisions.hpp"
+
+namespace berth::sandbox {
+
+// Follows kube-controller-manager v1.37: ordinals from spec.ordinals.start, OrderedReady and Parallel, claims
+// of volumeClaimTemplates, RollingUpdate with partition, OnDelete, minReadySeconds, revisions, status,
+// events. Claims are kept when pods go, whatever persistentVolumeClaimRetentionPolicy says. One thread.
+class StatefulSetController final : public Controller {
+ public:
+  explicit StatefulSetController(ControllerContext& context);
+
+ private:
+  struct Plan {
+    ObjectPtr object;
+    Document document;
+    std::int64_t replicas = 1, start = 0, partition = 0, min_ready = 0;
+    bool ordered = true, rolling = true;
+    Revision current, update;
+    std::map<std::int64_t, const PodFacts*> pods;       // of ordinals that there should be
+    std::map<std::int64_t, const PodFacts*> condemned;  // of others
+    Duration wait{};                                    // until a pod becomes available by itself
+
+    const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
+  };
+
+  Outcome Reconcile(const ObjectPtr& object) override;
+  bool Prepare(Plan& plan);
+  void Sort(Plan& plan, const std::vector<const PodFacts*>& pods) const;
+  // Each does as much as may be done now; true if the next step must wait.
+  bool Fill(Plan& plan, std::string& failure);
+  bool Shrink(Plan& plan);
+  void Update(Plan& plan);
+
+  bool Healthy(const PodFacts& pod, Plan& plan) const;
+  std::string CreateOrdinal(const Plan& plan, std::int64_t ordinal);
+  void EnsureClaims(const Plan& plan, std::int64_t ordinal, const std::string& pod_name);
+  void DeleteOrdinal(const Plan& plan, const PodFacts& pod);
+  void Report(Plan& plan);
+};
+
+}  // namespace berth::sandbox

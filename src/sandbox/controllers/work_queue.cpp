@@ -1,0 +1,51 @@
+#include "sandbox/controllers/work_queue.hpp"
+
+#include <algorithm>
+
+namespace berth::sandbox {
+namespace {
+
+constexpr std::size_t kCheap = 64;  // objects that cost nothing worth a rest
+constexpr std::chrono::microseconds kRestPerObject{10};
+constexpr std::chrono::milliseconds kFirstRetry{5};
+constexpr std::chrono::seconds kLastRetry{1000};
+
+}  // namespace
+
+void WorkQueue::AddAfter(const std::string& key, Duration delay) {
+  MonoTime due = clock_.Now() + delay;
+  if (const auto rest = rest_until_.find(key); rest != rest_until_.end()) due = std::max(due, rest->second);
+  const auto found = waiting_.find(key);
+  if (found != waiting_.end()) {
+    if (found->second.due <= due) return;
+    agenda_.Cancel(found->second.id);
+    waiting_.erase(found);
+  }
+  const auto id = agenda_.After(due - clock_.Now(), [this, key] { Run(key); });
+  waiting_.emplace(key, Entry{id, due});
+}
+
+void WorkQueue::Run(const std::string& key) {
+  waiting_.erase(key);
+  rest_until_.erase(key);
+  const Outcome outcome = reconcile_(key);
+  if (outcome.looked_at > kCheap) {
+    rest_until_[key] = clock_.Now() + kRestPerObject * static_cast<std::int64_t>(outcome.looked_at);
+    // What was added meanwhile waits, too.
+    if (const auto found = waiting_.find(key); found != waiting_.end()) {
+      const Duration delay = found->second.due - clock_.Now();
+      agenda_.Cancel(found->second.id);
+      waiting_.erase(found);
+      AddAfter(key, std::max(delay, Duration::zero()));
+    }
+  }
+  if (outcome.failed) {
+    const unsigned failures = std::min(failures_[key]++, 20U);
+    AddAfter(key, std::min<Duration>(kFirstRetry * (1 << failures), kLastRetry));
+  } else {
+    failures_.erase(key);
+  }
+  if (outcome.again_after > Duration::zero()) AddAfter(key, outcome.again_after);
+}
+
+}  // namespace berth::sandbox

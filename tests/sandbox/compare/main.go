@@ -1,0 +1,101 @@
+// Command compare asks a real kube-apiserver and Berth's sandbox the same questions and tells where the answers
+// differ: status codes, error texts and their causes, warnings, defaults, field ownership, tables.
+//
+// Every request is a row of a table (cases_*.go). Rows are asked in order, each of both servers, so that later
+// rows build on what earlier ones made.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	berth := flag.String("berth", "", "the berth program")
+	real := flag.String("real", "", "the control plane, as tests/cluster/build prints it; built if missing")
+	only := flag.String("only", "", "show only requests whose name contains this; all are asked")
+	verbose := flag.Bool("v", false, "name the requests that agree, too")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *berth, *real, *only, *verbose); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, berth, real, only string, verbose bool) error {
+	if berth == "" {
+		return errors.New("--berth is missing")
+	}
+	if real == "" {
+		built, err := exec.Command("cluster/build").Output()
+		if err != nil {
+			return fmt.Errorf("cluster/build (call this from tests/): %w", err)
+		}
+		real = strings.TrimSpace(string(built))
+	}
+	directory, err := os.MkdirTemp("", "berth-compare-")
+	if err != nil {
+		return err
+	}
+	if berth, err = filepath.Abs(berth); err != nil {
+		return err
+	}
+	programs := &processes{directory: directory}
+	defer os.RemoveAll(directory)
+	defer programs.stop()
+	ours, err := startSandbox(ctx, programs, berth)
+	if err != nil {
+		return err
+	}
+	theirs, err := startReal(ctx, programs, real)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	differing := 0
+	cases := allCases()
+	for _, c := range cases {
+		found, err := ask(ctx, theirs, ours, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if len(found) > 0 {
+			differing++
+		}
+		if !strings.Contains(c.name, only) || (len(found) == 0 && !verbose) {
+			continue
+		}
+		fmt.Printf("%-9s %s (%s %s)\n", map[bool]string{true: "same", false: "DIFFERENT"}[len(found) == 0], c.name, c.method, c.path)
+		for _, difference := range found {
+			fmt.Println("            " + difference)
+		}
+	}
+	fmt.Printf("%d requests, %d answered differently, %.1f s\n", len(cases), differing, time.Since(started).Seconds())
+	if differing > 0 {
+		return errors.New("the sandbox does not answer as kube-apiserver does")
+	}
+	return nil
+}
+
+func ask(ctx context.Context, theirs, ours *server, c request) ([]string, error) {
+	wanted, err := theirs.do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	got, err := ours.do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return compare(c, wanted, got), nil
+}

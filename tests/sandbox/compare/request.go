@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// request is asked of both servers.
+type request struct {
+	name   string // what it is about
+	method string
+	path   string
+	// body may name what a server said of an object earlier: ${uid:/api/v1/...} and ${version:/api/v1/...}.
+	body string
+	// kind is the media type of the body: json (if empty), yaml, smp, merge, jsonpatch, apply, or one in full.
+	kind   string
+	accept string // media type; table stands for kubectl's
+	// only limits what is compared: code (the HTTP status), message (a Status), or dotted paths, separated by
+	// commas. Empty: everything but what must differ.
+	only string
+	// without are dotted paths that are not compared.
+	without string
+}
+
+type answer struct {
+	status   int
+	header   http.Header
+	body     []byte
+	warnings []string
+}
+
+var mediaTypes = map[string]string{
+	"": "application/json", "json": "application/json", "yaml": "application/yaml",
+	"smp": "application/strategic-merge-patch+json", "merge": "application/merge-patch+json",
+	"jsonpatch": "application/json-patch+json", "apply": "application/apply-patch+yaml",
+}
+
+const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+func (s *server) do(ctx context.Context, r request) (*answer, error) {
+	body, err := s.fill(ctx, r.body)
+	if err != nil {
+		return nil, err
+	}
+	path, err := s.fill(ctx, r.path)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := http.NewRequestWithContext(ctx, r.method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if s.token != "" {
+		asked.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	asked.Header.Set("User-Agent", "compare/v1")
+	asked.Header.Set("Accept", "application/json")
+	if r.accept == "table" {
+		asked.Header.Set("Accept", tableType)
+	} else if r.accept != "" {
+		asked.Header.Set("Accept", r.accept)
+	}
+	if r.body != "" {
+		kind, known := mediaTypes[r.kind]
+		if !known {
+			kind = r.kind
+		}
+		asked.Header.Set("Content-Type", kind)
+	}
+	response, err := s.client.Do(asked)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return &answer{response.StatusCode, response.Header, content, response.Header.Values("Warning")}, err
+}
+
+var placeholder = regexp.MustCompile(`\$\{(uid|version):([^}]+)\}`)
+
+// fill puts the server's own uids and resource versions in.
+func (s *server) fill(ctx context.Context, text string) (string, error) {
+	var failed error
+	filled := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		parts := placeholder.FindStringSubmatch(found)
+		got, err := s.do(ctx, request{method: "GET", path: parts[2]})
+		if err != nil {
+			failed = err
+			return ""
+		}
+		var object struct {
+			Metadata struct{ UID, ResourceVersion string }
+		}
+		if err := json.Unmarshal(got.body, &object); err != nil {
+			failed = fmt.Errorf("%s: %w", parts[2], err)
+		}
+		if parts[1] == "uid" {
+			return object.Metadata.UID
+		}
+		return object.Metadata.ResourceVersion
+	})
+	return filled, failed
+}
+
+// writeKey makes the key with which service account tokens would be signed.
+func writeKey(directory string) (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(directory, "accounts.key")
+	return path, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
+}
