@@ -1,5 +1,7 @@
 #include "assembly/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace berth::assembly {
@@ -17,6 +19,13 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, notes, std::move(instruments)));
+    const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
+    const std::string_view first = engine->profiles_.front()->queue_sort().Name();
+    if (sort != first) {
+      return Invalid(fmt::format(
+          "initializing profiles: different queue sort plugins for profile \"{}\": \"{}\", first: \"{}\"",
+          profile.scheduler_name, sort, first));
+    }
   }
   return engine;
 }

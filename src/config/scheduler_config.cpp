@@ -195,6 +195,42 @@ void ReadConfig(const Value& root, SchedulerConfig& config, Problems& problems) 
   config.pod_max_backoff = std::chrono::seconds(max);
 }
 
+// As the original's internal type prints itself.
+std::string ToJson(const PluginSet& set) {
+  const auto list = [](const auto& items, auto&& entry) {
+    std::string text;
+    for (const auto& item : items) text += (text.empty() ? "" : ",") + entry(item);
+    return text.empty() ? std::string("null") : "[" + text + "]";
+  };
+  return fmt::format(
+      "{{\"Enabled\":{},\"Disabled\":{}}}",
+      list(set.enabled,
+           [](const PluginRef& plugin) {
+             return fmt::format("{{\"Name\":\"{}\",\"Weight\":{}}}", plugin.name, plugin.weight);
+           }),
+      list(set.disabled,
+           [](const std::string& name) { return fmt::format("{{\"Name\":\"{}\",\"Weight\":0}}", name); }));
+}
+
+// Pods of all profiles wait in one queue.
+void CheckCommonQueueSort(const std::vector<Profile>& profiles, std::vector<std::string>& errors) {
+  if (profiles.empty()) return;
+  const PluginSet& first = profiles.front().at(Point::kQueueSort);
+  if (first.enabled.size() > 1) {
+    errors.push_back(fmt::format(
+        "profiles[0].plugins.queueSort.Enabled: Invalid value: {}: only one queue sort plugin can be "
+        "enabled",
+        first.enabled.size()));
+  }
+  for (std::size_t i = 1; i < profiles.size(); ++i) {
+    const PluginSet& set = profiles[i].at(Point::kQueueSort);
+    if (set == first) continue;
+    errors.push_back(
+        fmt::format("profiles[{}].plugins.queueSort: Invalid value: {}: must be the same for all profiles", i,
+                    ToJson(set)));
+  }
+}
+
 std::vector<std::string> Validate(const SchedulerConfig& config) {
   std::vector<std::string> errors;
   const auto invalid = [&](std::string_view path, std::int64_t value, std::string_view detail) {
@@ -215,12 +251,8 @@ std::vector<std::string> Validate(const SchedulerConfig& config) {
     }
     if (profile.percentage_of_nodes_to_score)
       percentage(path + ".percentageOfNodesToScore", *profile.percentage_of_nodes_to_score);
-    const std::size_t sorts = profile.at(Point::kQueueSort).enabled.size();
-    if (sorts > 1) {
-      invalid(path + ".plugins.queueSort.Enabled", static_cast<std::int64_t>(sorts),
-              "only one queue sort plugin can be enabled");
-    }
   }
+  CheckCommonQueueSort(config.profiles, errors);
   percentage("percentageOfNodesToScore", config.percentage_of_nodes_to_score);
   if (config.pod_initial_backoff.count() <= 0) {
     invalid("podInitialBackoffSeconds", config.pod_initial_backoff.count(), "must be greater than 0");

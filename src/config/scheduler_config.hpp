@@ -19,12 +19,14 @@ namespace berth::config {
 struct PluginRef {
   std::string name;
   std::int64_t weight = 0;  // 0: not given
+  friend bool operator==(const PluginRef&, const PluginRef&) = default;
 };
 struct PluginSet {
   std::vector<PluginRef> enabled;
   std::vector<std::string> disabled;  // "*" for all
   bool Disables(std::string_view plugin) const;
   bool DisablesAll() const { return Disables("*"); }
+  friend bool operator==(const PluginSet&, const PluginSet&) = default;
 };
 
 // The extension points of the configuration file, in its order.

@@ -246,6 +246,14 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{"TwoQueueSorts", "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]",
                     "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can "
                     "be enabled"},
+        MistakeCase{
+            "DifferentQueueSorts",
+            "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}], "
+            "disabled: [{name: '*'}]}}}]",
+            "profiles[1].plugins.queueSort: Invalid value: "
+            "{\"Enabled\":[{\"Name\":\"A\",\"Weight\":0}],\"Disabled\":[{\"Name\":\"*\",\"Weight\":0}]}: "
+            "must be "
+            "the same for all profiles"},
         MistakeCase{"SeveralTogether", "parallelism: -1\nprofiles: [{schedulerName: a}, {}]",
                     "[parallelism: Invalid value: -1: should be an integer value greater than zero, "
                     "profiles[1].schedulerName: Required "

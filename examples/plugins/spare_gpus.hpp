@@ -1,0 +1,63 @@
+// A plugin by the other door, the one Berth's own plugins use: asked once for all nodes, it answers with sets
+// and columns. Keeps pods that ask for no GPU off nodes that have some, and prefers nodes with few free GPUs
+// for those that do.
+#pragma once
+
+#include "framework/factory.hpp"
+#include "framework/plugin.hpp"
+
+namespace examples {
+
+namespace fw = berth::framework;
+
+class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, public fw::ScorePlugin {
+ public:
+  explicit SpareGpus(fw::Handle& handle)
+      : gpu_(handle.vocabulary.InternResource("nvidia.com/gpu")),
+        // A reason is interned once; rejecting a thousand nodes for it is filling one set.
+        reason_(handle.reasons.Intern("node(s) had GPUs to spare for pods that use them")),
+        wants_(handle.NewKey<bool>()) {}
+
+  std::string_view Name() const override { return "SpareGpus"; }
+  std::vector<fw::EventRegistration> EventsToRegister() const override {
+    return {{fw::EventResource::kNode, fw::kAdd | fw::kUpdateNodeAllocatable}};
+  }
+
+  // What is the same for all nodes is worked out once per attempt and kept under a typed key.
+  fw::PreFilterAnswer PreFilter(const fw::Attempt& attempt) const override {
+    attempt.state().Write(wants_, attempt.pod().fit.Of(gpu_) > 0);
+    return {};
+  }
+
+  void Filter(const fw::Attempt& attempt, const berth::RowSet&, fw::Rejections& out) const override {
+    if (*attempt.state().Read(wants_)) return;
+    const auto offered = attempt.nodes().allocatable(gpu_);
+    berth::RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
+    for (std::size_t row = 0; row < offered.size(); ++row) {
+      if (offered[row] > 0) rejected.Add(row);
+    }
+    out.unresolvable() |= rejected;  // evicting pods would not help
+  }
+
+  fw::Status Score(const fw::Attempt& attempt, const berth::RowSet& feasible,
+                   fw::ScoreColumn& scores) const override {
+    if (!*attempt.state().Read(wants_)) return {};  // all nodes alike: nothing to write
+    const auto offered = attempt.nodes().allocatable(gpu_);
+    const auto taken = attempt.nodes().requested(gpu_);
+    const auto values = scores.Overwrite();
+    feasible.ForEach([&](std::size_t row) { values[row] = offered[row] - taken[row]; });
+    return {};
+  }
+  fw::Status Normalize(const fw::Attempt&, const berth::RowSet& feasible,
+                       fw::ScoreColumn& scores) const override {
+    fw::NormalizeByMaximum(feasible, /*reverse=*/true, scores);
+    return {};
+  }
+
+ private:
+  fw::ResourceId gpu_;
+  fw::ReasonId reason_;
+  fw::StateKey<bool> wants_;
+};
+
+}  // namespace examples

@@ -1,0 +1,193 @@
+// Which events free a pod that a plugin rejected: asked as the queue asks, by event and objects.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_name/node_name.hpp"
+#include "plugins/node_ports/node_ports.hpp"
+#include "plugins/node_resources/node_resources_fit.hpp"
+#include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/scheduling_gates/scheduling_gates.hpp"
+#include "plugins/taint_toleration/taint_toleration.hpp"
+#include "testing/cluster.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::NodeBuilder;
+using berth::testing::PodBuilder;
+using berth::testing::Term;
+using framework::ClusterEvent;
+using framework::EventObjects;
+using framework::EventResource;
+using framework::Hint;
+
+class HintTest : public ::testing::Test {
+ protected:
+  // Nothing if the plugin does not wait for such events.
+  std::optional<Hint> Ask(const framework::Plugin& plugin, const PodBuilder& waiting,
+                          const ClusterEvent& event, const EventObjects& objects) {
+    const framework::PodInfo pod = cluster.Prepare(waiting);
+    std::optional<Hint> answer;
+    for (const framework::EventRegistration& wanted : plugin.EventsToRegister()) {
+      if (!wanted.event.Matches(event)) continue;
+      const Hint hint = wanted.hint ? wanted.hint(pod, objects).value() : Hint::kQueue;
+      if (!answer || hint == Hint::kQueue) answer = hint;
+    }
+    return answer;
+  }
+  std::optional<Hint> NodeAdded(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                const NodeBuilder& node) {
+    return Ask(plugin, waiting, {EventResource::kNode, framework::kAdd, "NodeAdd"}, {nullptr, node.Share()});
+  }
+  std::optional<Hint> NodeUpdated(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                  framework::ActionMask action, const NodeBuilder& before,
+                                  const NodeBuilder& after) {
+    return Ask(plugin, waiting, {EventResource::kNode, action, ""}, {before.Share(), after.Share()});
+  }
+  std::optional<Hint> PodDeleted(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                 const PodBuilder& gone) {
+    return Ask(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
+               {gone.Share(), nullptr});
+  }
+  Cluster cluster;
+};
+
+TEST_F(HintTest, ANodeThatOpensHelpsACordonedOutPod) {
+  const auto plugin = cluster.Make<NodeUnschedulable>();
+  using framework::kUpdateNodeTaint;
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Cordoned()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode().Cordoned(), MakeNode()),
+            Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode(), MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), framework::kUpdateNodeLabel, MakeNode().Cordoned(), MakeNode()),
+            std::nullopt);
+  const ClusterEvent toleration{EventResource::kTargetPod, framework::kUpdatePodToleration, ""};
+  EXPECT_EQ(
+      Ask(*plugin, MakePod(), toleration,
+          {MakePod().Share(), MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists").Share()}),
+      Hint::kQueue);
+  EXPECT_EQ(
+      Ask(*plugin, MakePod(), toleration, {MakePod().Share(), MakePod().Tolerating("k", "Exists").Share()}),
+      Hint::kSkip);
+}
+
+TEST_F(HintTest, ATaintThatGoesHelpsThosePodsThatDidNotTolerateIt) {
+  const auto plugin = cluster.Make<TaintToleration>();
+  const auto tainted = MakeNode().Taint("k", "v", "NoSchedule");
+  using framework::kUpdateNodeTaint;
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), tainted), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod().Tolerating("k", "Exists"), tainted), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, tainted, MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod().Tolerating("k", "Exists"), kUpdateNodeTaint, tainted, MakeNode()),
+            Hint::kSkip)
+      << "this taint cannot have been the reason";
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode().Taint("k", "v", "PreferNoSchedule"),
+                        MakeNode()),
+            Hint::kSkip);
+}
+
+TEST_F(HintTest, ALabelThatComesHelpsAPodThatSelectsIt) {
+  const auto plugin = cluster.Make<NodeAffinity>();
+  using framework::kUpdateNodeLabel;
+  const auto wants = MakePod().Selecting("disk", "ssd");
+  const auto ssd = MakeNode().Label("disk", "ssd");
+  EXPECT_EQ(NodeAdded(*plugin, wants, ssd), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeLabel, MakeNode(), ssd), Hint::kQueue);
+  EXPECT_EQ(
+      NodeUpdated(*plugin, wants, kUpdateNodeLabel, ssd, MakeNode().Label("disk", "ssd").Label("x", "y")),
+      Hint::kSkip);
+  const struct {
+    api::NodeSelectorTerm term;
+    NodeBuilder node;
+    Hint hint;
+  } terms[] = {
+      {Term({{"n", "Gt", {"3"}}}), MakeNode().Label("n", "4"), Hint::kQueue},
+      {Term({{"n", "Lt", {"3"}}}), MakeNode().Label("n", "4"), Hint::kSkip},
+      {Term({{"n", "NotIn", {"4"}}}), MakeNode(), Hint::kQueue},
+      {Term({{"n", "In", {"4", "5"}}}), MakeNode().Label("n", "5"), Hint::kQueue},
+      {Term({{"n", "Exists", {}}}), MakeNode(), Hint::kSkip},
+      {Term({{"n", "DoesNotExist", {}}}), MakeNode(), Hint::kQueue},
+      {Term({}, {{"metadata.name", "In", {"node"}}}), MakeNode(), Hint::kQueue},
+      {Term({}, {{"metadata.name", "NotIn", {"node"}}}), MakeNode(), Hint::kSkip},
+      {Term({}), MakeNode(), Hint::kSkip},
+  };
+  for (const auto& row : terms)
+    EXPECT_EQ(NodeAdded(*plugin, MakePod().Requiring({row.term}), row.node), row.hint);
+}
+
+TEST_F(HintTest, ANodeOutsideTheProfilesAffinityHelpsNobody) {
+  const auto plugin = cluster.Make<NodeAffinity>(
+      "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+      "[{matchExpressions: "
+      "[{key: pool, operator: In, values: [a]}]}]}}");
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Label("pool", "a")), Hint::kQueue);
+}
+
+TEST_F(HintTest, APodThatLeavesHelpsIfItHeldAWantedPort) {
+  const auto plugin = cluster.Make<NodePorts>();
+  const auto wants = MakePod("w").HostPort(80);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).Nominated("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80)), Hint::kSkip) << "it was nowhere";
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(81).OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "UDP").OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod("w").HostPort(80, "TCP", "10.0.0.2"),
+                       MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")),
+            Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+}
+
+TEST_F(HintTest, MoreRoomHelpsIfThePodWouldFitAnEmptyNode) {
+  const auto plugin = cluster.Make<NodeResourcesFit>();
+  using framework::kUpdateNodeAllocatable;
+  const auto wants = MakePod().Cpu("2").Request("example.com/gpu", "1");
+  const auto good = MakeNode().Cpu("4").Allocatable("example.com/gpu", "1");
+  EXPECT_EQ(NodeAdded(*plugin, wants, good), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("4")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("1").Allocatable("example.com/gpu", "1")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Pods("0")), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+                        MakeNode().Cpu("3").Allocatable("example.com/gpu", "1"), good),
+            Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable, good,
+                        MakeNode().Cpu("4").Memory("8Gi").Allocatable("example.com/gpu", "1")),
+            Hint::kSkip)
+      << "more of what it does not ask for";
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+                        MakeNode().Cpu("4").Pods("1").Allocatable("example.com/gpu", "1"), good),
+            Hint::kQueue)
+      << "more pods";
+}
+
+TEST_F(HintTest, APodThatShrinksHelpsThoseWhoWantWhatItGaveBack) {
+  const auto plugin = cluster.Make<NodeResourcesFit>();
+  const ClusterEvent shrunk{EventResource::kAssignedPod, framework::kUpdatePodScaleDown, ""};
+  const EventObjects less_cpu{MakePod().Cpu("2").Memory("1Gi").OnNode("n").Share(),
+                              MakePod().Cpu("1").Memory("1Gi").OnNode("n").Share()};
+  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), shrunk, less_cpu), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, MakePod().Memory("1Gi"), shrunk, less_cpu), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), {EventResource::kTargetPod, framework::kUpdatePodScaleDown, ""},
+                less_cpu),
+            Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod().OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod()), Hint::kSkip);
+}
+
+TEST_F(HintTest, GatesOpenAndNodesOfTheNameAppear) {
+  const ClusterEvent gates{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated, ""};
+  EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::plugins
