@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/totals.hpp"
 #include "log/log.hpp"
 
 namespace berth::core {
@@ -291,10 +292,8 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
     }
     const auto values = columns_[i].values();
     kept.values.resize(values.size());
-    for (std::size_t row = 0; row < values.size(); ++row) {
-      kept.values[row] = static_cast<std::uint8_t>(values[row]);
-      totals_[row] += weight * values[row];
-    }
+    Narrow(values, kept.values);
+    AddWeighted(kept.values, static_cast<std::uint32_t>(weight), totals_);
   }
   std::ranges::sort(record.scores, {}, &record::Scores::plugin);
   ChooseBest(record, totals_);
