@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/json_text.hpp"
+
 namespace berth::client::yaml {
 
 struct Reader::Node {
@@ -72,6 +74,33 @@ std::string Wanted(std::string_view what, const YAML::Node& found) {
   return fmt::format("expected {}, got {}", what, TypeOf(found));
 }
 
+void AppendJson(const YAML::Node& node, std::string& out) {
+  const std::string_view type = TypeOf(node);
+  if (type == "a map") {
+    out += '{';
+    for (const auto& entry : node) {
+      if (out.back() != '{') out += ',';
+      AppendJsonString(out, entry.first.IsScalar() ? entry.first.Scalar() : "");
+      out += ':';
+      AppendJson(entry.second, out);
+    }
+    out += '}';
+  } else if (type == "a list") {
+    out += '[';
+    for (const auto& item : node) {
+      if (out.back() != '[') out += ',';
+      AppendJson(item, out);
+    }
+    out += ']';
+  } else if (type == "text") {
+    AppendJsonString(out, node.Scalar());
+  } else if (type == "null") {
+    out += "null";
+  } else {
+    out += type == "a boolean" ? (OneOf(node.Scalar(), kTrue) ? "true" : "false") : node.Scalar();
+  }
+}
+
 }  // namespace
 
 void Reader::Text(std::string_view key, std::string& out) const {
@@ -106,6 +135,13 @@ void Reader::Base64(std::string_view key, std::string& out) const {
   auto decoded = DecodeBase64(text);
   if (!decoded) return node_->Say(node_->Below(key), "illegal base64 data");
   out = std::move(*decoded);
+}
+
+std::string Reader::Json(std::string_view key) const {
+  const YAML::Node field = node_->Field(key);
+  std::string out;
+  if (!Absent(field)) AppendJson(field, out);
+  return out;
 }
 
 std::optional<Reader> Reader::Map(std::string_view key) const {
