@@ -153,7 +153,7 @@ class FixedCredentials final : public Credentials {
  public:
   explicit FixedCredentials(std::string header) : header_(std::move(header)) {}
   std::string Authorization() override { return header_; }
-  void OnUnauthorized() override {}
+  void OnUnauthorized(std::uint64_t) override {}
 
  private:
   const std::string header_;
@@ -168,7 +168,7 @@ class TokenFile final : public Credentials {
     if (!read_at_ || clock_.Now() - *read_at_ > kFresh) Read();
     return token_.empty() ? "" : "Bearer " + token_;
   }
-  void OnUnauthorized() override { read_at_.reset(); }
+  void OnUnauthorized(std::uint64_t) override { read_at_.reset(); }
 
  private:
   // client-go: a minute less ten seconds, so that a token is replaced before it expires.

@@ -83,10 +83,10 @@ TEST_F(ConnectionTest, ATokenFileIsReadAgainWhenItIsOldOrRefused) {
   clock_.Advance(1s);
   EXPECT_EQ(credentials->Authorization(), "Bearer two");
   environment_.files["/k/token"] = "three";
-  credentials->OnUnauthorized();
+  credentials->OnUnauthorized(0);
   EXPECT_EQ(credentials->Authorization(), "Bearer three");
   environment_.files.erase("/k/token");
-  credentials->OnUnauthorized();
+  credentials->OnUnauthorized(0);
   EXPECT_EQ(credentials->Authorization(), "Bearer three") << "the old token serves while there is no new one";
 }
 

@@ -123,7 +123,8 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
   const UseCertificate use_certificate;
 
   std::optional<ExecCredential> current{};
-  bool doubted = false;  // the server did not believe it
+  std::uint64_t serial = 0;  // of `current`
+  bool doubted = false;      // the server did not believe it
   bool hinted = false;
   bool closed = false;
   std::vector<std::move_only_function<void(Expected<>)>> waiting{};
@@ -200,6 +201,7 @@ Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
     BERTH_CHECKED(TakeCertificate(fresh));
   }
   current = std::move(fresh);
+  ++serial;
   doubted = false;
   return {};
 }
@@ -290,7 +292,12 @@ std::string ExecPlugin::Authorization() {
   return impl_->current && !impl_->current->token.empty() ? "Bearer " + impl_->current->token : "";
 }
 
-// The request that was refused is not repeated; the next ones wait for the plugin.
-void ExecPlugin::OnUnauthorized() { impl_->doubted = true; }
+std::uint64_t ExecPlugin::Serial() const { return impl_->serial; }
+
+// The request that was refused is not repeated; the next ones wait for the plugin. Of a crowd of requests
+// with one bad credential the first one counts.
+void ExecPlugin::OnUnauthorized(std::uint64_t serial) {
+  if (serial == impl_->serial) impl_->doubted = true;
+}
 
 }  // namespace berth::client

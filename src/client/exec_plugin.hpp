@@ -53,7 +53,8 @@ class ExecPlugin final : public Credentials {
 
   void WhenReady(std::move_only_function<void(Expected<>)> then) override;
   std::string Authorization() override;
-  void OnUnauthorized() override;
+  std::uint64_t Serial() const override;
+  void OnUnauthorized(std::uint64_t serial) override;
 
  private:
   struct Impl;

@@ -153,7 +153,7 @@ TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
   Make();
   EXPECT_EQ(Ask(), "Bearer short");
   Say(CommandOutput{0, Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")});
-  io_.Sync([&] { plugin_->OnUnauthorized(); });
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   EXPECT_EQ(Ask(), "Bearer past");
   EXPECT_EQ(Ask(), "Bearer past");
   EXPECT_EQ(Runs(), 3U) << "what has expired is not kept";
@@ -162,9 +162,23 @@ TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
 TEST_F(ExecPluginTest, IsAskedAgainAfterTheServerDidNotBelieveIt) {
   Make();
   Ask();
-  io_.Sync([&] { plugin_->OnUnauthorized(); });
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   Say(CommandOutput{0, Credential(R"({"token":"two"})")});
   EXPECT_EQ(Ask(), "Bearer two");
+  EXPECT_EQ(Runs(), 2U);
+}
+
+TEST_F(ExecPluginTest, IsNotAskedAgainForACredentialThatWasReplacedAlready) {
+  Make();
+  Ask();
+  std::uint64_t old = 0;
+  io_.Sync([&] {
+    old = plugin_->Serial();
+    plugin_->OnUnauthorized(old);
+  });
+  Ask();
+  io_.Sync([&] { plugin_->OnUnauthorized(old); });
+  Ask();
   EXPECT_EQ(Runs(), 2U);
 }
 
@@ -172,9 +186,9 @@ TEST_F(ExecPluginTest, HandsOverACertificateWhenItIsNew) {
   Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")});
   Make();
   EXPECT_EQ(Ask(), "") << "no header, a certificate";
-  io_.Sync([&] { plugin_->OnUnauthorized(); });
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   Ask();
-  io_.Sync([&] { plugin_->OnUnauthorized(); });
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
   Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")});
   Ask();
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));

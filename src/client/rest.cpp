@@ -49,6 +49,7 @@ struct RestClient::Impl {
     std::optional<WatchHandlers> watch;
     std::move_only_function<void(Reply)> done;
     int retries = 0;
+    std::uint64_t credential = 0;  // its serial, of the last try
     bool opened = false;
     MonoTime sent_at{};
     http::Transport::CallId transport_call = 0;
@@ -132,6 +133,7 @@ void RestClient::Impl::Send(const CallPtr& call) {
   out.headers.insert(out.headers.end(), options.headers.begin(), options.headers.end());
   if (!out.body.empty()) out.headers.emplace_back("Content-Type", call->request.content_type);
   if (options.credentials) {
+    call->credential = options.credentials->Serial();
     if (auto value = options.credentials->Authorization(); !value.empty()) {
       out.headers.emplace_back("Authorization", std::move(value));
     }
@@ -168,7 +170,7 @@ void RestClient::Impl::OnAnswer(const CallPtr& call, Expected<http::ClientRespon
     return Finish(
         call, std::unexpected(RequestError{.code = answer.error().code, .message = answer.error().message}));
   }
-  if (answer->status == 401 && options.credentials) options.credentials->OnUnauthorized();
+  if (answer->status == 401 && options.credentials) options.credentials->OnUnauthorized(call->credential);
   if (answer->status / 100 == 2) return Finish(call, std::move(answer->body));
   Finish(call, std::unexpected(Refusal(*answer)));
 }

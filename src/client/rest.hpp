@@ -1,6 +1,7 @@
 // Requests to an API server over HTTP, retried where client-go 0.37 retries.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,8 +32,10 @@ class Credentials {
   virtual void WhenReady(std::move_only_function<void(Expected<>)> then) { then({}); }
   // The Authorization header's value; empty: none.
   virtual std::string Authorization() = 0;
-  // The server answered 401: what is cached is not worth keeping.
-  virtual void OnUnauthorized() = 0;
+  // Which credential it is that Authorization speaks of: a number that changes with it.
+  virtual std::uint64_t Serial() const { return 0; }
+  // The server answered 401 to the credential of this serial: if it is still cached it is not worth keeping.
+  virtual void OnUnauthorized(std::uint64_t serial) = 0;
 };
 
 struct RestOptions {

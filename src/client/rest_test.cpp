@@ -60,7 +60,7 @@ http::ClientResponse Response(int status, std::string body = "", http::HeaderLis
 class CountingCredentials final : public Credentials {
  public:
   std::string Authorization() override { return "Bearer " + std::to_string(++asked); }
-  void OnUnauthorized() override { ++refused; }
+  void OnUnauthorized(std::uint64_t) override { ++refused; }
   int asked = 0, refused = 0;
 };
 

@@ -58,6 +58,7 @@ func startFaultProxy(control *controlPlane) (*faultProxy, error) {
 	forward := httputil.NewSingleHostReverseProxy(target)
 	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true}
 	forward.FlushInterval = -1
+	forward.ErrorLog = quietLog()
 	forward.ModifyResponse = p.spoil
 	forward.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { panic(http.ErrAbortHandler) }
 	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.remember, ErrorLog: quietLog()}
