@@ -201,7 +201,7 @@ TEST(Exec, IsReadWithItsCluster) {
 current-context: c
 contexts: [{name: c, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: 'https://h', extensions: [
-  {name: other, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: x, list: [1, true, "1"]}}]}}]
+  {name: other, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: x, list: [1, true, "1", 0x10, .5, -07]}}]}}]
 users: [{name: u, user: {exec: {command: bin/p, args: [a], apiVersion: client.authentication.k8s.io/v1beta1,
   env: [{name: A, value: b}], installHint: hint, provideClusterInfo: true}}}])");
   ASSERT_TRUE(config) << config.error().message;
@@ -212,7 +212,7 @@ users: [{name: u, user: {exec: {command: bin/p, args: [a], apiVersion: client.au
   EXPECT_EQ(exec.command, "/k/bin/p") << "a path is one beside the file";
   EXPECT_EQ(exec.interactive_mode, "IfAvailable") << "v1beta1's default";
   EXPECT_TRUE(exec.provide_cluster_info);
-  EXPECT_EQ(selected->cluster.exec_extension, R"({"audience":"x","list":[1,true,"1"]})");
+  EXPECT_EQ(selected->cluster.exec_extension, R"({"audience":"x","list":[1,true,"1",16,0.5,-7]})");
 }
 
 TEST(Exec, IncompleteIsRefusedInClientcmdsWords) {

@@ -74,7 +74,25 @@ std::string Wanted(std::string_view what, const YAML::Node& found) {
   return fmt::format("expected {}, got {}", what, TypeOf(found));
 }
 
-void AppendJson(const YAML::Node& node, std::string& out) {
+constexpr int kDepthMax = 100;
+
+// 0x10, .5 and +1 are numbers in YAML only.
+void AppendNumber(const std::string& text, std::string& out) {
+  const auto digits = text.find_first_not_of('-');
+  const bool leading_zero = digits + 1 < text.size() && text[digits] == '0';
+  if (text.find_first_not_of("-0123456789") == text.npos && !leading_zero) {
+    out += text;
+  } else {
+    out += fmt::format("{}", std::strtod(text.c_str(), nullptr));
+  }
+}
+
+// What is nested too deep is null.
+void AppendJson(const YAML::Node& node, std::string& out, int depth = 0) {
+  if (depth > kDepthMax) {
+    out += "null";
+    return;
+  }
   const std::string_view type = TypeOf(node);
   if (type == "a map") {
     out += '{';
@@ -82,22 +100,24 @@ void AppendJson(const YAML::Node& node, std::string& out) {
       if (out.back() != '{') out += ',';
       AppendJsonString(out, entry.first.IsScalar() ? entry.first.Scalar() : "");
       out += ':';
-      AppendJson(entry.second, out);
+      AppendJson(entry.second, out, depth + 1);
     }
     out += '}';
   } else if (type == "a list") {
     out += '[';
     for (const auto& item : node) {
       if (out.back() != '[') out += ',';
-      AppendJson(item, out);
+      AppendJson(item, out, depth + 1);
     }
     out += ']';
   } else if (type == "text") {
     AppendJsonString(out, node.Scalar());
   } else if (type == "null") {
     out += "null";
+  } else if (type == "a boolean") {
+    out += OneOf(node.Scalar(), kTrue) ? "true" : "false";
   } else {
-    out += type == "a boolean" ? (OneOf(node.Scalar(), kTrue) ? "true" : "false") : node.Scalar();
+    AppendNumber(node.Scalar(), out);
   }
 }
 
