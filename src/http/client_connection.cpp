@@ -114,9 +114,13 @@ struct ClientConnection::Steps {
     if (connect_ec || c.aborted_) co_return Unreached(fmt::format("dial tcp {}: connect", where), connect_ec);
     KeepAlive(c.socket_);
     if (c.proxy_ && (c.tls_ || c.proxy_->kind == Proxy::Kind::kSocks5)) {
-      const auto tunnel = c.proxy_->kind == Proxy::Kind::kHttp
-                              ? co_await HttpTunnel(c.socket_, *c.proxy_, c.origin_)
-                              : co_await SocksTunnel(c.socket_, *c.proxy_, c.origin_);
+      // Not one expression: g++ 12 destroys the temporaries of a conditional co_await twice.
+      Expected<> tunnel;
+      if (c.proxy_->kind == Proxy::Kind::kHttp) {
+        tunnel = co_await HttpTunnel(c.socket_, *c.proxy_, c.origin_);
+      } else {
+        tunnel = co_await SocksTunnel(c.socket_, *c.proxy_, c.origin_);
+      }
       if (!tunnel || c.aborted_) {
         co_return Fail(ErrorCode::kUnavailable, c.aborted_ ? c.aborted_->message : tunnel.error().message);
       }
