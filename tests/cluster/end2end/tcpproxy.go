@@ -83,15 +83,21 @@ func (p *tcpProxy) carry(client net.Conn) {
 	}
 }
 
-// cut resets one connection, drawn at random, in the middle of whatever it carries.
+// usual is how many connections a scheduler has when all is well.
+const usual = 20
+
+// cut resets one connection, drawn at random, in the middle of whatever it carries. Each has the same chance
+// however few there are: otherwise a long list that goes alone, while the watches wait for their next try, would
+// be hit by every cut and never end.
 func (p *tcpProxy) cut(random *rand.Rand) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if len(p.open) == 0 {
+	drawn := random.IntN(max(usual, len(p.open)))
+	if drawn >= len(p.open) {
 		return
 	}
 	p.cuts++
-	reset(p.open[random.IntN(len(p.open))])
+	reset(p.open[drawn])
 }
 
 // block resets everything and lets nobody in until it is lifted.
