@@ -154,6 +154,22 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   return event;
 }
 
+Expected<std::vector<std::string>> Decoder::ResourceNames(std::string_view text) {
+  BERTH_TRY(const element root, impl_->Parse(text));
+  std::vector<std::string> names;
+  Failure failure;
+  const auto resources = [&](const element& list, Failure& f) {
+    return json::ReadItems(list, f, [&](const element& item) {
+      std::string name;
+      if (!json::ReadFields(item, f, json::Field{"name", name})) return false;
+      if (name.find('/') == name.npos) names.push_back(std::move(name));
+      return true;
+    });
+  };
+  if (!json::ReadFields(root, failure, json::Field{"resources", resources})) return Invalid(failure.Text());
+  return names;
+}
+
 Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   Status status;
   Failure ignored;

@@ -64,6 +64,8 @@ class Decoder {
   // One frame of a watch. Fails only if the frame itself is broken.
   template <class T>
   Expected<WatchEvent<T>> Event(std::string_view json);
+  // The names in an APIResourceList, subresources ("pods/status") left out.
+  Expected<std::vector<std::string>> ResourceNames(std::string_view json);
   // The body of an error response; if it is no Status, what can be said from the HTTP code.
   Status ErrorStatus(std::string_view body, int http_code);
 

@@ -36,6 +36,16 @@ TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
   EXPECT_EQ(pod.metadata.Annotation("kubectl.kubernetes.io/last-applied-configuration"), nullptr);
 }
 
+TEST(Metadata, OfPodsOfOneControllerIsSharedInThatPart) {
+  const auto pod = [](std::string_view uid) {
+    return Read<Pod>(
+        R"({"metadata": {"ownerReferences": [{"kind": "ReplicaSet", "controller": true, "uid": ")" +
+        std::string(uid) + "\"}]}}");
+  };
+  EXPECT_EQ(pod("1").metadata.controller, pod("1").metadata.controller);
+  EXPECT_NE(*pod("1").metadata.controller, *pod("2").metadata.controller);
+}
+
 TEST(Metadata, OfMostObjectsHasNeither) {
   const auto pod = Read<Pod>(
       R"({"metadata": {"ownerReferences": [{"kind": "Node", "controller": false}], "annotations": {"x": "y"}}})");

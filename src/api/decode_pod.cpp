@@ -9,7 +9,7 @@ namespace berth::api::json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
 
 // An empty map is no map: that is how it travels between Kubernetes' own components.
-bool ReadIfAny(const element& value, std::optional<ResourceList>& out, Failure& failure) {
+bool ReadIfAny(const element& value, Rare<ResourceList>& out, Failure& failure) {
   if (!Read(value, out, failure)) return false;
   if (out->empty()) out.reset();
   return true;

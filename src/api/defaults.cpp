@@ -7,7 +7,7 @@ namespace {
 void RoundUp(ResourceList& list) {
   for (auto& [name, quantity] : list) quantity.RoundUpToMilli();
 }
-void RoundUp(std::optional<ResourceList>& list) {
+void RoundUp(Rare<ResourceList>& list) {
   if (list) RoundUp(*list);
 }
 
@@ -31,7 +31,7 @@ void DefaultStatus(ContainerStatus& status) {
 void Reencode(ResourceList& list) {
   for (auto& [name, quantity] : list) quantity = quantity.Reencoded();
 }
-void Reencode(std::optional<ResourceList>& list) {
+void Reencode(Rare<ResourceList>& list) {
   if (list) Reencode(*list);
 }
 void Reencode(std::vector<ContainerStatus>& statuses) {

@@ -109,8 +109,8 @@ struct ExtendedResourceClaimStatus {
 // What the kubelet reports of a container's resources while a resize is under way.
 struct ContainerStatus {
   std::string name;
-  std::optional<ResourceList> allocated_resources;
-  std::optional<ResourceList> resource_requests;  // status.resources.requests; set iff it is present
+  Rare<ResourceList> allocated_resources;
+  Rare<ResourceList> resource_requests;  // status.resources.requests; set iff it is present
 };
 struct PodCondition {
   std::string type;
@@ -127,11 +127,11 @@ struct PodSpec {
   std::int32_t priority = 0;
   std::vector<std::string> scheduling_gates;
   Labels node_selector;
-  std::optional<NodeAffinity> node_affinity;
+  Rare<NodeAffinity> node_affinity;
   std::vector<Toleration> tolerations;
   std::vector<Container> containers;
   std::vector<Container> init_containers;
-  std::optional<ResourceRequirements> resources;  // pod level
+  Rare<ResourceRequirements> resources;  // pod level
   ResourceList overhead;
   std::vector<std::string> image_volumes;  // volumes[].image.reference
   RareList<Volume> volumes;
@@ -156,8 +156,8 @@ struct PodStatus {
   Rare<ExtendedResourceClaimStatus> extended_resource_claim;
   std::vector<ContainerStatus> container_statuses;  // app containers
   std::vector<ContainerStatus> init_container_statuses;
-  std::optional<ResourceList> allocated_resources;  // pod level
-  std::optional<ResourceList> resource_requests;    // pod level, status.resources.requests
+  Rare<ResourceList> allocated_resources;  // pod level
+  Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
   bool has_resources = false;                       // pod level, status.resources is present
 };
 struct Pod {

@@ -52,6 +52,7 @@ struct ApiRequest {
   std::string body{};
   std::string content_type = "application/json";
   Duration timeout = std::chrono::seconds(60);  // of each try
+  Duration idle_timeout{};  // of a watch: without a byte it ends with kTimeout; zero: for ever
 };
 
 struct WatchHandlers {

@@ -31,20 +31,40 @@ http::HeaderList Impersonation(const KubeUser& user) {
   return headers;
 }
 
-Expected<ConnectionConfig> FromSelection(const KubeSelection& selected) {
-  const auto& [cluster_name, user_name, cluster, user] = selected;
-  if (user.exec || user.auth_provider) {
-    return Invalid(
-        fmt::format("user \"{}\": credential plugins (exec, auth-provider) are not supported", user_name));
+// HTTP_PROXY and its like, which Go's programs follow where nothing else is said.
+Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
+                                                          const Environment& environment) {
+  const auto either = [&](const char* upper, const char* lower) {
+    auto value = environment.Variable(upper);
+    return value && !value->empty() ? *value : environment.Variable(lower).value_or("");
+  };
+  const std::string url =
+      origin.tls ? either("HTTPS_PROXY", "https_proxy") : either("HTTP_PROXY", "http_proxy");
+  if (url.empty() || http::BypassesProxy(either("NO_PROXY", "no_proxy"), origin.host, origin.port)) {
+    return std::optional<http::Proxy>();
   }
-  if (!cluster.proxy_url.empty()) {
-    return Invalid(fmt::format("cluster \"{}\": proxy-url is not supported", cluster_name));
+  BERTH_TRY(auto proxy, http::ParseProxy(url));
+  return std::optional(std::move(proxy));
+}
+
+Expected<ConnectionConfig> FromSelection(const KubeSelection& selected, const Environment& environment) {
+  const auto& [cluster_name, user_name, cluster, user] = selected;
+  if (user.auth_provider) {
+    return Invalid(
+        fmt::format("user \"{}\": auth-provider was removed from Kubernetes; expected exec", user_name));
   }
   ConnectionConfig config;
   const bool has_scheme = cluster.server.find("://") != std::string::npos;
   BERTH_TRY(config.origin, http::ParseOrigin(has_scheme ? cluster.server : "http://" + cluster.server));
   config.impersonation = Impersonation(user);
+  if (cluster.proxy_url.empty()) {
+    BERTH_TRY(config.proxy, ProxyFromEnvironment(config.origin, environment));
+  } else {
+    BERTH_TRY(config.proxy, http::ParseProxy(cluster.proxy_url));
+  }
   if (!config.origin.tls) return config;
+  config.exec = user.exec;
+  config.cluster = cluster;
   config.ca = {cluster.ca_data, cluster.ca_file};
   config.server_name = cluster.tls_server_name;
   config.insecure = cluster.insecure;
@@ -81,6 +101,26 @@ Expected<Kubeconfig> ReadKubeconfig(const std::string& path, const Environment& 
   return config;
 }
 
+// The files of a path list as one; nothing if none is there.
+Expected<std::optional<Kubeconfig>> ReadKubeconfigs(const std::string& list, const Environment& environment) {
+  std::optional<Kubeconfig> merged;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    const std::string path = list.substr(begin, end - begin);
+    begin = end + 1;
+    if (path.empty()) continue;
+    auto config = ReadKubeconfig(path, environment);
+    if (!config && config.error().code == ErrorCode::kNotFound) {
+      log::Warning("Config not found", {{"file", path}});
+      continue;
+    }
+    if (!config) return std::unexpected(std::move(config).error());
+    if (!merged) merged.emplace();
+    Merge(*merged, std::move(*config));
+  }
+  return merged;
+}
+
 Expected<std::string> ReadPem(const Pem& pem, const Environment& environment) {
   if (!pem.text.empty() || pem.file.empty()) return pem.text;
   return environment.ReadFile(pem.file);
@@ -113,7 +153,7 @@ class FixedCredentials final : public Credentials {
  public:
   explicit FixedCredentials(std::string header) : header_(std::move(header)) {}
   std::string Authorization() override { return header_; }
-  void OnUnauthorized() override {}
+  void OnUnauthorized(std::uint64_t) override {}
 
  private:
   const std::string header_;
@@ -128,7 +168,7 @@ class TokenFile final : public Credentials {
     if (!read_at_ || clock_.Now() - *read_at_ > kFresh) Read();
     return token_.empty() ? "" : "Bearer " + token_;
   }
-  void OnUnauthorized() override { read_at_.reset(); }
+  void OnUnauthorized(std::uint64_t) override { read_at_.reset(); }
 
  private:
   // client-go: a minute less ten seconds, so that a token is replaced before it expires.
@@ -170,6 +210,7 @@ Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
   const bool ipv6 = host->find(':') != std::string::npos;
   BERTH_TRY(config.origin,
             http::ParseOrigin(fmt::format("https://{}:{}", ipv6 ? "[" + *host + "]" : *host, *port)));
+  BERTH_TRY(config.proxy, ProxyFromEnvironment(config.origin, environment));
   const std::string ca = std::string(kServiceAccount) + "ca.crt";
   if (const auto text = environment.ReadFile(ca)) {
     config.ca.file = ca;
@@ -187,10 +228,16 @@ Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const En
     if (in_cluster) return in_cluster;
     log::Warning("error creating inClusterConfig, falling back to default config",
                  {{"err", in_cluster.error().message}});
+    BERTH_TRY(const auto merged,
+              ReadKubeconfigs(environment.Variable("KUBECONFIG").value_or(""), environment));
+    if (merged) {
+      BERTH_TRY(const KubeSelection selected, Select(*merged, ""));
+      return FromSelection(selected, environment);
+    }
   }
   BERTH_TRY(const Kubeconfig kubeconfig, ReadKubeconfig(flags.kubeconfig, environment));
   const auto selected = Select(kubeconfig, flags.master);
-  if (selected) return FromSelection(*selected);
+  if (selected) return FromSelection(*selected, environment);
   if (selected.error().message.find("no configuration has been provided") != std::string::npos) {
     if (auto in_cluster = InClusterConnection(environment)) return in_cluster;
   }
@@ -214,6 +261,11 @@ Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environ
   tls.server_name = config.server_name;
   tls.insecure = config.insecure;
   return tls;
+}
+
+bool HasOwnCredentials(const ConnectionConfig& config) {
+  return !config.token.empty() || !config.token_file.empty() || !config.username.empty() ||
+         !config.password.empty() || !config.certificate.empty();
 }
 
 Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& config,

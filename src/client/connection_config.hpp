@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "client/rest.hpp"
 #include "http/client.hpp"
 #include "http/origin.hpp"
+#include "http/proxy.hpp"
 #include "http/tls.hpp"
 
 namespace berth::client {
@@ -32,6 +34,11 @@ struct ConnectionConfig {
   std::string token{};
   std::string token_file{};  // wins over `token` once it has been read
   std::string username{}, password{};
+  std::optional<ExecConfig> exec{};    // asked if there are no other credentials
+  KubeCluster cluster{};               // what a plugin is told of it
+  std::optional<http::Proxy> proxy{};  // of proxy-url, else of the environment
+  double qps = 0;                      // of each client; 0: no limit
+  int burst = 1;
   http::HeaderList impersonation{};  // sent in any case
 
   bool from_files() const { return !ca.file.empty() || !certificate.file.empty() || !key.file.empty(); }
@@ -43,7 +50,9 @@ struct ConnectionFlags {
 };
 
 // As client-go 0.37's BuildConfigFromFlags: with neither flag the pod's own service account; a kubeconfig
-// that selects no cluster falls back to it too. Reads the kubeconfig, but none of the files that it names.
+// that selects no cluster falls back to it too. Outside of a pod, where kube-scheduler gives up, the files in
+// $KUBECONFIG are taken, merged as clientcmd merges them: missing ones are passed over. Reads the kubeconfig,
+// but none of the files that it names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
 // The service account of the pod we run in: KUBERNETES_SERVICE_HOST and _PORT, and the files under
@@ -53,8 +62,12 @@ Expected<ConnectionConfig> InClusterConnection(const Environment& environment);
 // Reads what is in files.
 Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environment& environment);
 
-// The Authorization header as the configuration has it; null: nobody. A token file is read again when the
-// copy is 50 s old or the server says 401; while it cannot be read the old token serves. One thread.
+// Has it a credential of its own that keeps a plugin from being asked?
+bool HasOwnCredentials(const ConnectionConfig& config);
+
+// The Authorization header as the configuration has it, plugins aside; null: nobody. A token file is read
+// again when the copy is 50 s old or the server says 401; while it cannot be read the old token serves. One
+// thread.
 Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& config,
                                                        const Environment& environment, const Clock& clock);
 

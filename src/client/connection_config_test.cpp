@@ -25,6 +25,10 @@ class FakeEnvironment final : public Environment {
     if (found == variables.end()) return std::nullopt;
     return found->second;
   }
+  Expected<CommandOutput> Run(const Command&, std::stop_token) const override {
+    return Fail(ErrorCode::kInternal, "no programs here");
+  }
+  bool StdinIsTerminal() const override { return false; }
   std::map<std::string, std::string> files;
   std::map<std::string, std::string> variables;
 };
@@ -79,10 +83,10 @@ TEST_F(ConnectionTest, ATokenFileIsReadAgainWhenItIsOldOrRefused) {
   clock_.Advance(1s);
   EXPECT_EQ(credentials->Authorization(), "Bearer two");
   environment_.files["/k/token"] = "three";
-  credentials->OnUnauthorized();
+  credentials->OnUnauthorized(0);
   EXPECT_EQ(credentials->Authorization(), "Bearer three");
   environment_.files.erase("/k/token");
-  credentials->OnUnauthorized();
+  credentials->OnUnauthorized(0);
   EXPECT_EQ(credentials->Authorization(), "Bearer three") << "the old token serves while there is no new one";
 }
 
@@ -148,6 +152,34 @@ TEST_F(ConnectionTest, AnEmptyKubeconfigFallsBackToThePod) {
 TEST_F(ConnectionTest, NothingIsAnError) {
   EXPECT_THAT(LoadConnection({}, environment_).error().message,
               HasSubstr("no configuration has been provided"));
+}
+
+TEST_F(ConnectionTest, TheProxyIsTheClustersOrTheEnvironments) {
+  EXPECT_EQ(Load("https://h", "", "proxy-url: 'socks5://p:1'").proxy->HostPort(), "p:1");
+  environment_.variables["HTTPS_PROXY"] = "http://env:2";
+  EXPECT_EQ(Load("https://h", "").proxy->HostPort(), "env:2");
+  EXPECT_EQ(Load("http://h", "").proxy, std::nullopt) << "HTTP_PROXY is another";
+  environment_.variables["NO_PROXY"] = "h";
+  EXPECT_EQ(Load("https://h", "").proxy, std::nullopt);
+}
+
+TEST_F(ConnectionTest, OutsideOfAPodTheFilesOfKubeconfigAreMerged) {
+  environment_.variables["KUBECONFIG"] = "/k/a:/gone:/b";
+  environment_.files["/k/a"] =
+      "clusters: [{name: c, cluster: {server: 'https://one', certificate-authority: ca}}]";
+  environment_.files["/b"] = "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]";
+  const auto config = LoadConnection({}, environment_);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->origin.host, "one");
+  EXPECT_EQ(config->ca.file, "/k/ca");
+}
+
+TEST_F(ConnectionTest, APluginIsAskedOnlyWhereThereIsNothingElse) {
+  constexpr auto kExec = "exec: {command: p, apiVersion: client.authentication.k8s.io/v1beta1}";
+  EXPECT_FALSE(HasOwnCredentials(Load("https://h", kExec)));
+  EXPECT_TRUE(Load("https://h", kExec).exec.has_value());
+  EXPECT_TRUE(HasOwnCredentials(Load("https://h", std::string(kExec) + ", token: t")));
+  EXPECT_FALSE(Load("http://h", kExec).exec.has_value()) << "no credentials in the clear";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "client/environment.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,5 +38,11 @@ std::optional<std::string> SystemEnvironment::Variable(const std::string& name) 
   if (value == nullptr) return std::nullopt;
   return value;
 }
+
+Expected<CommandOutput> SystemEnvironment::Run(const Command& command, std::stop_token stop) const {
+  return RunCommand(command, std::move(stop));
+}
+
+bool SystemEnvironment::StdinIsTerminal() const { return ::isatty(STDIN_FILENO) == 1; }
 
 }  // namespace berth::client

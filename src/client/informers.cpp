@@ -1,43 +1,114 @@
 #include "client/informers.hpp"
 
+#include <optional>
+#include <tuple>
+
 #include "base/random.hpp"
+#include "client/discovery.hpp"
 #include "client/reflector.hpp"
+#include "client/resources.hpp"
 #include "http/loop.hpp"
 #include "log/log.hpp"
 
 namespace berth::client {
+namespace {
+
+// Finished pods hold nothing and are not delivered: one that finishes comes as a deletion.
+template <class T>
+constexpr std::string_view kFieldSelector = "";
+template <>
+constexpr std::string_view kFieldSelector<api::Pod> = "status.phase!=Succeeded,status.phase!=Failed";
+
+template <class List>
+struct ReflectorsOf;
+template <class... T>
+struct ReflectorsOf<api::KindList<T...>> {
+  using type = std::tuple<std::unique_ptr<Reflector<T>>...>;
+};
+
+}  // namespace
 
 struct ClusterSource::Impl {
   Impl(http::Loop& loop, Api& api, metrics::Registry& registry, framework::ClusterSink& sink,
        ClusterSourceOptions options)
       : loop(loop),
+        api(api),
+        registry(registry),
         sink(sink),
+        options(options),
         random(options.seed),
-        pods(loop, api, decoder, registry, random,
-             {.resource = "pods",
-              .path = "/api/v1/pods",
-              .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
-              .streaming = options.streaming},
-             {.on_change = [&sink](framework::Change<api::Pod> c) { sink.On(std::move(c)); },
-              .on_synced = [this] { OnSynced(); }}),
-        nodes(loop, api, decoder, registry, random,
-              {.resource = "nodes", .path = "/api/v1/nodes", .streaming = options.streaming},
-              {.on_change = [&sink](framework::Change<api::Node> c) { sink.On(std::move(c)); },
-               .on_synced = [this] { OnSynced(); }}) {}
+        discovery(loop, api, decoder, random) {}
 
-  void OnSynced() {
-    if (--unsynced > 0) return;
-    log::Info("Caches are synced", {{"pods", pods.size()}, {"nodes", nodes.size()}});
+  void Start() {
+    api::AllKinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
+    api::AllKinds::ForEach([&]<class T>() {
+      if (Wanted<T>()) Find<T>();
+    });
+  }
+
+  template <class T>
+  bool Wanted() const {
+    return options.wanted == nullptr || options.wanted(T::kKind);
+  }
+
+  // The core group needs no looking for: without pods and nodes there is nothing to schedule.
+  template <class T>
+  void Find() {
+    constexpr const Resource& resource = ResourceOf<T>();
+    if (resource.group.empty()) {
+      return Follow<T>(Resource::GroupPath("", "v1") + "/" + std::string(resource.plural));
+    }
+    discovery.Follow(resource, [this, settled = false](std::optional<std::string> path) mutable {
+      if (path) {
+        Follow<T>(*path, /*counts=*/!settled);
+      } else if (!settled) {
+        Settled();
+      }
+      settled = true;
+    });
+  }
+
+  // Keeps in step with what is at `path`. One that comes after the start, where there was nothing, is not
+  // waited for.
+  template <class T>
+  void Follow(const std::string& path, bool counts = true) {
+    auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
+    if (reflector != nullptr) return reflector->MoveTo(path);
+    reflector = std::make_unique<Reflector<T>>(
+        loop, api, decoder, registry, random,
+        ReflectorOptions{.resource = std::string(ResourceOf<T>().plural),
+                         .path = path,
+                         .field_selector = std::string(kFieldSelector<T>),
+                         .streaming = options.streaming,
+                         .idle_timeout = options.watch_idle_timeout},
+        ReflectorHandlers<T>{.on_change = [this](framework::Change<T> c) { sink.On(std::move(c)); },
+                             .on_synced =
+                                 [this, counts] {
+                                   if (counts) Settled();
+                                 },
+                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); }});
+    reflector->Start();
+  }
+
+  // One kind more has been delivered, or does not exist.
+  void Settled() {
+    if (--unsettled > 0) return;
+    log::Info("Caches are synced",
+              {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
+               {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
     sink.OnSynced();
   }
 
   http::Loop& loop;
+  Api& api;
+  metrics::Registry& registry;
   framework::ClusterSink& sink;
+  const ClusterSourceOptions options;
   Random random;
   api::Decoder decoder;
-  int unsynced = 2;
-  Reflector<api::Pod> pods;
-  Reflector<api::Node> nodes;
+  int unsettled = 0;
+  ReflectorsOf<api::AllKinds>::type reflectors;
+  Discovery discovery;
 };
 
 ClusterSource::ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry,
@@ -50,10 +121,7 @@ ClusterSource::~ClusterSource() {
 }
 
 void ClusterSource::Start() {
-  impl_->loop.Post([impl = impl_.get()] {
-    impl->nodes.Start();
-    impl->pods.Start();
-  });
+  impl_->loop.Post([impl = impl_.get()] { impl->Start(); });
 }
 
 }  // namespace berth::client

@@ -1,9 +1,12 @@
-// The cluster as the scheduler wants to see it: pods that are not finished, and nodes.
+// The cluster as the scheduler wants to see it: pods that are not finished, nodes, and every other kind that
+// plugins read.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
+#include "base/clock.hpp"
 #include "framework/ports.hpp"
 
 namespace berth::http {
@@ -18,15 +21,20 @@ namespace berth::client {
 class Api;
 
 struct ClusterSourceOptions {
-  bool streaming = true;   // see ReflectorOptions
-  std::uint64_t seed = 1;  // of the jitter in delays and timeouts
+  bool streaming = true;                                   // see ReflectorOptions
+  Duration watch_idle_timeout = std::chrono::seconds(90);  // see ReflectorOptions
+  std::uint64_t seed = 1;                                  // of the jitter in delays and timeouts
+  // Which kinds to follow (pods and nodes must be among them); null: all. kube-scheduler follows what its
+  // plugins read.
+  bool (*wanted)(std::string_view kind) = nullptr;
 };
 
-// Delivers pods (status.phase neither Succeeded nor Failed) and nodes to a sink, each kind in the order of
-// the API server, from the loop's thread. OnSynced comes once, when the first full state of both kinds has
-// been delivered. Nothing stops it but its destructor, after which the sink is left alone: an API server that
-// is away is asked again for ever, with growing delays. May be constructed, started and destroyed on any
-// thread.
+// Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
+// thread. Which version of a group the server has is found out by discovery; a kind that it does not have is
+// passed over, and looked for again later. OnSynced comes once, when the first full state of all kinds that
+// exist has been delivered. Nothing stops it but its destructor, after which the sink is left alone: an API
+// server that is away is asked again for ever, with growing delays. May be constructed, started and destroyed
+// on any thread.
 class ClusterSource {
  public:
   ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry, framework::ClusterSink& sink,

@@ -16,6 +16,31 @@ void ReadCluster(const Reader& in, KubeCluster& out) {
   in.Base64("certificate-authority-data", out.ca_data);
   in.Text("proxy-url", out.proxy_url);
   in.Boolean("insecure-skip-tls-verify", out.insecure);
+  in.EachItem("extensions", [&](const Reader& item) {
+    std::string name;
+    item.Text("name", name);
+    if (name == "client.authentication.k8s.io/exec") out.exec_extension = item.Json("extension");
+  });
+}
+
+ExecConfig ReadExec(const Reader& in) {
+  ExecConfig out;
+  in.Text("command", out.command);
+  in.Texts("args", out.args);
+  in.Text("apiVersion", out.api_version);
+  in.Text("installHint", out.install_hint);
+  in.Text("interactiveMode", out.interactive_mode);
+  in.Boolean("provideClusterInfo", out.provide_cluster_info);
+  in.EachItem("env", [&](const Reader& item) {
+    auto& [name, value] = out.env.emplace_back();
+    item.Text("name", name);
+    item.Text("value", value);
+  });
+  // v1 asks for it, v1beta1 has a default.
+  if (out.interactive_mode.empty() && out.api_version == "client.authentication.k8s.io/v1beta1") {
+    out.interactive_mode = "IfAvailable";
+  }
+  return out;
 }
 
 void ReadUser(const Reader& in, KubeUser& out) {
@@ -33,7 +58,7 @@ void ReadUser(const Reader& in, KubeUser& out) {
   if (const auto extra = in.Map("act-as-user-extra")) {
     extra->EachKey([&](const std::string& key) { extra->Texts(key, out.impersonate_extra[key]); });
   }
-  out.exec = in.Map("exec").has_value();
+  if (const auto exec = in.Map("exec")) out.exec = ReadExec(*exec);
   out.auth_provider = in.Map("auth-provider").has_value();
 }
 
@@ -77,6 +102,26 @@ std::vector<std::string> ProblemsOf(const std::string& name, const KubeCluster& 
   return problems;
 }
 
+std::vector<std::string> ProblemsOf(const std::string& name, const ExecConfig& exec) {
+  std::vector<std::string> problems;
+  const auto must = [&](std::string_view what) {
+    problems.push_back(
+        fmt::format("{} must be specified for {} to use exec authentication plugin", what, name));
+  };
+  if (exec.command.empty()) must("command");
+  if (exec.api_version.empty()) must("apiVersion");
+  for (const auto& [variable, value] : exec.env) {
+    if (variable.empty()) must("env variable name");
+  }
+  const std::string& mode = exec.interactive_mode;
+  if (mode.empty()) {
+    must("interactiveMode");
+  } else if (mode != "Never" && mode != "IfAvailable" && mode != "Always") {
+    problems.push_back(fmt::format("invalid interactiveMode for {}: \"{}\"", name, mode));
+  }
+  return problems;
+}
+
 std::vector<std::string> ProblemsOf(const std::string& name, const KubeUser& user) {
   std::vector<std::string> problems;
   if (!user.certificate_file.empty() || !user.certificate_data.empty()) {
@@ -99,6 +144,9 @@ std::vector<std::string> ProblemsOf(const std::string& name, const KubeUser& use
   if (user.exec && user.auth_provider) {
     problems.push_back(
         fmt::format("authProvider cannot be provided in combination with an exec plugin for {}", name));
+  }
+  if (user.exec) {
+    for (auto& problem : ProblemsOf(name, *user.exec)) problems.push_back(std::move(problem));
   }
   if (!user.token.empty() && (!user.username.empty() || !user.password.empty())) {
     problems.push_back(fmt::format(
@@ -141,12 +189,21 @@ Expected<Kubeconfig> ParseKubeconfig(std::string_view text) {
   return config;
 }
 
+void Merge(Kubeconfig& into, Kubeconfig later) {
+  if (into.current_context.empty()) into.current_context = std::move(later.current_context);
+  into.clusters.merge(later.clusters);
+  into.users.merge(later.users);
+  into.contexts.merge(later.contexts);
+}
+
 void ResolvePaths(Kubeconfig& config, std::string_view directory) {
   for (auto& [name, cluster] : config.clusters) Rebase(cluster.ca_file, directory);
   for (auto& [name, user] : config.users) {
     Rebase(user.certificate_file, directory);
     Rebase(user.key_file, directory);
     Rebase(user.token_file, directory);
+    // A command is looked for in PATH, a path is a path.
+    if (user.exec && user.exec->command.find('/') != std::string::npos) Rebase(user.exec->command, directory);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,19 @@ struct KubeCluster {
   std::string ca_data{};  // decoded: PEM
   std::string proxy_url{};
   bool insecure = false;
+  std::string exec_extension{};  // JSON: the extension client.authentication.k8s.io/exec, for plugins
   friend bool operator==(const KubeCluster&, const KubeCluster&) = default;
+};
+
+// users[].user.exec: a program that says who we are.
+struct ExecConfig {
+  std::string command{};
+  std::vector<std::string> args{};
+  std::vector<std::pair<std::string, std::string>> env{};
+  std::string api_version{};
+  std::string install_hint{};
+  std::string interactive_mode{};  // Never, IfAvailable, Always
+  bool provide_cluster_info = false;
 };
 
 struct KubeUser {
@@ -33,7 +46,7 @@ struct KubeUser {
   std::string impersonate_uid{};
   std::vector<std::string> impersonate_groups{};
   std::map<std::string, std::vector<std::string>> impersonate_extra{};
-  bool exec = false;           // has a credential plugin
+  std::optional<ExecConfig> exec{};
   bool auth_provider = false;  // has one of the old built-in ones
 };
 
@@ -54,6 +67,10 @@ struct Kubeconfig {
 // ignored. Values are typed as there: an unquoted `yes` or `12` is no text. Errors begin with the field's
 // path. Touches nothing but its argument.
 Expected<Kubeconfig> ParseKubeconfig(std::string_view text);
+
+// Several files as one, as clientcmd merges them: the first that has a name defines it, whole; the first that
+// has a current context says which.
+void Merge(Kubeconfig& into, Kubeconfig later);
 
 // Makes relative file names relative to `directory`, the one that contains the kubeconfig.
 void ResolvePaths(Kubeconfig& config, std::string_view directory);

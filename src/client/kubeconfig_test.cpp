@@ -177,5 +177,58 @@ TEST(Base64, IsStrict) {
   }
 }
 
+TEST(Merge, TheFirstFileThatHasANameDefinesItWhole) {
+  auto first = ParseKubeconfig(
+      "clusters: [{name: a, cluster: {server: 'https://one'}}]\nusers: [{name: u, user: {token: x}}]");
+  ASSERT_TRUE(first) << first.error().message;
+  auto later = ParseKubeconfig(
+      "current-context: c\ncontexts: [{name: c, context: {cluster: a, user: u}}]\n"
+      "clusters: [{name: a, cluster: {server: 'https://two', tls-server-name: name}}, {name: b, cluster: "
+      "{server: 'https://b'}}]");
+  ASSERT_TRUE(first && later);
+  Merge(*first, *later);
+  EXPECT_EQ(first->current_context, "c");
+  EXPECT_EQ(first->clusters.at("a").server, "https://one");
+  EXPECT_EQ(first->clusters.at("a").tls_server_name, "") << "no field by field";
+  EXPECT_EQ(first->clusters.at("b").server, "https://b");
+  auto other = ParseKubeconfig("current-context: d");
+  Merge(*first, *other);
+  EXPECT_EQ(first->current_context, "c") << "the first that is not empty";
+}
+
+TEST(Exec, IsReadWithItsCluster) {
+  auto config = ParseKubeconfig(R"(
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: 'https://h', extensions: [
+  {name: other, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: x, list: [1, true, "1", 0x10, .5, -07]}}]}}]
+users: [{name: u, user: {exec: {command: bin/p, args: [a], apiVersion: client.authentication.k8s.io/v1beta1,
+  env: [{name: A, value: b}], installHint: hint, provideClusterInfo: true}}}])");
+  ASSERT_TRUE(config) << config.error().message;
+  ResolvePaths(*config, "/k");
+  const auto selected = Select(*config, "");
+  ASSERT_TRUE(selected) << selected.error().message;
+  const ExecConfig& exec = *selected->user.exec;
+  EXPECT_EQ(exec.command, "/k/bin/p") << "a path is one beside the file";
+  EXPECT_EQ(exec.interactive_mode, "IfAvailable") << "v1beta1's default";
+  EXPECT_TRUE(exec.provide_cluster_info);
+  EXPECT_EQ(selected->cluster.exec_extension, R"({"audience":"x","list":[1,true,"1",16,0.5,-7]})");
+}
+
+TEST(Exec, IncompleteIsRefusedInClientcmdsWords) {
+  const auto error = [](std::string_view exec) {
+    auto config = ParseKubeconfig(
+        "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: "
+        "[{name: c, cluster: {server: h}}]\nusers: [{name: u, user: {exec: {" +
+        std::string(exec) + "}}}]");
+    return Select(*config, "").error().message;
+  };
+  EXPECT_EQ(
+      error("command: p, apiVersion: client.authentication.k8s.io/v1"),
+      "invalid configuration: interactiveMode must be specified for u to use exec authentication plugin");
+  EXPECT_EQ(error("apiVersion: client.authentication.k8s.io/v1beta1"),
+            "invalid configuration: command must be specified for u to use exec authentication plugin");
+}
+
 }  // namespace
 }  // namespace berth::client

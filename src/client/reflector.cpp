@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/random.hpp"
@@ -43,6 +44,40 @@ std::string WatchPath(const ReflectorOptions& options, const ReflectorAction& ac
   return path + fmt::format("&timeoutSeconds={}&watch=true", action.timeout_seconds);
 }
 
+// What a failure is called in metrics.
+std::string_view ReasonOf(const RequestError& error) {
+  for (const auto* ours : {"ClientWatchDecoding", "ClientWatchDisorder"}) {
+    if (std::ranges::find(error.causes, ours) != error.causes.end()) {
+      return ours == std::string_view("ClientWatchDecoding") ? "undecodable" : "disorder";
+    }
+  }
+  if (error.expired()) return "expired";
+  if (error.code == ErrorCode::kThrottled) return "throttled";
+  if (!error.answered()) {
+    switch (error.code) {
+      case ErrorCode::kUnavailable:
+        return "unreachable";
+      case ErrorCode::kAmbiguous:
+        return "broken";
+      case ErrorCode::kTimeout:
+        return "silent";
+      default:
+        return "undecodable";
+    }
+  }
+  if (error.http_code >= 500) return "server_error";
+  return error.http_code == 404 ? "not_found" : "refused";
+}
+
+// Resource versions of one resource are numbers of any length that only grow.
+bool Before(const std::string& version, const std::string& other) {
+  const auto number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  if (!number(version) || !number(other)) return false;
+  return version.size() != other.size() ? version.size() < other.size() : version < other;
+}
+
 }  // namespace
 
 template <class T>
@@ -54,6 +89,7 @@ struct Reflector<T>::Impl {
       : loop(loop),
         api(api),
         decoder(decoder),
+        registry(registry),
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
@@ -65,7 +101,8 @@ struct Reflector<T>::Impl {
   http::Loop& loop;
   Api& api;
   api::Decoder& decoder;
-  const ReflectorOptions options;
+  metrics::Registry& registry;
+  ReflectorOptions options;
   const ReflectorHandlers<T> handlers;
   ReflectorState state;
   ObjectStore<T> store;
@@ -92,6 +129,7 @@ struct Reflector<T>::Impl {
   void Replace(const std::vector<Ptr>& objects);
   void Skip(const std::string& key, const std::string& why);
   void Complain(std::string_view what, const RequestError& error);
+  void Count(const RequestError& error);
 };
 
 template <class T>
@@ -124,6 +162,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   call = 0;
   if (!reply) {
     Complain("Failed to list", reply.error());
+    if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
@@ -160,7 +199,8 @@ void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
   opened_at = loop.Now();
   end = {};
   call = api.Watch({.path = WatchPath(options, action),
-                    .timeout = std::chrono::seconds(action.timeout_seconds) + kWatchGrace},
+                    .timeout = std::chrono::seconds(action.timeout_seconds) + kWatchGrace,
+                    .idle_timeout = options.idle_timeout},
                    {.on_open = [this] { end.opened = true; },
                     .on_line = [this](std::string_view line) { return OnLine(line); }},
                    [this](Reply reply) { OnStreamEnd(std::move(reply)); });
@@ -181,6 +221,18 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   }
   if (event->type == api::WatchEventType::kError) {
     end.error = FromStatus(event->status);
+    return false;
+  }
+  // A step back in time would undo what we know; better a fresh list. Initial events have no order, and those
+  // of a watch that began anywhere are no progress either.
+  if (!streaming_list && state.Ordered(event->type == api::WatchEventType::kAdded) &&
+      Before(event->resource_version, state.last_version())) {
+    end.error = RequestError{.code = ErrorCode::kInternal,
+                             .message = fmt::format("event out of order: version {} after {}",
+                                                    event->resource_version, state.last_version()),
+                             .http_code = 500,
+                             .reason = "InternalError",
+                             .causes = {"ClientWatchDisorder"}};
     return false;
   }
   ++end.events;
@@ -258,10 +310,20 @@ void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
 template <class T>
 void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& error) {
   if (error.code == ErrorCode::kCancelled) return;
+  Count(error);
   // Watches end with errors in the ordinary course of things; kube-scheduler is as quiet about them.
   const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
   if (ordinary && !log::V(2)) return;
   log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
+}
+
+template <class T>
+void Reflector<T>::Impl::Count(const RequestError& error) {
+  registry
+      .Counter("berth_reflector_failures_total",
+               "[ALPHA] Lists and watches that failed or broke off, by resource and what was wrong.",
+               {{"resource", options.resource}, {"reason", std::string(ReasonOf(error))}})
+      .Add();
 }
 
 template <class T>
@@ -282,11 +344,33 @@ void Reflector<T>::Start() {
 }
 
 template <class T>
+void Reflector<T>::MoveTo(std::string path) {
+  impl_->options.path = std::move(path);
+}
+
+template <class T>
 std::size_t Reflector<T>::size() const {
   return impl_->store.size();
 }
 
 template class Reflector<api::Pod>;
 template class Reflector<api::Node>;
+template class Reflector<api::Namespace>;
+template class Reflector<api::PersistentVolume>;
+template class Reflector<api::PersistentVolumeClaim>;
+template class Reflector<api::StorageClass>;
+template class Reflector<api::CSINode>;
+template class Reflector<api::CSIDriver>;
+template class Reflector<api::CSIStorageCapacity>;
+template class Reflector<api::VolumeAttachment>;
+template class Reflector<api::Service>;
+template class Reflector<api::ReplicationController>;
+template class Reflector<api::ReplicaSet>;
+template class Reflector<api::StatefulSet>;
+template class Reflector<api::PodDisruptionBudget>;
+template class Reflector<api::DeviceClass>;
+template class Reflector<api::ResourceClaim>;
+template class Reflector<api::ResourceSlice>;
+template class Reflector<api::DeviceTaintRule>;
 
 }  // namespace berth::client

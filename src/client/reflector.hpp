@@ -26,12 +26,17 @@ struct ReflectorOptions {
   std::string path;              // "/api/v1/pods"
   std::string field_selector{};  // not encoded; empty: everything
   bool streaming = true;         // ask for a streamed list first, as client-go 0.35 and newer
+  // A watch without a byte for so long is opened anew. API servers send a bookmark every minute, so that one
+  // that is silent for longer is stuck, or its connection is; anywhere else the price is a request now and
+  // then.
+  Duration idle_timeout = std::chrono::seconds(90);
 };
 
 template <class T>
 struct ReflectorHandlers {
   std::function<void(framework::Change<T>)> on_change;
-  std::function<void()> on_synced;  // once, after the first full state has gone to on_change
+  std::function<void()> on_synced;    // once, after the first full state has gone to on_change
+  std::function<void()> on_absent{};  // a request was answered 404: there is no such resource; may be empty
 };
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes
@@ -39,7 +44,7 @@ struct ReflectorHandlers {
 // missed. An object that cannot be understood is skipped, counted in berth_objects_skipped_total{resource},
 // and logged once; the last version of it that could be understood stays.
 //
-// T is api::Pod or api::Node. Lives on the loop: constructed and destroyed there, handlers called there;
+// T is any kind of objects.hpp. Lives on the loop: constructed and destroyed there, handlers called there;
 // everything handed in outlives it. `decoder` may be shared by reflectors of one loop.
 template <class T>
 class Reflector {
@@ -51,14 +56,13 @@ class Reflector {
   Reflector& operator=(const Reflector&) = delete;
 
   void Start();
+  // The resource is found under another path (another version of its group) from the next request on.
+  void MoveTo(std::string path);
   std::size_t size() const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-extern template class Reflector<api::Pod>;
-extern template class Reflector<api::Node>;
 
 }  // namespace berth::client

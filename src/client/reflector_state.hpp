@@ -57,6 +57,8 @@ class ReflectorState {
   // watch that began without a version are the state at its start in no particular order: they are no
   // progress.
   void OnEvent(const std::string& resource_version, bool added);
+  // Does the version of the next event have to be last_version or later?
+  bool Ordered(bool added) const { return !(ignore_added_ && added); }
   ReflectorAction OnStreamEnd(const StreamEnd& end, MonoTime now);
 
   struct PageTaken {

@@ -283,10 +283,24 @@ TEST_F(ReflectorTest, ANewObjectUnderAnOldNameIsADeletionAndAnAddition) {
 }
 
 TEST_F(ReflectorTest, AVersionSeenBeforeIsNoChange) {
-  BeginListed(10, {NodeJson("a", 1)});
-  api_.Line(Modified("a", 1));
-  api_.Line(Added("a", 1));
+  BeginListed(10, {NodeJson("a", 10)});
+  api_.Line(Modified("a", 10));
+  api_.Line(Added("a", 10));
   EXPECT_THAT(Seen(), IsEmpty());
+}
+
+TEST_F(ReflectorTest, AStepBackInTimeEndsTheWatchAndLists) {
+  BeginListed(10, {NodeJson("a", 9)});
+  api_.Line(Modified("a", 100));
+  EXPECT_THAT(Seen(), ElementsAre("a@9>a@100"));
+  api_.Line(Modified("a", 99));
+  EXPECT_THAT(Seen(), IsEmpty()) << "what we know is newer";
+  loop_.Advance(2s);
+  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=100"));
+  EXPECT_EQ(
+      registry_.Counter("berth_reflector_failures_total", "", {{"resource", "nodes"}, {"reason", "disorder"}})
+          .Value(),
+      1U);
 }
 
 TEST_F(ReflectorTest, AnAdditionOfSomethingKnownIsAnUpdateAndAChangeOfSomethingUnknownAnAddition) {
@@ -309,7 +323,7 @@ TEST_F(ReflectorTest, WhatCannotBeUnderstoodIsSkippedAndCountedAndKeptAsItWas) {
   api_.Answer(ListJson(20, {bad, NodeJson("b", 12)}));
   EXPECT_THAT(Seen(), ElementsAre("+b@12")) << "a is not taken for deleted";
   EXPECT_EQ(registry_.Counter("berth_objects_skipped_total", "", {{"resource", "nodes"}}).Value(), 2U);
-  api_.Line(R"({"type":"DELETED","object":)" + bad + "}");
+  api_.Line(R"({"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"21"},"spec":17}})");
   EXPECT_THAT(Seen(), ElementsAre("-a@1"));
 }
 

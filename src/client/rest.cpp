@@ -4,9 +4,10 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
-#include <map>
 
 #include "api/decode.hpp"
+#include "client/rate_limit.hpp"
+#include "client/rest_meters.hpp"
 #include "http/client.hpp"
 #include "http/loop.hpp"
 #include "log/log.hpp"
@@ -19,7 +20,8 @@ constexpr int kRetriesMax = 10;
 constexpr std::chrono::seconds kResetDelay{1};
 // A list that is not paged (a relist at a known version) of a very large cluster.
 constexpr std::size_t kBodyLimitBytes = std::size_t{8} << 30;
-constexpr double kLatencyBuckets[] = {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
+// client-go says so from a second on; shorter waits are what a limit is for.
+constexpr Duration kLongThrottling = std::chrono::seconds(1);
 
 // What Retry-After tells; nothing if it is absent or a date, which client-go ignores too.
 std::optional<std::chrono::seconds> RetryAfter(const http::ClientResponse& response) {
@@ -47,6 +49,7 @@ struct RestClient::Impl {
     std::optional<WatchHandlers> watch;
     std::move_only_function<void(Reply)> done;
     int retries = 0;
+    std::uint64_t credential = 0;  // its serial, of the last try
     bool opened = false;
     MonoTime sent_at{};
     http::Transport::CallId transport_call = 0;
@@ -56,22 +59,23 @@ struct RestClient::Impl {
 
   http::Loop& loop;
   http::Transport& transport;
-  metrics::Registry& registry;
   const RestOptions options;
+  RestMeters meters;
+  RateLimit limit;
   api::Decoder decoder{};
   CallId last_id = 0;
   boost::unordered_flat_map<CallId, CallPtr> calls{};
-  std::map<std::pair<int, std::string>, metrics::Counter*> requests{};
-  std::map<std::string, metrics::Histogram*> durations{};
 
   CallId Begin(ApiRequest request, std::optional<WatchHandlers> watch,
                std::move_only_function<void(Reply)> done);
+  void Queue(const CallPtr& call);
   void Try(const CallPtr& call);
+  void Send(const CallPtr& call);
   void OnAnswer(const CallPtr& call, Expected<http::ClientResponse> answer);
   bool Retry(const CallPtr& call, const Expected<http::ClientResponse>& answer);
   RequestError Refusal(const http::ClientResponse& response);
   void Finish(const CallPtr& call, Reply reply);
-  void Count(const Call& call, int status);
+  void Count(const Call& call, int status, std::size_t bytes = 0);
 };
 
 Api::CallId RestClient::Impl::Begin(ApiRequest request, std::optional<WatchHandlers> watch,
@@ -82,11 +86,43 @@ Api::CallId RestClient::Impl::Begin(ApiRequest request, std::optional<WatchHandl
   call->watch = std::move(watch);
   call->done = std::move(done);
   calls.emplace(call->id, call);
-  Try(call);
+  Queue(call);
   return call->id;
 }
 
+// Waits for its turn, if turns are limited: before every try, but not for watches.
+void RestClient::Impl::Queue(const CallPtr& call) {
+  const Duration wait = call->watch ? Duration::zero() : limit.Take(loop.Now());
+  if (!call->watch) meters.Limited(call->request.method, wait);
+  if (wait == Duration::zero()) return Try(call);
+  if (wait > kLongThrottling) {
+    log::Info("Waited before sending request",
+              {{"delay", fmt::format("{:.1f}s", std::chrono::duration<double>(wait).count())},
+               {"reason", "client-side throttling, not priority and fairness"},
+               {"verb", call->request.method},
+               {"path", call->request.path}});
+  }
+  call->timer = loop.After(wait, [this, call] {
+    call->timer = http::Loop::TimerId::kNone;
+    Try(call);
+  });
+}
+
 void RestClient::Impl::Try(const CallPtr& call) {
+  if (!options.credentials) return Send(call);
+  // Posted, since a caller must not be called from within its call.
+  options.credentials->WhenReady([this, call](Expected<> ready) {
+    if (!call->done) return;  // cancelled meanwhile
+    if (ready) return Send(call);
+    loop.Post([this, call, error = std::move(ready).error()] {
+      if (!call->done) return;
+      meters.Answered(call->request.method, 0);
+      Finish(call, std::unexpected(RequestError{.code = error.code, .message = error.message}));
+    });
+  });
+}
+
+void RestClient::Impl::Send(const CallPtr& call) {
   http::ClientRequest out;
   out.method = call->request.method;
   out.target = call->request.path;
@@ -97,6 +133,7 @@ void RestClient::Impl::Try(const CallPtr& call) {
   out.headers.insert(out.headers.end(), options.headers.begin(), options.headers.end());
   if (!out.body.empty()) out.headers.emplace_back("Content-Type", call->request.content_type);
   if (options.credentials) {
+    call->credential = options.credentials->Serial();
     if (auto value = options.credentials->Authorization(); !value.empty()) {
       out.headers.emplace_back("Authorization", std::move(value));
     }
@@ -114,6 +151,7 @@ void RestClient::Impl::Try(const CallPtr& call) {
       if (call->watch->on_open) call->watch->on_open();
     };
     stream.on_line = call->watch->on_line;
+    stream.idle_timeout = call->request.idle_timeout;
     call->transport_call = transport.Stream(std::move(out), std::move(stream), std::move(done));
   } else {
     call->transport_call = transport.Send(std::move(out), std::move(done));
@@ -121,7 +159,7 @@ void RestClient::Impl::Try(const CallPtr& call) {
 }
 
 void RestClient::Impl::OnAnswer(const CallPtr& call, Expected<http::ClientResponse> answer) {
-  if (!call->opened) Count(*call, answer ? answer->status : 0);
+  if (!call->opened) Count(*call, answer ? answer->status : 0, answer ? answer->body.size() : 0);
   if (log::V(8)) {
     log::Info("Response", {{"verb", call->request.method},
                            {"url", call->request.path},
@@ -132,7 +170,7 @@ void RestClient::Impl::OnAnswer(const CallPtr& call, Expected<http::ClientRespon
     return Finish(
         call, std::unexpected(RequestError{.code = answer.error().code, .message = answer.error().message}));
   }
-  if (answer->status == 401 && options.credentials) options.credentials->OnUnauthorized();
+  if (answer->status == 401 && options.credentials) options.credentials->OnUnauthorized(call->credential);
   if (answer->status / 100 == 2) return Finish(call, std::move(answer->body));
   Finish(call, std::unexpected(Refusal(*answer)));
 }
@@ -151,16 +189,16 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
     delay = kResetDelay;
   }
   ++call->retries;
-  registry
-      .Counter("rest_client_request_retries_total",
-               "[ALPHA] Number of request retries, partitioned by status code, verb, and host.",
-               {{"code", answer ? std::to_string(answer->status) : "<error>"},
-                {"verb", call->request.method},
-                {"host", options.host}})
-      .Add();
+  meters.Retried(call->request.method, answer ? answer->status : 0);
+  if (log::V(2)) {
+    log::Info("Retrying request", {{"verb", call->request.method},
+                                   {"path", call->request.path},
+                                   {"status", answer ? answer->status : 0},
+                                   {"retries", call->retries}});
+  }
   call->timer = loop.After(delay, [this, call] {
     call->timer = http::Loop::TimerId::kNone;
-    Try(call);
+    Queue(call);
   });
   return true;
 }
@@ -179,30 +217,17 @@ void RestClient::Impl::Finish(const CallPtr& call, Reply reply) {
   done(std::move(reply));
 }
 
-void RestClient::Impl::Count(const Call& call, int status) {
-  metrics::Counter*& counter = requests[{status, call.request.method}];
-  if (counter == nullptr) {
-    counter =
-        &registry.Counter("rest_client_requests_total",
-                          "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
-                          {{"code", status == 0 ? "<error>" : std::to_string(status)},
-                           {"method", call.request.method},
-                           {"host", options.host}});
-  }
-  counter->Add();
+void RestClient::Impl::Count(const Call& call, int status, std::size_t bytes) {
+  meters.Answered(call.request.method, status);
   if (call.watch) return;  // how long a watch lasted is no latency
-  metrics::Histogram*& duration = durations[call.request.method];
-  if (duration == nullptr) {
-    duration = &registry.Histogram("rest_client_request_duration_seconds",
-                                   "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
-                                   kLatencyBuckets, {{"verb", call.request.method}, {"host", options.host}});
-  }
-  duration->Observe(std::chrono::duration<double>(loop.Now() - call.sent_at).count());
+  meters.Took(call.request.method, loop.Now() - call.sent_at);
+  if (status != 0) meters.Sizes(call.request.method, call.request.body.size(), bytes);
 }
 
 RestClient::RestClient(http::Loop& loop, http::Transport& transport, metrics::Registry& registry,
                        RestOptions options)
-    : impl_(new Impl{loop, transport, registry, std::move(options)}) {}
+    : impl_(new Impl{loop, transport, options, RestMeters(registry, options.host),
+                     RateLimit(options.qps, options.burst)}) {}
 
 RestClient::~RestClient() {
   impl_->loop.Sync([this] {

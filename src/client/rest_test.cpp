@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "client/rate_limit.hpp"
 #include "http/client.hpp"
 #include "http/fake_loop.hpp"
 #include "metrics/registry.hpp"
@@ -59,7 +60,7 @@ http::ClientResponse Response(int status, std::string body = "", http::HeaderLis
 class CountingCredentials final : public Credentials {
  public:
   std::string Authorization() override { return "Bearer " + std::to_string(++asked); }
-  void OnUnauthorized() override { ++refused; }
+  void OnUnauthorized(std::uint64_t) override { ++refused; }
   int asked = 0, refused = 0;
 };
 
@@ -224,6 +225,31 @@ TEST_F(Rest, CountsRequestsAndAWatchWhenItOpens) {
   EXPECT_EQ(count("200", "GET"), 2U) << "not again at its end";
   EXPECT_THAT(registry_.Expose(),
               HasSubstr("rest_client_request_duration_seconds_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+}
+
+TEST_F(Rest, MeasuresSizesAndTheLimitsDelay) {
+  Send("GET");
+  transport_.Answer(Response(200, "12345"));
+  const std::string shown = registry_.Expose();
+  EXPECT_THAT(shown, HasSubstr("rest_client_response_size_bytes_sum{verb=\"GET\",host=\"h:1\"} 5\n"));
+  EXPECT_THAT(shown, HasSubstr("rest_client_request_size_bytes_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+  EXPECT_THAT(shown,
+              HasSubstr("rest_client_rate_limiter_duration_seconds_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+}
+
+TEST(RateLimit, LetsABurstThroughAndThenOneAtATime) {
+  RateLimit limit(10, 2);
+  const MonoTime start{};
+  EXPECT_EQ(limit.Take(start), 0ms);
+  EXPECT_EQ(limit.Take(start), 0ms);
+  EXPECT_EQ(limit.Take(start), 100ms);
+  EXPECT_EQ(limit.Take(start), 200ms);
+  EXPECT_EQ(limit.Take(start + 1s), 0ms) << "a second brings ten, of which two are kept";
+}
+
+TEST(RateLimit, WithoutAQpsThereIsNone) {
+  RateLimit limit(0, 1);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(limit.Take(MonoTime{}), 0ms);
 }
 
 TEST_F(Rest, ACancelledCallIsNotHeardOfAgain) {

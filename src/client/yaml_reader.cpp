@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/json_text.hpp"
+
 namespace berth::client::yaml {
 
 struct Reader::Node {
@@ -72,6 +74,53 @@ std::string Wanted(std::string_view what, const YAML::Node& found) {
   return fmt::format("expected {}, got {}", what, TypeOf(found));
 }
 
+constexpr int kDepthMax = 100;
+
+// 0x10, .5 and +1 are numbers in YAML only.
+void AppendNumber(const std::string& text, std::string& out) {
+  const auto digits = text.find_first_not_of('-');
+  const bool leading_zero = digits + 1 < text.size() && text[digits] == '0';
+  if (text.find_first_not_of("-0123456789") == text.npos && !leading_zero) {
+    out += text;
+  } else {
+    out += fmt::format("{}", std::strtod(text.c_str(), nullptr));
+  }
+}
+
+// What is nested too deep is null.
+void AppendJson(const YAML::Node& node, std::string& out, int depth = 0) {
+  if (depth > kDepthMax) {
+    out += "null";
+    return;
+  }
+  const std::string_view type = TypeOf(node);
+  if (type == "a map") {
+    out += '{';
+    for (const auto& entry : node) {
+      if (out.back() != '{') out += ',';
+      AppendJsonString(out, entry.first.IsScalar() ? entry.first.Scalar() : "");
+      out += ':';
+      AppendJson(entry.second, out, depth + 1);
+    }
+    out += '}';
+  } else if (type == "a list") {
+    out += '[';
+    for (const auto& item : node) {
+      if (out.back() != '[') out += ',';
+      AppendJson(item, out, depth + 1);
+    }
+    out += ']';
+  } else if (type == "text") {
+    AppendJsonString(out, node.Scalar());
+  } else if (type == "null") {
+    out += "null";
+  } else if (type == "a boolean") {
+    out += OneOf(node.Scalar(), kTrue) ? "true" : "false";
+  } else {
+    AppendNumber(node.Scalar(), out);
+  }
+}
+
 }  // namespace
 
 void Reader::Text(std::string_view key, std::string& out) const {
@@ -106,6 +155,13 @@ void Reader::Base64(std::string_view key, std::string& out) const {
   auto decoded = DecodeBase64(text);
   if (!decoded) return node_->Say(node_->Below(key), "illegal base64 data");
   out = std::move(*decoded);
+}
+
+std::string Reader::Json(std::string_view key) const {
+  const YAML::Node field = node_->Field(key);
+  std::string out;
+  if (!Absent(field)) AppendJson(field, out);
+  return out;
 }
 
 std::optional<Reader> Reader::Map(std::string_view key) const {

@@ -20,6 +20,8 @@ class Reader {
   void Texts(std::string_view key, std::vector<std::string>& out) const;
   // Standard base64; line breaks are ignored.
   void Base64(std::string_view key, std::string& out) const;
+  // The field as JSON, whatever it is; empty if absent.
+  std::string Json(std::string_view key) const;
   // A nested mapping, or nothing.
   std::optional<Reader> Map(std::string_view key) const;
   // Every item of a list of mappings.

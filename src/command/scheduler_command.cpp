@@ -42,6 +42,7 @@ struct Options {
   std::string http_address = "127.0.0.1:10251";
   std::int64_t seed = 0;
   std::int64_t record_mib = 64;
+  std::int64_t watch_idle_seconds = 90;
 };
 
 PFlags FlagsOf(Options& options);
@@ -71,6 +72,8 @@ PFlags FlagsOf(Options& options) {
   flags.Shorthand('v');
   flags.String("berth-http-address", options.http_address,
                "Where health and metrics are served over plain HTTP; port 0: not at all.");
+  flags.Integer("berth-watch-idle-timeout", options.watch_idle_seconds,
+                "Seconds after which a watch that says nothing is opened anew.");
   flags.Integer("berth-seed", options.seed,
                 "Seed of random choices among equally good nodes; 0: a new one each time.");
   flags.Integer("berth-record-memory", options.record_mib,
@@ -151,9 +154,11 @@ Expected<void> Run(const Options& options) {
   // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there
   // is a file.
   BERTH_TRY(
-      const client::ConnectionConfig connection,
+      client::ConnectionConfig connection,
       client::LoadConnection(
           {config.kubeconfig.empty() ? options.kubeconfig : config.kubeconfig, options.master}, environment));
+  connection.qps = config.client_qps;
+  connection.burst = config.client_burst;
 
   Signals signals;
   const SystemClock clock;
@@ -190,8 +195,9 @@ Expected<void> Run(const Options& options) {
                                   }}});
   endpoints.AddVerbosity();
   BERTH_TRY(const auto server, Serve(options, io, endpoints));
-  auto source =
-      std::make_unique<client::ClusterSource>(io, main_connection->api(), metrics, scheduler.sink());
+  auto source = std::make_unique<client::ClusterSource>(
+      io, main_connection->api(), metrics, scheduler.sink(),
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(options.watch_idle_seconds)});
   signals.OnFirst([&scheduler] { scheduler.Stop(); });
   log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"},
                                {"server", connection.origin.host},

@@ -140,8 +140,9 @@ void ReadClientConnection(const Value& value, const std::string& path, Scheduler
                           Problems& problems) {
   StructReader reader(value, "ClientConnectionConfiguration", path, problems);
   std::string content_type;
-  double qps = 0;
-  std::int64_t burst = 0;
+  // Where only one is given the other has kube-scheduler's default. Berth has no limit where neither is.
+  double qps = 50;
+  std::int64_t burst = 100;
   reader.Read("kubeconfig", config.kubeconfig);
   reader.Read("acceptContentTypes", content_type);
   reader.Read("contentType", content_type);
@@ -149,8 +150,8 @@ void ReadClientConnection(const Value& value, const std::string& path, Scheduler
   reader.Read("burst", burst, "int32");
   reader.Finish();
   if (reader.Has("qps") || reader.Has("burst")) {
-    config.notes.push_back(
-        "clientConnection.qps and burst have no effect yet: the API server's own fairness decides");
+    config.client_qps = qps > 0 ? qps : 0;
+    config.client_burst = static_cast<int>(burst);
   }
 }
 

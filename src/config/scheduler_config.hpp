@@ -69,6 +69,9 @@ struct SchedulerConfig {
   std::chrono::seconds pod_initial_backoff{1};
   std::chrono::seconds pod_max_backoff{10};
   std::string kubeconfig;  // clientConnection.kubeconfig
+  double client_qps =
+      0;  // requests per second of each client; 0: no limit, the API server's fairness decides
+  int client_burst = 1;
   bool leader_elect = true;
   std::vector<Profile> profiles;   // at least one; multiPoint merged with the defaults
   std::vector<std::string> notes;  // accepted, but without effect here: for the log

@@ -81,7 +81,9 @@ profiles:
   EXPECT_EQ(config->pod_max_backoff.count(), 20);
   EXPECT_FALSE(config->leader_elect);
   EXPECT_EQ(config->kubeconfig, "/etc/k");
-  EXPECT_THAT(config->notes, ElementsAre(HasSubstr("clientConnection.qps")));
+  EXPECT_EQ(config->client_qps, 50);
+  EXPECT_EQ(config->client_burst, 100);
+  EXPECT_THAT(config->notes, testing::IsEmpty());
   ASSERT_EQ(config->profiles.size(), 2U);
   EXPECT_EQ(config->profiles[0].scheduler_name, "mine");
   EXPECT_EQ(config->profiles[0].percentage_of_nodes_to_score, 70);

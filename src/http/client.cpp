@@ -179,8 +179,8 @@ Client::Impl::ConnectionPtr Client::Impl::Take() {
 }
 
 Client::Impl::ConnectionPtr Client::Impl::Fresh() {
-  return std::make_shared<ClientConnection>(io.context(), options.origin, tls, options.tls.server_name,
-                                            [&loop = io] { return loop.Now(); });
+  return std::make_shared<ClientConnection>(io.context(), options.origin, options.proxy, tls,
+                                            options.tls.server_name, [&loop = io] { return loop.Now(); });
 }
 
 MonoTime Client::Impl::NextDeadline(const Active& entry) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "http/origin.hpp"
+#include "http/proxy.hpp"
 #include "http/tls.hpp"
 
 namespace berth::http {
@@ -73,6 +75,7 @@ class Transport {
 struct ClientOptions {
   Origin origin{};
   TlsOptions tls{};
+  std::optional<Proxy> proxy{};
   std::size_t max_connections = 256;                    // streams not counted; further requests wait in order
   std::size_t max_idle = 25;                            // as client-go
   Duration connect_timeout = std::chrono::seconds(30);  // TCP and TLS together

@@ -12,6 +12,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/tunnel.hpp"
+
 namespace berth::http {
 
 namespace asio = boost::asio;
@@ -25,11 +27,17 @@ constexpr std::uint32_t kHeaderLimitBytes = 64U << 10;
 constexpr std::size_t kChunkBytes = 64U << 10;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-bhttp::request<bhttp::string_body> Message(const Origin& origin, ClientRequest& request) {
+bhttp::request<bhttp::string_body> Message(const Origin& origin, const std::optional<Proxy>& proxy,
+                                           ClientRequest& request) {
   bhttp::request<bhttp::string_body> message;
   message.version(11);
   message.method_string(request.method);
   message.target(origin.prefix + request.target);
+  if (proxy && proxy->kind == Proxy::Kind::kHttp && !origin.tls) {
+    message.target("http://" + origin.Authority() + origin.prefix + request.target);
+    if (const auto who = proxy->Authorization(); !who.empty())
+      message.set(bhttp::field::proxy_authorization, who);
+  }
   message.set(bhttp::field::host, origin.Authority());
   for (const auto& [name, value] : request.headers) message.insert(name, value);
   // Kept for a possible second sending, hence copied.
@@ -95,14 +103,28 @@ struct ClientConnection::Steps {
   }
 
   asio::awaitable<Expected<>> Connect() {
-    const std::string where = c.origin_.HostPort();
+    const std::string where = c.proxy_ ? c.proxy_->HostPort() : c.origin_.HostPort();
+    const std::string& host = c.proxy_ ? c.proxy_->host : c.origin_.host;
+    const std::uint16_t port = c.proxy_ ? c.proxy_->port : c.origin_.port;
     const auto [resolve_ec, endpoints] =
-        co_await c.resolver_.async_resolve(c.origin_.host, std::to_string(c.origin_.port), kAwait);
-    if (resolve_ec) co_return Unreached(fmt::format("lookup {}", c.origin_.host), resolve_ec);
+        co_await c.resolver_.async_resolve(host, std::to_string(port), kAwait);
+    if (resolve_ec) co_return Unreached(fmt::format("lookup {}", host), resolve_ec);
     if (c.aborted_) co_return Unreached("", {});
     const auto [connect_ec, endpoint] = co_await asio::async_connect(c.socket_, endpoints, kAwait);
     if (connect_ec || c.aborted_) co_return Unreached(fmt::format("dial tcp {}: connect", where), connect_ec);
     KeepAlive(c.socket_);
+    if (c.proxy_ && (c.tls_ || c.proxy_->kind == Proxy::Kind::kSocks5)) {
+      // Not one expression: g++ 12 destroys the temporaries of a conditional co_await twice.
+      Expected<> tunnel;
+      if (c.proxy_->kind == Proxy::Kind::kHttp) {
+        tunnel = co_await HttpTunnel(c.socket_, *c.proxy_, c.origin_);
+      } else {
+        tunnel = co_await SocksTunnel(c.socket_, *c.proxy_, c.origin_);
+      }
+      if (!tunnel || c.aborted_) {
+        co_return Fail(ErrorCode::kUnavailable, c.aborted_ ? c.aborted_->message : tunnel.error().message);
+      }
+    }
     if (c.tls_) {
       if (auto secured = co_await Handshake(); !secured) co_return secured;
     }
@@ -127,7 +149,7 @@ struct ClientConnection::Steps {
 
   template <class Stream>
   asio::awaitable<Carried> Exchange(Stream& stream) {
-    const auto message = Message(c.origin_, out.request);
+    const auto message = Message(c.origin_, c.proxy_, out.request);
     const auto [write_ec, written] = co_await bhttp::async_write(stream, message, kAwait);
     // A peer that refuses a body answers before it has read it all; a failed write is told only if the read
     // fails.
@@ -209,12 +231,13 @@ struct ClientConnection::Steps {
 };
 
 ClientConnection::ClientConnection(asio::io_context& io, const Origin& origin,
-                                   std::shared_ptr<asio::ssl::context> tls, std::string server_name,
-                                   std::function<MonoTime()> now)
+                                   const std::optional<Proxy>& proxy, std::shared_ptr<asio::ssl::context> tls,
+                                   std::string server_name, std::function<MonoTime()> now)
     : socket_(io),
       resolver_(io),
       tls_(std::move(tls)),
       origin_(origin),
+      proxy_(proxy),
       server_name_(std::move(server_name)),
       now_(std::move(now)) {}
 

@@ -38,7 +38,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   using Tcp = boost::asio::ip::tcp;
 
   // `tls` is null for plain HTTP. `clock` stamps last_byte.
-  ClientConnection(boost::asio::io_context& io, const Origin& origin,
+  ClientConnection(boost::asio::io_context& io, const Origin& origin, const std::optional<Proxy>& proxy,
                    std::shared_ptr<boost::asio::ssl::context> tls, std::string server_name,
                    std::function<MonoTime()> now);
 
@@ -62,6 +62,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   std::optional<Secure> secure_;
   boost::beast::flat_buffer buffer_;
   const Origin origin_;
+  const std::optional<Proxy> proxy_;
   const std::string server_name_;
   const std::function<MonoTime()> now_;
   std::optional<Error> aborted_;

@@ -1,4 +1,5 @@
 // kubeconfig: what is read can be written and read again; what is selected is what is there.
+#include "client/exec_plugin.hpp"
 #include "client/json_text.hpp"
 #include "client/kubeconfig.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -69,6 +70,11 @@ bool PlainAscii(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto text = berth::fuzz::Text(data, size);
+  constexpr auto kVersion = "client.authentication.k8s.io/v1";
+  if (const auto said = ParseExecCredential(text, kVersion)) {
+    Require(!said->token.empty() || !said->key_pem.empty(), "a credential says something");
+    Require(said->certificate_pem.empty() == said->key_pem.empty(), "a certificate has its key");
+  }
   const auto config = ParseKubeconfig(text);
   if (!config) {
     Require(!config.error().message.empty(), "a refusal has a reason");
@@ -84,6 +90,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Require(!selected->cluster.server.empty(), "a selection has a server");
     if (*master == '\0') Require(config->clusters.contains(selected->cluster_name), "and it is in the file");
   }
+  Kubeconfig merged = *config;
+  Merge(merged, *config);
+  Require(merged.clusters == config->clusters && merged.users.size() == config->users.size() &&
+              merged.current_context == config->current_context,
+          "a file merged with itself is itself");
   Kubeconfig moved = *config;
   ResolvePaths(moved, "/d");
   for (const auto& [name, cluster] : moved.clusters) {

@@ -25,7 +25,8 @@ type child struct {
 
 // start runs a program with its output in <directory>/<name>.log.
 func (c *children) start(name string, command []string, args ...string) (*child, error) {
-	log, err := os.Create(filepath.Join(c.directory, name+".log"))
+	// One that is started again goes on in the same log.
+	log, err := os.OpenFile(filepath.Join(c.directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +71,12 @@ func (c *child) stop() string {
 		return state.String()
 	}
 	return ""
+}
+
+// kill ends a child without a warning, as a crash does.
+func (c *child) kill() {
+	_ = c.command.Process.Kill()
+	<-c.done
 }
 
 func (c *child) running() bool {

@@ -31,6 +31,10 @@ const tokenUser = "berth-scheduler"
 type controlPlane struct {
 	directory string
 	url       string
+	etcd      string
+	program   string
+	apiserver *child
+	children  *children
 	authority *authority
 	token     string
 	client    kubernetes.Interface
@@ -70,19 +74,8 @@ func startControlPlane(ctx context.Context, program, directory string, children 
 	if err != nil {
 		return nil, err
 	}
-	apiserver, err := children.start("kube-apiserver", []string{program, "kube-apiserver"},
-		"--etcd-servers="+etcdURL,
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[2]),
-		"--tls-cert-file="+c.file("apiserver.crt"), "--tls-private-key-file="+c.file("apiserver.key"),
-		"--client-ca-file="+c.file("ca.crt"), "--token-auth-file="+c.file("tokens.csv"),
-		"--authorization-mode=RBAC",
-		"--service-cluster-ip-range=10.0.0.0/24",
-		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+c.file("accounts.crt"), "--service-account-signing-key-file="+c.file("accounts.key"),
-		// Without a controller manager there are no service accounts, and nobody takes the taint of a new node off.
-		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-	)
-	if err != nil {
+	c.etcd, c.program, c.children = etcdURL, program, children
+	if err := c.startAPIServer(); err != nil {
 		return nil, err
 	}
 	admin, err := ca.sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
@@ -97,10 +90,27 @@ func startControlPlane(ctx context.Context, program, directory string, children 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.waitUntilReady(ctx, etcd, apiserver); err != nil {
+	if err := c.waitUntilReady(ctx, etcd, c.apiserver); err != nil {
 		return nil, err
 	}
 	return c, c.grantToken(ctx)
+}
+
+// startAPIServer starts kube-apiserver, also once more after it was killed.
+func (c *controlPlane) startAPIServer() (err error) {
+	c.apiserver, err = c.children.start("kube-apiserver", []string{c.program, "kube-apiserver"},
+		"--etcd-servers="+c.etcd,
+		"--bind-address=127.0.0.1", "--secure-port="+c.url[strings.LastIndex(c.url, ":")+1:],
+		"--tls-cert-file="+c.file("apiserver.crt"), "--tls-private-key-file="+c.file("apiserver.key"),
+		"--client-ca-file="+c.file("ca.crt"), "--token-auth-file="+c.file("tokens.csv"),
+		"--authorization-mode=RBAC",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+c.file("accounts.crt"), "--service-account-signing-key-file="+c.file("accounts.key"),
+		// Without a controller manager there are no service accounts, and nobody takes the taint of a new node off.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+	)
+	return err
 }
 
 func (c *controlPlane) file(name string) string { return filepath.Join(c.directory, name) }
@@ -178,8 +188,13 @@ func (c *controlPlane) grantToken(ctx context.Context) error {
 }
 
 // startScheduler starts a scheduler that takes kube-scheduler's flags.
-func (c *controlPlane) startScheduler(children *children, name string, command []string, profile, auth string) (*child, error) {
-	kubeconfig, err := c.writeKubeconfig(name, auth)
+func (c *controlPlane) startScheduler(children *children, name string, command []string, profile, auth string, more ...string) (*child, error) {
+	return c.startSchedulerAt(c.url, children, name, command, profile, auth, more...)
+}
+
+// startSchedulerAt has it talk to the API server through something at another URL.
+func (c *controlPlane) startSchedulerAt(url string, children *children, name string, command []string, profile, auth string, more ...string) (*child, error) {
+	kubeconfig, err := c.writeKubeconfig(url, name, auth)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +206,12 @@ func (c *controlPlane) startScheduler(children *children, name string, command [
 	if err != nil {
 		return nil, err
 	}
-	return children.start(name, command, "--kubeconfig="+kubeconfig, "--config="+config,
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]))
+	args := append([]string{"--kubeconfig=" + kubeconfig, "--config=" + config,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}, more...)
+	return children.start(name, command, args...)
 }
 
-func (c *controlPlane) writeKubeconfig(name, auth string) (string, error) {
+func (c *controlPlane) writeKubeconfig(url, name, auth string) (string, error) {
 	user := clientcmdapi.NewAuthInfo()
 	if auth == "token" {
 		user.Token = c.token
@@ -207,7 +223,7 @@ func (c *controlPlane) writeKubeconfig(name, auth string) (string, error) {
 		user.ClientCertificateData, user.ClientKeyData = pair.certificate, pair.key
 	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters["end2end"] = &clientcmdapi.Cluster{Server: c.url, CertificateAuthorityData: c.authority.pem}
+	config.Clusters["end2end"] = &clientcmdapi.Cluster{Server: url, CertificateAuthorityData: c.authority.pem}
 	config.AuthInfos["scheduler"] = user
 	config.Contexts["end2end"] = &clientcmdapi.Context{Cluster: "end2end", AuthInfo: "scheduler"}
 	config.CurrentContext = "end2end"

@@ -32,6 +32,12 @@ type options struct {
 	pods      int
 	timeout   time.Duration
 	logs      string
+	chaos     bool
+	faults    bool
+	access    bool
+	long      bool
+	seed      uint64
+	seeds     int
 }
 
 func parse(args []string) (*options, error) {
@@ -51,6 +57,12 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
 	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	flags.BoolVar(&o.chaos, "chaos", false, "instead: the API server is killed and restarted twice, connections are cut, etcd is compacted")
+	flags.BoolVar(&o.faults, "faults", false, "instead: the API server hangs, resets, throttles, fails, talks rubbish; only for berth")
+	flags.BoolVar(&o.access, "access", false, "instead: merged kubeconfigs, a credential plugin, proxies; only for berth")
+	flags.BoolVar(&o.long, "long", false, "with --faults: faults last for minutes")
+	flags.Uint64Var(&o.seed, "seed", 1, "with --chaos: where and when things are cut")
+	flags.IntVar(&o.seeds, "seeds", 1, "with --chaos: number of runs, with seeds from --seed on")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -125,8 +137,17 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 		return 1
 	}
 	directory, err := filepath.Abs(directory)
+	scenario := run
+	switch {
+	case o.chaos:
+		scenario = runChaos
+	case o.faults:
+		scenario = runFaults
+	case o.access:
+		scenario = runAccess
+	}
 	if err == nil {
-		err = run(ctx, o, directory, out)
+		err = scenario(ctx, o, directory, out)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "end2end: %v\nend2end: logs are in %s\n", err, directory)
@@ -139,10 +160,7 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 }
 
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
-	said := time.Now()
-	say := func(format string, args ...any) {
-		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(said).Seconds(), fmt.Sprintf(format, args...))
-	}
+	say := speaker(out)
 	children := &children{directory: directory}
 	defer children.stopAll()
 
@@ -220,6 +238,18 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	reference.stop()
 	say("%d refusals compared with kube-scheduler's", len(work.refused))
 
+	return verdict(violations, out, say)
+}
+
+// speaker prints lines with the time since now.
+func speaker(out io.Writer) func(format string, args ...any) {
+	said := time.Now()
+	return func(format string, args ...any) {
+		fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(said).Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+func verdict(violations []string, out io.Writer, say func(format string, args ...any)) error {
 	if len(violations) > 0 {
 		const most = 30
 		for _, v := range violations[:min(most, len(violations))] {

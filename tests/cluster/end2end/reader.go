@@ -26,7 +26,7 @@ type change struct {
 // reader watches the pods on its own connection and remembers every change in the order of the API server.
 type reader struct {
 	client  kubernetes.Interface
-	watcher watch.Interface
+	watcher interface{ Stop() }
 
 	mutex   sync.Mutex
 	changes []change
@@ -50,14 +50,14 @@ func startReader(ctx context.Context, client kubernetes.Interface) (*reader, err
 		return nil, err
 	}
 	r := &reader{client: client, watcher: watcher, node: make(map[string]string), latest: make(map[string]*v1.Pod)}
-	go r.read()
+	go r.read(watcher.ResultChan())
 	return r, nil
 }
 
 func (r *reader) stop() { r.watcher.Stop() }
 
-func (r *reader) read() {
-	for event := range r.watcher.ResultChan() {
+func (r *reader) read(events <-chan watch.Event) {
+	for event := range events {
 		r.mutex.Lock()
 		if pod, ok := event.Object.(*v1.Pod); ok {
 			r.changes = append(r.changes, change{event.Type, pod, time.Now()})

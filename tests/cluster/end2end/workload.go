@@ -65,6 +65,18 @@ func newWorkload(nodes, pods int) *workload {
 	return w
 }
 
+// newPlainWorkload leaves out what has to be changed while the scheduler works, and what fits nowhere.
+func newPlainWorkload(nodes, pods int) *workload {
+	w := new(workload)
+	for i := range nodes {
+		w.nodes = append(w.nodes, newNode(i))
+	}
+	for i := range pods {
+		w.fitting = append(w.fitting, newPod(fmt.Sprintf("pod-%d", i), i))
+	}
+	return w
+}
+
 func newNode(i int) *v1.Node {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{

@@ -1,0 +1,54 @@
+// Where the API server keeps each kind that is watched: kube-scheduler v1.37.1's informers, with the versions
+// of API servers 1.31 to 1.37.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace berth::client {
+
+struct Resource {
+  std::string_view kind;
+  std::string_view plural;
+  std::string_view group;                          // empty: the core group
+  std::array<std::string_view, 3> versions{"v1"};  // the preferred first; empty ones do not count
+
+  // "/api/v1" or "/apis/<group>/<version>".
+  static std::string GroupPath(std::string_view group, std::string_view version) {
+    if (group.empty()) return "/api/" + std::string(version);
+    return "/apis/" + std::string(group) + "/" + std::string(version);
+  }
+};
+
+inline constexpr std::array<Resource, 19> kResources = {{
+    {"Node", "nodes", ""},
+    {"Pod", "pods", ""},
+    {"Namespace", "namespaces", ""},
+    {"PersistentVolume", "persistentvolumes", ""},
+    {"PersistentVolumeClaim", "persistentvolumeclaims", ""},
+    {"Service", "services", ""},
+    {"ReplicationController", "replicationcontrollers", ""},
+    {"ReplicaSet", "replicasets", "apps"},
+    {"StatefulSet", "statefulsets", "apps"},
+    {"PodDisruptionBudget", "poddisruptionbudgets", "policy"},
+    {"StorageClass", "storageclasses", "storage.k8s.io"},
+    {"CSINode", "csinodes", "storage.k8s.io"},
+    {"CSIDriver", "csidrivers", "storage.k8s.io"},
+    {"CSIStorageCapacity", "csistoragecapacities", "storage.k8s.io"},
+    {"VolumeAttachment", "volumeattachments", "storage.k8s.io"},
+    {"DeviceClass", "deviceclasses", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
+    {"ResourceClaim", "resourceclaims", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
+    {"ResourceSlice", "resourceslices", "resource.k8s.io", {"v1", "v1beta2", "v1beta1"}},
+    {"DeviceTaintRule", "devicetaintrules", "resource.k8s.io", {"v1", "v1beta2"}},
+}};
+
+template <class T>
+constexpr const Resource& ResourceOf() {
+  for (const Resource& resource : kResources) {
+    if (resource.kind == T::kKind) return resource;
+  }
+  throw "every kind has its line";  // in a constant expression: does not compile
+}
+
+}  // namespace berth::client

@@ -1,0 +1,21 @@
+// Ways through a proxy; private to this module.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/result.hpp"
+#include "http/origin.hpp"
+#include "http/proxy.hpp"
+
+namespace berth::http {
+
+// On a socket that is connected to the proxy: once they succeed the origin is at its other end. A refusal
+// is told with the proxy's words.
+boost::asio::awaitable<Expected<>> HttpTunnel(boost::asio::ip::tcp::socket& socket, const Proxy& proxy,
+                                              const Origin& origin);
+// RFC 1928, with user and password (RFC 1929) if the proxy has them.
+boost::asio::awaitable<Expected<>> SocksTunnel(boost::asio::ip::tcp::socket& socket, const Proxy& proxy,
+                                               const Origin& origin);
+
+}  // namespace berth::http

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// way is one way to reach the API server and to prove who one is there.
+type way struct {
+	name string
+	// prepare makes a kubeconfig, and what KUBECONFIG shall say instead of a flag, if anything.
+	prepare func(*controlPlane, *clientcmdapi.Config) (environment string, err error)
+	// used says whether what was to be tried was really used.
+	used func() error
+}
+
+// runAccess lets the scheduler come in by every way, against real peers, and bind some pods.
+func runAccess(ctx context.Context, o *options, directory string, out io.Writer) error {
+	say := speaker(out)
+	children := &children{directory: directory}
+	defer children.stopAll()
+	control, err := startControlPlane(ctx, o.real, directory, children)
+	if err != nil {
+		return err
+	}
+	ways, err := allWays(control)
+	if err != nil {
+		return err
+	}
+	const perWay = 10
+	work := newPlainWorkload(20, perWay*len(ways))
+	if err := work.prepare(ctx, control.client); err != nil {
+		return err
+	}
+	reader, err := startReader(ctx, control.client)
+	if err != nil {
+		return err
+	}
+	defer reader.stop()
+	for i, w := range ways {
+		if err := tryWay(ctx, o, control, children, w, fmt.Sprint("way-", i), reader, &workload{fitting: work.fitting[i*perWay : (i+1)*perWay]}); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		say("%s: all bound", w.name)
+	}
+	return verdict(reader.history().check(work), out, say)
+}
+
+func tryWay(ctx context.Context, o *options, control *controlPlane, children *children, w way, name string, r *reader, work *workload) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: control.url, CertificateAuthorityData: control.authority.pem}
+	config.AuthInfos["u"] = clientcmdapi.NewAuthInfo()
+	config.AuthInfos["u"].Token = control.token
+	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.CurrentContext = "x"
+	environment, err := w.prepare(control, config)
+	if err != nil {
+		return err
+	}
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	command := o.scheduler
+	args := o.berthFlags(ports[0])
+	if environment != "" {
+		command = append([]string{"env", environment}, command...)
+	} else {
+		path := control.file(name + ".kubeconfig")
+		if err := clientcmd.WriteToFile(*config, path); err != nil {
+			return err
+		}
+		args = append(args, "--kubeconfig="+path)
+	}
+	scheduler, err := children.start(name, command, args...)
+	if err != nil {
+		return err
+	}
+	defer scheduler.stop()
+	if err := bindAll(ctx, control, r, work.fitting, scheduler); err != nil {
+		return err
+	}
+	if w.used == nil {
+		return nil
+	}
+	return w.used()
+}
+
+func allWays(control *controlPlane) ([]way, error) {
+	tunnels, err := startConnectProxy("user", "pass")
+	if err != nil {
+		return nil, err
+	}
+	socks, err := startSocksProxy()
+	if err != nil {
+		return nil, err
+	}
+	carried := func(count *atomic.Int64) func() error {
+		return func() error {
+			if count.Load() == 0 {
+				return fmt.Errorf("nothing came through the proxy")
+			}
+			return nil
+		}
+	}
+	return []way{
+		{name: "a plugin with a token, not believed at first", prepare: tokenPlugin, used: func() error { return ranTwice(control) }},
+		{name: "a plugin with a certificate", prepare: certificatePlugin},
+		{name: "an HTTP proxy with a password", prepare: func(_ *controlPlane, config *clientcmdapi.Config) (string, error) {
+			config.Clusters["c"].ProxyURL = "http://user:pass@" + tunnels.address
+			return "", nil
+		}, used: carried(&tunnels.count)},
+		{name: "a SOCKS5 proxy", prepare: func(_ *controlPlane, config *clientcmdapi.Config) (string, error) {
+			config.Clusters["c"].ProxyURL = "socks5://" + socks.address
+			return "", nil
+		}, used: carried(&socks.count)},
+		{name: "three merged files", prepare: threeFiles},
+	}, nil
+}
+
+// tokenPlugin says a token that the API server does not know, and when it is asked again the right one.
+func tokenPlugin(control *controlPlane, config *clientcmdapi.Config) (string, error) {
+	script := fmt.Sprintf(`#!/bin/sh
+case "$KUBERNETES_EXEC_INFO" in
+*'"server":"%s"'*) ;;
+*) echo "what is my cluster? $KUBERNETES_EXEC_INFO" >&2; exit 3 ;;
+esac
+[ "$SAID" = hello ] && [ "$1" = argument ] || exit 4
+token=wrong
+[ -e '%s' ] && token=%s
+echo run >> '%s'
+echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"'$token'"}}'
+`, control.url, control.file("plugin.runs"), control.token, control.file("plugin.runs"))
+	if err := os.WriteFile(control.file("token-plugin"), []byte(script), 0o700); err != nil {
+		return "", err
+	}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1", Command: "./token-plugin", Args: []string{"argument"},
+		Env:                []clientcmdapi.ExecEnvVar{{Name: "SAID", Value: "hello"}},
+		ProvideClusterInfo: true, InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+	}}
+	return "", nil
+}
+
+func ranTwice(control *controlPlane) error {
+	text, err := os.ReadFile(control.file("plugin.runs"))
+	if err != nil {
+		return err
+	}
+	// Twice at most by each of the two clients, the second of which is for events.
+	if runs := strings.Count(string(text), "run"); runs < 2 || runs > 4 {
+		return fmt.Errorf("the plugin ran %d times", runs)
+	}
+	return nil
+}
+
+func certificatePlugin(control *controlPlane, config *clientcmdapi.Config) (string, error) {
+	pair, err := control.authority.sign(pkix.Name{CommonName: "system:kube-scheduler"}, false)
+	if err != nil {
+		return "", err
+	}
+	credential, err := json.Marshal(map[string]any{
+		"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1",
+		"status": map[string]string{"clientCertificateData": string(pair.certificate), "clientKeyData": string(pair.key)},
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(control.file("credential.json"), credential, 0o600); err != nil {
+		return "", err
+	}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "cat", Args: []string{control.file("credential.json")},
+		InteractiveMode: clientcmdapi.IfAvailableExecInteractiveMode,
+	}}
+	return "", nil
+}
+
+// threeFiles spreads the configuration; what a later file says of a name that is known does not count.
+func threeFiles(control *controlPlane, config *clientcmdapi.Config) (string, error) {
+	parts := []*clientcmdapi.Config{clientcmdapi.NewConfig(), clientcmdapi.NewConfig(), clientcmdapi.NewConfig()}
+	parts[0].Clusters["c"] = config.Clusters["c"]
+	parts[1].AuthInfos = config.AuthInfos
+	parts[1].Clusters["c"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	parts[2].Contexts, parts[2].CurrentContext = config.Contexts, config.CurrentContext
+	var paths []string
+	for i, part := range parts {
+		path := filepath.Join(control.directory, fmt.Sprint("part-", i))
+		if err := clientcmd.WriteToFile(*part, path); err != nil {
+			return "", err
+		}
+		paths = append(paths, path, path+"-that-is-not-there")
+	}
+	return "KUBECONFIG=" + strings.Join(paths, ":"), nil
+}
+
+// proxy is a server that carries connections elsewhere, and counts them.
+type proxy struct {
+	address string
+	count   atomic.Int64
+}
+
+func startConnectProxy(user, password string) (*proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{address: listener.Addr().String()}
+	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+		if u, pw, _ := asked.BasicAuth(); r.Method != http.MethodConnect || u != user || pw != password {
+			http.Error(w, "who are you?", http.StatusProxyAuthRequired)
+			return
+		}
+		server, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		client, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			server.Close()
+			return
+		}
+		p.count.Add(1)
+		join(client, buffered, server)
+	}))
+	return p, nil
+}
+
+// startSocksProxy understands just enough of RFC 1928: no authentication, CONNECT to an IPv4 address.
+func startSocksProxy() (*proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{address: listener.Addr().String()}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.socks(client)
+		}
+	}()
+	return p, nil
+}
+
+func (p *proxy) socks(client net.Conn) {
+	greeting := make([]byte, 2)
+	if _, err := io.ReadFull(client, greeting); err != nil || greeting[0] != 5 {
+		client.Close()
+		return
+	}
+	io.CopyN(io.Discard, client, int64(greeting[1]))
+	client.Write([]byte{5, 0})
+	request := make([]byte, 10)
+	if _, err := io.ReadFull(client, request); err != nil || request[1] != 1 || request[3] != 1 {
+		client.Write([]byte{5, 7, 0, 1, 0, 0, 0, 0, 0, 0})
+		client.Close()
+		return
+	}
+	target := &net.TCPAddr{IP: net.IP(request[4:8]), Port: int(request[8])<<8 | int(request[9])}
+	server, err := net.DialTCP("tcp", nil, target)
+	if err != nil {
+		client.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
+		client.Close()
+		return
+	}
+	client.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	p.count.Add(1)
+	join(client, client, server)
+}
+
+// join carries bytes both ways until one side closes.
+func join(client net.Conn, fromClient io.Reader, server net.Conn) {
+	if buffered, ok := fromClient.(*bufio.ReadWriter); ok {
+		fromClient = buffered.Reader
+	}
+	done := make(chan struct{}, 2)
+	go func() { io.Copy(server, fromClient); done <- struct{}{} }()
+	go func() { io.Copy(client, server); done <- struct{}{} }()
+	<-done
+	client.Close()
+	server.Close()
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// runChaos lets the scheduler work while its API server dies twice, its connections are cut at random and the
+// history that it would resume from is compacted away. Everything must end up bound, once, where it fits.
+func runChaos(ctx context.Context, o *options, directory string, out io.Writer) error {
+	for i := range o.seeds {
+		seed := o.seed + uint64(i)
+		fmt.Fprintf(out, "seed %d\n", seed)
+		if err := chaosOnce(ctx, o, seed, filepath.Join(directory, fmt.Sprint("seed-", seed)), out); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	return nil
+}
+
+func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, out io.Writer) error {
+	say := speaker(out)
+	random := rand.New(rand.NewPCG(seed, 0))
+	if err := makeDirectory(directory); err != nil {
+		return err
+	}
+	children := &children{directory: directory}
+	defer children.stopAll()
+	control, err := startControlPlane(ctx, o.real, directory, children)
+	if err != nil {
+		return err
+	}
+	work := newPlainWorkload(o.nodes, o.pods)
+	if err := work.prepare(ctx, control.client); err != nil {
+		return err
+	}
+	reader, etcd, err := startEtcdReader(ctx, control.etcd, control.client)
+	if err != nil {
+		return err
+	}
+	defer reader.stop()
+	proxy, err := startTCPProxy(strings.TrimPrefix(control.url, "https://"))
+	if err != nil {
+		return err
+	}
+	defer proxy.stop()
+	metrics, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	scheduler, err := control.startSchedulerAt(proxy.url(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	say("%d nodes, scheduler started", len(work.nodes))
+
+	creating, stopCreating := context.WithCancel(ctx)
+	defer stopCreating()
+	created := make(chan error, 1)
+	go func() { created <- createStubbornly(creating, control.client, work.fitting) }()
+	cutting, stopCutting := context.WithCancel(ctx)
+	defer stopCutting()
+	go func() {
+		// A generator of its own: the other one belongs to the thread that kills.
+		random := rand.New(rand.NewPCG(seed, 1))
+		for pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
+			proxy.cut(random)
+		}
+	}()
+
+	for i, share := range []float64{0.15 + 0.2*random.Float64(), 0.5 + 0.2*random.Float64()} {
+		if err := waitForShare(ctx, reader, work, scheduler, share, o.timeout); err != nil {
+			return err
+		}
+		if err := control.crash(ctx, etcd, proxy, random, i == 1); err != nil {
+			return err
+		}
+		say("API server killed and restarted with %d pods bound", reader.countBound(work.fitting))
+	}
+	if err := <-created; err != nil {
+		return err
+	}
+	if _, err := waitUntilBound(ctx, reader, work, scheduler, o.timeout); err != nil {
+		return err
+	}
+	stopCutting()
+	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.cuts, scheduler.cpuSeconds())
+
+	var violations []string
+	if o.isBerth() {
+		expired, err := metricSum(metrics[0], `berth_reflector_failures_total\{.*reason="expired"`)
+		if err != nil {
+			return err
+		}
+		if expired == 0 {
+			violations = append(violations, "the compaction forced nobody to list again")
+		}
+		say("%.0f watches were told that their version is gone", expired)
+	}
+	if code := scheduler.stop(); code != "" {
+		say("the scheduler left with %s", code)
+	}
+	return verdict(append(violations, reader.history().check(work)...), out, say)
+}
+
+// crash kills the API server and starts it again. With a compaction the scheduler is kept out meanwhile and
+// changes are made, so that what it has seen last is gone when it comes back.
+func (c *controlPlane) crash(ctx context.Context, etcd *clientv3.Client, proxy *tcpProxy, random *rand.Rand, compact bool) error {
+	if compact {
+		proxy.block(true)
+		for i := range 50 {
+			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
+				SchedulerName: "nobody", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
+			if _, err := c.client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+		}
+	}
+	c.apiserver.kill()
+	if compact {
+		now, err := etcd.Get(ctx, "revision")
+		if err != nil {
+			return err
+		}
+		if _, err := etcd.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+			return err
+		}
+	}
+	if err := pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
+		return err
+	}
+	if err := c.startAPIServer(); err != nil {
+		return err
+	}
+	if err := c.waitUntilReady(ctx, c.apiserver); err != nil {
+		return err
+	}
+	proxy.block(false)
+	return nil
+}
+
+// createStubbornly creates pods past an API server that comes and goes.
+func createStubbornly(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
+	return each(ctx, len(pods), func(i int) error {
+		for {
+			_, err := client.CoreV1().Pods(pods[i].Namespace).Create(ctx, pods[i], metav1.CreateOptions{})
+			if err == nil || apierrors.IsAlreadyExists(err) {
+				return nil
+			}
+			if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || ctx.Err() != nil {
+				return err
+			}
+			if err := pause(ctx, 200*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *child, share float64, timeout time.Duration) error {
+	deadline := time.Now().Add(timeout)
+	for float64(r.countBound(w.fitting)) < share*float64(len(w.fitting)) {
+		if !scheduler.running() {
+			return scheduler.gone()
+		}
+		if err := r.failure(); err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(w.fitting), len(w.fitting), timeout)
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metricSum adds up the samples of berth's metrics whose name and labels match.
+func metricSum(port int, pattern string) (float64, error) {
+	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return 0, errors.New(response.Status)
+	}
+	sum := 0.0
+	wanted := regexp.MustCompile("^" + pattern)
+	for line := range strings.Lines(string(text)) {
+		if !wanted.MatchString(line) {
+			continue
+		}
+		fields := strings.Fields(line)
+		value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %q: %w", line, err)
+		}
+		sum += value
+	}
+	return sum, nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// The reader of a run with an API server that dies: it reads etcd itself, so that no restart, no cut and no
+// compaction can hide a change from it.
+type etcdWatch struct {
+	client *clientv3.Client
+	cancel context.CancelFunc
+}
+
+func (w *etcdWatch) Stop() {
+	w.cancel()
+	w.client.Close()
+}
+
+const podsInEtcd = "/registry/pods/"
+
+func startEtcdReader(ctx context.Context, endpoint string, client kubernetes.Interface) (*reader, *clientv3.Client, error) {
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reader{client: client, watcher: &etcdWatch{etcd, cancel}, node: make(map[string]string), latest: make(map[string]*v1.Pod)}
+	changes := etcd.Watch(ctx, podsInEtcd, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
+	if first := <-changes; first.Err() != nil {
+		cancel()
+		return nil, nil, first.Err()
+	}
+	events := make(chan watch.Event)
+	go r.read(events)
+	go func() {
+		defer close(events)
+		for response := range changes {
+			if err := response.Err(); err != nil {
+				r.fail(fmt.Errorf("the watch of etcd broke: %w", err))
+				return
+			}
+			for _, change := range response.Events {
+				event, err := podEvent(change)
+				if err != nil {
+					r.fail(err)
+					return
+				}
+				events <- event
+			}
+		}
+	}()
+	return r, etcd, nil
+}
+
+func podEvent(change *clientv3.Event) (watch.Event, error) {
+	kind, value := watch.Modified, change.Kv.Value
+	switch {
+	case change.Type == clientv3.EventTypeDelete:
+		kind = watch.Deleted
+		if change.PrevKv == nil {
+			return watch.Event{}, fmt.Errorf("etcd does not say what %s was", change.Kv.Key)
+		}
+		value = change.PrevKv.Value
+	case change.IsCreate():
+		kind = watch.Added
+	}
+	object, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), value)
+	if err != nil {
+		return watch.Event{}, fmt.Errorf("decoding %s: %w", change.Kv.Key, err)
+	}
+	return watch.Event{Type: kind, Object: object}, nil
+}
+
+func (r *reader) fail(err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.err = err
+}

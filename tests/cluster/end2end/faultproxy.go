@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fault is what goes wrong between a scheduler and its API server.
+type fault int
+
+const (
+	none      fault = iota
+	hanging         // nothing is answered, nothing is sent on
+	resetting       // connections are reset in the middle of an answer
+	throttling
+	failing
+	rubbish  // answers are no JSON
+	halving  // answers end in the middle of a document
+	disorder // events of a watch change places
+)
+
+// faultProxy ends TLS and speaks HTTP in both directions, so that it can spoil what is said.
+type faultProxy struct {
+	server *http.Server
+	url    string
+	mutex  sync.Mutex
+	fault  fault
+	change chan struct{} // closed when the fault changes
+	open   map[net.Conn]bool
+}
+
+func startFaultProxy(control *controlPlane) (*faultProxy, error) {
+	certificate, err := tls.LoadX509KeyPair(control.file("apiserver.crt"), control.file("apiserver.key"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(control.authority.pem)
+	target, err := url.Parse(control.url)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		return nil, err
+	}
+	p := &faultProxy{url: "https://" + listener.Addr().String(), change: make(chan struct{}), open: make(map[net.Conn]bool)}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true}
+	forward.FlushInterval = -1
+	forward.ErrorLog = quietLog()
+	forward.ModifyResponse = p.spoil
+	forward.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { panic(http.ErrAbortHandler) }
+	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.remember, ErrorLog: quietLog()}
+	go p.server.Serve(listener)
+	return p, nil
+}
+
+func (p *faultProxy) stop() { p.server.Close() }
+
+func (p *faultProxy) now() (fault, chan struct{}) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.fault, p.change
+}
+
+// set begins a fault, or ends it with none. What is under way is cut off, so that the fault is met; only a
+// server that hangs leaves its connections open.
+func (p *faultProxy) set(f fault) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	before := p.fault
+	p.fault = f
+	close(p.change)
+	p.change = make(chan struct{})
+	if f == hanging || before == hanging {
+		return
+	}
+	for connection := range p.open {
+		connection.Close()
+	}
+}
+
+func (p *faultProxy) remember(connection net.Conn, state http.ConnState) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if state == http.StateClosed || state == http.StateHijacked {
+		delete(p.open, connection)
+	} else {
+		p.open[connection] = true
+	}
+}
+
+// refuse answers itself where the fault needs no API server.
+func (p *faultProxy) refuse(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f, change := p.now()
+		switch f {
+		case hanging:
+			select {
+			case <-change:
+			case <-r.Context().Done():
+				return
+			}
+		case throttling:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+			return
+		case failing:
+			http.Error(w, "something broke", http.StatusInternalServerError)
+			return
+		case rubbish:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "\x00\xff<html>not what you asked for</html>\n")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// spoil changes what the API server says.
+func (p *faultProxy) spoil(response *http.Response) error {
+	f, change := p.now()
+	watch := strings.Contains(response.Request.URL.RawQuery, "watch=true")
+	body := response.Body
+	switch {
+	case f == disorder && watch:
+		response.Body = &swapped{lines: bufio.NewReader(body), closer: body}
+	case f == halving && response.Request.Method == http.MethodGet:
+		response.Body = &cutOff{body, 1000, false}
+		response.Header.Del("Content-Length")
+		response.ContentLength = -1
+	case f == resetting:
+		response.Body = &cutOff{body, 500, true}
+	case watch:
+		response.Body = &stoppable{body, p, change}
+	}
+	return nil
+}
+
+// cutOff ends after some bytes, properly or by breaking the connection.
+type cutOff struct {
+	io.ReadCloser
+	left   int
+	broken bool
+}
+
+func (c *cutOff) Read(buffer []byte) (int, error) {
+	if c.left == 0 {
+		if c.broken {
+			return 0, io.ErrUnexpectedEOF
+		}
+		return 0, io.EOF
+	}
+	n, err := c.ReadCloser.Read(buffer[:min(len(buffer), c.left)])
+	c.left -= n
+	return n, err
+}
+
+// stoppable says nothing while the server hangs.
+type stoppable struct {
+	io.ReadCloser
+	proxy  *faultProxy
+	change chan struct{}
+}
+
+func (s *stoppable) Read(buffer []byte) (int, error) {
+	n, err := s.ReadCloser.Read(buffer)
+	for {
+		f, change := s.proxy.now()
+		if f != hanging {
+			return n, err
+		}
+		<-change
+	}
+}
+
+// swapped lets every second event of a watch wait for its successor.
+type swapped struct {
+	lines   *bufio.Reader
+	closer  io.Closer
+	pending bytes.Buffer
+}
+
+func (s *swapped) Read(buffer []byte) (int, error) {
+	if s.pending.Len() == 0 {
+		first, err := s.lines.ReadBytes('\n')
+		if err != nil {
+			return 0, err
+		}
+		if bytes.HasPrefix(first, []byte(`{"type":"MODIFIED"`)) {
+			second, err := s.lines.ReadBytes('\n')
+			if err != nil {
+				return 0, err
+			}
+			s.pending.Write(second)
+		}
+		s.pending.Write(first)
+	}
+	return s.pending.Read(buffer)
+}
+
+func (s *swapped) Close() error { return s.closer.Close() }
+
+const patience = 90 * time.Second

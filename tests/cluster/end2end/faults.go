@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// trial is one fault, and how berth must show that it noticed.
+type trial struct {
+	name    string
+	fault   fault
+	lasting time.Duration
+	metric  string // a pattern for samples that must grow
+	logged  string
+}
+
+func trials(long bool) []trial {
+	hang := 6 * time.Second
+	if long {
+		hang = 3 * time.Minute
+	}
+	return []trial{
+		{"hangs", hanging, hang, `berth_reflector_failures_total\{.*reason="silent"`, "deadline exceeded"},
+		{"resets connections", resetting, 3 * time.Second, `berth_reflector_failures_total\{.*reason="broken"`, "partial message"},
+		{"throttles", throttling, 3 * time.Second, `rest_client_requests_total\{code="429"`, "Retrying request"},
+		{"fails", failing, 3 * time.Second, `rest_client_requests_total\{code="500"`, "something broke"},
+		{"talks rubbish", rubbish, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
+		{"stops in the middle of a document", halving, 3 * time.Second, `berth_reflector_failures_total\{.*reason="undecodable"`, "not valid JSON"},
+		{"mixes up events", disorder, 5 * time.Second, `berth_reflector_failures_total\{.*reason="disorder"`, "event out of order"},
+	}
+}
+
+// runFaults spoils the conversation in every way, one after the other. The scheduler must go on by itself: what
+// was created meanwhile is bound soon after, with a log line and a metric that tell what was wrong.
+func runFaults(ctx context.Context, o *options, directory string, out io.Writer) error {
+	say := speaker(out)
+	if !o.isBerth() {
+		return fmt.Errorf("--faults looks at berth's own metrics")
+	}
+	children := &children{directory: directory}
+	defer children.stopAll()
+	control, err := startControlPlane(ctx, o.real, directory, children)
+	if err != nil {
+		return err
+	}
+	const nodes, perTrial = 50, 40
+	all := trials(o.long)
+	work := newPlainWorkload(nodes, perTrial*(len(all)+1))
+	if err := work.prepare(ctx, control.client); err != nil {
+		return err
+	}
+	reader, err := startReader(ctx, control.client)
+	if err != nil {
+		return err
+	}
+	defer reader.stop()
+	proxy, err := startFaultProxy(control)
+	if err != nil {
+		return err
+	}
+	defer proxy.stop()
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	idle := "3"
+	if o.long {
+		idle = "90"
+	}
+	// The proxy ends TLS, so that a token has to say who we are.
+	scheduler, err := control.startSchedulerAt(proxy.url, children, "scheduler-under-test", o.scheduler, "default-scheduler", "token",
+		o.berthFlags(ports[0], "--berth-watch-idle-timeout="+idle)...)
+	if err != nil {
+		return err
+	}
+	pods := work.fitting
+	next := func() []*v1.Pod {
+		taken := pods[:perTrial]
+		pods = pods[perTrial:]
+		return taken
+	}
+	if err := bindAll(ctx, control, reader, next(), scheduler); err != nil {
+		return fmt.Errorf("before any fault: %w", err)
+	}
+	var violations []string
+	for _, t := range all {
+		before, err := metricSum(ports[0], t.metric)
+		if err != nil {
+			return err
+		}
+		logged := logSize(directory, scheduler)
+		proxy.set(t.fault)
+		batch := next()
+		if err := createPods(ctx, control.client, batch[:perTrial/2]); err != nil {
+			return err
+		}
+		if err := pause(ctx, t.lasting); err != nil {
+			return err
+		}
+		proxy.set(none)
+		ended := time.Now()
+		if err := bindAll(ctx, control, reader, batch, scheduler); err != nil {
+			return fmt.Errorf("the API server %s: %w", t.name, err)
+		}
+		after, err := metricSum(ports[0], t.metric)
+		if err != nil {
+			return err
+		}
+		if after <= before {
+			violations = append(violations, fmt.Sprintf("the API server %s: no metric %s", t.name, t.metric))
+		}
+		if !strings.Contains(logSince(directory, scheduler, logged), t.logged) {
+			violations = append(violations, fmt.Sprintf("the API server %s: nothing logged like %q", t.name, t.logged))
+		}
+		say("the API server %s for %s: all bound %.1f s later, counted %.0f times", t.name, t.lasting, time.Since(ended).Seconds(), after-before)
+	}
+	if code := scheduler.stop(); code != "" {
+		violations = append(violations, "the scheduler left with "+code)
+	}
+	return verdict(append(violations, reader.history().check(work)...), out, say)
+}
+
+// bindAll creates what is not there yet and waits until all are bound.
+func bindAll(ctx context.Context, control *controlPlane, r *reader, pods []*v1.Pod, scheduler *child) error {
+	if err := createStubbornly(ctx, control.client, pods); err != nil {
+		return err
+	}
+	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler, patience)
+	return err
+}
+
+func logSize(directory string, scheduler *child) int64 {
+	info, err := os.Stat(filepath.Join(directory, scheduler.name+".log"))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func logSince(directory string, scheduler *child, offset int64) string {
+	text, err := os.ReadFile(filepath.Join(directory, scheduler.name+".log"))
+	if err != nil {
+		return ""
+	}
+	return string(text[min(offset, int64(len(text))):])
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// tcpProxy hands bytes on to the API server as they are, and cuts connections when it is told to.
+type tcpProxy struct {
+	listener net.Listener
+	target   string
+
+	mutex   sync.Mutex
+	open    []net.Conn
+	blocked bool
+	cuts    int
+}
+
+func startTCPProxy(target string) (*tcpProxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &tcpProxy{listener: listener, target: target}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.carry(client)
+		}
+	}()
+	return p, nil
+}
+
+func (p *tcpProxy) url() string { return "https://" + p.listener.Addr().String() }
+
+func (p *tcpProxy) stop() { p.listener.Close() }
+
+func (p *tcpProxy) carry(client net.Conn) {
+	defer client.Close()
+	server, err := net.DialTimeout("tcp", p.target, 5*time.Second)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	p.mutex.Lock()
+	if p.blocked {
+		p.mutex.Unlock()
+		return
+	}
+	p.open = append(p.open, client)
+	p.mutex.Unlock()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		go func() {
+			buffer := make([]byte, 32<<10)
+			for {
+				n, err := way[0].Read(buffer)
+				if n > 0 {
+					if _, err := way[1].Write(buffer[:n]); err != nil {
+						break
+					}
+				}
+				if err != nil {
+					break
+				}
+			}
+			done <- struct{}{}
+		}()
+	}
+	<-done
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for i, open := range p.open {
+		if open == client {
+			p.open = append(p.open[:i], p.open[i+1:]...)
+			break
+		}
+	}
+}
+
+// usual is how many connections a scheduler has when all is well.
+const usual = 20
+
+// cut resets one connection, drawn at random, in the middle of whatever it carries. Each has the same chance
+// however few there are: otherwise a long list that goes alone, while the watches wait for their next try, would
+// be hit by every cut and never end.
+func (p *tcpProxy) cut(random *rand.Rand) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	drawn := random.IntN(max(usual, len(p.open)))
+	if drawn >= len(p.open) {
+		return
+	}
+	p.cuts++
+	reset(p.open[drawn])
+}
+
+// block resets everything and lets nobody in until it is lifted.
+func (p *tcpProxy) block(blocked bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.blocked = blocked
+	if blocked {
+		for _, connection := range p.open {
+			reset(connection)
+		}
+	}
+}
+
+func reset(connection net.Conn) {
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	connection.Close()
+}
