@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/write_file.hpp"
 #include "sandbox/sandbox.hpp"
@@ -18,6 +19,7 @@ namespace {
 struct Flags {
   sandbox::SandboxOptions sandbox;
   std::string kubeconfig;
+  std::string policy;
   double pod_start_seconds = 0.5;
   double pod_stop_seconds = 0.5;
   double heartbeat_seconds = 10;
@@ -51,6 +53,11 @@ void DefineFlags(CLI::App& app, Flags& flags) {
   app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")
       ->capture_default_str();
   app.add_option("--kubeconfig", flags.kubeconfig, "file to write a kubeconfig to");
+  app.add_flag("--https", flags.sandbox.https,
+               "serve HTTPS with certificates made for the occasion; the kubeconfig has what clients need");
+  app.add_option("--policy", flags.policy, "file with users, their tokens and rules (docs/guide/sandbox.md)");
+  app.add_flag("--field-ownership,!--no-field-ownership", flags.sandbox.field_ownership,
+               "keep metadata.managedFields (without, objects are smaller and apply never conflicts)");
   app.add_option("--seed", flags.sandbox.seed, "for everything that is random")->capture_default_str();
   app.add_option("--pod-start", flags.pod_start_seconds, "seconds from binding to Running")
       ->check(CLI::Range(0.0, 3600.0))
@@ -103,11 +110,18 @@ void Announce(const sandbox::Sandbox& sandbox, const Flags& flags) {
 int Run(const Flags& flags) {
   boost::asio::io_context io(1);
   const SystemClock clock;
-  auto sandbox = sandbox::Sandbox::Start(io, clock, Options(flags));
+  auto options = Options(flags);
+  if (!flags.policy.empty()) {
+    const auto text = ReadWholeFile(flags.policy);
+    if (!text) return Complain(text.error().message);
+    auto policy = sandbox::Policy::Parse(*text);
+    if (!policy) return Complain(fmt::format("{}: {}", flags.policy, policy.error().message));
+    options.policy = std::make_shared<const sandbox::Policy>(std::move(*policy));
+  }
+  auto sandbox = sandbox::Sandbox::Start(io, clock, options);
   if (!sandbox) return Complain(sandbox.error().message);
   if (!flags.kubeconfig.empty()) {
-    const auto written =
-        WriteFileAtomically(flags.kubeconfig, sandbox::KubeconfigFor((*sandbox)->url()), 0600);
+    const auto written = WriteFileAtomically(flags.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
     if (!written) return Complain(written.error().message);
   }
   Announce(**sandbox, flags);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/api_server/auth/access.hpp"
+#include "sandbox/api_server/compress.hpp"
 #include "sandbox/api_server/discovery.hpp"
 #include "sandbox/api_server/events.hpp"
 #include "sandbox/api_server/reviews.hpp"
@@ -40,7 +42,7 @@ ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random, ApiServerOpti
     : verbs_(verbs),
       agenda_(agenda),
       random_(random),
-      options_(options),
+      options_(std::move(options)),
       watches_(verbs.store(), agenda, verbs.clock()) {}
 
 http::Response ApiServer::Refusal(int status) {
@@ -61,8 +63,12 @@ http::Response ApiServer::Refusal(int status) {
 }
 
 void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchange) {
+  auto user = Authenticate(options_.policy.get(), raw);
+  if (!user) return exchange->Respond(Reply(user.error()));
   auto request = ParseRequest(std::move(raw));
   if (!request) return exchange->Respond(Reply(request.error()));
+  request->user = std::move(*user);
+  if (request->accepts_gzip) exchange = CompressAnswers(std::move(exchange));
   if (auto served = Serve(*request, exchange); !served) exchange->Respond(Reply(served.error()));
 }
 
@@ -70,16 +76,18 @@ void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchan
 ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
   if (request.method == "HEAD") request.method = "GET";  // the http server leaves the body out
   if (IsReview(request)) {
-    BERTH_TRY(std::string answer, AnswerReview(request));
+    BERTH_TRY(std::string answer, AnswerReview(request, options_.policy.get()));
     exchange->Respond(Reply(201, std::move(answer)));
     return {};
   }
   if (auto answer = AnswerDiscovery(request)) {
+    if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
     if (request.method != "GET") return MethodNotAllowed();
     exchange->Respond(Reply(answer->status, std::move(answer->body), std::move(answer->content_type)));
     return {};
   }
   BERTH_CHECKED(ResolveResource(request));
+  if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
   BERTH_TRY(const View view, NegotiateView(request));
   if (!request.subresource.empty() && request.subresource != "status") {
     return ServeSubresource(request, view, exchange);
@@ -201,7 +209,7 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   BERTH_TRY(Document document, DecodeBody(request, view.group_version(), request.type->kind));
   if (request.events_group) EventToCore(document.root());
   if (request.type == &Known().events) {
-    BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
+    BERTH_CHECKED(ValidateNewEvent(document.root(), request.ns, request.events_group));
   }
   Warnings warnings;
   BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
@@ -231,7 +239,9 @@ ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& v
 ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
   BERTH_TRY(const ObjectPtr last, verbs_.Delete(request.place(), options));
-  if (request.type->delete_shows_object) {
+  const ObjectPtr left = verbs_.store().Get(*request.type, last->key);
+  const bool waits = left && left->uid == last->uid && left->deleting;  // for finalizers or its grace period
+  if (request.type->delete_shows_object || waits) {
     Answer(exchange, 200, view, last);
     return {};
   }
@@ -256,6 +266,8 @@ ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange)
 ApiResult<> ApiServer::Evict(const ApiRequest& request, const Exchange& exchange) {
   if (request.method != "POST") return MethodNotAllowed();
   BERTH_TRY(const Document eviction, DecodeBody(request, "policy/v1", "Eviction"));
+  const auto its_name = FindString(eviction.root(), "metadata.name");
+  if (its_name != request.name) return BadRequest("name in URL does not match name in Eviction object");
   DeleteOptions options;
   options.dry_run = request.dry_run();
   if (const json::value* grace = FindPath(eviction.root(), "deleteOptions.gracePeriodSeconds");

@@ -247,6 +247,9 @@ std::optional<Answer> AnswerApi(const ApiRequest& request) {
   return std::nullopt;
 }
 
+// A version of a known group that there is not.
+Answer UnknownInGroup() { return {404, "application/json", NoSuchResource().error().ToJson()}; }
+
 std::optional<Answer> AnswerApis(const ApiRequest& request) {
   const auto all = GroupVersions();
   if (request.path.size() == 1) {
@@ -261,6 +264,10 @@ std::optional<Answer> AnswerApis(const ApiRequest& request) {
     return !candidate.group.empty() && candidate.group == request.path[1] &&
            (request.path.size() == 2 || candidate.version == request.path[2]);
   });
+  const auto knows_group = [&](const GroupVersion& candidate) {
+    return !candidate.group.empty() && candidate.group == request.path[1];
+  };
+  if (gv == all.end() && std::ranges::any_of(all, knows_group)) return UnknownInGroup();
   if (gv == all.end()) return NotFoundText();
   if (request.path.size() == 2) {
     json::object group{{"kind", "APIGroup"}, {"apiVersion", "v1"}};

@@ -58,6 +58,14 @@ void KeepAllButStatus(const json::object& before, json::object& after) {
   }
 }
 
+// What is no number at all is no conflict but a mistake.
+ApiResult<> CheckVersionText(std::string_view version) {
+  if (version.find_first_not_of("0123456789") == std::string_view::npos) return {};
+  ApiError error;
+  error.message = fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", version);
+  return std::unexpected(std::move(error));
+}
+
 // Times apart: nobody would write an object for a new time alone.
 bool SameOwners(const json::value& after, const json::value& before) {
   if (after == before) return true;
@@ -89,7 +97,9 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   const auto ns = FindString(root, "metadata.namespace");
   if (name != place.name) {
     return BadRequest(name.empty()
-                          ? "name must be provided"
+                          ? fmt::format("the name of the object ({} based on URL) was undeterminable: name "
+                                        "must be provided",
+                                        place.name)
                           : fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                                         name, place.name));
   }
@@ -117,6 +127,7 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
         place.type.qualified_plural(), place.name);
     return error;
   }
+  BERTH_CHECKED(CheckVersionText(version));
   if (!version.empty() && version != fmt::to_string(current->version)) {
     return Conflict(place.type, place.name, kChangedMeanwhile);
   }

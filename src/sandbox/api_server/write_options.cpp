@@ -48,10 +48,12 @@ ApiResult<WriteOptions> DecodeWriteOptions(const ApiRequest& request, std::optio
   CheckManager(query.Get("fieldManager"), causes);
   const auto dry_run = query.Get("dryRun");
   if (query.Has("dryRun") && dry_run != "All")
-    causes.push_back(NotSupported("dryRun", dry_run, "\"All\""));
+    causes.push_back({"FieldValueNotSupported",
+                      fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", dry_run),
+                      "dryRun"});
   const auto validation = query.Get("fieldValidation");
   if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
-    causes.push_back(NotSupported("fieldValidation", validation, "\"Ignore\", \"Strict\", \"Warn\""));
+    causes.push_back(NotSupported("fieldValidation", validation, "\"\", \"Ignore\", \"Strict\", \"Warn\""));
   }
   if (!causes.empty()) return InvalidObject("meta.k8s.io", OptionsKind(request), "", std::move(causes));
   options.dry_run = request.dry_run();

@@ -34,6 +34,7 @@ void DefaultStatefulSet(json::object& spec) {
   SetText(strategy, "type", "RollingUpdate");
   if (FindString(strategy, "type") == "RollingUpdate")
     SetDefault(ObjectAt(strategy, "rollingUpdate"), "partition", 0);
+  if (json::object* rolling = Below(strategy, "rollingUpdate")) SetDefault(*rolling, "maxUnavailable", 1);
   json::object& retention = ObjectAt(spec, "persistentVolumeClaimRetentionPolicy");
   SetText(retention, "whenDeleted", "Retain");
   SetText(retention, "whenScaled", "Retain");

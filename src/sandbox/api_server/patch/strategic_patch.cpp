@@ -63,8 +63,7 @@ bool IsDirective(std::string_view key) {
 std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_view key) {
   ApiError error;
   error.code = 500;
-  error.message =
-      fmt::format("map: {} does not contain declared merge key: {}", json::serialize(element), key);
+  error.message = fmt::format("map: {} does not contain declared merge key: {}", GoText(element), key);
   return std::unexpected(std::move(error));
 }
 
