@@ -5,7 +5,9 @@
 #include "sandbox/api_server/auth/access.hpp"
 #include "sandbox/api_server/compress.hpp"
 #include "sandbox/api_server/discovery.hpp"
+#include "sandbox/api_server/duplicates.hpp"
 #include "sandbox/api_server/events.hpp"
+#include "sandbox/api_server/metrics/metrics.hpp"
 #include "sandbox/api_server/reviews.hpp"
 #include "sandbox/api_server/scale.hpp"
 #include "sandbox/api_server/validate/validate.hpp"
@@ -29,6 +31,24 @@ http::Response Reply(const ApiError& error) {
   if (error.retry_after_seconds > 0)
     response.headers.Add("Retry-After", fmt::to_string(error.retry_after_seconds));
   return response;
+}
+
+// Only where the client says that it cares: looking for them takes as long as parsing.
+ApiResult<> CheckDuplicates(const ApiRequest& request, const WriteOptions& options,
+                            std::vector<std::string>& warnings) {
+  const bool json = request.content_type.empty() || request.content_type == "application/json";
+  if (!json || options.validation == FieldValidation::kIgnore || !request.query.Has("fieldValidation"))
+    return {};
+  std::vector<std::string> twice = DuplicateFields(request.body);
+  if (twice.empty()) return {};
+  for (auto& field : twice) field = fmt::format("duplicate field \"{}\"", field);
+  if (options.validation == FieldValidation::kStrict) {
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}",
+                    request.type->kind, request.type->version, fmt::join(twice, ", ")));
+  }
+  warnings.insert(warnings.end(), twice.begin(), twice.end());
+  return {};
 }
 
 const http::SharedText& BoundText() {
@@ -80,6 +100,11 @@ ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
     exchange->Respond(Reply(201, std::move(answer)));
     return {};
   }
+  if (IsMetrics(request)) {
+    BERTH_TRY(std::string answer, AnswerMetrics(verbs_, request));
+    exchange->Respond(Reply(200, std::move(answer)));
+    return {};
+  }
   if (auto answer = AnswerDiscovery(request)) {
     if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
     if (request.method != "GET") return MethodNotAllowed();
@@ -125,6 +150,7 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     Warnings warnings;
     BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
+    BERTH_CHECKED(CheckDuplicates(request, options, warnings));
     if (request.events_group) EventToCore(document.root());
     BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, options));
     Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
@@ -156,9 +182,14 @@ ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& v
         Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
     return {};
   }
+  if (pod && (sub == "exec" || sub == "attach" || sub == "portforward")) {
+    return BadRequest(fmt::format("{} is not possible: the containers of this cluster are simulated", sub));
+  }
   if (request.type == &Known().namespaces && sub == "finalize") return Finalize(request, view, exchange);
   if (!request.type->has_scale || sub != "scale") return NoSuchResource();
-  BERTH_TRY(std::string scale, AnswerScale(verbs_, request));
+  Warnings warnings;
+  BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
+  BERTH_TRY(std::string scale, AnswerScale(verbs_, request, options));
   exchange->Respond(Reply(200, std::move(scale)));
   return {};
 }
@@ -213,6 +244,7 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   }
   Warnings warnings;
   BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
+  BERTH_CHECKED(CheckDuplicates(request, options, warnings));
   BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), options));
   Answer(exchange, 201, view, created, warnings);
   return {};
@@ -255,9 +287,13 @@ ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const
 
 ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange) {
   if (request.method != "POST") return MethodNotAllowed();
-  BERTH_TRY(const Document binding, DecodeBody(request, "v1", "Binding"));
+  BERTH_TRY(Document binding, DecodeBody(request, "v1", "Binding"));
   Place place = request.place();
-  if (place.name.empty()) place.name = FindString(binding.root(), "metadata.name");
+  if (place.name
+          .empty()) {  // the old way, which admission does not look at: the pod learns nothing of its zone
+    place.name = FindString(binding.root(), "metadata.name");
+    ObjectAt(binding.root(), "target").erase("kind");
+  }
   BERTH_CHECKED(verbs_.Bind(place, binding.root(), request.dry_run()));
   exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
   return {};

@@ -174,8 +174,13 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
     Normalize(before, *type.schema);
     Normalize(after, *type.schema);
   }
-  BERTH_CHECKED(ValidateChange(type, part, before, after));
-  BERTH_CHECKED(Validate(type, after));
+  auto changed = ValidateChange(type, part, before, after);
+  if (auto valid = Validate(type, after); !valid) {
+    std::vector<ErrorCause> causes = std::move(valid.error().causes);
+    if (!changed) causes.insert(causes.end(), changed.error().causes.begin(), changed.error().causes.end());
+    return InvalidObject(type.group, type.kind, current.name, std::move(causes));
+  }
+  BERTH_CHECKED(std::move(changed));
   json::value owned_after = owned_before;
   if (applied != nullptr) {
     owned_after = EncodeManagers(std::move(*applied));

@@ -60,6 +60,8 @@ std::vector<ResourceType> CoreTypes() {
 
 std::vector<ResourceType> WorkloadTypes() {
   return {
+      {.group = "apps", .version = "v1", .plural = "controllerrevisions", .singular = "controllerrevision",
+       .kind = "ControllerRevision", .namespaced = true},
       {.group = "apps", .version = "v1", .plural = "daemonsets", .singular = "daemonset", .kind = "DaemonSet",
        .short_names = "ds", .namespaced = true, .has_status = true, .tracks_generation = true, .in_all = true},
       {.group = "apps", .version = "v1", .plural = "deployments", .singular = "deployment", .kind = "Deployment",
@@ -71,6 +73,9 @@ std::vector<ResourceType> WorkloadTypes() {
       {.group = "apps", .version = "v1", .plural = "statefulsets", .singular = "statefulset", .kind = "StatefulSet",
        .short_names = "sts", .namespaced = true, .has_status = true, .has_scale = true, .tracks_generation = true,
        .in_all = true},
+      {.group = "autoscaling", .version = "v2", .plural = "horizontalpodautoscalers",
+       .singular = "horizontalpodautoscaler", .kind = "HorizontalPodAutoscaler", .short_names = "hpa",
+       .namespaced = true, .has_status = true, .in_all = true},
       {.group = "batch", .version = "v1", .plural = "cronjobs", .singular = "cronjob", .kind = "CronJob",
        .short_names = "cj", .namespaced = true, .has_status = true, .tracks_generation = true, .in_all = true},
       {.group = "batch", .version = "v1", .plural = "jobs", .singular = "job", .kind = "Job",
@@ -88,6 +93,14 @@ std::vector<ResourceType> ClusterTypes() {
        .namespaced = true, .needs_version = true},
       {.group = "discovery.k8s.io", .version = "v1", .plural = "endpointslices", .singular = "endpointslice",
        .kind = "EndpointSlice", .namespaced = true, .tracks_generation = true},
+      {.group = "networking.k8s.io", .version = "v1", .plural = "ingressclasses", .singular = "ingressclass",
+       .kind = "IngressClass", .tracks_generation = true},
+      {.group = "networking.k8s.io", .version = "v1", .plural = "ingresses", .singular = "ingress",
+       .kind = "Ingress", .short_names = "ing", .namespaced = true, .has_status = true, .tracks_generation = true},
+      {.group = "networking.k8s.io", .version = "v1", .plural = "networkpolicies", .singular = "networkpolicy",
+       .kind = "NetworkPolicy", .short_names = "netpol", .namespaced = true, .tracks_generation = true},
+      {.group = "node.k8s.io", .version = "v1", .plural = "runtimeclasses", .singular = "runtimeclass",
+       .kind = "RuntimeClass", .needs_version = true},
       {.group = "rbac.authorization.k8s.io", .version = "v1", .plural = "clusterrolebindings",
        .singular = "clusterrolebinding", .kind = "ClusterRoleBinding"},
       {.group = "rbac.authorization.k8s.io", .version = "v1", .plural = "clusterroles", .singular = "clusterrole",

@@ -170,7 +170,6 @@ void SelectJobPods(json::object& job) {
   labels["batch.kubernetes.io/job-name"] = name;
   labels["controller-uid"] = uid;
   labels["job-name"] = name;
-  SetDefault(spec, "manualSelector", false);
   json::object& own = ObjectAt(ObjectAt(job, "metadata"), "labels");
   if (own.empty()) own = labels;
   ObjectAt(ObjectAt(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;

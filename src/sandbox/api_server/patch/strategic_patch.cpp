@@ -214,6 +214,11 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
 
 }  // namespace
 
+std::optional<std::string_view> PatchMergeKey(std::string_view list, bool in_container) {
+  const MergedList* merged = FindMergedList(list, in_container ? "containers" : "");
+  return merged != nullptr ? std::optional(merged->key) : std::nullopt;
+}
+
 ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch) {
   return Merge(target, patch, {});
 }
