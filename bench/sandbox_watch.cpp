@@ -26,7 +26,7 @@ struct Settings {
   std::size_t objects = 50'000;
   std::size_t watchers = 200;
   std::size_t events = 2'000;
-  bool field_ownership = true;
+  bool without_ownership = false;
 };
 
 constexpr std::size_t kPipeline = 64;
@@ -137,7 +137,7 @@ int Measure(const Settings& settings) {
   asio::io_context io;
   const auto port = FreePort(io);
   std::vector<std::string> command{settings.berth, "sandbox", "--nodes", "0", "--port", fmt::to_string(port)};
-  if (!settings.field_ownership) command.emplace_back("--no-field-ownership");
+  if (settings.without_ownership) command.emplace_back("--no-field-ownership");
   auto sandbox = ChildProcess::Start(command, "/dev/null");
   if (!sandbox) return fmt::print(stderr, "{}\n", sandbox.error().message), 1;
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   app.add_option("--objects", settings.objects, "pods")->capture_default_str();
   app.add_option("--watchers", settings.watchers, "watches on all pods")->capture_default_str();
   app.add_option("--events", settings.events, "changes of pods")->capture_default_str();
-  app.add_flag("!--no-field-ownership", settings.field_ownership, "without metadata.managedFields");
+  app.add_flag("--no-field-ownership", settings.without_ownership, "without metadata.managedFields");
   CLI11_PARSE(app, argc, argv);
   try {
     return Measure(settings);

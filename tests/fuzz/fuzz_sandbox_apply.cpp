@@ -16,7 +16,7 @@ std::optional<json::object> Shaped(const ResourceType& type, const std::string& 
   DropNulls(document->root());
   if (!CheckShape(type, document->root(), {})) return std::nullopt;
   document->root().erase("status");
-  json::object copy = document->root();
+  json::object copy(document->root(), json::storage_ptr());  // the document's arena goes
   json::object& metadata = ObjectAt(copy, "metadata");
   metadata.erase("managedFields");
   return copy;

@@ -70,7 +70,7 @@ var applyCases = []request{
 	{name: "apply with force", method: "PATCH", path: apps + "/deployments/d?fieldManager=one&force=true", kind: "apply", body: applied},
 	{name: "apply of a status", method: "PATCH", path: apps + "/deployments/d/status?fieldManager=controller", kind: "apply", body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"status":{"replicas":3,"conditions":[{"type":"Available","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T00:00:00Z"}]}}`},
 	{name: "scale owns the replicas", method: "PATCH", path: apps + "/deployments/d/scale?fieldManager=scaler", kind: "merge", body: `{"spec":{"replicas":7}}`},
-	{name: "and the deployment says so", method: "GET", path: apps + "/deployments/d"},
+	{name: "and the deployment says so", method: "GET", path: apps + "/deployments/d", without: "metadata.managedFields.*.time"},
 	{name: "apply of an unknown field", method: "PATCH", path: apps + "/deployments/d?fieldManager=one", kind: "apply", body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"foo":1}}`},
 	{name: "apply of a wrong type", method: "PATCH", path: apps + "/deployments/d?fieldManager=one", kind: "apply", body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":"two"}}`},
 	{name: "apply of a text that is a number", method: "PATCH", path: apps + "/deployments/d?fieldManager=one", kind: "apply", body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"a":1}}}`},
