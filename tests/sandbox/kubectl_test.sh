@@ -119,7 +119,7 @@ check "bound twice is a conflict"     "already assigned to node" bind web node-0
 check "describe pod"                  "Node:             node-0002" kubectl describe pod web
 check "describe node"                 "cpu                500m"  kubectl describe node node-0002
 check "logs"                          "simulated"                kubectl logs web
-check "exec says honestly that it cannot" "error"                kubectl exec web -- true
+check "exec says honestly that it cannot" "simulated"            kubectl exec web -- true
 check "get, custom columns"           "node-0002"                kubectl get pods -o custom-columns=NODE:.spec.nodeName
 check "get, jsonpath"                 "node-0002"                kubectl get pod web -o 'jsonpath={.spec.nodeName}'
 check "get, name"                     "pod/web"                  kubectl get pods -o name

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sandbox/api_server/request.hpp"
+#include "sandbox/api_server/utf8.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -16,9 +17,9 @@ std::string_view OptionsKind(const ApiRequest& request) {
 // fieldManager, or what the user agent calls itself.
 std::string ManagerOf(const ApiRequest& request) {
   const auto given = request.query.Get("fieldManager");
-  if (!given.empty()) return std::string(given);
+  if (!given.empty()) return ToUtf8(given);
   const std::string_view agent = request.user_agent;
-  return std::string(agent.substr(0, std::min(agent.find('/'), std::size_t{128})));
+  return ToUtf8(agent.substr(0, std::min(agent.find('/'), std::size_t{128})));
 }
 
 void CheckManager(std::string_view manager, std::vector<ErrorCause>& causes) {
