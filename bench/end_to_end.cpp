@@ -154,9 +154,10 @@ struct Stage {
     std::filesystem::create_directories(folder);
     kubeconfig = folder / "kubeconfig";
     config = folder / "config.yaml";
-    BERTH_TRY(auto child, ChildProcess::Start({settings.sandbox, "sandbox", "--nodes", fmt::to_string(nodes),
-                                               "--port", "0", "--kubeconfig", kubeconfig},
-                                              folder / "sandbox.log"));
+    BERTH_TRY(auto child,
+              ChildProcess::Start({settings.sandbox, "sandbox", "--no-field-ownership", "--nodes",
+                                   fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
+                                  folder / "sandbox.log"));
     sandbox.emplace(std::move(child));
     for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
       if (const auto ended = sandbox->Ended()) {

@@ -47,6 +47,7 @@ endif()
 
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS url json container)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

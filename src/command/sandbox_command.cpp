@@ -27,6 +27,7 @@ struct Flags {
   double node_grace_seconds = 50;
   double provision_seconds = 0.5;
   double job_seconds = 1;
+  std::string policy;
   double pod_start_seconds = 0.5;
   double pod_stop_seconds = 0.5;
   double heartbeat_seconds = 10;
@@ -115,6 +116,11 @@ void DefineFlags(CLI::App& app, Flags& flags) {
   app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")
       ->capture_default_str();
   app.add_option("--kubeconfig", flags.kubeconfig, "file to write a kubeconfig to");
+  app.add_flag("--https", flags.sandbox.https,
+               "serve HTTPS with certificates made for the occasion; the kubeconfig has what clients need");
+  app.add_option("--policy", flags.policy, "file with users, their tokens and rules (docs/guide/sandbox.md)");
+  app.add_flag("--field-ownership,!--no-field-ownership", flags.sandbox.field_ownership,
+               "keep metadata.managedFields (without, objects are smaller and apply never conflicts)");
   app.add_option("--watch-window", flags.sandbox.window,
                  "changes of each resource that a watch can resume from")
       ->capture_default_str();
@@ -167,6 +173,12 @@ Expected<sandbox::SandboxOptions> ReadOptions(const Flags& flags) {
   }
   if (!flags.load.empty()) {
     BERTH_TRY(options.objects, ReadWholeFile(flags.load));
+  }
+  if (!flags.policy.empty()) {
+    BERTH_TRY(const std::string text, ReadWholeFile(flags.policy));
+    auto policy = sandbox::Policy::Parse(text);
+    if (!policy) return std::unexpected(std::move(policy).error().In(flags.policy));
+    options.policy = std::make_shared<const sandbox::Policy>(std::move(*policy));
   }
   return options;
 }
@@ -232,8 +244,7 @@ int Run(const Flags& flags) {
                             : sandbox.error().message);
   }
   if (!flags.kubeconfig.empty()) {
-    const auto written =
-        WriteFileAtomically(flags.kubeconfig, sandbox::KubeconfigFor((*sandbox)->url()), 0600);
+    const auto written = WriteFileAtomically(flags.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
     if (!written) return Complain(written.error().message);
   }
   Announce(**sandbox, flags);

@@ -26,11 +26,19 @@ class Headers {
   std::vector<Entry> entries_;
 };
 
+// Who a client says it is by its certificate.
+struct PeerCertificate {
+  bool trusted = false;  // signed by the authority the server was given
+  std::string common_name;
+  std::vector<std::string> organizations;
+};
+
 struct Request {
   std::string method;  // GET, POST, ...
   std::string target;  // path and query, as sent
   Headers headers;
-  std::string body;  // complete, chunking undone
+  std::string body;                                  // complete, chunking undone
+  std::shared_ptr<const PeerCertificate> peer = {};  // over TLS, if the client showed one
 };
 
 // Text that several connections may be sending at the same time; never changed once it is shared.

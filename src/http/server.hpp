@@ -1,4 +1,5 @@
-// An HTTP/1.1 server: keep-alive, pipelining, bodies that are streamed for as long as the handler likes.
+// An HTTP/1.1 server, plain or over TLS: keep-alive, pipelining, bodies that are streamed for as long as the
+// handler likes.
 //
 // Everything happens on the thread that runs the io_context it was given: the handler, every call on an
 // Exchange or a Stream, and the callbacks. Nothing here is locked.
@@ -15,7 +16,10 @@
 
 namespace boost::asio {
 class io_context;
+namespace ssl {
+class context;
 }
+}  // namespace boost::asio
 
 namespace berth::http {
 
@@ -51,6 +55,8 @@ struct ServerOptions {
   std::uint16_t port = 0;                  // 0: the system chooses
   std::size_t body_limit_bytes = 3 << 20;  // as kube-apiserver
   std::size_t header_limit_bytes = 64 << 10;
+  std::shared_ptr<boost::asio::ssl::context> tls = {};  // null: plain HTTP
+  std::chrono::seconds handshake_timeout{10};
   std::chrono::seconds request_timeout{60};  // from the first byte of a request to its last
   std::chrono::seconds idle_timeout{300};    // between requests
   std::chrono::seconds write_timeout{60};    // without the peer taking a single byte

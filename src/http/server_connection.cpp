@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
@@ -76,7 +77,21 @@ void Connection::Start() {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  Read();
+  if (!shared_->options.tls) return Read();
+  tls_.emplace(socket_, *shared_->options.tls);
+  Shake();
+}
+
+void Connection::Shake() {
+  shaking_ = true;
+  tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](const error_code& error) {
+    self->shaking_ = false;
+    if (self->closed_) return;
+    if (error) return self->Cut();
+    self->peer_ = PeerOf(self->tls_->native_handle());
+    self->read_since_ = self->shared_->now;
+    self->Read();
+  });
 }
 
 // --- in
@@ -85,9 +100,11 @@ void Connection::Start() {
 void Connection::Read() {
   if (reading_ || closed_ || peer_done_ || in_.size() >= kReadAheadBytes) return;
   reading_ = true;
-  socket_.async_read_some(
-      in_.prepare(kReadBytes),
-      [self = shared_from_this()](const error_code& error, std::size_t n) { self->OnRead(error, n); });
+  auto read = [self = shared_from_this()](const error_code& error, std::size_t n) { self->OnRead(error, n); };
+  if (tls_)
+    tls_->async_read_some(in_.prepare(kReadBytes), std::move(read));
+  else
+    socket_.async_read_some(in_.prepare(kReadBytes), std::move(read));
 }
 
 void Connection::OnRead(const error_code& error, std::size_t bytes) {
@@ -152,6 +169,7 @@ void Connection::Dispatch() {
   request.target = message.target();
   for (const auto& field : message) request.headers.Add(field.name_string(), field.value());
   request.body = std::move(message.body());
+  request.peer = peer_;
   auto exchange = std::make_shared<ConnectionExchange>(shared_from_this(), *shared_);
   try {
     shared_->handler(std::move(request), std::move(exchange));
@@ -315,9 +333,13 @@ void Connection::Flush() {
     write_since_ = shared_->now;
     return error ? 0 : kBatchBytes;
   };
-  asio::async_write(
-      socket_, std::move(buffers), on_progress,
-      [self = shared_from_this()](const error_code& error, std::size_t) { self->OnWritten(error); });
+  auto written = [self = shared_from_this()](const error_code& error, std::size_t) {
+    self->OnWritten(error);
+  };
+  if (tls_)
+    asio::async_write(*tls_, std::move(buffers), on_progress, std::move(written));
+  else
+    asio::async_write(socket_, std::move(buffers), on_progress, std::move(written));
 }
 
 void Connection::OnWritten(const error_code& error) {
@@ -327,59 +349,6 @@ void Connection::OnWritten(const error_code& error) {
   if (error) return Cut();
   if (peer_done_ && !busy_ && out_.empty()) return Cut();
   Flush();
-}
-
-// Closing while the peer still sends would reset the connection, and the peer might never read our last
-// words.
-void Connection::LingerBeforeClosing() {
-  if (lingering_) return;
-  if (peer_done_) return Cut();
-  lingering_ = true;
-  read_since_ = shared_->now;
-  error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-  in_.consume(in_.size());
-  Read();
-}
-
-// --- the end
-// ----------------------------------------------------------------------------------------------------
-
-void Connection::Finish() {
-  keep_alive_ = false;
-  if (stream_) {
-    CloseStream();
-  } else if (!busy_ && !writing_) {
-    Cut();
-  }
-}
-
-void Connection::Cut() {
-  if (closed_) return;
-  closed_ = true;
-  const auto self = shared_from_this();
-  error_code ignored;
-  socket_.close(ignored);
-  if (stream_) {
-    const auto gone = std::move(stream_->gone);
-    stream_.reset();
-    // Later: the caller may be in the midst of writing to all its streams.
-    if (gone) asio::post(socket_.get_executor(), gone);
-  }
-  shared_->closed(*this);
-}
-
-void Connection::CheckTimeouts() {
-  constexpr std::chrono::seconds kLinger{2};
-  const auto& options = shared_->options;
-  if (writing_) {
-    if (shared_->now - write_since_ > options.write_timeout) Cut();
-  } else if (lingering_) {
-    if (shared_->now - read_since_ > kLinger) Cut();
-  } else if (!busy_) {
-    const auto limit = parser_ ? options.request_timeout : options.idle_timeout;
-    if (shared_->now - read_since_ > limit) Cut();
-  }
 }
 
 }  // namespace berth::http

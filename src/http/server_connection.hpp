@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -13,6 +14,9 @@
 namespace berth::http {
 
 class Connection;
+
+// The subject of the client's certificate; null if it showed none.
+std::shared_ptr<const PeerCertificate> PeerOf(SSL* ssl);
 
 // What all connections of a server share.
 struct ServerShared {
@@ -61,6 +65,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
     std::function<void()> gone;
   };
 
+  void Shake();
   void Read();
   void OnRead(const boost::system::error_code& error, std::size_t bytes);
   void Process();
@@ -77,6 +82,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void LingerBeforeClosing();
 
   boost::asio::ip::tcp::socket socket_;
+  std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;  // around socket_
+  std::shared_ptr<const PeerCertificate> peer_;
   std::shared_ptr<ServerShared> shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
@@ -88,6 +95,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   MonoTime write_since_;  // last time the peer took a byte
   unsigned version_ = 11;
   bool keep_alive_ = true;
+  bool shaking_ = false;     // the TLS handshake is not over
   bool continued_ = false;   // "100 Continue" was said for the present request
   bool busy_ = false;        // a request is with the handler, or being streamed
   bool head_only_ = false;   // the present request is a HEAD

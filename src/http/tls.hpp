@@ -1,4 +1,4 @@
-// What a client needs to know for TLS, all as PEM text: reading files is the caller's business.
+// What clients and servers need to know for TLS, all as PEM text: reading files is the caller's business.
 #pragma once
 
 #include <memory>
@@ -24,5 +24,16 @@ struct TlsOptions {
 
 // TLS 1.2 or newer. Errors name the part that could not be used and why.
 Expected<std::shared_ptr<boost::asio::ssl::context>> MakeTlsContext(const TlsOptions& options);
+
+struct ServerTlsOptions {
+  std::string certificate_pem{};  // with its chain
+  std::string key_pem{};
+  // Signs the certificates of clients. They are asked for one; what they show, if anything, is told with each
+  // request.
+  std::string client_ca_pem{};
+};
+
+// TLS 1.2 or newer, HTTP/1.1 by ALPN.
+Expected<std::shared_ptr<boost::asio::ssl::context>> MakeServerTlsContext(const ServerTlsOptions& options);
 
 }  // namespace berth::http

@@ -4,10 +4,14 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <optional>
 
+#include "http/certificates.hpp"
+#include "http/tls.hpp"
 #include "sandbox/agenda.hpp"
 #include "sandbox/api_server/api_server.hpp"
 #include "sandbox/controllers/kinds.hpp"
+#include "sandbox/kubeconfig.hpp"
 #include "sandbox/nodes/node_failure.hpp"
 
 namespace berth::sandbox {
@@ -24,7 +28,7 @@ struct Sandbox::Impl {
         verbs(store, clock, random),
         controllers(verbs, agenda, random, Adjusted(options)),
         failures(verbs, agenda, random),
-        api(verbs, agenda, random),
+        api(verbs, agenda, random, {.policy = options.policy, .field_ownership = options.field_ownership}),
         timer(io) {}
 
   // Without heartbeats silence means nothing.
@@ -35,6 +39,7 @@ struct Sandbox::Impl {
   }
   ApiResult<> CreateBasics();
   ApiResult<> CreateStandardClass();
+  Expected<void> Listen(asio::io_context& io);
   void Arm();
 
   SandboxOptions options;
@@ -50,6 +55,7 @@ struct Sandbox::Impl {
   ApiServer api;
   asio::steady_timer timer;
   std::unique_ptr<http::Server> server;
+  std::optional<http::CertificateAuthority> authority;  // of https
 };
 
 Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Clock& clock,
@@ -68,17 +74,29 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   if (auto made = CreateNodes(impl->verbs, impl->random, options.nodes, &impl->failures); !made) {
     return Fail(ErrorCode::kInternal, made.error().message);
   }
-  http::ServerOptions server;
-  server.address = options.address;
-  server.port = options.port;
-  server.refusal = &ApiServer::Refusal;
-  BERTH_TRY(impl->server,
-            http::Server::Listen(io, std::move(server), [api = &impl->api](auto request, auto exchange) {
-              api->Handle(std::move(request), std::move(exchange));
-            }));
+  BERTH_CHECKED(impl->Listen(io));
   impl->agenda.OnEarlier([impl = impl.get()] { impl->Arm(); });
   impl->Arm();
   return std::unique_ptr<Sandbox>(new Sandbox(std::move(impl)));
+}
+
+Expected<void> Sandbox::Impl::Listen(asio::io_context& io) {
+  http::ServerOptions listening;
+  listening.address = options.address;
+  listening.port = options.port;
+  listening.refusal = &ApiServer::Refusal;
+  if (options.https) {
+    BERTH_TRY(authority, http::CertificateAuthority::Make("berth-sandbox"));
+    BERTH_TRY(const http::KeyPair pair,
+              authority->ForServer({"localhost", "kubernetes.default.svc", "127.0.0.1", options.address}));
+    BERTH_TRY(listening.tls, http::MakeServerTlsContext({.certificate_pem = pair.certificate,
+                                                         .key_pem = pair.key,
+                                                         .client_ca_pem = authority->pem()}));
+  }
+  BERTH_TRY(server, http::Server::Listen(io, std::move(listening), [this](auto request, auto exchange) {
+              api.Handle(std::move(request), std::move(exchange));
+            }));
+  return {};
 }
 
 // What every cluster has before anybody does anything.
@@ -131,7 +149,22 @@ Sandbox::~Sandbox() {
 
 std::uint16_t Sandbox::port() const { return impl_->server->port(); }
 
-std::string Sandbox::url() const { return fmt::format("http://{}:{}", impl_->options.address, port()); }
+std::string Sandbox::url() const {
+  const std::string& address = impl_->options.address;
+  const bool anywhere = address == "0.0.0.0" || address == "::";
+  return fmt::format("{}://{}:{}", impl_->options.https ? "https" : "http", anywhere ? "127.0.0.1" : address,
+                     port());
+}
+
+std::string Sandbox::Kubeconfig() const {
+  KubeconfigSource source{.url = url(), .authority = nullptr, .users = {}};
+  if (impl_->authority) source.authority = &*impl_->authority;
+  source.users.push_back({{"sandbox", {"system:masters"}}, "", impl_->options.https});
+  if (impl_->options.policy) {
+    for (const auto& known : impl_->options.policy->users()) source.users.push_back(known);
+  }
+  return WriteKubeconfig(source);
+}
 
 Verbs& Sandbox::verbs() { return impl_->verbs; }
 
@@ -144,27 +177,6 @@ void Sandbox::Stop(std::function<void()> done) {
   impl_->timer.cancel();
   impl_->api.watches().CloseAll();
   impl_->server->Stop(std::chrono::seconds(1), std::move(done));
-}
-
-std::string KubeconfigFor(std::string_view url) {
-  return fmt::format(R"(apiVersion: v1
-kind: Config
-current-context: berth-sandbox
-clusters:
-- name: berth-sandbox
-  cluster:
-    server: {}
-users:
-- name: sandbox
-  user: {{}}
-contexts:
-- name: berth-sandbox
-  context:
-    cluster: berth-sandbox
-    user: sandbox
-    namespace: default
-)",
-                     url);
 }
 
 }  // namespace berth::sandbox

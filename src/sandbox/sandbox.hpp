@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "sandbox/api_server/auth/policy.hpp"
 #include "sandbox/controllers/controllers.hpp"
 #include "sandbox/nodes/kubelet.hpp"
 #include "sandbox/nodes/node_pool.hpp"
@@ -30,6 +31,9 @@ struct SandboxOptions {
   std::string objects;  // a file's text: objects that are there from the start (see persistence/load.hpp)
   std::size_t window = 16384;  // changes of each resource that watches can resume from
   std::uint64_t seed = 1;
+  bool https = false;                      // with certificates made for the occasion
+  std::shared_ptr<const Policy> policy{};  // null: everybody may do everything
+  bool field_ownership = true;             // metadata.managedFields are kept
 };
 
 // Lives on the thread that runs `io`; that thread is the only writer.
@@ -43,6 +47,9 @@ class Sandbox {
   std::uint16_t port() const;
   // "http://127.0.0.1:8001"
   std::string url() const;
+  // How to get there, with the authority's certificate and credentials for every user of the policy; each
+  // user is a context. Without a policy, and first with one, there is "sandbox", who may do everything.
+  std::string Kubeconfig() const;
   Verbs& verbs();
   // How many objects came from SandboxOptions::objects, and what did not.
   const LoadReport& loaded() const;
@@ -56,8 +63,5 @@ class Sandbox {
   explicit Sandbox(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// A kubeconfig for a server that asks for no credentials.
-std::string KubeconfigFor(std::string_view url);
 
 }  // namespace berth::sandbox

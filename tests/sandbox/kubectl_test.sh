@@ -88,6 +88,28 @@ kind: ConfigMap
 metadata: {name: ssa}
 data: {a: b}
 YAML
+two() {
+  kubectl apply --server-side --field-manager "$1" -f - <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ssa}
+data: {a: "$2"}
+YAML
+}
+check "another manager conflicts"     'conflict with "kubectl": .data.a' two other c
+check "the owner does not"            "serverside-applied"       two kubectl d
+check "owners are shown"              "f:data"                   kubectl get configmap ssa -o yaml --show-managed-fields
+check "diff"                          "+  a: changed"            sh -c 'kubectl get configmap ssa -o yaml | sed "s/a: d/a: changed/" | kubectl diff -f -'
+check "explain"                       "containers"               kubectl explain pod.spec
+check "explain a list"                "containerPort"            kubectl explain pod.spec.containers.ports
+check "explain, recursively"          "matchLabels"              kubectl explain deployment.spec --recursive
+check "api-versions"                  "metrics.k8s.io/v1beta1"   kubectl api-versions
+check "a warning about unknown fields" 'unknown field "foo"'     kubectl create --validate=warn --dry-run=server -f - <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: warned}
+foo: bar
+YAML
 check "dry run on the server"         "created (server dry run)" kubectl create configmap dry --from-literal a=b --dry-run=server
 check "and nothing was stored"        "NotFound"                 kubectl get configmap dry
 
@@ -97,6 +119,16 @@ check "bound twice is a conflict"     "already assigned to node" bind web node-0
 check "describe pod"                  "Node:             node-0002" kubectl describe pod web
 check "describe node"                 "cpu                500m"  kubectl describe node node-0002
 check "logs"                          "simulated"                kubectl logs web
+check "exec says honestly that it cannot" "simulated"            kubectl exec web -- true
+check "get, custom columns"           "node-0002"                kubectl get pods -o custom-columns=NODE:.spec.nodeName
+check "get, jsonpath"                 "node-0002"                kubectl get pod web -o 'jsonpath={.spec.nodeName}'
+check "get, name"                     "pod/web"                  kubectl get pods -o name
+check "get, sorted"                   "web"                      kubectl get pods --sort-by .metadata.creationTimestamp
+check "get, all namespaces"           "NAMESPACE"                kubectl get pods -A
+check "get, labels"                   "app=web"                  kubectl get pods --show-labels
+check "get, in pages"                 "node-0003"                kubectl get nodes --chunk-size 2
+check "top nodes"                     "node-0002"                kubectl top nodes
+check "top pods"                      "500m"                     kubectl top pods
 check "watch"                         "web"                      timeout 2 kubectl get pods -w
 
 check "create namespace"              "namespace/shop created"   kubectl create namespace shop
@@ -113,6 +145,16 @@ check "create pdb"                    "poddisruptionbudget.policy/p created" kub
 check "create job"                    "job.batch/j created"      kubectl create job j --image busybox -n shop
 check "run"                           "pod/r created"            kubectl run r --image nginx -n shop
 check "auth can-i"                    "yes"                      kubectl auth can-i create pods
+check "auth can-i --list"             '[*]'                      kubectl auth can-i --list
+check "auth can-i as somebody"        "yes"                      kubectl auth can-i list pods --as alice
+check "create role"                   "role.rbac.authorization.k8s.io/reader created" kubectl create role reader --verb get --resource pods
+check "create role binding"           "created"                  kubectl create rolebinding readers --role reader --user alice
+check "get role bindings"             "Role/reader"              kubectl get rolebindings
+check "expose"                        "service/d exposed"        kubectl expose deployment d --port 80 -n shop
+check "create cron job"               "cronjob.batch/cj created" kubectl create cronjob cj --image busybox --schedule "* * * * *" -n shop
+check "rollout restart"               "restarted"                kubectl rollout restart deployment d -n shop
+check "set image"                     "image updated"            kubectl set image deployment/d nginx=nginx:2 -n shop
+check "describe deployment"           "nginx:2"                  kubectl describe deployment d -n shop
 check "auth whoami"                   "sandbox"                  kubectl auth whoami
 check "get all"                       "deployment.apps/d"        kubectl get all -n shop
 check "replace"                       "configmap/c replaced"     sh -c 'kubectl get configmap c -o yaml | sed "s/a: b/a: c/" | kubectl replace -f -'

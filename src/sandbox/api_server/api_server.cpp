@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/api_server/auth/access.hpp"
+#include "sandbox/api_server/compress.hpp"
 #include "sandbox/api_server/discovery.hpp"
+#include "sandbox/api_server/duplicates.hpp"
 #include "sandbox/api_server/events.hpp"
+#include "sandbox/api_server/metrics/metrics.hpp"
 #include "sandbox/api_server/reviews.hpp"
 #include "sandbox/api_server/scale.hpp"
 #include "sandbox/api_server/validate/validate.hpp"
@@ -29,6 +33,24 @@ http::Response Reply(const ApiError& error) {
   return response;
 }
 
+// Only where the client says that it cares: looking for them takes as long as parsing.
+ApiResult<> CheckDuplicates(const ApiRequest& request, const WriteOptions& options,
+                            std::vector<std::string>& warnings) {
+  const bool json = request.content_type.empty() || request.content_type == "application/json";
+  if (!json || options.validation == FieldValidation::kIgnore || !request.query.Has("fieldValidation"))
+    return {};
+  std::vector<std::string> twice = DuplicateFields(request.body);
+  if (twice.empty()) return {};
+  for (auto& field : twice) field = fmt::format("duplicate field \"{}\"", field);
+  if (options.validation == FieldValidation::kStrict) {
+    return BadRequest(
+        fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: strict decoding error: {2}",
+                    request.type->kind, request.type->version, fmt::join(twice, ", ")));
+  }
+  warnings.insert(warnings.end(), twice.begin(), twice.end());
+  return {};
+}
+
 const http::SharedText& BoundText() {
   static const http::SharedText text = http::Share(SuccessStatus(201));
   return text;
@@ -40,7 +62,7 @@ ApiServer::ApiServer(Verbs& verbs, Agenda& agenda, Random& random, ApiServerOpti
     : verbs_(verbs),
       agenda_(agenda),
       random_(random),
-      options_(options),
+      options_(std::move(options)),
       watches_(verbs.store(), agenda, verbs.clock()) {}
 
 http::Response ApiServer::Refusal(int status) {
@@ -61,8 +83,12 @@ http::Response ApiServer::Refusal(int status) {
 }
 
 void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchange) {
+  auto user = Authenticate(options_.policy.get(), raw);
+  if (!user) return exchange->Respond(Reply(user.error()));
   auto request = ParseRequest(std::move(raw));
   if (!request) return exchange->Respond(Reply(request.error()));
+  request->user = std::move(*user);
+  if (request->accepts_gzip) exchange = CompressAnswers(std::move(exchange));
   if (auto served = Serve(*request, exchange); !served) exchange->Respond(Reply(served.error()));
 }
 
@@ -70,16 +96,23 @@ void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchan
 ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
   if (request.method == "HEAD") request.method = "GET";  // the http server leaves the body out
   if (IsReview(request)) {
-    BERTH_TRY(std::string answer, AnswerReview(request));
+    BERTH_TRY(std::string answer, AnswerReview(request, options_.policy.get()));
     exchange->Respond(Reply(201, std::move(answer)));
     return {};
   }
+  if (IsMetrics(request)) {
+    BERTH_TRY(std::string answer, AnswerMetrics(verbs_, request));
+    exchange->Respond(Reply(200, std::move(answer)));
+    return {};
+  }
   if (auto answer = AnswerDiscovery(request)) {
+    if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
     if (request.method != "GET") return MethodNotAllowed();
     exchange->Respond(Reply(answer->status, std::move(answer->body), std::move(answer->content_type)));
     return {};
   }
   BERTH_CHECKED(ResolveResource(request));
+  if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
   BERTH_TRY(const View view, NegotiateView(request));
   if (!request.subresource.empty() && request.subresource != "status") {
     return ServeSubresource(request, view, exchange);
@@ -117,6 +150,7 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     Warnings warnings;
     BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
+    BERTH_CHECKED(CheckDuplicates(request, options, warnings));
     if (request.events_group) EventToCore(document.root());
     BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, options));
     Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
@@ -148,9 +182,14 @@ ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& v
         Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
     return {};
   }
+  if (pod && (sub == "exec" || sub == "attach" || sub == "portforward")) {
+    return BadRequest(fmt::format("{} is not possible: the containers of this cluster are simulated", sub));
+  }
   if (request.type == &Known().namespaces && sub == "finalize") return Finalize(request, view, exchange);
   if (!request.type->has_scale || sub != "scale") return NoSuchResource();
-  BERTH_TRY(std::string scale, AnswerScale(verbs_, request));
+  Warnings warnings;
+  BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
+  BERTH_TRY(std::string scale, AnswerScale(verbs_, request, options));
   exchange->Respond(Reply(200, std::move(scale)));
   return {};
 }
@@ -201,10 +240,11 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   BERTH_TRY(Document document, DecodeBody(request, view.group_version(), request.type->kind));
   if (request.events_group) EventToCore(document.root());
   if (request.type == &Known().events) {
-    BERTH_CHECKED(ValidateNewEvent(document.root(), request.events_group));
+    BERTH_CHECKED(ValidateNewEvent(document.root(), request.ns, request.events_group));
   }
   Warnings warnings;
   BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
+  BERTH_CHECKED(CheckDuplicates(request, options, warnings));
   BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), options));
   Answer(exchange, 201, view, created, warnings);
   return {};
@@ -231,7 +271,9 @@ ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& v
 ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
   BERTH_TRY(const ObjectPtr last, verbs_.Delete(request.place(), options));
-  if (request.type->delete_shows_object) {
+  const ObjectPtr left = verbs_.store().Get(*request.type, last->key);
+  const bool waits = left && left->uid == last->uid && left->deleting;  // for finalizers or its grace period
+  if (request.type->delete_shows_object || waits) {
     Answer(exchange, 200, view, last);
     return {};
   }
@@ -245,9 +287,13 @@ ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const
 
 ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange) {
   if (request.method != "POST") return MethodNotAllowed();
-  BERTH_TRY(const Document binding, DecodeBody(request, "v1", "Binding"));
+  BERTH_TRY(Document binding, DecodeBody(request, "v1", "Binding"));
   Place place = request.place();
-  if (place.name.empty()) place.name = FindString(binding.root(), "metadata.name");
+  if (place.name
+          .empty()) {  // the old way, which admission does not look at: the pod learns nothing of its zone
+    place.name = FindString(binding.root(), "metadata.name");
+    ObjectAt(binding.root(), "target").erase("kind");
+  }
   BERTH_CHECKED(verbs_.Bind(place, binding.root(), request.dry_run()));
   exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
   return {};
@@ -256,6 +302,8 @@ ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange)
 ApiResult<> ApiServer::Evict(const ApiRequest& request, const Exchange& exchange) {
   if (request.method != "POST") return MethodNotAllowed();
   BERTH_TRY(const Document eviction, DecodeBody(request, "policy/v1", "Eviction"));
+  const auto its_name = FindString(eviction.root(), "metadata.name");
+  if (its_name != request.name) return BadRequest("name in URL does not match name in Eviction object");
   DeleteOptions options;
   options.dry_run = request.dry_run();
   if (const json::value* grace = FindPath(eviction.root(), "deleteOptions.gracePeriodSeconds");

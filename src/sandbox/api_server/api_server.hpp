@@ -1,5 +1,5 @@
 // The API server: requests in, objects and watches out. Follows kube-apiserver v1.37 as far as schedulers,
-// kubectl and the usual clients can tell the difference; everybody may do everything.
+// kubectl and the usual clients can tell the difference.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 namespace berth::sandbox {
 
 struct ApiServerOptions {
+  std::shared_ptr<const Policy> policy = nullptr;  // null: everybody may do everything
   bool field_ownership = true;  // metadata.managedFields are kept; without, apply never conflicts
 };
 

@@ -139,6 +139,37 @@ std::unexpected<ApiError> WouldViolate(const Object& budget, const json::object&
   return std::unexpected(std::move(error));
 }
 
+// The controller has not looked at the budget since it changed.
+std::unexpected<ApiError> NotYetObserved(const Object& budget) {
+  ApiError error;
+  error.code = 429;
+  error.reason = "TooManyRequests";
+  error.message = "Cannot evict pod as it would violate the pod's disruption budget.";
+  error.has_details = true;
+  error.causes.push_back(
+      {"DisruptionBudget",
+       fmt::format("The disruption budget {} is still being processed by the server.", budget.name), ""});
+  error.retry_after_seconds = 10;
+  return std::unexpected(std::move(error));
+}
+
+void SetDisruptionAllowed(json::object& budget, bool allowed, WallTime now) {
+  json::object condition{{"type", "DisruptionAllowed"},
+                         {"status", allowed ? "True" : "False"},
+                         {"observedGeneration", Integer(budget, "metadata.generation")},
+                         {"lastTransitionTime", FormatTime(now)},
+                         {"reason", allowed ? "SufficientPods" : "InsufficientPods"},
+                         {"message", ""}};
+  for (auto& element : ArrayAt(ObjectAt(budget, "status"), "conditions")) {
+    if (!element.is_object() || FindString(element.get_object(), "type") != "DisruptionAllowed") continue;
+    if (FindString(element.get_object(), "status") == FindString(condition, "status"))
+      condition["lastTransitionTime"] = json::value(element.at("lastTransitionTime"));
+    element = std::move(condition);
+    return;
+  }
+  ArrayAt(ObjectAt(budget, "status"), "conditions").push_back(std::move(condition));
+}
+
 }  // namespace
 
 ApiResult<> Verbs::Evict(const Place& place, const DeleteOptions& options) {
@@ -182,12 +213,15 @@ ApiResult<> Verbs::TakeFromBudget(const Object& pod, DryRun dry_run) {
   }
   if (!budget) return {};
   const Document document = budget->Parse();
+  if (Integer(document.root(), "status.observedGeneration") < Integer(document.root(), "metadata.generation"))
+    return NotYetObserved(*budget);
   const auto allowed = Integer(document.root(), "status.disruptionsAllowed");
   if (allowed <= 0) return WouldViolate(*budget, document.root());
   const auto take = [&](json::object& changed) -> ApiResult<> {
     json::object& status = ObjectAt(changed, "status");
     status["disruptionsAllowed"] = allowed - 1;
     ObjectAt(status, "disruptedPods")[pod.name] = FormatTime(clock_.WallNow());
+    SetDisruptionAllowed(changed, allowed > 1, clock_.WallNow());
     return {};
   };
   BERTH_CHECKED(Edit({Known().disruption_budgets, budget->ns, budget->name}, Part::kStatus, take, dry_run));

@@ -108,6 +108,11 @@ TEST(Evict, RespectsTheDisruptionBudget) {
   cluster.Create("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
                  R"({"metadata":{"name":"b"},"spec":{"selector":{"matchLabels":{"app":"x"}}}})");
   const std::string target = "/api/v1/namespaces/default/pods/a/eviction";
+  const auto unseen = cluster.Create(target, R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(unseen.status, 429);
+  EXPECT_EQ(At(unseen.Json(), "details.retryAfterSeconds"), "10");  // the controller has not looked at it
+  cluster.Patch("/apis/policy/v1/namespaces/default/poddisruptionbudgets/b/status",
+                R"({"status":{"observedGeneration":1}})", "merge");
   const auto refused = cluster.Create(target, R"({"metadata":{"name":"a"}})");
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(Message(refused), "Cannot evict pod as it would violate the pod's disruption budget.");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sandbox/api_server/openapi/openapi.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -54,19 +56,27 @@ std::vector<GroupVersion> GroupVersions() {
   all.push_back({"events.k8s.io", "v1", {&Known().events}});
   all.push_back({"authentication.k8s.io", "v1", {}});
   all.push_back({"authorization.k8s.io", "v1", {}});
+  all.push_back({"metrics.k8s.io", "v1beta1", {}});
   return all;
 }
 
-struct Review {
+// What has no row in the table of resources: questions that are asked by POST, and figures.
+struct Unstored {
   std::string_view group, plural, singular, kind;
+  bool namespaced = false;
+  bool read = false;  // get and list, instead of create
+
+  json::array verbs() const { return read ? json::array{"get", "list"} : json::array{"create"}; }
 };
-constexpr Review kReviews[] = {
+constexpr Unstored kUnstored[] = {
     {"authentication.k8s.io", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
     {"authentication.k8s.io", "tokenreviews", "tokenreview", "TokenReview"},
     {"authorization.k8s.io", "selfsubjectaccessreviews", "selfsubjectaccessreview",
      "SelfSubjectAccessReview"},
     {"authorization.k8s.io", "selfsubjectrulesreviews", "selfsubjectrulesreview", "SelfSubjectRulesReview"},
     {"authorization.k8s.io", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview"},
+    {"metrics.k8s.io", "nodes", "", "NodeMetrics", false, true},
+    {"metrics.k8s.io", "pods", "", "PodMetrics", true, true},
 };
 
 // --- the old form: a request per group version
@@ -96,13 +106,13 @@ json::object ResourceList(const GroupVersion& gv) {
       resources.push_back(std::move(part));
     }
   }
-  for (const auto& review : kReviews) {
+  for (const auto& review : kUnstored) {
     if (review.group != gv.group) continue;
     resources.push_back(json::object{{"name", review.plural},
                                      {"singularName", review.singular},
-                                     {"namespaced", false},
+                                     {"namespaced", review.namespaced},
                                      {"kind", review.kind},
-                                     {"verbs", json::array{"create"}}});
+                                     {"verbs", review.verbs()}});
   }
   const std::string name =
       gv.group.empty() ? std::string(gv.version) : fmt::format("{}/{}", gv.group, gv.version);
@@ -147,13 +157,13 @@ json::object AggregatedResource(const ResourceType& type) {
 json::object AggregatedGroup(const GroupVersion& gv) {
   json::array resources;
   for (const ResourceType* type : gv.types) resources.push_back(AggregatedResource(*type));
-  for (const auto& review : kReviews) {
+  for (const auto& review : kUnstored) {
     if (review.group != gv.group) continue;
     resources.push_back(json::object{{"resource", review.plural},
                                      {"responseKind", Kind("", "", review.kind)},
-                                     {"scope", "Cluster"},
+                                     {"scope", review.namespaced ? "Namespaced" : "Cluster"},
                                      {"singularResource", review.singular},
-                                     {"verbs", json::array{"create"}}});
+                                     {"verbs", review.verbs()}});
   }
   json::object metadata;
   if (!gv.group.empty()) metadata["name"] = gv.group;
@@ -198,22 +208,6 @@ json::object OpenApiIndex() {
   return {{"paths", std::move(paths)}};
 }
 
-json::object OpenApiDocument(const GroupVersion& gv) {
-  json::object paths;
-  for (const ResourceType* type : gv.types) {
-    const json::object parameter{
-        {"name", "fieldValidation"}, {"in", "query"}, {"schema", json::object{{"type", "string"}}}};
-    const json::object patch{{"operationId", fmt::format("patch{}", type->kind)},
-                             {"responses", json::object{{"200", json::object{{"description", "OK"}}}}},
-                             {"parameters", json::array{parameter}},
-                             {"x-kubernetes-group-version-kind", Kind(gv.group, gv.version, type->kind)}};
-    paths[fmt::format("/{}/{}/{{name}}", OpenApiPath(gv), type->plural)] = json::object{{"patch", patch}};
-  }
-  return {{"openapi", "3.0.0"},
-          {"info", json::object{{"title", "Berth sandbox"}, {"version", "v1"}}},
-          {"paths", std::move(paths)}};
-}
-
 Answer Json(const json::object& object) { return {200, "application/json", json::serialize(object) + "\n"}; }
 
 Answer NotFoundText() { return {404, "text/plain; charset=utf-8", "404 page not found\n"}; }
@@ -247,6 +241,9 @@ std::optional<Answer> AnswerApi(const ApiRequest& request) {
   return std::nullopt;
 }
 
+// A version of a known group that there is not.
+Answer UnknownInGroup() { return {404, "application/json", NoSuchResource().error().ToJson()}; }
+
 std::optional<Answer> AnswerApis(const ApiRequest& request) {
   const auto all = GroupVersions();
   if (request.path.size() == 1) {
@@ -261,6 +258,10 @@ std::optional<Answer> AnswerApis(const ApiRequest& request) {
     return !candidate.group.empty() && candidate.group == request.path[1] &&
            (request.path.size() == 2 || candidate.version == request.path[2]);
   });
+  const auto knows_group = [&](const GroupVersion& candidate) {
+    return !candidate.group.empty() && candidate.group == request.path[1];
+  };
+  if (gv == all.end() && std::ranges::any_of(all, knows_group)) return UnknownInGroup();
   if (gv == all.end()) return NotFoundText();
   if (request.path.size() == 2) {
     json::object group{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
@@ -277,7 +278,7 @@ std::optional<Answer> AnswerOpenApi(const ApiRequest& request) {
   std::string path;
   for (std::size_t i = 2; i < request.path.size(); ++i) path += (i > 2 ? "/" : "") + request.path[i];
   for (const auto& gv : GroupVersions()) {
-    if (OpenApiPath(gv) == path) return Json(OpenApiDocument(gv));
+    if (OpenApiPath(gv) == path) return Json(OpenApiDocument(gv.group, gv.version, gv.types));
   }
   return NotFoundText();
 }

@@ -60,13 +60,14 @@ std::string EventsGroupText(const Object& object) {
   return json::serialize(event);
 }
 
-ApiResult<> ValidateNewEvent(const json::object& event, bool events_group) {
+ApiResult<> ValidateNewEvent(const json::object& event, std::string_view ns, bool events_group) {
   std::vector<ErrorCause> causes;
   const bool new_style = events_group || !FindString(event, "eventTime").empty();
   if (new_style) {
-    if (FindString(event, "eventTime").empty()) causes.push_back(Required("eventTime"));
+    const bool timed = !FindString(event, "eventTime").empty();
+    if (!timed) causes.push_back(Required("eventTime"));
     for (const std::string_view field : {"reportingComponent", "reportingInstance", "action", "reason"}) {
-      if (FindString(event, field).empty()) causes.push_back(Required(std::string(field)));
+      if (timed && FindString(event, field).empty()) causes.push_back(Required(std::string(field)));
     }
     const auto type = FindString(event, "type");
     if (type != "Normal" && type != "Warning") {
@@ -84,8 +85,7 @@ ApiResult<> ValidateNewEvent(const json::object& event, bool events_group) {
   }
   if (!new_style) {
     const auto about = FindString(event, "involvedObject.namespace");
-    const auto ns = FindString(event, "metadata.namespace");
-    if (about.empty() ? ns != "default" && !ns.empty() : !ns.empty() && about != ns) {
+    if (about.empty() ? ns != "default" : about != ns) {
       causes.push_back(InvalidValue("involvedObject.namespace", fmt::format("\"{}\"", about),
                                     "does not match event.namespace"));
     }

@@ -14,6 +14,6 @@ void EventToCore(json::object& event);
 std::string EventsGroupText(const Object& event);
 
 // The rules of events.k8s.io/v1 for creation, which core/v1 shares only for events with an eventTime.
-ApiResult<> ValidateNewEvent(const json::object& core_event, bool events_group);
+ApiResult<> ValidateNewEvent(const json::object& event, std::string_view ns, bool events_group);
 
 }  // namespace berth::sandbox

@@ -23,6 +23,7 @@ std::string EncodeBase64Url(std::string_view bytes) {
 }
 
 std::optional<std::string> DecodeBase64Url(std::string_view text) {
+  if (text.size() % 4 == 1) return std::nullopt;
   std::string bytes;
   unsigned bits = 0;
   int count = 0;
@@ -51,7 +52,7 @@ std::string MakeToken(std::int64_t version, std::string_view last_key, std::stri
 
 ApiResult<> ReadToken(std::string_view token, std::string_view ns, ListOptions& options) {
   const auto text = DecodeBase64Url(token);
-  const auto document = text ? Document::Parse(*text) : Invalid("illegal base64 data");
+  const auto document = text ? Document::Parse(*text) : Invalid("illegal base64 data at input byte 0");
   if (!document)
     return BadRequest(
         fmt::format("invalid continue token: continue key is not valid: {}", document.error().message));
@@ -118,9 +119,9 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
   if (version == Version{0})
     options.limit = 0;  // "any state" comes from the watch cache, which knows no pages
   if (!token.empty()) {
+    BERTH_CHECKED(ReadToken(token, options.selector.ns, options));
     if (version && *version != 0)
       return BadRequest("specifying resource version is not allowed when using continue");
-    BERTH_CHECKED(ReadToken(token, options.selector.ns, options));
   } else if (version && *version > 0) {
     options.at_least = version;
     if (match == "Exact" || (match.empty() && options.limit > 0)) options.exactly = version;

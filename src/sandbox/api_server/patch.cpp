@@ -50,6 +50,12 @@ ApiResult<Document> ReadConfiguration(const Place& place, std::string_view body)
   return std::move(*document);
 }
 
+std::unexpected<ApiError> BadPatch(std::string_view message, const json::value& patch, PatchType type) {
+  const std::string shown = type == PatchType::kStrategic ? GoText(patch) : json::serialize(patch);
+  const auto why = message.substr(message.find(": ") + 2);
+  return InvalidObject("", "", "", {InvalidValue("patch", json::serialize(json::value(shown)), why)});
+}
+
 json::value TakeManagers(json::object& document) {
   json::object& metadata = ObjectAt(document, "metadata");
   json::value taken = metadata.contains("managedFields") ? metadata.at("managedFields") : json::value();
@@ -106,7 +112,13 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
     return BadRequest(
         fmt::format("error decoding patch: invalid character in JSON: {}", patch.error().message));
   if (type == PatchType::kJson ? !patch->is_array() : !patch->is_object()) {
-    return BadRequest("error decoding patch: json: cannot unmarshal a value of another type");
+    return BadRequest(
+        fmt::format("error decoding patch: json: cannot unmarshal {} into Go value of type {}",
+                    patch->is_object()   ? "object"
+                    : patch->is_array()  ? "array"
+                    : patch->is_string() ? "string"
+                                         : "number",
+                    type == PatchType::kJson ? "[]handlers.jsonPatchOp" : "map[string]interface {}"));
   }
   const auto change = [&](json::object& document) -> ApiResult<> {
     switch (type) {
@@ -146,8 +158,12 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
     }
     return {};
   };
-  BERTH_TRY(ObjectPtr written, Edit(place, part, checked, options));
-  return Written{std::move(written), false};
+  auto written = Edit(place, part, checked, options);
+  // What the patch makes of the object is refused as a bad patch, not as a bad object.
+  if (!written && written.error().code == 400 && written.error().message.contains("cannot be handled as"))
+    return BadPatch(written.error().message, *patch, type);
+  if (!written) return std::unexpected(written.error());
+  return Written{std::move(*written), false};
 }
 
 }  // namespace berth::sandbox

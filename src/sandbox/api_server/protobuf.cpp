@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "sandbox/api_server/base64.hpp"
+#include "sandbox/api_server/utf8.hpp"
 #include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {
@@ -91,24 +92,6 @@ class WireReader {
   std::string_view rest_;
   bool broken_ = false;
 };
-
-// What cannot be text must not get into a text.
-bool IsUtf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t size = byte < 0x80                   ? 1
-                             : byte >= 0xc2 && byte < 0xe0 ? 2
-                             : byte >= 0xe0 && byte < 0xf0 ? 3
-                             : byte >= 0xf0 && byte < 0xf5 ? 4
-                                                           : 0;
-    if (size == 0 || i + size > text.size()) return false;
-    for (std::size_t k = 1; k < size; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-    }
-    i += size;
-  }
-  return true;
-}
 
 class MessageReader {
  public:

@@ -65,9 +65,9 @@ std::string RenderList(const View& view, const std::vector<ObjectPtr>& objects, 
   if (view.shape == View::Shape::kTable) return TableText(*view.type, metadata.ToJson(), items, true) + "\n";
   if (view.shape == View::Shape::kMetadata) {
     return fmt::format(
-        R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{}]}})"
+        R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":{}}})"
         "\n",
-        metadata.ToJson(), items);
+        metadata.ToJson(), items.empty() ? "null" : "[" + items + "]");
   }
   return fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[{}]}})"
                      "\n",

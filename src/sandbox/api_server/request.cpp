@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/url.hpp>
 #include <charconv>
 
@@ -161,12 +162,13 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
     ApiError error;
     error.code = 406;
     error.reason = "NotAcceptable";
-    error.message = known_type
-                        ? "only the following media types are accepted: application/json, application/yaml, "
-                          "application/vnd.kubernetes.protobuf"
-                        : "406: Not Acceptable\n\nAvailable representations: application/json, "
-                          "application/yaml, application/vnd.kubernetes.protobuf";
-    error.has_details = true;
+    error.message =
+        known_type ? "only the following media types are accepted: application/json, application/yaml, "
+                     "application/vnd.kubernetes.protobuf"
+                   : "406: Not Acceptable\n\nAvailable representations: application/json, "
+                     "application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+                     "application/vnd.kubernetes.protobuf;stream=watch";
+    error.has_details = !known_type;
     return std::unexpected(std::move(error));
   }
   const auto include = request.query.Get("includeObject");
@@ -175,28 +177,67 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
   else if (include == "Object")
     view.include = View::Include::kObject;
   else if (!include.empty() && include != "Metadata") {
-    return BadRequest(fmt::format("unrecognized includeObject value: \"{}\"", include));
+    return BadRequest(
+        fmt::format("Unable to convert to Table as requested: includeObject: Invalid value: \"{}\": must be "
+                    "'Metadata', 'Object', 'None', or empty",
+                    include));
   }
   return view;
 }
 
 namespace {
 
+// How messages show what they could not read.
+std::string Summary(std::string_view data) {
+  constexpr std::size_t kShown = 30;
+  if (data.empty()) return "<empty>";
+  const auto shown = data.substr(0, kShown);
+  const std::string_view dots = data.size() > kShown ? " ..." : "";
+  if (data.front() == '{') return fmt::format("{}{}", shown, dots);
+  std::string text;
+  for (const unsigned char c : shown) text += fmt::format("{:02x}", c);
+  return text.append(dots);
+}
+
+// In Go's words where we know them.
+std::string JsonProblem(std::string_view problem, std::string_view body) {
+  if (problem == "incomplete JSON") return "unexpected end of JSON input";
+  if (!problem.starts_with("cannot unmarshal")) return std::string(problem);
+  const auto first = body.find_first_not_of(" \t\r\n");
+  const char c = first == std::string_view::npos ? ' ' : body[first];
+  const std::string_view kind = c == '['               ? "array"
+                                : c == '"'             ? "string"
+                                : c == 't' || c == 'f' ? "bool"
+                                                       : "number";
+  return fmt::format(R"(json: cannot unmarshal {} into Go value of type struct {{ APIVersion string )"
+                     R"("json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }})",
+                     kind);
+}
+
 ApiResult<Document> ParseBody(const ApiRequest& request, std::string_view kind) {
-  if (request.content_type == "application/vnd.kubernetes.protobuf") return DecodeProtobuf(request.body);
+  if (request.content_type == "application/vnd.kubernetes.protobuf") {
+    auto decoded = DecodeProtobuf(request.body);
+    if (!decoded && decoded.error().message.starts_with("provided data")) {
+      return BadRequest(fmt::format("the object provided is unrecognized (must be of type {}): {} ({})", kind,
+                                    decoded.error().message, Summary(request.body)));
+    }
+    return decoded;
+  }
   // Without a type it is JSON, as in the original (kubectl create --raw sends none).
   const bool is_json = request.content_type.empty() || request.content_type == "application/json" ||
                        request.content_type == "application/yaml";
   if (!is_json) {
-    return UnsupportedMediaType(std::string(kBodyTypes));
+    auto error = UnsupportedMediaType(std::string(kBodyTypes));
+    error.error().has_details = false;
+    return error;
   }
   auto document = request.content_type == "application/yaml" ? ParseYamlDocument(request.body)
                                                              : Document::Parse(request.body);
   if (!document) {
     return BadRequest(
         fmt::format("the object provided is unrecognized (must be of type {}): couldn't get version/kind; "
-                    "json parse error: {}",
-                    kind, document.error().message));
+                    "json parse error: {} ({})",
+                    kind, JsonProblem(document.error().message, request.body), Summary(request.body)));
   }
   return std::move(*document);
 }
@@ -210,19 +251,27 @@ ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group
   const std::string its_kind(FindString(root, "kind"));
   const std::string its_version(FindString(root, "apiVersion"));
   const auto version = group_version.substr(group_version.rfind('/') + 1);
+  // The version of another group is not shown, that of the same one is.
+  const auto version_of = [](std::string_view its, std::string_view ours) {
+    return its.find('/') == std::string_view::npos ? its : ours;
+  };
   if (!its_version.empty() && its_version != group_version) {
-    const auto group_of = [](std::string_view gv) {
-      return gv.find('/') == std::string_view::npos ? std::string_view() : gv.substr(0, gv.find('/'));
+    const auto slash = its_version.find('/');
+    const std::string its_group = slash == std::string::npos ? "" : its_version.substr(0, slash);
+    const std::string its_number = slash == std::string::npos ? its_version : its_version.substr(slash + 1);
+    const auto known = [&](const ResourceType& type) {
+      return type.group == its_group && type.version == its_number &&
+             type.kind == (its_kind.empty() ? kind : its_kind);
     };
-    if (group_of(its_version) != group_of(group_version)) {
+    if (std::ranges::any_of(Resources(), known) || its_group == "events.k8s.io") {
       return BadRequest(
           fmt::format("the API version in the data ({}) does not match the expected API version ({})",
                       its_version, group_version));
     }
     return BadRequest(
         fmt::format("{0} in version \"{1}\" cannot be handled as a {2}: no kind \"{0}\" is registered for "
-                    "version \"{1}\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
-                    its_kind.empty() ? kind : its_kind, its_version, kind));
+                    "version \"{3}\" in scheme \"pkg/runtime/scheme.go:111\"",
+                    its_kind.empty() ? kind : its_kind, version_of(its_version, version), kind, its_version));
   }
   if (!its_kind.empty() && its_kind != kind) {
     return BadRequest(

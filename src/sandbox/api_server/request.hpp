@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/message.hpp"
+#include "sandbox/api_server/auth/policy.hpp"
 #include "sandbox/api_server/status.hpp"
 #include "sandbox/api_server/verbs.hpp"
 #include "sandbox/store/document.hpp"
@@ -52,6 +53,7 @@ struct ApiRequest {
   std::string body;
   std::string user_agent;
   bool accepts_gzip = false;
+  User user;  // who asks
 
   // Where the path leads, if it leads to objects.
   const ResourceType* type = nullptr;
@@ -64,8 +66,8 @@ struct ApiRequest {
   DryRun dry_run() const { return query.Has("dryRun") ? DryRun::kYes : DryRun::kNo; }
 };
 
-// The parameters of a write: dryRun, fieldManager, fieldValidation, force. Fails with 422. `patch` is the type of
-// the patch if it is one; `warnings` receives what fieldValidation=Warn finds.
+// The parameters of a write: dryRun, fieldManager, fieldValidation, force. Fails with 422. `patch` is the
+// type of the patch if it is one; `warnings` receives what fieldValidation=Warn finds.
 ApiResult<WriteOptions> DecodeWriteOptions(const ApiRequest& request, std::optional<PatchType> patch,
                                            std::vector<std::string>& warnings);
 

@@ -1,17 +1,15 @@
-// Questions about who may do what. Here everybody may do everything; what matters is that the questions are
-// answered.
+// Reviews: objects that are questions and come back with an answer (may I? who am I? whose token is this?).
 #pragma once
 
-#include <optional>
-#include <string_view>
-
+#include "sandbox/api_server/auth/policy.hpp"
 #include "sandbox/api_server/request.hpp"
 
 namespace berth::sandbox {
 
-// True for POST /apis/authentication.k8s.io/v1/... and /apis/authorization.k8s.io/v1/...
 bool IsReview(const ApiRequest& request);
-// The review with its status, as JSON.
-ApiResult<std::string> AnswerReview(const ApiRequest& request);
+
+// The review with its status, as JSON. `policy` may be null: everything is allowed then, and there are no
+// tokens.
+ApiResult<std::string> AnswerReview(const ApiRequest& request, const Policy* policy);
 
 }  // namespace berth::sandbox

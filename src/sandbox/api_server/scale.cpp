@@ -31,7 +31,7 @@ json::object ScaleOf(const Object& object) {
 
 }  // namespace
 
-ApiResult<std::string> AnswerScale(Verbs& verbs, const ApiRequest& request) {
+ApiResult<std::string> AnswerScale(Verbs& verbs, const ApiRequest& request, const WriteOptions& options) {
   const ObjectPtr object = verbs.store().Get(*request.type, request.place().key());
   if (!object) return NotFound(*request.type, request.name);
   json::object scale = ScaleOf(*object);
@@ -57,7 +57,7 @@ ApiResult<std::string> AnswerScale(Verbs& verbs, const ApiRequest& request) {
     ObjectAt(document, "spec")["replicas"] = *replicas;
     return {};
   };
-  BERTH_TRY(const ObjectPtr written, verbs.Edit(request.place(), Part::kMain, change, request.dry_run()));
+  BERTH_TRY(const ObjectPtr written, verbs.Edit(request.place(), Part::kMain, change, options));
   return json::serialize(ScaleOf(*written)) + "\n";
 }
 

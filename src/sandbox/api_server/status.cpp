@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "sandbox/api_server/utf8.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -37,18 +39,18 @@ std::string ApiError::ToJson() const {
                       {"apiVersion", "v1"},
                       {"metadata", metadata},
                       {"status", "Failure"},
-                      {"message", message}};
+                      {"message", ToUtf8(message)}};
   if (!reason.empty()) status["reason"] = reason;
   if (has_details) {
     json::object details;
-    if (!name.empty()) details["name"] = name;
+    if (!name.empty()) details["name"] = ToUtf8(name);
     if (!group.empty()) details["group"] = group;
-    if (!kind.empty()) details["kind"] = kind;
+    if (!kind.empty()) details["kind"] = ToUtf8(kind);
     if (!causes.empty()) {
       json::array list;
       for (const auto& cause : causes) {
-        json::object entry{{"reason", cause.reason}, {"message", cause.message}};
-        if (!cause.field.empty()) entry["field"] = cause.field;
+        json::object entry{{"reason", cause.reason}, {"message", ToUtf8(cause.message)}};
+        if (!cause.field.empty()) entry["field"] = ToUtf8(cause.field);
         list.push_back(std::move(entry));
       }
       details["causes"] = std::move(list);

@@ -19,9 +19,9 @@ constexpr Columns kColumns[] = {
     {"pods", "Name,Ready,Status,Restarts,Age,*IP,*Node,*Nominated Node,*Readiness Gates"},
     {"nodes",
      "Name,Status,Roles,Age,Version,*Internal-IP,*External-IP,*OS-Image,*Kernel-Version,*Container-Runtime"},
-    {"events", "Last Seen,Type,Reason,Object,*Subobject,*Source,Message,*First Seen,*Count:integer,*Name"},
+    {"events", "Last Seen,Type,Reason,Object,*Subobject,*Source,Message,*First Seen,*Count,*Name"},
     {"namespaces", "Name,Status,Age"},
-    {"deployments", "Name,Ready,Up-to-date:integer,Available:integer,Age,*Containers,*Images,*Selector"},
+    {"deployments", "Name,Ready,Up-to-date,Available,Age,*Containers,*Images,*Selector"},
     {"replicasets", "Name,Desired:integer,Current:integer,Ready:integer,Age,*Containers,*Images,*Selector"},
     {"replicationcontrollers",
      "Name,Desired:integer,Current:integer,Ready:integer,Age,*Containers,*Images,*Selector"},
@@ -33,7 +33,7 @@ constexpr Columns kColumns[] = {
      "Reason,Age,*VolumeMode"},
     {"persistentvolumeclaims",
      "Name,Status,Volume,Capacity,Access Modes,StorageClass,VolumeAttributesClass,Age,*VolumeMode"},
-    {"storageclasses", "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion:boolean,Age"},
+    {"storageclasses", "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age"},
     {"poddisruptionbudgets", "Name,Min Available,Max Unavailable,Allowed Disruptions:integer,Age"},
     {"priorityclasses", "Name,Value:integer,Global-Default:boolean,Age,PreemptionPolicy"},
     {"leases", "Name,Holder,Age"},
@@ -43,6 +43,23 @@ constexpr Columns kColumns[] = {
     {"resourceclaims", "Name,State,Age"},
     {"resourceslices", "Name,Node,Driver,Pool,Age"},
     {"deviceclasses", "Name,Age"},
+    {"serviceaccounts", "Name,Age"},
+    {"endpoints", "Name,Endpoints,Age"},
+    {"endpointslices", "Name,AddressType,Ports,Endpoints,Age"},
+    {"daemonsets",
+     "Name,Desired:integer,Current:integer,Ready:integer,Up-to-date:integer,Available:integer,Node "
+     "Selector,Age,"
+     "*Containers,*Images,*Selector"},
+    {"cronjobs",
+     "Name,Schedule,Timezone,Suspend:boolean,Active:integer,Last Schedule,Age,*Containers,*Images,*Selector"},
+    {"csidrivers",
+     "Name,AttachRequired:boolean,PodInfoOnMount:boolean,StorageCapacity:boolean,TokenRequests,"
+     "RequiresRepublish:boolean,Modes,Age"},
+    {"volumeattachments", "Name,Attacher,PV,Node,Attached:boolean,Age"},
+    {"resourcequotas", "Name,Request,Limit,Age"},
+    {"rolebindings", "Name,Role,Age,*Users,*Groups,*ServiceAccounts"},
+    {"clusterrolebindings", "Name,Role,Age,*Users,*Groups,*ServiceAccounts"},
+    {"podtemplates", "Name,Containers,Images,Pod Labels"},
 };
 constexpr std::string_view kOtherColumns = "Name,Created At:date";
 
@@ -56,7 +73,7 @@ json::array MakeColumns(std::string_view text) {
     columns.push_back(
         json::object{{"name", name},
                      {"type", colon == std::string_view::npos ? "string" : column.substr(colon + 1)},
-                     {"format", name == "Name" && !wide ? "name" : ""},
+                     {"format", name == "Name" || name == "Attacher" ? "name" : ""},
                      {"description", ""},
                      {"priority", wide ? 1 : 0}});
   });
@@ -86,6 +103,8 @@ json::object TableRow(const View& view, const Object& object, WallTime now) {
                                  {"metadata", document.root().at("metadata")}};
   } else if (view.include == View::Include::kObject) {
     row["object"] = document.root();
+  } else {
+    row["object"] = nullptr;
   }
   return row;
 }

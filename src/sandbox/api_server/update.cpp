@@ -58,6 +58,14 @@ void KeepAllButStatus(const json::object& before, json::object& after) {
   }
 }
 
+// What is no number at all is no conflict but a mistake.
+ApiResult<> CheckVersionText(std::string_view version) {
+  if (version.find_first_not_of("0123456789") == std::string_view::npos) return {};
+  ApiError error;
+  error.message = fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", version);
+  return std::unexpected(std::move(error));
+}
+
 // Times apart: nobody would write an object for a new time alone.
 bool SameOwners(const json::value& after, const json::value& before) {
   if (after == before) return true;
@@ -89,7 +97,9 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   const auto ns = FindString(root, "metadata.namespace");
   if (name != place.name) {
     return BadRequest(name.empty()
-                          ? "name must be provided"
+                          ? fmt::format("the name of the object ({} based on URL) was undeterminable: name "
+                                        "must be provided",
+                                        place.name)
                           : fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                                         name, place.name));
   }
@@ -117,6 +127,7 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
         place.type.qualified_plural(), place.name);
     return error;
   }
+  BERTH_CHECKED(CheckVersionText(version));
   if (!version.empty() && version != fmt::to_string(current->version)) {
     return Conflict(place.type, place.name, kChangedMeanwhile);
   }
@@ -163,8 +174,13 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
     Normalize(before, *type.schema);
     Normalize(after, *type.schema);
   }
-  BERTH_CHECKED(ValidateChange(type, part, before, after));
-  BERTH_CHECKED(Validate(type, after));
+  auto changed = ValidateChange(type, part, before, after);
+  if (auto valid = Validate(type, after); !valid) {
+    std::vector<ErrorCause> causes = std::move(valid.error().causes);
+    if (!changed) causes.insert(causes.end(), changed.error().causes.begin(), changed.error().causes.end());
+    return InvalidObject(type.group, type.kind, current.name, std::move(causes));
+  }
+  BERTH_CHECKED(std::move(changed));
   json::value owned_after = owned_before;
   if (applied != nullptr) {
     owned_after = EncodeManagers(std::move(*applied));

@@ -31,7 +31,8 @@ enum class DryRun : bool { kNo, kYes };
 // What to do about fields that a kind does not have: drop them silently, with a warning, or refuse.
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
-// How an object is written, besides what is written. Converts from DryRun for those who care about nothing else.
+// How an object is written, besides what is written. Converts from DryRun for those who care about nothing
+// else.
 struct WriteOptions {
   DryRun dry_run = DryRun::kNo;
   std::string manager = {};  // who owns what is written; empty: ownership stays as it is

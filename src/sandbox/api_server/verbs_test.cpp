@@ -137,9 +137,11 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"AnotherKind", "POST", kPods, R"({"kind":"Node","metadata":{"name":"a"}})", 400,
                     "Node in version \"v1\" cannot be handled as a Pod: converting (v1.Node) to (core.Pod): "
                     "unknown conversion"},
-        RefusalCase{"AnotherGroup", "POST", kPods,
-                    R"({"kind":"Pod","apiVersion":"apps/v1","metadata":{"name":"a"}})", 400,
-                    "the API version in the data (apps/v1) does not match the expected API version (v1)"},
+        RefusalCase{
+            "AnotherGroup", "POST", kPods, R"({"kind":"Pod","apiVersion":"apps/v1","metadata":{"name":"a"}})",
+            400,
+            "Pod in version \"v1\" cannot be handled as a Pod: no kind \"Pod\" is registered for version "
+            "\"apps/v1\" in scheme"},
         RefusalCase{
             "UnknownFieldsWhenStrict", "POST", "/api/v1/namespaces/default/pods?fieldValidation=Strict",
             R"({"metadata":{"name":"a"},"spec":{"foo":1,"containers":[{"name":"c","image":"i"}]}})", 400,
@@ -184,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: "
                     "sendInitialEvents is forbidden for list"},
         RefusalCase{"ABadVersionOfAWatch", "GET", "/api/v1/pods?watch=1&resourceVersion=abc", "", 500,
-                    "invalid resource version"},
+                    "resourceVersion: Invalid value: \"abc\""},
         RefusalCase{"ALeaseOfZeroSeconds", "POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases",
                     R"({"metadata":{"name":"x"},"spec":{"leaseDurationSeconds":0}})", 422,
                     "Lease.coordination.k8s.io \"x\" is invalid: spec.leaseDurationSeconds: Invalid value: "

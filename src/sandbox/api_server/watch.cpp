@@ -93,7 +93,7 @@ ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View&
     if (!version || **version < 0) {
       ApiError error;  // the original has no reason to give either
       error.message = fmt::format(
-          "invalid resource version: resourceVersion: Invalid value: \"{}\": strconv.ParseUint: "
+          "resourceVersion: Invalid value: \"{}\": strconv.ParseUint: "
           "parsing \"{}\": invalid syntax",
           text, text);
       return std::unexpected(std::move(error));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sandbox/api_server/request.hpp"
+#include "sandbox/api_server/utf8.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -16,9 +17,9 @@ std::string_view OptionsKind(const ApiRequest& request) {
 // fieldManager, or what the user agent calls itself.
 std::string ManagerOf(const ApiRequest& request) {
   const auto given = request.query.Get("fieldManager");
-  if (!given.empty()) return std::string(given);
+  if (!given.empty()) return ToUtf8(given);
   const std::string_view agent = request.user_agent;
-  return std::string(agent.substr(0, std::min(agent.find('/'), std::size_t{128})));
+  return ToUtf8(agent.substr(0, std::min(agent.find('/'), std::size_t{128})));
 }
 
 void CheckManager(std::string_view manager, std::vector<ErrorCause>& causes) {
@@ -48,10 +49,12 @@ ApiResult<WriteOptions> DecodeWriteOptions(const ApiRequest& request, std::optio
   CheckManager(query.Get("fieldManager"), causes);
   const auto dry_run = query.Get("dryRun");
   if (query.Has("dryRun") && dry_run != "All")
-    causes.push_back(NotSupported("dryRun", dry_run, "\"All\""));
+    causes.push_back({"FieldValueNotSupported",
+                      fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", dry_run),
+                      "dryRun"});
   const auto validation = query.Get("fieldValidation");
   if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
-    causes.push_back(NotSupported("fieldValidation", validation, "\"Ignore\", \"Strict\", \"Warn\""));
+    causes.push_back(NotSupported("fieldValidation", validation, "\"\", \"Ignore\", \"Strict\", \"Warn\""));
   }
   if (!causes.empty()) return InvalidObject("meta.k8s.io", OptionsKind(request), "", std::move(causes));
   options.dry_run = request.dry_run();

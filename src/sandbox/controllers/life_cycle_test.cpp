@@ -106,7 +106,8 @@ TEST_F(LifeCycle, ABudgetCountsWhatMayGo) {
     for (const auto& [_, pod] : cluster.controllers.view().all()) {
       if (pod.ready && pod.active())
         return cluster
-            .Create(fmt::format("/api/v1/namespaces/default/pods/{}/eviction", pod.object->name), "{}")
+            .Create(fmt::format("/api/v1/namespaces/default/pods/{}/eviction", pod.object->name),
+                    fmt::format(R"({{"metadata":{{"name":"{}"}}}})", pod.object->name))
             .status;
     }
     return 0;

@@ -27,6 +27,7 @@ CapacityRequirements|1requests:{}q
 ClusterRole|1metadata:ObjectMeta= 2rules:[]PolicyRule= 3aggregationRule:AggregationRule
 ClusterRoleBinding|1metadata:ObjectMeta= 2subjects:[]Subject 3roleRef:RoleRef=
 Counter|1value:q=
+ControllerRevision|1metadata:ObjectMeta= 2data:o 3revision:l=
 CounterSet|1name:s= 2counters:{}Counter
 ControllerRevision|1metadata:ObjectMeta= 2data:o= 3revision:l=
 CronJob|1metadata:ObjectMeta= 2spec:CronJobSpec= 3status:CronJobStatus=

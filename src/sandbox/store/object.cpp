@@ -73,6 +73,7 @@ ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version v
   ForEachOf(type.fields,
             [&](std::string_view path) { object->fields.push_back(FieldValue(document, path)); });
   object->text = TextOf(type, document);
+  object->text.shrink_to_fit();  // it stays for long
   return object;
 }
 

@@ -84,11 +84,12 @@ class LabelSelectorParser {
     BERTH_CHECKED(ParseOperator(result));
     for (const auto& value : result.values) {
       if (!value.empty() && !IsLabelWord(value)) {
-        return Invalid(
-            fmt::format("unable to parse requirement: values[0][{}]: Invalid value: \"{}\": a valid label "
-                        "must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-                        "and must start and end with an alphanumeric character",
-                        result.key, value));
+        return Invalid(fmt::format(
+            "unable to parse requirement: values[0][{}]: Invalid value: \"{}\": a valid label "
+            "must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+            "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+            "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+            result.key, value));
       }
     }
     return result;
@@ -133,7 +134,7 @@ class LabelSelectorParser {
       result.values.push_back(Word());
       SkipSpace();
       if (Take(")")) return {};
-      if (!Take(",")) return Unexpected("',', or ')'");
+      if (!Take(",")) return Unexpected("',' or ')'");
     }
   }
 

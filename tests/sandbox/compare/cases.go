@@ -85,14 +85,14 @@ var creationCases = []request{
 	{name: "a priority class that is too high", method: "POST", path: "/apis/scheduling.k8s.io/v1/priorityclasses", body: `{"metadata":{"name":"higher"},"value":2000000000}`},
 	{name: "a role", method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/namespaces/t/roles", body: `{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`},
 	{name: "a storage class", method: "POST", path: "/apis/storage.k8s.io/v1/storageclasses", body: `{"metadata":{"name":"sc"},"provisioner":"x.y/z"}`},
-	{name: "a claim", method: "POST", path: ns + "/persistentvolumeclaims", body: `{"metadata":{"name":"pvc"},"spec":{"storageClassName":"sc","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`},
-	{name: "a volume", method: "POST", path: "/api/v1/persistentvolumes", body: `{"metadata":{"name":"pv"},"spec":{"storageClassName":"sc","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/x"}}}`, without: "status.lastPhaseTransitionTime"},
+	{name: "a claim", method: "POST", path: ns + "/persistentvolumeclaims", body: `{"metadata":{"name":"pvc"},"spec":{"storageClassName":"sc","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`, without: "metadata.finalizers"},
+	{name: "a volume", method: "POST", path: "/api/v1/persistentvolumes", body: `{"metadata":{"name":"pv"},"spec":{"storageClassName":"sc","capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/x"}}}`, without: "metadata.finalizers,status,status.lastPhaseTransitionTime"},
 	{name: "a disruption budget", method: "POST", path: budgets, body: `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"guarded"}}}}`},
 	{name: "a service", method: "POST", path: ns + "/services", body: `{"metadata":{"name":"s"},"spec":{"selector":{"a":"b"},"ports":[{"port":80}]}}`, without: "spec.clusterIP,spec.clusterIPs"},
 	{name: "an event", method: "POST", path: ns + "/events", body: `{"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"t","name":"p"},"reason":"R","message":"m","type":"Normal"}`},
 	{name: "an event of another namespace", method: "POST", path: ns + "/events", body: `{"metadata":{"name":"e2"},"involvedObject":{"kind":"Pod","namespace":"other","name":"p"},"reason":"R"}`},
 	{name: "an event of the new group without a time", method: "POST", path: "/apis/events.k8s.io/v1/namespaces/t/events", body: `{"metadata":{"name":"e3"},"regarding":{"kind":"Pod","namespace":"t","name":"p"},"reason":"R","type":"Foo"}`},
-	{name: "an event of the new group", method: "POST", path: "/apis/events.k8s.io/v1/namespaces/t/events", body: `{"metadata":{"name":"e4"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"x.y/z","reportingInstance":"i","action":"A","regarding":{"kind":"Pod","namespace":"t","name":"p"},"reason":"R","type":"Normal","note":"n"}`},
+	{name: "an event of the new group", method: "POST", path: "/apis/events.k8s.io/v1/namespaces/t/events", body: `{"metadata":{"name":"e4"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"x.y/z","reportingInstance":"i","action":"A","regarding":{"kind":"Pod","namespace":"t","name":"p"},"reason":"R","type":"Normal","note":"n"}`, without: "metadata.managedFields"},
 	{name: "a resource quota", method: "POST", path: ns + "/resourcequotas", body: `{"metadata":{"name":"q"},"spec":{"hard":{"services.loadbalancers":"5"}}}`},
 }
 

@@ -29,8 +29,8 @@ var listCases = []request{
 	{name: "watch one object by its path", method: "GET", path: configMaps + "/y?watch=true&timeoutSeconds=1", only: "kind"},
 	{name: "metadata only", method: "GET", path: configMaps + "/y", accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"},
 	{name: "a list of metadata", method: "GET", path: configMaps + "?fieldSelector=metadata.name=y", accept: "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"},
-	{name: "events of the new group", method: "GET", path: "/apis/events.k8s.io/v1/namespaces/t/events/e4"},
-	{name: "and as the core group has them", method: "GET", path: ns + "/events/e4"},
+	{name: "events of the new group", method: "GET", path: "/apis/events.k8s.io/v1/namespaces/t/events/e4", without: "metadata.managedFields"},
+	{name: "and as the core group has them", method: "GET", path: ns + "/events/e4", without: "metadata.managedFields"},
 	{name: "events about a pod", method: "GET", path: ns + "/events?fieldSelector=involvedObject.name=p,reason=R", only: "items", without: "items.*.metadata.managedFields"},
 	{name: "a list of leases", method: "GET", path: leases},
 	{name: "list by post", method: "PUT", path: pods, body: `{}`},
@@ -50,7 +50,7 @@ var tableCases = []request{
 	{name: "table of secrets", method: "GET", path: secrets, accept: "table", without: withoutText},
 	{name: "table of service accounts", method: "GET", path: ns + "/serviceaccounts", accept: "table", without: withoutText},
 	{name: "table of services", method: "GET", path: ns + "/services", accept: "table", only: "columnDefinitions", without: withoutText},
-	{name: "table of endpoints", method: "GET", path: ns + "/endpoints", accept: "table", only: "columnDefinitions", without: withoutText},
+	{name: "table of endpoints", method: "GET", path: ns + "/endpoints", accept: "table", only: "columnDefinitions", without: withoutText, differs: "no warning that endpoints are deprecated"},
 	{name: "table of endpoint slices", method: "GET", path: "/apis/discovery.k8s.io/v1/namespaces/t/endpointslices", accept: "table", only: "columnDefinitions", without: withoutText},
 	{name: "table of deployments", method: "GET", path: apps + "/deployments", accept: "table", without: withoutText},
 	{name: "table of replica sets", method: "GET", path: apps + "/replicasets", accept: "table", without: withoutText},
@@ -59,8 +59,8 @@ var tableCases = []request{
 	{name: "table of jobs", method: "GET", path: "/apis/batch/v1/namespaces/t/jobs", accept: "table", without: withoutText},
 	{name: "table of cron jobs", method: "GET", path: "/apis/batch/v1/namespaces/t/cronjobs", accept: "table", without: withoutText},
 	{name: "table of controllers", method: "GET", path: ns + "/replicationcontrollers", accept: "table", without: withoutText},
-	{name: "table of volumes", method: "GET", path: "/api/v1/persistentvolumes", accept: "table", without: withoutText},
-	{name: "table of claims", method: "GET", path: ns + "/persistentvolumeclaims", accept: "table", without: withoutText},
+	{name: "table of volumes", method: "GET", path: "/api/v1/persistentvolumes", accept: "table", without: withoutText + ",rows.*.object.metadata.finalizers,rows.*.cells"},
+	{name: "table of claims", method: "GET", path: ns + "/persistentvolumeclaims", accept: "table", without: withoutText + ",rows.*.object.metadata.finalizers"},
 	{name: "table of storage classes", method: "GET", path: "/apis/storage.k8s.io/v1/storageclasses", accept: "table", without: withoutText},
 	{name: "table of drivers", method: "GET", path: "/apis/storage.k8s.io/v1/csidrivers", accept: "table", only: "columnDefinitions", without: withoutText},
 	{name: "table of CSI nodes", method: "GET", path: "/apis/storage.k8s.io/v1/csinodes", accept: "table", only: "columnDefinitions", without: withoutText},
@@ -102,9 +102,9 @@ var negotiationCases = []request{
 }
 
 var reviewCases = []request{
-	{name: "may I", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{"resourceAttributes":{"namespace":"t","verb":"get","resource":"pods"}}}`},
+	{name: "may I", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{"resourceAttributes":{"namespace":"t","verb":"get","resource":"pods"}}}`, without: "metadata"},
 	{name: "may somebody", method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: `{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`},
-	{name: "a token that is none", method: "POST", path: "/apis/authentication.k8s.io/v1/tokenreviews", body: `{"spec":{"token":"nope"}}`},
+	{name: "a token that is none", method: "POST", path: "/apis/authentication.k8s.io/v1/tokenreviews", body: `{"spec":{"token":"nope"}}`, without: "metadata"},
 	{name: "an empty token", method: "POST", path: "/apis/authentication.k8s.io/v1/tokenreviews", body: `{"spec":{"token":""}}`},
 	{name: "an access review of nothing", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{}}`},
 }

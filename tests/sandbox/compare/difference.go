@@ -19,6 +19,9 @@ func compare(r request, real, ours *answer) []string {
 	if r.only == "code" {
 		return found
 	}
+	if r.differs != "" {
+		return nil // on purpose
+	}
 	if !slices.Equal(real.warnings, ours.warnings) {
 		found = append(found, fmt.Sprintf("warnings: %q, not %q", ours.warnings, real.warnings))
 	}
@@ -65,6 +68,9 @@ var (
 func normal(value any, key string) any {
 	switch v := value.(type) {
 	case map[string]any:
+		// The admission that sets them is off where there is nobody to make service accounts.
+		delete(v, "serviceAccountName")
+		delete(v, "serviceAccount")
 		for k, member := range v {
 			v[k] = normal(member, k)
 		}

@@ -30,6 +30,8 @@ type request struct {
 	// only limits what is compared: code (the HTTP status), message (a Status), or dotted paths, separated by
 	// commas. Empty: everything but what must differ.
 	only string
+	// differs tells why only the HTTP status is compared: a difference that the sandbox means to have.
+	differs string
 	// without are dotted paths that are not compared.
 	without string
 }

@@ -79,9 +79,8 @@ class Checker {
       if (type.FormOf(&value) == Form::kList) {
         const auto name = ListElement(*type.field, element);
         if (!name) {
-          Say(path, fmt::format("element {}: associative list with keys has an element that omits key field "
-                                "\"{}\" (and doesn't have default value)",
-                                index, type.field->keys.empty() ? "" : type.field->keys[0]));
+          Say(path,
+              fmt::format("element {}: associative list with keys may not have non-map elements", index));
           ++index;
           continue;
         }

@@ -183,7 +183,8 @@ ApiResult<json::object> ApplyConfiguration(const json::object& live, const json:
     last = mine->fields;
   }
   mine->fields = FieldsOf(config, schema).WithoutBelow(writer.ignored);
-  const json::object result = PruneDropped(merged, last, schema, managers);
+  json::object result = PruneDropped(merged, last, schema, managers);
+  DropNulls(result);
   const Comparison comparison = Counting(CompareFields(live, result, schema), writer.ignored);
   const auto disputes = FindDisputes(comparison, mine, managers);
   if (!force && !disputes.empty()) return Disagreement(disputes);

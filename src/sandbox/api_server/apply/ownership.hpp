@@ -17,8 +17,8 @@ struct FieldWriter {
   FieldSet ignored;  // what this part of the object cannot change
 };
 
-// An update from `before` to `after` (both without managedFields; `before` is what an empty object looks like if
-// `after` is new): what changed belongs to the writer from now on, and to nobody else.
+// An update from `before` to `after` (both without managedFields; `before` is what an empty object looks like
+// if `after` is new): what changed belongs to the writer from now on, and to nobody else.
 void TrackUpdate(const json::object& before, const json::object& after, const SchemaMessage* schema,
                  const FieldWriter& writer, FieldManagers& managers);
 

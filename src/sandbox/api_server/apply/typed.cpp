@@ -147,11 +147,8 @@ std::optional<std::string> ListElement(const SchemaField& list, const json::valu
       keys[name] = *value;
     } else if (name == "protocol") {
       keys[name] = "TCP";  // the one key with a default
-    } else if (list.keys.size() == 1) {
-      return std::nullopt;
     }
   }
-  if (keys.empty()) return std::nullopt;
   return "k:" + json::serialize(keys);
 }
 

@@ -37,7 +37,7 @@ std::optional<std::string> CheckConfiguration(const json::object& config, const 
 // there, empty and zero values of optional ones are not.
 void Normalize(json::object& object, const SchemaMessage& schema);
 
-// The path element of a list's element: k:{...} or v:...; nothing if it lacks its keys.
+// The path element of a list's element: k:{...} or v:...; nothing if it is no object but should be.
 std::optional<std::string> ListElement(const SchemaField& list, const json::value& element);
 
 }  // namespace berth::sandbox

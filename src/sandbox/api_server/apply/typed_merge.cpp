@@ -98,7 +98,8 @@ json::value Remove(const json::value& value, const FieldSet& fields, const TypeR
       if (found == fields.below.end()) {
         left.push_back(element);
       } else if (!found->second.member) {
-        left.push_back(Remove(element, found->second, type.Element()));
+        json::value rest = Remove(element, found->second, type.Element());
+        if (!rest.is_null()) left.push_back(std::move(rest));
       }
     }
     return left.empty() ? json::value() : json::value(std::move(left));
@@ -110,8 +111,8 @@ json::value Remove(const json::value& value, const FieldSet& fields, const TypeR
     if (found == fields.below.end()) {
       left[entry.key()] = entry.value();
     } else if (!found->second.member) {
-      json::value rest = Remove(entry.value(), found->second, type.Below(form, entry.key()));
-      if (!rest.is_null()) left[entry.key()] = std::move(rest);
+      // What is left of it may be null: the member itself is still there.
+      left[entry.key()] = Remove(entry.value(), found->second, type.Below(form, entry.key()));
     }
   }
   return left.empty() ? json::value() : json::value(std::move(left));

@@ -151,6 +151,7 @@ ApiResult<> AdmitPod(const Store& store, WallTime now, json::object& pod) {
   SetDefault(spec, "serviceAccount", json::value(spec.at("serviceAccountName")));
   DefaultToleration(spec, "node.kubernetes.io/not-ready");
   DefaultToleration(spec, "node.kubernetes.io/unreachable");
+  AdmitPodLevelRequests(ObjectAt(pod, "spec"));
   MergeAllLabelKeys(pod);
   CopyTopology(store, pod);
   pod["status"] = FreshStatus(now, ObjectAt(pod, "spec"));
@@ -169,6 +170,8 @@ void SelectJobPods(json::object& job) {
   labels["batch.kubernetes.io/job-name"] = name;
   labels["controller-uid"] = uid;
   labels["job-name"] = name;
+  json::object& own = ObjectAt(ObjectAt(job, "metadata"), "labels");
+  if (own.empty()) own = labels;
   ObjectAt(ObjectAt(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
 }
 

@@ -36,6 +36,9 @@ void ForEachObject(json::object& parent, std::string_view list, Visit&& visit) {
 // Of a pod, or of the pods that a template makes.
 void DefaultPodSpec(json::object& spec);
 
+// Pod-level requests that are missing follow the containers, or the pod-level limits if no container asks.
+void AdmitPodLevelRequests(json::object& pod_spec);
+
 // Deployments and their like.
 void DefaultWorkload(std::string_view plural, json::object& document);
 

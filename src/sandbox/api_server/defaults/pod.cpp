@@ -107,8 +107,9 @@ std::optional<api::Quantity> RequestOfAll(json::object& spec, std::string_view r
   return together;
 }
 
-// Pod-level requests that are missing follow the containers, or the pod-level limits if no container asks.
-void DefaultPodLevelRequests(json::object& spec) {
+}  // namespace
+
+void AdmitPodLevelRequests(json::object& spec) {
   const json::object* limits = FindObject(spec, "resources.limits");
   if (limits == nullptr) return;
   const json::object copy = *limits;
@@ -119,8 +120,6 @@ void DefaultPodLevelRequests(json::object& spec) {
     requests[entry.key()] = asked ? json::value(asked->Canonical()) : entry.value();
   }
 }
-
-}  // namespace
 
 void DefaultPodSpec(json::object& spec) {
   const json::value* host = Find(spec, "hostNetwork");
@@ -172,7 +171,6 @@ void DefaultPod(json::object& pod) {
   ForEachObject(spec, "containers", CopyLimits);
   ForEachObject(spec, "initContainers", CopyLimits);
   DefaultPodSpec(spec);
-  DefaultPodLevelRequests(spec);
 }
 
 }  // namespace berth::sandbox

@@ -34,6 +34,7 @@ void DefaultStatefulSet(json::object& spec) {
   SetText(strategy, "type", "RollingUpdate");
   if (FindString(strategy, "type") == "RollingUpdate")
     SetDefault(ObjectAt(strategy, "rollingUpdate"), "partition", 0);
+  if (json::object* rolling = Below(strategy, "rollingUpdate")) SetDefault(*rolling, "maxUnavailable", 1);
   json::object& retention = ObjectAt(spec, "persistentVolumeClaimRetentionPolicy");
   SetText(retention, "whenDeleted", "Retain");
   SetText(retention, "whenScaled", "Retain");
@@ -54,6 +55,7 @@ void DefaultJobSpec(json::object& spec) {
   SetDefault(spec, "backoffLimit", 6);
   SetDefault(spec, "completionMode", "NonIndexed");
   SetDefault(spec, "suspend", false);
+  SetDefault(spec, "manualSelector", false);
   SetDefault(spec, "podReplacementPolicy",
              spec.contains("podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
 }
@@ -75,6 +77,11 @@ void DefaultReplicationController(json::object& document, json::object& spec) {
 }  // namespace
 
 void DefaultWorkload(std::string_view plural, json::object& document) {
+  ObjectAt(document, "spec");
+  if (plural == "daemonsets") {  // may move what a reference to the spec would point at
+    json::object& annotations = ObjectAt(ObjectAt(document, "metadata"), "annotations");
+    SetDefault(annotations, "deprecated.daemonset.template.generation", "1");
+  }
   json::object& spec = ObjectAt(document, "spec");
   if (plural == "deployments") DefaultDeployment(spec);
   if (plural == "daemonsets") DefaultDaemonSet(spec);

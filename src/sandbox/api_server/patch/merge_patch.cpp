@@ -1,3 +1,5 @@
+#include <map>
+
 #include "sandbox/api_server/patch/patch.hpp"
 
 namespace berth::sandbox {
@@ -8,6 +10,21 @@ std::optional<PatchType> PatchTypeOf(std::string_view content_type) {
   if (content_type == "application/strategic-merge-patch+json") return PatchType::kStrategic;
   if (content_type == "application/apply-patch+yaml") return PatchType::kApply;
   return std::nullopt;
+}
+
+std::string GoText(const json::value& value) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_null()) return "<nil>";
+  std::string text;
+  if (value.is_array()) {
+    for (const auto& element : value.get_array()) text += (text.empty() ? "" : " ") + GoText(element);
+    return "[" + text + "]";
+  }
+  if (!value.is_object()) return json::serialize(value);
+  std::map<std::string, const json::value*> sorted;
+  for (const auto& entry : value.get_object()) sorted.emplace(entry.key(), &entry.value());
+  for (const auto& [key, member] : sorted) text += (text.empty() ? "" : " ") + key + ":" + GoText(*member);
+  return "map[" + text + "]";
 }
 
 void ApplyMergePatch(json::object& target, const json::object& patch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sandbox/api_server/status.hpp"
@@ -25,5 +26,12 @@ ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations);
 // are obeyed. Which lists are merged follows the struct tags of v1.37 for the kinds that schedulers and
 // kubectl patch.
 ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch);
+
+// The key by which a strategic patch merges a list of that name: empty for sets of plain values, nothing for
+// lists that are replaced.
+std::optional<std::string_view> PatchMergeKey(std::string_view list, bool in_container);
+
+// A value as Go's %v prints it: map[a:1 b:[x y]].
+std::string GoText(const json::value& value);
 
 }  // namespace berth::sandbox

@@ -63,8 +63,7 @@ bool IsDirective(std::string_view key) {
 std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_view key) {
   ApiError error;
   error.code = 500;
-  error.message =
-      fmt::format("map: {} does not contain declared merge key: {}", json::serialize(element), key);
+  error.message = fmt::format("map: {} does not contain declared merge key: {}", GoText(element), key);
   return std::unexpected(std::move(error));
 }
 
@@ -214,6 +213,11 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
 }
 
 }  // namespace
+
+std::optional<std::string_view> PatchMergeKey(std::string_view list, bool in_container) {
+  const MergedList* merged = FindMergedList(list, in_container ? "containers" : "");
+  return merged != nullptr ? std::optional(merged->key) : std::nullopt;
+}
 
 ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch) {
   return Merge(target, patch, {});

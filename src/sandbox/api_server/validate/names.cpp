@@ -75,14 +75,14 @@ bool IsDnsSubdomain(std::string_view name) {
 
 void CheckSubdomain(const std::string& field, std::string_view name, Causes& causes) {
   if (name.size() > 253)
-    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 253 bytes"));
+    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 253 characters"));
   else if (!IsDnsSubdomain(name))
     causes.push_back(InvalidValue(field, Quoted(name), kSubdomainRule));
 }
 
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes) {
   if (name.size() > 63)
-    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 63 bytes"));
+    causes.push_back(InvalidValue(field, Quoted(name), "must be no more than 63 characters"));
   else if (!IsDnsLabel(name))
     causes.push_back(InvalidValue(field, Quoted(name), kLabelRule));
 }

@@ -35,13 +35,13 @@ void ValidateMetadata(const ResourceType& type, const json::object& document, Ca
     }
   }
   const json::array* finalizers = FindArray(document, "metadata.finalizers");
-  for (const auto& finalizer : finalizers != nullptr ? *finalizers : json::array()) {
-    if (!finalizer.is_string()) continue;
-    const std::string_view name = finalizer.get_string();
+  for (std::size_t i = 0; finalizers != nullptr && i < finalizers->size(); ++i) {
+    if (!(*finalizers)[i].is_string()) continue;
+    const std::string_view name = (*finalizers)[i].get_string();
     if (name == "orphan" || name == "foregroundDeletion" || name == "kubernetes") continue;
     CheckQualifiedName("metadata.finalizers", name, causes);
     if (name.find('/') == std::string_view::npos) {
-      causes.push_back(InvalidValue("metadata.finalizers", Quoted(name),
+      causes.push_back(InvalidValue(fmt::format("metadata.finalizers[{}]", i), Quoted(name),
                                     "name is neither a standard finalizer name nor is it fully qualified"));
     }
   }

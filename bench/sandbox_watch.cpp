@@ -1,0 +1,209 @@
+// What the sandbox costs: memory for each object and each watcher, time for each event.
+//
+// Creates pods over one pipelined connection, opens watches on all of them, then changes pods and waits until
+// every watcher has heard of every change. The sandbox is a process of its own; this one is its only client.
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio.hpp>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "command/child_process.hpp"
+
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using berth::command::ChildProcess;
+
+struct Settings {
+  std::string berth = "build/bin/berth";
+  std::size_t objects = 50'000;
+  std::size_t watchers = 200;
+  std::size_t events = 2'000;
+  bool without_ownership = false;
+};
+
+constexpr std::size_t kPipeline = 64;
+
+double Seconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+std::size_t ResidentBytes(pid_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+unsigned short FreePort(asio::io_context& io) {
+  tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  return acceptor.local_endpoint().port();
+}
+
+// A connection on which requests are sent without waiting for the answers.
+class Pipeline {
+ public:
+  Pipeline(asio::io_context& io, unsigned short port) : socket_(io) {
+    socket_.connect({asio::ip::address_v4::loopback(), port});
+    socket_.set_option(tcp::no_delay(true));
+  }
+  void Send(std::string_view method, std::string_view target, std::string_view type, std::string_view body) {
+    out_ += fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
+                        method, target, type, body.size(), body);
+    if (++waiting_ == kPipeline) Flush();
+  }
+  // Reads the answers to everything sent; the last one's body.
+  std::string Flush() {
+    asio::write(socket_, asio::buffer(out_));
+    out_.clear();
+    std::string body;
+    for (; waiting_ > 0; --waiting_) body = ReadAnswer();
+    return body;
+  }
+
+ private:
+  std::string ReadAnswer() {
+    const auto head_size = asio::read_until(socket_, asio::dynamic_buffer(in_), "\r\n\r\n");
+    const std::string head = in_.substr(0, head_size);
+    in_.erase(0, head_size);
+    if (!head.starts_with("HTTP/1.1 2"))
+      throw std::runtime_error("answered " + head.substr(0, head.find('\r')));
+    const auto length = std::strtoull(head.c_str() + head.find("Content-Length: ") + 16, nullptr, 10);
+    if (in_.size() < length)
+      asio::read(socket_, asio::dynamic_buffer(in_), asio::transfer_exactly(length - in_.size()));
+    std::string body = in_.substr(0, length);
+    in_.erase(0, length);
+    return body;
+  }
+
+  tcp::socket socket_;
+  std::string out_, in_;
+  std::size_t waiting_ = 0;
+};
+
+// Counts the lines of one watch.
+class Watcher : public std::enable_shared_from_this<Watcher> {
+ public:
+  Watcher(asio::io_context& io, unsigned short port, std::string_view version, std::size_t& lines)
+      : socket_(io), lines_(lines) {
+    socket_.connect({asio::ip::address_v4::loopback(), port});
+    const auto request =
+        fmt::format("GET /api/v1/pods?watch=true&resourceVersion={} HTTP/1.1\r\nHost: x\r\n\r\n", version);
+    asio::write(socket_, asio::buffer(request));
+    std::string head;
+    const auto size = asio::read_until(socket_, asio::dynamic_buffer(head), "\r\n\r\n");
+    Count(std::string_view(head).substr(size));
+  }
+  void Read() {
+    socket_.async_read_some(asio::buffer(buffer_), [self = shared_from_this()](auto error, std::size_t n) {
+      if (error) return;
+      self->Count({self->buffer_.data(), n});
+      self->Read();
+    });
+  }
+
+ private:
+  // Events end in "}\n"; the lines of chunked encoding end in "\r\n".
+  void Count(std::string_view text) {
+    for (const char c : text) {
+      if (c == '\n' && last_ != '\r') ++lines_;
+      last_ = c;
+    }
+  }
+  tcp::socket socket_;
+  std::array<char, 64 << 10> buffer_{};
+  char last_ = 0;
+  std::size_t& lines_;
+};
+
+std::string PodBody(std::size_t i) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"pod-{0}","labels":{{"app":"app-{1}"}}}},"spec":{{"containers":[{{"name":"main",)"
+      R"("image":"docker.io/library/nginx:1.27","resources":{{"requests":{{"cpu":"50m","memory":"64Mi"}}}}}}]}}}})",
+      i, i % 10);
+}
+
+double MiB(double bytes) { return bytes / (1 << 20); }
+
+int Measure(const Settings& settings) {
+  asio::io_context io;
+  const auto port = FreePort(io);
+  std::vector<std::string> command{settings.berth, "sandbox", "--nodes", "0", "--port", fmt::to_string(port)};
+  if (settings.without_ownership) command.emplace_back("--no-field-ownership");
+  auto sandbox = ChildProcess::Start(command, "/dev/null");
+  if (!sandbox) return fmt::print(stderr, "{}\n", sandbox.error().message), 1;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto empty = ResidentBytes(sandbox->pid());
+
+  Pipeline requests(io, port);
+  auto began = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < settings.objects; ++i)
+    requests.Send("POST", "/api/v1/namespaces/default/pods", "application/json", PodBody(i));
+  requests.Flush();
+  const double creating = Seconds(began);
+  const auto full = ResidentBytes(sandbox->pid());
+  fmt::print("{} pods: created at {:.0f} per second, {:.2f} KiB of memory each\n", settings.objects,
+             settings.objects / creating, (full - empty) / 1024.0 / settings.objects);
+
+  requests.Send("GET", "/api/v1/namespaces/default/configmaps?limit=1", "application/json", "");
+  const std::string list = requests.Flush();
+  const auto at = list.find("\"resourceVersion\":\"") + 19;
+  const std::string version = list.substr(at, list.find('"', at) - at);
+  std::size_t lines = 0;
+  for (std::size_t i = 0; i < settings.watchers; ++i)
+    std::make_shared<Watcher>(io, port, version, lines)->Read();
+  const auto watched = ResidentBytes(sandbox->pid());
+  fmt::print("{} watchers: {:.1f} KiB of memory each\n", settings.watchers,
+             (static_cast<double>(watched) - static_cast<double>(full)) / 1024 / settings.watchers);
+
+  const double cpu_before = sandbox->CpuSeconds();
+  began = std::chrono::steady_clock::now();
+  std::thread writer([&] {
+    asio::io_context own;
+    Pipeline patches(own, port);
+    for (std::size_t i = 0; i < settings.events; ++i) {
+      patches.Send("PATCH", fmt::format("/api/v1/namespaces/default/pods/pod-{}", i % settings.objects),
+                   "application/merge-patch+json",
+                   fmt::format(R"({{"metadata":{{"labels":{{"n":"{}"}}}}}})", i));
+    }
+    patches.Flush();
+  });
+  while (lines < settings.events * settings.watchers) io.run_one();
+  writer.join();
+  const double wall = Seconds(began);
+  const double cpu = sandbox->CpuSeconds() - cpu_before;
+  const double deliveries = static_cast<double>(settings.events * settings.watchers);
+  fmt::print(
+      "{} events to {} watchers: {:.2f} s; the sandbox's CPU: {:.1f} us per event, {:.2f} us per delivery; "
+      "peak {:.0f} MiB\n",
+      settings.events, settings.watchers, wall, cpu * 1e6 / settings.events, cpu * 1e6 / deliveries,
+      MiB(static_cast<double>(sandbox->PeakMemoryBytes())));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Measures what objects, watchers and events cost the sandbox.");
+  app.add_option("--berth", settings.berth, "the program")->capture_default_str();
+  app.add_option("--objects", settings.objects, "pods")->capture_default_str();
+  app.add_option("--watchers", settings.watchers, "watches on all pods")->capture_default_str();
+  app.add_option("--events", settings.events, "changes of pods")->capture_default_str();
+  app.add_flag("--no-field-ownership", settings.without_ownership, "without metadata.managedFields");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return Measure(settings);
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "bench_sandbox_watch: {}\n", problem.what());
+    return 1;
+  }
+}

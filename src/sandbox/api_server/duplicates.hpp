@@ -1,0 +1,13 @@
+// Fields that occur twice in a JSON text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::sandbox {
+
+// Their paths, "spec.containers[0].name", each once. The text must be valid JSON.
+std::vector<std::string> DuplicateFields(std::string_view text);
+
+}  // namespace berth::sandbox

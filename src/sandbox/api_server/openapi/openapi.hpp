@@ -1,0 +1,17 @@
+// OpenAPI v3: what kubectl needs for validation, client-side apply and explain.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sandbox/store/document.hpp"
+#include "sandbox/store/resource.hpp"
+
+namespace berth::sandbox {
+
+// The document of one group version: the paths of its resources, and the schemas of their kinds with
+// everything they are made of. Types, list types and merge keys are there; descriptions are not.
+json::object OpenApiDocument(std::string_view group, std::string_view version,
+                             const std::vector<const ResourceType*>& types);
+
+}  // namespace berth::sandbox

@@ -1,0 +1,52 @@
+// Text from outside: what is no UTF-8 must not get into a JSON text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth::sandbox {
+
+// How many bytes of the text's beginning are one character; 0 if they are none.
+inline std::size_t Utf8CharacterSize(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t size = first < 0x80                    ? 1
+                           : first >= 0xc2 && first < 0xe0 ? 2
+                           : first >= 0xe0 && first < 0xf0 ? 3
+                           : first >= 0xf0 && first < 0xf5 ? 4
+                                                           : 0;
+  if (size == 0 || size > text.size()) return 0;
+  for (std::size_t k = 1; k < size; ++k) {
+    if ((static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return 0;
+  }
+  const auto second = size > 1 ? static_cast<unsigned char>(text[1]) : 0u;
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second >= 0xa0;
+  const bool beyond = first == 0xf4 && second >= 0x90;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+inline bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = Utf8CharacterSize(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+// With U+FFFD for every byte that belongs to no character, as Go's JSON encoder has it.
+inline std::string ToUtf8(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t size = Utf8CharacterSize(text);
+    if (size == 0)
+      valid += "\xef\xbf\xbd";
+    else
+      valid += text.substr(0, size);
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  return valid;
+}
+
+}  // namespace berth::sandbox

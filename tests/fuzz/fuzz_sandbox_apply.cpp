@@ -1,0 +1,78 @@
+// Server-side apply and the patches: laws that hold for any two objects.
+#include "sandbox/api_server/apply/ownership.hpp"
+#include "sandbox/api_server/patch/patch.hpp"
+#include "sandbox/api_server/validate/validate.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+namespace {
+
+using namespace berth::sandbox;
+using berth::fuzz::Require;
+
+// An object of the right shape for its type, as a client could have written it.
+std::optional<json::object> Shaped(const ResourceType& type, const std::string& text) {
+  auto document = Document::Parse(text);
+  if (!document) return std::nullopt;
+  DropNulls(document->root());
+  if (!CheckShape(type, document->root(), {})) return std::nullopt;
+  document->root().erase("status");
+  json::object copy(document->root(), json::storage_ptr());  // the document's arena goes
+  json::object& metadata = ObjectAt(copy, "metadata");
+  metadata.erase("managedFields");
+  return copy;
+}
+
+void CheckSets(const FieldSet& one, const FieldSet& other) {
+  const json::value text = one.ToJson();
+  Require(text.is_object(), "a set is an object");
+  FieldSet back = FieldSet::FromJson(text.get_object());
+  back.member = one.member;
+  Require(back == one, "a set reads back");
+  FieldSet again = one.Without(other);
+  again.Add(one.And(other));
+  Require(again == one, "what is in it and what is not make the whole");
+  Require(one.Without(one).empty(), "nothing is left of a set without itself");
+}
+
+void CheckApply(const SchemaMessage* schema, const json::object& live, const json::object& config) {
+  const FieldWriter writer{
+      .manager = "fuzz", .api_version = "v1", .subresource = {}, .now = "now", .ignored = {}};
+  FieldManagers managers;
+  const auto first = ApplyConfiguration(live, config, schema, writer, true, managers);
+  Require(first.has_value(), "nothing resists force");
+  const FieldManagers after = managers;
+  const auto second = ApplyConfiguration(*first, config, schema, writer, false, managers);
+  Require(second.has_value(), "nobody disagrees with oneself");
+  Require(*second == *first, "applying again changes nothing");
+  Require(EncodeManagers(managers) == EncodeManagers(after), "and nobody's fields");
+  const FieldSet wanted = FieldsOf(config, schema);
+  Require(wanted.Without(WithNamedFields(FieldsOf(*first, schema), schema)).empty(),
+          "what is applied is there");
+  CheckSets(wanted, FieldsOf(live, schema));
+  const Comparison none = CompareFields(*first, *second, schema);
+  Require(none.added.empty() && none.modified.empty() && none.removed.empty(), "equal objects do not differ");
+  FieldManagers other;
+  TrackUpdate(live, *first, schema, writer, other);
+}
+
+}  // namespace
+
+// Lines: which type, the live object, the configuration.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto lines = berth::fuzz::Lines(berth::fuzz::Text(data, size));
+  if (lines.size() < 3) return 0;
+  const auto types = Resources();
+  const ResourceType& type = types[lines[0].size() % types.size()];
+  const auto live = Shaped(type, lines[1]);
+  const auto config = Shaped(type, lines[2]);
+  if (!live || !config) return 0;
+  if (!CheckConfiguration(*config, type.schema)) CheckApply(type.schema, *live, *config);
+  json::object merged = *live;
+  ApplyMergePatch(merged, *config);
+  json::object twice = merged;
+  ApplyMergePatch(twice, *config);
+  Require(merged == twice, "a merge patch is idempotent");
+  json::object strategic = *live;
+  (void)ApplyStrategicPatch(strategic, *config);
+  return 0;
+}

@@ -1,0 +1,145 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// bindings counts how often each pod got a node.
+type bindings struct {
+	nodes map[string]string
+	twice []string
+}
+
+// observe follows the pods from now on, by watches that resume where the last one ended.
+func (c *cluster) observe(ctx context.Context, t *testing.T) func() bindings {
+	t.Helper()
+	list := must[*corev1.PodList](t)(c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{}))
+	watching := must[watch.Interface](t)(c.client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion}))
+	seen := make(chan bindings)
+	go func() {
+		result := bindings{nodes: map[string]string{}}
+		for event := range watching.ResultChan() {
+			got, ok := event.Object.(*corev1.Pod)
+			if !ok || got.Spec.NodeName == "" {
+				continue
+			}
+			if before := result.nodes[got.Name]; before != "" && before != got.Spec.NodeName {
+				result.twice = append(result.twice, got.Name)
+			}
+			result.nodes[got.Name] = got.Spec.NodeName
+		}
+		seen <- result
+	}()
+	return func() bindings {
+		watching.Stop()
+		return <-seen
+	}
+}
+
+func (c *cluster) allBound(ctx context.Context, count int) func() bool {
+	return func() bool {
+		list, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="})
+		return err == nil && len(list.Items) == count
+	}
+}
+
+func schedulerConfig(t *testing.T, kubeconfig, profile string) string {
+	t.Helper()
+	return writeFile(t, profile+".yaml", fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
+leaderElection: {leaderElect: false}
+profiles:
+- schedulerName: %s
+`, kubeconfig, profile))
+}
+
+func berthScheduler(t *testing.T, kubeconfig, profile string) func() {
+	config := writeFile(t, "berth-"+profile+".yaml", fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %s}
+leaderElection: {leaderElect: false}
+profiles:
+- schedulerName: %s
+  plugins:
+    multiPoint:
+      disabled:
+      - name: "*"
+      enabled: [{name: SchedulingGates}, {name: PrioritySort}, {name: NodeName}, {name: NodeUnschedulable}, {name: TaintToleration, weight: 3}, {name: NodeAffinity, weight: 2}, {name: NodePorts}, {name: NodeResourcesFit, weight: 1}, {name: NodeResourcesBalancedAllocation, weight: 1}, {name: ImageLocality, weight: 1}, {name: DefaultBinder}]
+`, kubeconfig, profile))
+	return run(t, os.Getenv("BERTH"), "scheduler", "--config="+config, "--kubeconfig="+kubeconfig, "--berth-http-address=127.0.0.1:0")
+}
+
+// realScheduler runs kube-scheduler with its defaults, which means protobuf.
+func realScheduler(t *testing.T, kubeconfig, profile string) func() {
+	real := os.Getenv("BERTH_REAL")
+	if real == "" {
+		t.Skip("BERTH_REAL does not name the control plane (tests/cluster/build)")
+	}
+	return run(t, real, "kube-scheduler", "--config="+schedulerConfig(t, kubeconfig, profile), "--secure-port=0", "--authentication-skip-lookup")
+}
+
+// The two schedulers take turns on one cluster; pods arrive while they change.
+func TestSchedulersTakeTurns(t *testing.T) {
+	for _, scheme := range []string{"http", "https"} {
+		t.Run(scheme, func(t *testing.T) {
+			flags := []string{"--nodes=20"}
+			if scheme == "https" {
+				flags = append(flags, "--https")
+			}
+			c := start(t, flags...)
+			ctx := context.Background()
+			observed := c.observe(ctx, t)
+			const turns, each = 4, 60
+			for turn := range turns {
+				// Half of the pods are waiting when the scheduler comes.
+				c.pods(t, fmt.Sprintf("early-%d", turn), "default-scheduler", each/2)
+				scheduler := berthScheduler
+				if turn%2 == 1 {
+					scheduler = realScheduler
+				}
+				stop := scheduler(t, c.kubeconfig, "default-scheduler")
+				c.pods(t, fmt.Sprintf("late-%d", turn), "default-scheduler", each/2)
+				within(t, 60*time.Second, fmt.Sprintf("turn %d", turn), c.allBound(ctx, each*(turn+1)))
+				stop()
+			}
+			if result := observed(); len(result.nodes) != turns*each || len(result.twice) > 0 {
+				t.Errorf("%d pods bound, bound twice: %v", len(result.nodes), result.twice)
+			}
+		})
+	}
+}
+
+// Both at once, each for its own pods.
+func TestSchedulersSideBySide(t *testing.T) {
+	c := start(t, "--nodes=20")
+	ctx := context.Background()
+	observed := c.observe(ctx, t)
+	stopBerth := berthScheduler(t, c.kubeconfig, "default-scheduler")
+	stopReal := realScheduler(t, c.kubeconfig, "other-scheduler")
+	const each = 150
+	c.pods(t, "ours", "default-scheduler", each)
+	c.pods(t, "theirs", "other-scheduler", each)
+	within(t, 60*time.Second, "all bound", c.allBound(ctx, 2*each))
+	stopBerth()
+	stopReal()
+	if result := observed(); len(result.nodes) != 2*each || len(result.twice) > 0 {
+		t.Errorf("%d pods bound, bound twice: %v", len(result.nodes), result.twice)
+	}
+	byReporter := map[string]int{}
+	list := must[*corev1.EventList](t)(c.client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "reason=Scheduled"}))
+	for _, event := range list.Items {
+		byReporter[event.ReportingController]++
+	}
+	if byReporter["default-scheduler"] != each || byReporter["other-scheduler"] != each {
+		t.Errorf("events: %v", byReporter)
+	}
+}
