@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <map>
 
 #include "assembly/engine.hpp"
@@ -582,6 +583,52 @@ TEST_F(ContractTest, ACallThatHoldsUpTheLoopIsCounted) {
   EXPECT_THAT(Bound(), ElementsAre("victim"));
   EXPECT_THAT(metrics.Expose(), HasSubstr("scheduler_framework_extension_point_duration_seconds_count{"
                                           "extension_point=\"Reserve\",status=\"Success\""));
+}
+
+// Blocks on a thread of its own until the test lets it go on.
+class SlowBinder final : public framework::BlockingPreBindPlugin, public framework::BlockingBindPlugin {
+ public:
+  SlowBinder(framework::Handle& handle, std::latch& go)
+      : BlockingPreBindPlugin(handle), BlockingBindPlugin(handle), go_(go) {}
+  std::string_view Name() const override { return "SlowBinder"; }
+  Status PreBindNow(const Placement&, std::stop_token) override {
+    go_.wait();
+    return {};
+  }
+  Status BindNow(const Placement& placement) override {
+    if (placement.pod.pod->metadata.name == "victim") throw std::runtime_error("boom");
+    return Status::Skip();
+  }
+
+ private:
+  std::latch& go_;
+};
+
+TEST_F(ContractTest, BlockingPluginsBlockTheirThreadAndNotTheLoop) {
+  std::latch go(1);
+  runtime::Registry registry = assembly::InTreePlugins();
+  registry.AddForeign("SlowBinder",
+                      [&](const framework::RawArgs&, framework::Handle& handle) -> framework::Made {
+                        return std::make_unique<SlowBinder>(handle, go);
+                      });
+  config::SchedulerConfig config = config::DefaultSchedulerConfig();
+  auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
+  enabled.insert(enabled.begin(), {"SlowBinder", 1});
+  std::vector<std::string> notes;
+  scheduler.reset();
+  engine = std::move(assembly::Engine::Build(config, registry, api, notes).value());
+  scheduler = std::make_unique<Scheduler>(
+      SchedulerOptions{},
+      SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+  AddNode("n1");
+  scheduler->sink().OnSynced();
+  AddPod(MakePod("victim"));
+  AddPod(MakePod("other"));
+  EXPECT_EQ(engine->cache().assumed_count(), 2U) << "both are on their way at the same time";
+  go.count_down();
+  while (Bound().empty() || LastMessage().empty()) scheduler->Turn();
+  EXPECT_THAT(Bound(), ElementsAre("other"));
+  EXPECT_EQ(LastMessage(), "running Bind plugin \"SlowBinder\": the plugin threw: boom");
 }
 
 TEST_F(ContractTest, ARecreatedPodGetsNothingOfTheOldOnesFailure) {

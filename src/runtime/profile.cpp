@@ -119,16 +119,36 @@ void Profile::CollectEvents() {
 // --- PreFilter
 // ------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Leaves in `names` what the plugin allows too. False if nothing is left: then `status` says so.
+bool Intersect(std::optional<std::vector<framework::NodeNameId>>& names,
+               std::vector<framework::NodeNameId> allowed, std::vector<std::string> narrowing,
+               Status& status) {
+  if (!names) {
+    names = std::move(allowed);
+  } else {
+    std::erase_if(*names, [&](framework::NodeNameId name) {
+      return std::ranges::find(allowed, name) == allowed.end();
+    });
+  }
+  if (!names->empty()) return true;
+  std::ranges::sort(narrowing);
+  status = Status::Unresolvable(
+      narrowing.size() == 1
+          ? fmt::format("node(s) didn't satisfy plugin {}", narrowing[0])
+          : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(narrowing, " ")));
+  return false;
+}
+
+}  // namespace
+
 PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   PreFilterOutcome outcome;
   outcome.skipped_filters.assign(filters_.size(), false);
   outcome.skipped_extensions.assign(extensions_.size(), false);
   PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<framework::NodeNameId>> names;
-  const auto ends_with = [&](Status status) {
-    timer.code = status.code;
-    outcome.status = std::move(status);
-  };
   for (framework::PreFilterPlugin* plugin : pre_filters_) {
     framework::PreFilterAnswer answer;
     answer.status = Guarded(ExtensionPoint::kPreFilter, *plugin, [&] {
@@ -137,50 +157,36 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     });
     answer.status.plugin = plugin->Name();
     if (answer.status.skip()) {
-      for (std::size_t i = 0; i < filters_.size(); ++i) {
-        if (filters_[i]->Name() == plugin->Name()) outcome.skipped_filters[i] = true;
-      }
-      for (std::size_t i = 0; i < extensions_.size(); ++i) {
-        if (extensions_[i].plugin->Name() == plugin->Name()) outcome.skipped_extensions[i] = true;
-      }
+      SkipFilterOf(*plugin, outcome);
       continue;
     }
-    if (answer.status.code == Code::kUnschedulableAndUnresolvable) {
-      ends_with(std::move(answer.status));
-      return outcome;
+    if (answer.status.ok()) {
+      if (!answer.nodes) continue;
+      outcome.narrowing.emplace_back(plugin->Name());
+      if (Intersect(names, std::move(*answer.nodes), outcome.narrowing, outcome.status)) continue;
+      break;
     }
-    if (answer.status.code == Code::kUnschedulable) {
-      // The others are still asked: one of them may know that not even an eviction helps.
-      ends_with(std::move(answer.status));
-      continue;
-    }
-    if (!answer.status.ok()) {
-      ends_with(Status::Error(
-          fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(), answer.status.Message())));
-      return outcome;
-    }
-    if (!answer.nodes) continue;
-    outcome.narrowing.emplace_back(plugin->Name());
-    if (!names) {
-      names = std::move(answer.nodes);
-    } else {
-      std::erase_if(*names, [&](framework::NodeNameId name) {
-        return std::ranges::find(*answer.nodes, name) == answer.nodes->end();
-      });
-    }
-    if (names->empty()) {
-      std::vector<std::string> sorted = outcome.narrowing;
-      std::ranges::sort(sorted);
-      ends_with(Status::Unresolvable(
-          sorted.size() == 1
-              ? fmt::format("node(s) didn't satisfy plugin {}", sorted[0])
-              : fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(sorted, " "))));
-      return outcome;
-    }
+    const Code code = answer.status.code;
+    outcome.status = code == Code::kUnschedulable || code == Code::kUnschedulableAndUnresolvable
+                         ? std::move(answer.status)
+                         : Status::Error(fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(),
+                                                     answer.status.Message()));
+    // After Unschedulable the others are still asked: one of them may know that not even an eviction helps.
+    if (code != Code::kUnschedulable) break;
   }
+  timer.code = outcome.status.code;
   outcome.narrowed = names.has_value();
   if (names) outcome.nodes = std::move(*names);
   return outcome;
+}
+
+void Profile::SkipFilterOf(const framework::PreFilterPlugin& plugin, PreFilterOutcome& outcome) const {
+  for (std::size_t i = 0; i < filters_.size(); ++i) {
+    if (filters_[i]->Name() == plugin.Name()) outcome.skipped_filters[i] = true;
+  }
+  for (std::size_t i = 0; i < extensions_.size(); ++i) {
+    if (extensions_[i].plugin->Name() == plugin.Name()) outcome.skipped_extensions[i] = true;
+  }
 }
 
 // --- PostFilter

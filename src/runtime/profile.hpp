@@ -134,6 +134,7 @@ class Profile {
 
   template <class Call>
   framework::Status Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const;
+  void SkipFilterOf(const framework::PreFilterPlugin& plugin, PreFilterOutcome& outcome) const;
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                      const RowSet& candidates, framework::FilterOutcome& out) const;
   void RunNominatedPass(const framework::Attempt& attempt, framework::NodeTable& table,
