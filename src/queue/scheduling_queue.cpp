@@ -36,7 +36,8 @@ bool SchedulingQueue::MoreUrgent::operator()(const Entry* a, const Entry* b) con
 }
 
 bool SchedulingQueue::SoonerOver::operator()(const Entry* a, const Entry* b) const {
-  if (a->backoff_expiry != b->backoff_expiry) return a->backoff_expiry < b->backoff_expiry;
+  if (a->pod->backoff_expiry != b->pod->backoff_expiry)
+    return a->pod->backoff_expiry < b->pod->backoff_expiry;
   return MoreUrgent{policy}(a, b);
 }
 
@@ -98,8 +99,7 @@ void SchedulingQueue::Delete(const std::string& uid) {
   Entry* entry = Find(uid);
   if (entry == nullptr) return;
   CountRejectors(*entry->pod, -1);
-  Leave(*entry);
-  entries_.erase(uid);
+  Remove(*entry);
 }
 
 // --- attempts
@@ -117,8 +117,7 @@ QueuedPodPtr SchedulingQueue::Pop() {
       return nullptr;
     }
     QueuedPodPtr pod = entry->pod;
-    Leave(*entry);
-    entries_.erase(pod->info.pod->metadata.uid);
+    Remove(*entry);
     ++pod->attempts;
     if (!in_flight_.Begin(pod)) continue;  // at most one attempt per pod
     meters_->InFlightEvent("PodPopped", 1);
@@ -153,7 +152,9 @@ void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
 }
 
 framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
-  if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
+  // Nobody noted what happened since an attempt that was done already.
+  if (pod.rejectors.empty() || !in_flight_.Has(pod.info.pod->metadata.uid))
+    return framework::Requeue::kAfterBackoff;
   framework::Requeue strongest = framework::Requeue::kSkip;
   // Without a plugin that answered Pending there is nothing stronger than AfterBackoff to look for.
   const framework::Requeue enough =
@@ -196,19 +197,24 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
 
 void SchedulingQueue::Activate(std::span<const std::string> pods) {
   for (const std::string& key : pods) {
-    const auto named = [&](const auto& item) { return item.second.pod->info.key == key; };
-    if (const auto found = std::ranges::find_if(entries_, named); found != entries_.end()) {
-      Entry& entry = found->second;
-      const bool from_backoff = entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff;
-      if (from_backoff) {  // it has passed PreEnqueue on its way there
-        Leave(entry);
-        Arrive(entry, Place::kActive, framework::kForceActivate.label);
-      } else if (entry.place == Place::kUnschedulable) {
-        ToActive(entry, framework::kForceActivate.label);
-      }
-      continue;
+    if (const auto found = by_key_.find(std::string_view(key), ByKey{}, ByKey{}); found != by_key_.end()) {
+      Activate(**found);
+    } else if (const api::PodPtr pod = in_flight_.FindByKey(key)) {
+      Note(framework::kForceActivate, {nullptr, pod});
     }
-    if (const api::PodPtr pod = in_flight_.FindByKey(key)) Note(framework::kForceActivate, {nullptr, pod});
+  }
+}
+
+void SchedulingQueue::Activate(Entry& entry) {
+  switch (entry.place) {
+    case Place::kBackoff:
+    case Place::kErrorBackoff:  // it has passed PreEnqueue on its way there
+      Leave(entry);
+      return Arrive(entry, Place::kActive, framework::kForceActivate.label);
+    case Place::kUnschedulable:
+      return ToActive(entry, framework::kForceActivate.label);
+    default:
+      return;
   }
 }
 
@@ -272,8 +278,7 @@ QueueSizes SchedulingQueue::sizes() const {
   QueueSizes sizes;
   sizes.active = active_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
-  sizes.gated = static_cast<std::size_t>(
-      std::ranges::count_if(unschedulable_, [](const Entry* entry) { return entry->pod->gated(); }));
+  sizes.gated = gated_;
   sizes.unschedulable = unschedulable_.size() - sizes.gated;
   sizes.in_flight = in_flight_.size();
   return sizes;
@@ -298,10 +303,19 @@ SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
 
 SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
   Entry& entry = entries_[pod->info.pod->metadata.uid];
-  entry.backoff_expiry = ExpiryOf(*pod);
+  pod->backoff_expiry = ExpiryOf(*pod);
   entry.pod = std::move(pod);
   entry.sequence = next_sequence_++;
+  by_key_.insert(&entry);
   return entry;
+}
+
+void SchedulingQueue::Remove(Entry& entry) {
+  Leave(entry);
+  const auto [begin, end] = by_key_.equal_range(&entry);
+  by_key_.erase(std::find(begin, end, &entry));
+  const QueuedPodPtr pod = entry.pod;  // its UID outlives the entry
+  entries_.erase(pod->info.pod->metadata.uid);
 }
 
 void SchedulingQueue::Leave(Entry& entry) {
@@ -320,6 +334,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       break;
     case Place::kUnschedulable:
       unschedulable_.erase(&entry);
+      gated_ -= entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
       break;
     case Place::kNone:
@@ -344,6 +359,7 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
       break;
     case Place::kUnschedulable:
       unschedulable_.insert(&entry);
+      gated_ += entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
       break;
     case Place::kNone:
@@ -411,7 +427,8 @@ MonoTime SchedulingQueue::ExpiryOf(const QueuedPod& pod) const {
 }
 
 bool SchedulingQueue::BackingOff(const Entry& entry) const {
-  return entry.backoff_expiry != MonoTime{} && entry.backoff_expiry >= WholeSecond(clock_.Now());
+  const MonoTime expiry = entry.pod->backoff_expiry;
+  return expiry != MonoTime{} && expiry >= WholeSecond(clock_.Now());
 }
 
 void SchedulingQueue::CountRejectors(const QueuedPod& pod, std::int64_t by) {
