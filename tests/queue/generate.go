@@ -15,6 +15,7 @@ func generate(seed uint64) sequence {
 	s := sequence{Seed: seed, Options: drawOptions(d), Plugins: drawPlugins(d)}
 	g := &generator{dice: d, world: newWorld(s.Options, s.Plugins), generations: make(map[string]int)}
 	g.names = "abcdefgh"[:d.between(2, 8)]
+	g.quick = d.chance(0.5)
 	for length := d.between(10, 90); len(s.Steps) < length; {
 		if done, ok := g.world.apply(g.draw()); ok {
 			s.Steps = append(s.Steps, done)
@@ -48,7 +49,7 @@ func drawPlugins(d dice) []plugin {
 		if d.chance(0.15) {
 			p.Profiles = profiles[:1]
 		}
-		for range d.between(0, 4) {
+		for range d.between(0, 8) {
 			resource := pick(d, hintedResources...)
 			p.Events = append(p.Events, registration{string(resource), int64(drawAction(d, resource)), d.chance(0.8)})
 		}
@@ -100,20 +101,19 @@ type generator struct {
 	names       string
 	generations map[string]int
 	revision    int
-	drawn       int
+	quick       bool // steps in time are short: much happens while pods back off
 }
 
 // draw proposes something; the world knows whether it can happen.
 func (g *generator) draw() operation {
-	g.drawn++
 	kinds := []struct {
 		weight int
 		draw   func() operation
 	}{
-		{14, g.add}, {16, g.update}, {4, g.delete},
+		{14, g.add}, {12, g.update}, {3, g.delete},
 		{18, func() operation { return operation{Kind: "pop"} }},
-		{14, g.reject}, {6, g.fail}, {3, g.done}, {3, g.drop}, {3, g.place}, {2, g.nominate}, {4, g.bind},
-		{18, g.event}, {2, g.timeout}, {6, g.activate}, {14, g.step},
+		{20, g.reject}, {6, g.fail}, {3, g.done}, {2, g.drop}, {3, g.place}, {2, g.nominate}, {4, g.bind},
+		{30, g.event}, {2, g.timeout}, {6, g.activate}, {14, g.step},
 	}
 	total := 0
 	for _, k := range kinds {
@@ -154,7 +154,7 @@ func (g *generator) add() operation {
 	if g.chance(0.2) {
 		object.Profile = profiles[1]
 	}
-	if g.chance(0.2) {
+	if g.chance(0.12) {
 		object.Gates = g.between(1, 2)
 	}
 	object.Labels = g.labels()
@@ -166,10 +166,10 @@ func (g *generator) add() operation {
 
 func (g *generator) labels() map[string]string {
 	labels := make(map[string]string)
-	if g.chance(0.6) {
+	if g.chance(0.4) {
 		labels["l"] = fmt.Sprint(g.IntN(8))
 	}
-	if g.chance(0.15) {
+	if g.chance(0.08) {
 		labels["hold"] = fmt.Sprint(g.world.now() + int64(pick(g.dice, 500, 5_000, 60_000, 400_000)))
 	}
 	return labels
@@ -248,11 +248,17 @@ func (g *generator) fail() operation {
 }
 
 func (g *generator) event() operation {
-	resource := pick(g.dice, hintedResources...)
+	resource := fwk.TargetPod
 	for resource == fwk.TargetPod { // only of updates of that pod
 		resource = pick(g.dice, hintedResources...)
 	}
 	action := pick(g.dice, actionsOf(resource)...)
+	if wanted, ok := g.awaited(); ok && g.chance(0.7) {
+		resource = fwk.EventResource(wanted.Resource)
+		action = pick(g.dice, slices.DeleteFunc(slices.Clone(actionsOf(resource)), func(a fwk.ActionType) bool {
+			return int64(a)&wanted.Action == 0
+		})...)
+	}
 	e := event{Resource: string(resource), Action: int64(action)}
 	e.Label = e.cluster().Label()
 	name := fmt.Sprintf("e%d", g.IntN(50))
@@ -267,6 +273,28 @@ func (g *generator) event() operation {
 		*e.UpTo = int32(pick(g.dice, -3, 0, 5))
 	}
 	return operation{Kind: "event", Event: &e}
+}
+
+// awaited is what some rejector of some pod hopes for; without such help hardly any event would matter.
+func (g *generator) awaited() (registration, bool) {
+	var hopes []registration
+	for _, uid := range slices.Sorted(maps.Keys(g.world.infos)) {
+		info := g.world.infos[uid]
+		for _, p := range g.world.plugins {
+			if !info.UnschedulablePlugins.Has(p.Name) && !info.PendingPlugins.Has(p.Name) {
+				continue
+			}
+			for _, r := range p.Events {
+				if r.Resource != string(fwk.TargetPod) && r.Resource != string(fwk.WildCard) {
+					hopes = append(hopes, r)
+				}
+			}
+		}
+	}
+	if len(hopes) == 0 {
+		return registration{}, false
+	}
+	return pick(g.dice, hopes...), true
 }
 
 // timeout is a wildcard event, for all or for one.
@@ -304,7 +332,11 @@ func (g *generator) activate() operation {
 
 func (g *generator) step() operation {
 	var ms int
-	switch g.IntN(10) {
+	size := g.IntN(10)
+	if g.quick && !g.chance(0.1) {
+		size = g.IntN(4)
+	}
+	switch size {
 	case 0, 1, 2:
 		ms = g.between(1, 999)
 	case 3, 4, 5, 6:

@@ -97,7 +97,6 @@ func (w *world) advance(by time.Duration) {
 			w.unschedulableDue = due.Add(30 * time.Second)
 			flushUnschedulable(w.queue, w.logger)
 		}
-		w.recorder.FlushMetrics()
 	}
 	w.clock.SetTime(target)
 }
