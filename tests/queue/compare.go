@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -25,6 +26,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	if *replay == "" {
 		return errors.New("--replay is missing: the path of queue_replay")
 	}
+	debug.SetGCPercent(400) // sequences are short-lived, and memory is not what is scarce
 	started := time.Now()
 	failed, steps, kinds, err := compare(*replay, *first, *count)
 	if err != nil {

@@ -19,6 +19,7 @@ func generate(seed uint64) sequence {
 	for length := d.between(10, 90); len(s.Steps) < length; {
 		if done, ok := g.world.apply(g.draw()); ok {
 			s.Steps = append(s.Steps, done)
+			g.popped = done.Popped
 		}
 	}
 	// At the end all that waits is popped, which shows the order of everything at once.
@@ -101,19 +102,25 @@ type generator struct {
 	names       string
 	generations map[string]int
 	revision    int
-	quick       bool // steps in time are short: much happens while pods back off
+	popped      string // by the step before
+	quick       bool   // steps in time are short: much happens while pods back off
 }
 
 // draw proposes something; the world knows whether it can happen.
 func (g *generator) draw() operation {
+	// Most attempts are over before anything else happens.
+	if uid := g.popped; uid != "" && g.chance(0.6) {
+		g.popped = ""
+		return g.rejectionOf(uid)
+	}
 	kinds := []struct {
 		weight int
 		draw   func() operation
 	}{
 		{14, g.add}, {12, g.update}, {3, g.delete},
 		{18, func() operation { return operation{Kind: "pop"} }},
-		{20, g.reject}, {6, g.fail}, {3, g.done}, {2, g.drop}, {3, g.place}, {2, g.nominate}, {4, g.bind},
-		{30, g.event}, {2, g.timeout}, {6, g.activate}, {14, g.step},
+		{14, g.reject}, {6, g.fail}, {3, g.done}, {2, g.drop}, {3, g.place}, {2, g.nominate}, {4, g.bind},
+		{30, g.event}, {4, g.timeout}, {6, g.activate}, {14, g.step},
 	}
 	total := 0
 	for _, k := range kinds {
@@ -228,8 +235,9 @@ func (g *generator) nomination() *string {
 	return &node
 }
 
-func (g *generator) reject() operation {
-	uid := g.holding()
+func (g *generator) reject() operation { return g.rejectionOf(g.holding()) }
+
+func (g *generator) rejectionOf(uid string) operation {
 	var names []string
 	for _, p := range g.world.plugins {
 		if slices.Contains(p.Profiles, g.world.objects[uid].Profile) {

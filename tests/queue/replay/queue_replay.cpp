@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -14,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "log/log.hpp"
 #include "sequence.hpp"
 
 namespace berth::replay {
@@ -120,10 +120,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string path = argv[1];
+  // Hints that fail are ordinary here, and each of them is logged.
+  if (std::freopen("/dev/null", "w", stderr) == nullptr) return 2;
   try {
     return path == "-" ? berth::replay::ReplayInput() : berth::replay::ReplayFile(path);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "queue_replay: {}\n", error.what());
+    fmt::print("queue_replay: {}\n", error.what());
     return 2;
   }
 }
