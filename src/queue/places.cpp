@@ -80,7 +80,9 @@ void SchedulingQueue::Leave(Entry& entry) {
       meters_->backoff.Add(-1);
       break;
     case Place::kUnschedulable:
-      unschedulable_.erase(&entry);
+      unschedulable_.back()->slot = entry.slot;
+      unschedulable_[entry.slot] = unschedulable_.back();
+      unschedulable_.pop_back();
       gated_ -= entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
       break;
@@ -105,7 +107,8 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
       meters_->backoff.Add();
       break;
     case Place::kUnschedulable:
-      unschedulable_.insert(&entry);
+      entry.slot = unschedulable_.size();
+      unschedulable_.push_back(&entry);
       gated_ += entry.pod->gated() ? 1 : 0;
       (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
       break;

@@ -294,6 +294,7 @@ bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
     pod.rejectors.push_back(gated_by);
     meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
   }
+  if (pod.gated_by == gated_by) return gated_by.empty();
   // The gauges tell gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);

@@ -117,6 +117,7 @@ class SchedulingQueue {
     framework::QueuedPodPtr pod;
     Place place = Place::kNone;
     std::uint64_t sequence = 0;  // settles ties in the order of arrival
+    std::size_t slot = 0;        // in unschedulable_, while it is there
   };
   struct MoreUrgent {
     const QueuePolicy* policy;
@@ -172,8 +173,8 @@ class SchedulingQueue {
   std::set<Entry*, MoreUrgent> active_;
   std::set<Entry*, SoonerOver> backoff_;
   std::set<Entry*, SoonerOver> error_backoff_;
-  std::set<Entry*> unschedulable_;
-  std::size_t gated_ = 0;  // of those
+  std::vector<Entry*> unschedulable_;  // each knows its slot
+  std::size_t gated_ = 0;              // of those
   InFlight in_flight_;
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;
