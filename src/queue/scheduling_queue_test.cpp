@@ -488,6 +488,17 @@ TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
   EXPECT_EQ(Pop(), "low");
 }
 
+TEST_F(QueueTest, OfAllThatHappenedDuringAnAttemptTheStrongestOpinionCounts) {
+  Add(MakePod("a"));
+  Pop();
+  Happened(kPodDelete);  // Fit: after the back-off
+  Happened(kNodeAdd);    // Affinity, which answered Pending: at once
+  popped->rejectors = {"Fit", "Affinity"};
+  popped->pending = {"Affinity"};
+  queue.Requeue(popped);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
 // --- activation
 // ---------------------------------------------------------------------------------------------------
 
