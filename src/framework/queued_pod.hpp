@@ -18,6 +18,7 @@ struct QueuedPod {
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
   MonoTime attempt_started;      // of the last attempt
+  MonoTime backoff_expiry;       // of the last failed attempt; epoch: none
   MonoTime flushed;              // when it was last freed because it had waited too long; epoch: never
   bool was_flushed = false;      // ... and no attempt has ended since
   std::int32_t attempts = 0;

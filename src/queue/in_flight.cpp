@@ -7,14 +7,13 @@ bool InFlight::Begin(const framework::QueuedPodPtr& pod) {
   if (!fresh) return false;
   items_.push_back({pod, {}, {}});
   entry->second = std::prev(items_.end());
+  by_key_[pod->info.key] = entry->second;
   return true;
 }
 
-api::PodPtr InFlight::FindByKey(std::string_view key) const {
-  for (const auto& [uid, item] : pods_) {
-    if (item->pod->info.key == key) return item->pod->info.pod;
-  }
-  return nullptr;
+api::PodPtr InFlight::FindByKey(const std::string& key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second->pod->info.pod;
 }
 
 }  // namespace berth::queue

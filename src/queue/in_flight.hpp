@@ -22,6 +22,9 @@ class InFlight {
   void End(const std::string& uid, Forget&& forget) {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
+    const std::string& key = found->second->pod->info.key;
+    if (const auto latest = by_key_.find(key); latest != by_key_.end() && latest->second == found->second)
+      by_key_.erase(latest);
     items_.erase(found->second);
     pods_.erase(found);
     while (!items_.empty() && items_.front().pod == nullptr) {
@@ -33,8 +36,8 @@ class InFlight {
     items_.push_back({nullptr, event, objects});
   }
   bool Has(const std::string& uid) const { return pods_.contains(uid); }
-  // By "namespace/name"; null if there is none.
-  api::PodPtr FindByKey(std::string_view key) const;
+  // By "namespace/name": the one that began last, if that is still under way; else null.
+  api::PodPtr FindByKey(const std::string& key) const;
   bool empty() const { return pods_.empty(); }
   std::size_t size() const { return pods_.size(); }
   std::size_t events() const { return items_.size() - pods_.size(); }
@@ -58,7 +61,8 @@ class InFlight {
   using Items = std::list<Item>;
 
   Items items_;
-  boost::unordered_map<std::string, Items::const_iterator> pods_;  // by UID
+  boost::unordered_map<std::string, Items::const_iterator> pods_;    // by UID
+  boost::unordered_map<std::string, Items::const_iterator> by_key_;  // the latest of each "namespace/name"
 };
 
 }  // namespace berth::queue

@@ -29,17 +29,6 @@ constexpr const char* kPopFromBackoff = "PopFromBackoffQ";
 
 }  // namespace
 
-bool SchedulingQueue::MoreUrgent::operator()(const Entry* a, const Entry* b) const {
-  if (policy->Less(*a->pod, *b->pod)) return true;
-  if (policy->Less(*b->pod, *a->pod)) return false;
-  return a->sequence < b->sequence;
-}
-
-bool SchedulingQueue::SoonerOver::operator()(const Entry* a, const Entry* b) const {
-  if (a->backoff_expiry != b->backoff_expiry) return a->backoff_expiry < b->backoff_expiry;
-  return MoreUrgent{policy}(a, b);
-}
-
 SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
                                  metrics::Registry& metrics)
     : options_(options),
@@ -98,8 +87,7 @@ void SchedulingQueue::Delete(const std::string& uid) {
   Entry* entry = Find(uid);
   if (entry == nullptr) return;
   CountRejectors(*entry->pod, -1);
-  Leave(*entry);
-  entries_.erase(uid);
+  Remove(*entry);
 }
 
 // --- attempts
@@ -117,8 +105,7 @@ QueuedPodPtr SchedulingQueue::Pop() {
       return nullptr;
     }
     QueuedPodPtr pod = entry->pod;
-    Leave(*entry);
-    entries_.erase(pod->info.pod->metadata.uid);
+    Remove(*entry);
     ++pod->attempts;
     if (!in_flight_.Begin(pod)) continue;  // at most one attempt per pod
     meters_->InFlightEvent("PodPopped", 1);
@@ -153,7 +140,9 @@ void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
 }
 
 framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
-  if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
+  // Nobody noted what happened since an attempt that was done already.
+  if (pod.rejectors.empty() || !in_flight_.Has(pod.info.pod->metadata.uid))
+    return framework::Requeue::kAfterBackoff;
   framework::Requeue strongest = framework::Requeue::kSkip;
   // Without a plugin that answered Pending there is nothing stronger than AfterBackoff to look for.
   const framework::Requeue enough =
@@ -196,19 +185,24 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
 
 void SchedulingQueue::Activate(std::span<const std::string> pods) {
   for (const std::string& key : pods) {
-    const auto named = [&](const auto& item) { return item.second.pod->info.key == key; };
-    if (const auto found = std::ranges::find_if(entries_, named); found != entries_.end()) {
-      Entry& entry = found->second;
-      const bool from_backoff = entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff;
-      if (from_backoff) {  // it has passed PreEnqueue on its way there
-        Leave(entry);
-        Arrive(entry, Place::kActive, framework::kForceActivate.label);
-      } else if (entry.place == Place::kUnschedulable) {
-        ToActive(entry, framework::kForceActivate.label);
-      }
-      continue;
+    if (const auto found = by_key_.find(std::string_view(key), ByKey{}, ByKey{}); found != by_key_.end()) {
+      Activate(**found);
+    } else if (const api::PodPtr pod = in_flight_.FindByKey(key)) {
+      Note(framework::kForceActivate, {nullptr, pod});
     }
-    if (const api::PodPtr pod = in_flight_.FindByKey(key)) Note(framework::kForceActivate, {nullptr, pod});
+  }
+}
+
+void SchedulingQueue::Activate(Entry& entry) {
+  switch (entry.place) {
+    case Place::kBackoff:
+    case Place::kErrorBackoff:  // it has passed PreEnqueue on its way there
+      Leave(entry);
+      return Arrive(entry, Place::kActive, framework::kForceActivate.label);
+    case Place::kUnschedulable:
+      return ToActive(entry, framework::kForceActivate.label);
+    default:
+      return;
   }
 }
 
@@ -265,101 +259,8 @@ void SchedulingQueue::FlushUnschedulable(MonoTime now) {
   if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {});
 }
 
-// --- places
-// --------------------------------------------------------------------------------------------------
-
-QueueSizes SchedulingQueue::sizes() const {
-  QueueSizes sizes;
-  sizes.active = active_.size();
-  sizes.backoff = backoff_.size() + error_backoff_.size();
-  sizes.gated = static_cast<std::size_t>(
-      std::ranges::count_if(unschedulable_, [](const Entry* entry) { return entry->pod->gated(); }));
-  sizes.unschedulable = unschedulable_.size() - sizes.gated;
-  sizes.in_flight = in_flight_.size();
-  return sizes;
-}
-
-const char* SchedulingQueue::PlaceName(const Entry& entry) {
-  switch (entry.place) {
-    case Place::kActive:
-      return "active";
-    case Place::kBackoff:
-    case Place::kErrorBackoff:
-      return "backoff";
-    default:
-      return entry.pod->gated() ? "gated" : "unschedulable";
-  }
-}
-
-SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
-  const auto found = entries_.find(uid);
-  return found == entries_.end() ? nullptr : &found->second;
-}
-
-SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
-  Entry& entry = entries_[pod->info.pod->metadata.uid];
-  entry.backoff_expiry = ExpiryOf(*pod);
-  entry.pod = std::move(pod);
-  entry.sequence = next_sequence_++;
-  return entry;
-}
-
-void SchedulingQueue::Leave(Entry& entry) {
-  switch (std::exchange(entry.place, Place::kNone)) {
-    case Place::kActive:
-      active_.erase(&entry);
-      meters_->active.Add(-1);
-      break;
-    case Place::kBackoff:
-      backoff_.erase(&entry);
-      meters_->backoff.Add(-1);
-      break;
-    case Place::kErrorBackoff:
-      error_backoff_.erase(&entry);
-      meters_->backoff.Add(-1);
-      break;
-    case Place::kUnschedulable:
-      unschedulable_.erase(&entry);
-      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
-      break;
-    case Place::kNone:
-      break;
-  }
-}
-
-void SchedulingQueue::Enter(Entry& entry, Place place) {
-  entry.place = place;
-  switch (place) {
-    case Place::kActive:
-      active_.insert(&entry);
-      meters_->active.Add();
-      break;
-    case Place::kBackoff:
-      backoff_.insert(&entry);
-      meters_->backoff.Add();
-      break;
-    case Place::kErrorBackoff:
-      error_backoff_.insert(&entry);
-      meters_->backoff.Add();
-      break;
-    case Place::kUnschedulable:
-      unschedulable_.insert(&entry);
-      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
-      break;
-    case Place::kNone:
-      break;
-  }
-}
-
-void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
-  if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
-    entry.pod->first_attempt_ready = clock_.Now();
-  Enter(entry, place);
-  meters_->Incoming(place == Place::kActive          ? "active"
-                    : place == Place::kUnschedulable ? "unschedulable"
-                                                     : "backoff",
-                    event);
-}
+// --- moving
+// ----------------------------------------------------------------------------------------------------
 
 void SchedulingQueue::Follow(Entry& entry, framework::Requeue strategy, const char* event) {
   if (strategy == framework::Requeue::kSkip) return Arrive(entry, Place::kUnschedulable, event);
@@ -393,6 +294,7 @@ bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
     pod.rejectors.push_back(gated_by);
     meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
   }
+  if (pod.gated_by == gated_by) return gated_by.empty();
   // The gauges tell gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);
@@ -411,7 +313,8 @@ MonoTime SchedulingQueue::ExpiryOf(const QueuedPod& pod) const {
 }
 
 bool SchedulingQueue::BackingOff(const Entry& entry) const {
-  return entry.backoff_expiry != MonoTime{} && entry.backoff_expiry >= WholeSecond(clock_.Now());
+  const MonoTime expiry = entry.pod->backoff_expiry;
+  return expiry != MonoTime{} && expiry >= WholeSecond(clock_.Now());
 }
 
 void SchedulingQueue::CountRejectors(const QueuedPod& pod, std::int64_t by) {

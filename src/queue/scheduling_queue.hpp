@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/unordered_map.hpp>
+#include <boost/unordered_set.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -114,8 +116,8 @@ class SchedulingQueue {
   struct Entry {
     framework::QueuedPodPtr pod;
     Place place = Place::kNone;
-    MonoTime backoff_expiry;     // epoch: none
     std::uint64_t sequence = 0;  // settles ties in the order of arrival
+    std::size_t slot = 0;        // in unschedulable_, while it is there
   };
   struct MoreUrgent {
     const QueuePolicy* policy;
@@ -125,11 +127,19 @@ class SchedulingQueue {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
   };
+  // "namespace/name", which does not change.
+  struct ByKey {
+    static std::string_view Of(std::string_view key) { return key; }
+    static std::string_view Of(const Entry* entry) { return entry->pod->info.key; }
+    std::size_t operator()(const auto& entry) const { return boost::hash<std::string_view>()(Of(entry)); }
+    bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
+  };
   struct Meters;
 
   static const char* PlaceName(const Entry& entry);
   Entry* Find(const std::string& uid);
   Entry& Insert(framework::QueuedPodPtr pod);
+  void Remove(Entry& entry);
   // Out of the place it is in, into another; the gauges follow.
   void Leave(Entry& entry);
   void Enter(Entry& entry, Place place);
@@ -146,6 +156,7 @@ class SchedulingQueue {
   framework::Requeue JudgeInFlight(const framework::QueuedPod& pod) const;
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);
+  void Activate(Entry& entry);
   void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects);
   MonoTime ExpiryOf(const framework::QueuedPod& pod) const;
   bool BackingOff(const Entry& entry) const;
@@ -158,10 +169,12 @@ class SchedulingQueue {
   const QueuePolicy& policy_;
   std::unique_ptr<Meters> meters_;
   boost::unordered_map<std::string, Entry> entries_;  // by UID; does not move its elements
+  boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
   std::set<Entry*, MoreUrgent> active_;
   std::set<Entry*, SoonerOver> backoff_;
   std::set<Entry*, SoonerOver> error_backoff_;
-  std::set<Entry*> unschedulable_;
+  std::vector<Entry*> unschedulable_;  // each knows its slot
+  std::size_t gated_ = 0;              // of those
   InFlight in_flight_;
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;

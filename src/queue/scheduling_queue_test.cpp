@@ -136,6 +136,15 @@ TEST_F(QueueTest, AnAttemptThatIsDoneMayStillComeBackAfterAnError) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
+TEST_F(QueueTest, ARejectionAfterDoneIsTriedAgainSinceNobodyNotedWhatHappened) {
+  Add(MakePod("a"));
+  Pop();
+  queue.Done(popped->info.pod->metadata.uid);
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
 // --- back-off
 // -----------------------------------------------------------------------------------------------------
 
@@ -479,6 +488,17 @@ TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
   EXPECT_EQ(Pop(), "low");
 }
 
+TEST_F(QueueTest, OfAllThatHappenedDuringAnAttemptTheStrongestOpinionCounts) {
+  Add(MakePod("a"));
+  Pop();
+  Happened(kPodDelete);  // Fit: after the back-off
+  Happened(kNodeAdd);    // Affinity, which answered Pending: at once
+  popped->rejectors = {"Fit", "Affinity"};
+  popped->pending = {"Affinity"};
+  queue.Requeue(popped);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
 // --- activation
 // ---------------------------------------------------------------------------------------------------
 
@@ -509,6 +529,23 @@ TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
   popped = a;
   Reject("Affinity");
   EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, APodThatWasCreatedAgainIsActivatedAndNotItsPredecessor) {
+  Add(MakePod("a").Uid("old"));
+  Pop();
+  const auto old = popped;
+  queue.Delete("old");
+  Add(MakePod("a").Uid("new"));
+  Pop();
+  const std::string key = "default/a";
+  queue.Activate(std::span(&key, 1));
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().backoff, 1U) << "the new one was meant";
+  queue.Activate(std::span(&key, 1));
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.pod->metadata.uid, "new");
 }
 
 // --- nominations

@@ -1,0 +1,126 @@
+// What the scheduling queue itself costs, by how many pods wait: plugins answer at once here.
+//
+//   bench_queue [--pods 10000,100000]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "framework/vocabulary.hpp"
+#include "queue/scheduling_queue.hpp"
+
+namespace berth::bench {
+namespace {
+
+constexpr framework::ClusterEvent kNodeAdd{framework::EventResource::kNode, framework::kAdd, "NodeAdd"};
+
+class Policy final : public queue::QueuePolicy {
+ public:
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+    return a.timestamp < b.timestamp;
+  }
+  framework::Status PreEnqueue(const framework::QueuedPod&) const override { return {}; }
+  bool Awaited(const framework::ClusterEvent&) const override { return true; }
+  bool AwaitedBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
+    return true;
+  }
+  framework::Requeue Opinion(const framework::QueuedPod&, const framework::ClusterEvent&,
+                             const framework::EventObjects&) const override {
+    return opinion;
+  }
+  framework::Requeue opinion = framework::Requeue::kSkip;
+};
+
+class Bench {
+ public:
+  explicit Bench(std::size_t pods) {
+    for (std::size_t i = 0; i < pods; ++i) {
+      auto pod = std::make_shared<api::Pod>();
+      pod->metadata.ns = "default";
+      pod->metadata.name = fmt::format("pod-{:06}", i);
+      pod->metadata.uid = fmt::format("5f0e6b1c-7a52-4c0e-9d7e-{:012}", i);
+      pod->spec.scheduler_name = "default-scheduler";
+      pod->spec.priority = static_cast<std::int32_t>(i * 7919 % 10);
+      infos_.push_back(framework::PreparePod(std::move(pod), words_));
+    }
+  }
+
+  void Run() {
+    fmt::print("{} pods\n", infos_.size());
+    Measure("Add", infos_.size(), [&] { AddAll(); });
+    Measure("Pop and Done", infos_.size(), [&] {
+      while (const auto pod = queue_.Pop()) queue_.Done(pod->info.pod->metadata.uid);
+    });
+    AddAll();
+    Measure("Pop and Requeue, rejected", infos_.size(), [&] { RejectAll(); });
+    Measure("MoveAll that helps nobody, per pod", infos_.size(), [&] { queue_.MoveAll(kNodeAdd, {}); });
+    Measure("Activate one of them", 1000, [&] {
+      for (std::size_t i = 0; i < 1000; ++i)
+        queue_.Activate(std::span(&infos_[i * 7 % infos_.size()].key, 1));
+    });
+    policy_.opinion = framework::Requeue::kAfterBackoff;
+    Measure("MoveAll that frees all, per pod", infos_.size(), [&] { queue_.MoveAll(kNodeAdd, {}); });
+    Measure("sizes", 1000, [&] {
+      for (int i = 0; i < 1000; ++i) waiting_ += queue_.sizes().backoff;
+    });
+    clock_.Advance(std::chrono::seconds(30));
+    Measure("flush of all from back-off, per pod", infos_.size(), [&] { queue_.Tick(); });
+    Measure("Delete", infos_.size(), [&] {
+      for (const auto& info : infos_) queue_.Delete(info.pod->metadata.uid);
+    });
+  }
+
+ private:
+  void AddAll() {
+    for (const auto& info : infos_) {
+      clock_.Advance(std::chrono::microseconds(1));
+      queue_.Add(info, 0);
+    }
+  }
+  void RejectAll() {
+    for (std::size_t i = 0; i < infos_.size(); ++i) {
+      clock_.Advance(std::chrono::microseconds(1));
+      const auto pod = queue_.Pop();
+      pod->rejectors = {"NodeResourcesFit"};
+      queue_.Requeue(pod);
+    }
+  }
+  // Of this process: others on the machine do not count.
+  static double CpuNanoseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+  }
+  template <class Work>
+  static void Measure(const char* what, std::size_t times, Work&& work) {
+    const double started = CpuNanoseconds();
+    work();
+    const double took = CpuNanoseconds() - started;
+    fmt::print("  {:<36} {:>9.0f} ns {:>9.2f} ms in all\n", what, took / static_cast<double>(times),
+               took / 1e6);
+  }
+
+  framework::Vocabulary words_;
+  ManualClock clock_;
+  Policy policy_;
+  metrics::Registry metrics_;
+  queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
+  std::vector<framework::PodInfo> infos_;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("What the scheduling queue itself costs.");
+  std::vector<std::size_t> pods{10'000, 100'000};
+  app.add_option("--pods", pods, "how many pods wait")->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+  for (const std::size_t count : pods) berth::bench::Bench(count).Run();
+}

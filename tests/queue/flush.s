@@ -1,0 +1,1 @@
+// Lets flush.go declare functions without bodies.

@@ -1,0 +1,371 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// generate draws a sequence and lets the real queue live through it.
+func generate(seed uint64) sequence {
+	d := newDice(seed)
+	s := sequence{Seed: seed, Options: drawOptions(d), Plugins: drawPlugins(d)}
+	g := &generator{dice: d, world: newWorld(s.Options, s.Plugins), generations: make(map[string]int)}
+	g.names = "abcdefgh"[:d.between(2, 8)]
+	g.quick = d.chance(0.5)
+	for length := d.between(10, 90); len(s.Steps) < length; {
+		if done, ok := g.world.apply(g.draw()); ok {
+			s.Steps = append(s.Steps, done)
+			g.popped = done.Popped
+		}
+	}
+	// At the end all that waits is popped, which shows the order of everything at once.
+	for _, op := range g.drain() {
+		if done, ok := g.world.apply(op); ok {
+			s.Steps = append(s.Steps, done)
+		}
+	}
+	return s
+}
+
+func drawOptions(d dice) options {
+	o := options{
+		Start:              3_600_000 + int64(d.IntN(60_000)),
+		InitialBackoff:     pick(d, int64(1000), 1000, 1000, 500, 3000, 0, 20_000),
+		MaxBackoff:         pick(d, int64(10_000), 10_000, 10_000, 60_000, 1000, 0),
+		MaxInUnschedulable: pick(d, int64(300_000), 300_000, 40_000, 0),
+	}
+	return o
+}
+
+var hintedResources = []fwk.EventResource{fwk.Node, fwk.AssignedPod, fwk.TargetPod, fwk.PersistentVolumeClaim, fwk.StorageClass, fwk.CSINode}
+
+func drawPlugins(d dice) []plugin {
+	var all []plugin
+	for _, name := range []string{"Gates", "Hold", "Mood", "P1", "P2", "P3", "P4"} {
+		p := plugin{Name: name, PreEnqueue: name[0] != 'P', Profiles: profiles}
+		if d.chance(0.15) {
+			p.Profiles = profiles[:1]
+		}
+		for range d.between(0, 8) {
+			resource := pick(d, hintedResources...)
+			p.Events = append(p.Events, registration{string(resource), int64(drawAction(d, resource)), d.chance(0.8)})
+		}
+		if name == "Gates" && d.chance(0.8) {
+			p.Events = append(p.Events, registration{string(fwk.TargetPod), int64(fwk.UpdatePodSchedulingGatesEliminated), false})
+		}
+		if d.chance(0.08) {
+			p.Events = append(p.Events, registration{string(fwk.WildCard), int64(pick(d, fwk.All, fwk.Add, fwk.Update)), false})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// What can happen to objects of a kind, bit by bit, and what plugins wait for besides.
+var (
+	nodeActions   = []fwk.ActionType{fwk.Add, fwk.Delete, fwk.UpdateNodeAllocatable, fwk.UpdateNodeLabel, fwk.UpdateNodeTaint, fwk.UpdateNodeCondition, fwk.UpdateNodeAnnotation, fwk.UpdateNodeDeclaredFeature, fwk.UpdateNodePreemptionPolicy}
+	podActions    = []fwk.ActionType{fwk.Add, fwk.Delete, fwk.UpdatePodLabel, fwk.UpdatePodScaleDown, fwk.UpdatePodScaleUp, fwk.UpdatePodToleration, fwk.UpdatePodSchedulingGatesEliminated, fwk.UpdatePodGeneratedResourceClaim, fwk.Update}
+	targetActions = podActions[2:]
+	otherActions  = []fwk.ActionType{fwk.Add, fwk.Delete, fwk.Update}
+)
+
+func actionsOf(resource fwk.EventResource) []fwk.ActionType {
+	switch resource {
+	case fwk.Node:
+		return nodeActions
+	case fwk.AssignedPod:
+		return podActions
+	case fwk.TargetPod:
+		return targetActions
+	}
+	return otherActions
+}
+
+func drawAction(d dice, resource fwk.EventResource) fwk.ActionType {
+	if d.chance(0.1) {
+		return pick(d, fwk.All, fwk.Update)
+	}
+	var action fwk.ActionType
+	for range d.between(1, 3) {
+		action |= pick(d, actionsOf(resource)...)
+	}
+	return action
+}
+
+type generator struct {
+	dice
+	world       *world
+	names       string
+	generations map[string]int
+	revision    int
+	popped      string // by the step before
+	quick       bool   // steps in time are short: much happens while pods back off
+}
+
+// draw proposes something; the world knows whether it can happen.
+func (g *generator) draw() operation {
+	// Most attempts are over before anything else happens.
+	if uid := g.popped; uid != "" && g.chance(0.6) {
+		g.popped = ""
+		return g.rejectionOf(uid)
+	}
+	kinds := []struct {
+		weight int
+		draw   func() operation
+	}{
+		{14, g.add}, {12, g.update}, {3, g.delete},
+		{18, func() operation { return operation{Kind: "pop"} }},
+		{14, g.reject}, {6, g.fail}, {3, g.done}, {2, g.drop}, {3, g.place}, {2, g.nominate}, {4, g.bind},
+		{30, g.event}, {4, g.timeout}, {6, g.activate}, {14, g.step},
+	}
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	at := g.IntN(total)
+	for _, k := range kinds {
+		if at -= k.weight; at < 0 {
+			return k.draw()
+		}
+	}
+	panic("unreachable")
+}
+
+func (g *generator) existing() string {
+	uids := slices.Sorted(maps.Keys(g.world.objects))
+	if len(uids) == 0 {
+		return ""
+	}
+	return pick(g.dice, uids...)
+}
+
+func (g *generator) holding() string {
+	uids := slices.Sorted(maps.Keys(g.world.held))
+	if len(uids) == 0 {
+		return ""
+	}
+	return pick(g.dice, uids...)
+}
+
+func (g *generator) add() operation {
+	name := string(g.names[g.IntN(len(g.names))])
+	g.generations[name]++
+	object := podObject{
+		Name: name, UID: fmt.Sprintf("%s%d", name, g.generations[name]), Profile: profiles[0],
+		Priority: int32(pick(g.dice, 0, 0, 0, 5, 10, -3)), MilliCPU: int64(g.IntN(3)) * 100,
+	}
+	if g.chance(0.2) {
+		object.Profile = profiles[1]
+	}
+	if g.chance(0.12) {
+		object.Gates = g.between(1, 2)
+	}
+	object.Labels = g.labels()
+	if g.chance(0.15) {
+		object.Nominated = pick(g.dice, nodeNames...)
+	}
+	return operation{Kind: "add", Object: &object}
+}
+
+func (g *generator) labels() map[string]string {
+	labels := make(map[string]string)
+	if g.chance(0.4) {
+		labels["l"] = fmt.Sprint(g.IntN(8))
+	}
+	if g.chance(0.08) {
+		labels["hold"] = fmt.Sprint(g.world.now() + int64(pick(g.dice, 500, 5_000, 60_000, 400_000)))
+	}
+	return labels
+}
+
+// update changes one thing about a pod, or several. Its priority and scheduler cannot change.
+func (g *generator) update() operation {
+	uid := g.existing()
+	object := g.world.objects[uid]
+	object.UID = uid
+	changes := 1
+	if g.chance(0.25) {
+		changes = g.between(2, 4)
+	}
+	for range changes {
+		switch g.IntN(10) {
+		case 0, 1:
+			object.Labels = g.labels()
+		case 2:
+			object.Tolerations++
+		case 3:
+			object.Gates = max(0, object.Gates-1)
+		case 4:
+			object.Gates = 0
+		case 5:
+			object.MilliCPU += 100
+		case 6:
+			object.MilliCPU = max(0, object.MilliCPU-100)
+		case 7:
+			object.Claims++
+		case 8:
+			object.Nominated = pick(g.dice, append([]string{""}, nodeNames...)...)
+		default: // an update that means nothing to a scheduler
+		}
+	}
+	g.revision++
+	object.Revision = g.revision
+	return operation{Kind: "update", Object: &object}
+}
+
+func (g *generator) delete() operation { return operation{Kind: "delete", Pod: g.existing()} }
+func (g *generator) done() operation   { return operation{Kind: "done", Pod: g.holding()} }
+func (g *generator) drop() operation   { return operation{Kind: "drop", Pod: g.holding()} }
+func (g *generator) bind() operation   { return operation{Kind: "bind", Pod: g.holding()} }
+func (g *generator) place() operation  { return operation{Kind: "place", Pod: g.holding()} }
+
+func (g *generator) nominate() operation {
+	return operation{Kind: "nominate", Pod: g.holding(), Nominate: g.nomination()}
+}
+
+func (g *generator) nomination() *string {
+	node := pick(g.dice, append([]string{""}, nodeNames...)...)
+	if g.chance(0.6) {
+		return nil
+	}
+	return &node
+}
+
+func (g *generator) reject() operation { return g.rejectionOf(g.holding()) }
+
+func (g *generator) rejectionOf(uid string) operation {
+	var names []string
+	for _, p := range g.world.plugins {
+		if slices.Contains(p.Profiles, g.world.objects[uid].Profile) {
+			names = append(names, p.Name)
+		}
+	}
+	op := operation{Kind: "requeue", Pod: uid, Rejectors: some(g.dice, g.between(1, 3), names), Nominate: g.nomination()}
+	if g.chance(0.3) {
+		op.Pending = some(g.dice, g.between(1, 2), op.Rejectors)
+	}
+	return op
+}
+
+func (g *generator) fail() operation {
+	return operation{Kind: "requeue", Pod: g.holding(), Nominate: g.nomination()}
+}
+
+func (g *generator) event() operation {
+	resource := fwk.TargetPod
+	for resource == fwk.TargetPod { // only of updates of that pod
+		resource = pick(g.dice, hintedResources...)
+	}
+	action := pick(g.dice, actionsOf(resource)...)
+	if wanted, ok := g.awaited(); ok && g.chance(0.7) {
+		resource = fwk.EventResource(wanted.Resource)
+		action = pick(g.dice, slices.DeleteFunc(slices.Clone(actionsOf(resource)), func(a fwk.ActionType) bool {
+			return int64(a)&wanted.Action == 0
+		})...)
+	}
+	e := event{Resource: string(resource), Action: int64(action)}
+	e.Label = e.cluster().Label()
+	name := fmt.Sprintf("e%d", g.IntN(50))
+	if action != fwk.Add {
+		e.Before = name
+	}
+	if action != fwk.Delete {
+		e.After = name
+	}
+	if g.chance(0.25) {
+		e.UpTo = new(int32)
+		*e.UpTo = int32(pick(g.dice, -3, 0, 5))
+	}
+	return operation{Kind: "event", Event: &e}
+}
+
+// awaited is what some rejector of some pod hopes for; without such help hardly any event would matter.
+func (g *generator) awaited() (registration, bool) {
+	var hopes []registration
+	for _, uid := range slices.Sorted(maps.Keys(g.world.infos)) {
+		info := g.world.infos[uid]
+		for _, p := range g.world.plugins {
+			if !info.UnschedulablePlugins.Has(p.Name) && !info.PendingPlugins.Has(p.Name) {
+				continue
+			}
+			for _, r := range p.Events {
+				if r.Resource != string(fwk.TargetPod) && r.Resource != string(fwk.WildCard) {
+					hopes = append(hopes, r)
+				}
+			}
+		}
+	}
+	if len(hopes) == 0 {
+		return registration{}, false
+	}
+	return pick(g.dice, hopes...), true
+}
+
+// timeout is a wildcard event, for all or for one.
+func (g *generator) timeout() operation {
+	ce := pick(g.dice, framework.EventUnschedulableTimeout, framework.EventForceActivate)
+	e := event{Resource: string(ce.Resource), Action: int64(ce.ActionType), Label: ce.Label()}
+	if g.chance(0.5) {
+		e.Target = g.someone()
+	}
+	return operation{Kind: "event", Event: &e}
+}
+
+// someone waits, is in flight, or does not exist.
+func (g *generator) someone() string {
+	if uid := pick(g.dice, g.existing(), g.existing(), g.holding()); uid != "" {
+		return uid
+	}
+	return "z1"
+}
+
+func (g *generator) activate() operation {
+	op := operation{Kind: "activate"}
+	for range g.between(1, 3) {
+		uid := g.someone()
+		// By name it is the newest that is meant.
+		if _, exists := g.world.objects[uid]; exists && !slices.Contains(op.Pods, uid) {
+			op.Pods = append(op.Pods, uid)
+		}
+	}
+	if g.chance(0.2) {
+		op.Pods = append(op.Pods, "z1")
+	}
+	return op
+}
+
+func (g *generator) step() operation {
+	var ms int
+	size := g.IntN(10)
+	if g.quick && !g.chance(0.1) {
+		size = g.IntN(4)
+	}
+	switch size {
+	case 0, 1, 2:
+		ms = g.between(1, 999)
+	case 3, 4, 5, 6:
+		ms = g.between(1000, 15_000)
+	case 7:
+		ms = 1000 * g.between(1, 10)
+	case 8:
+		ms = g.between(20_000, 90_000)
+	default:
+		ms = g.between(100_000, 700_000)
+	}
+	return operation{Kind: "step", Millis: int64(ms)}
+}
+
+func (g *generator) drain() []operation {
+	var ops []operation
+	if g.chance(0.5) {
+		ops = append(ops, operation{Kind: "step", Millis: 700_000})
+	}
+	for range len(g.names) + 1 {
+		ops = append(ops, operation{Kind: "pop"})
+	}
+	return ops
+}

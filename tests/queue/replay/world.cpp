@@ -1,0 +1,262 @@
+#include "world.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+#include "core/cluster_events.hpp"
+
+namespace berth::replay {
+namespace {
+
+using framework::ClusterEvent;
+using framework::QueuedPod;
+using framework::QueuedPodPtr;
+using std::chrono::milliseconds;
+
+const char* const kProfiles[] = {"default-scheduler", "second"};
+
+std::string KeyOf(const std::string& uid) { return "default/" + uid.substr(0, 1); }
+
+std::int64_t Millis(MonoTime time) {
+  return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
+}
+
+// Labels of events live as long as the metrics that use them.
+const char* Kept(const std::string& label) {
+  static std::set<std::string> kept;
+  return kept.insert(label).first->c_str();
+}
+
+std::string Sorted(std::vector<std::string> names, const char* separator) {
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::string Line(std::string_view place, const QueuedPod& pod) {
+  std::string text = fmt::format("{} attempts={} unschedulable={} errors={} since={}", place, pod.attempts,
+                                 pod.unschedulable_count, pod.consecutive_errors, Millis(pod.timestamp));
+  if (place == "backoff") text += fmt::format(" expiry={}", Millis(pod.backoff_expiry));
+  if (pod.first_attempt_ready != MonoTime{})
+    text += fmt::format(" first={}", Millis(pod.first_attempt_ready));
+  if (pod.flushed != MonoTime{}) text += fmt::format(" flushed={}", Millis(pod.flushed));
+  if (pod.was_flushed) text += " after-flush";
+  if (!pod.rejectors.empty()) text += " rejectors=" + Sorted(pod.rejectors, ",");
+  if (!pod.pending.empty()) text += " pending=" + Sorted(pod.pending, ",");
+  if (pod.gated()) text += " gate=" + pod.gated_by;
+  const auto label = [&](const char* key) {
+    const std::string* value = pod.info.pod->metadata.labels.Find(key);
+    return value ? *value : "";
+  };
+  return text + fmt::format(" labels={}{} nominated={}", label("l"), label("hold"),
+                            pod.info.pod->status.nominated_node_name);
+}
+
+}  // namespace
+
+World::World(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins) {
+  clock_.Advance(MonoTime(milliseconds(start_millis)) - clock_.Now());
+  for (const auto* name : kProfiles)
+    profiles_.push_back(BuildProfile(name, plugins, clock_, cluster_.handle()));
+  queue_ = std::make_unique<queue::SchedulingQueue>(options, clock_, *this, metrics_);
+}
+
+std::string World::Apply(const Operation& op) {
+  Advance(milliseconds(1));
+  if (op.kind == "add") {
+    Add(op.object);
+  } else if (op.kind == "update") {
+    Update(op.object);
+  } else if (op.kind == "delete") {
+    Delete(op.pod);
+  } else if (op.kind == "pop") {
+    return Pop();
+  } else if (op.kind == "done") {
+    queue_->Done(op.pod);
+  } else if (op.kind == "drop") {
+    queue_->Done(op.pod);
+    held_.erase(op.pod);
+  } else if (op.kind == "requeue") {
+    Requeue(op);
+  } else if (op.kind == "nominate") {
+    Nominate(held_.at(op.pod), op.nominate);
+  } else if (op.kind == "place") {
+    queue_->nominator().Delete(op.pod);
+  } else if (op.kind == "bind") {
+    Bind(op.pod);
+  } else if (op.kind == "event") {
+    Happen(op.event);
+  } else if (op.kind == "activate") {
+    Activate(op.pods);
+  } else if (op.kind == "step") {
+    Advance(milliseconds(op.millis));
+  } else {
+    throw std::runtime_error("unknown operation " + op.kind);
+  }
+  return "";
+}
+
+// --- what the queue asks, answered as core does
+// ---------------------------------------------------------------------
+
+bool World::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
+
+framework::Status World::PreEnqueue(const QueuedPod& pod) const {
+  return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
+}
+
+bool World::Awaited(const ClusterEvent& event) const {
+  return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->Awaits(event); });
+}
+
+bool World::AwaitedBy(std::uint32_t profile, const std::string& plugin, const ClusterEvent& event) const {
+  return profiles_[profile]->Awaits(event, std::span(&plugin, 1));
+}
+
+framework::Requeue World::Opinion(const QueuedPod& pod, const ClusterEvent& event,
+                                  const framework::EventObjects& objects) const {
+  return profiles_[pod.profile]->OpinionOn(event, objects, pod.info, pod.rejectors, pod.pending);
+}
+
+// --- what happens
+// ---------------------------------------------------------------------------------------------------
+
+void World::Advance(Duration by) {
+  const MonoTime target = clock_.Now() + by;
+  while (queue_->NextDue() <= target) {
+    clock_.Advance(queue_->NextDue() - clock_.Now());
+    queue_->Tick();
+  }
+  clock_.Advance(target - clock_.Now());
+}
+
+void World::Add(const api::PodPtr& pod) {
+  uids_.insert(pod->metadata.uid);
+  objects_[pod->metadata.uid] = pod;
+  queue_->Add(Prepare(pod), ProfileOf(*pod));
+}
+
+void World::Update(const api::PodPtr& pod) {
+  const api::PodPtr before = std::exchange(objects_.at(pod->metadata.uid), pod);
+  const auto events = core::PodEvents(*before, *pod, framework::EventResource::kTargetPod);
+  queue_->Update(Prepare(pod), ProfileOf(*pod), events, {before, pod});
+}
+
+void World::Delete(const std::string& uid) {
+  objects_.erase(uid);
+  queue_->Delete(uid);
+}
+
+std::string World::Pop() {
+  const QueuedPodPtr pod = queue_->Pop();
+  if (pod == nullptr) return "";
+  const std::string& uid = pod->info.pod->metadata.uid;
+  held_[uid] = pod;
+  return uid;
+}
+
+void World::Requeue(const Operation& op) {
+  QueuedPodPtr pod = held_.extract(op.pod).mapped();
+  if (const api::PodPtr& latest = objects_.at(op.pod); latest != pod->info.pod) {
+    pod = std::make_shared<QueuedPod>(*pod);
+    pod->info = Prepare(latest);
+  }
+  pod->rejectors = op.rejectors;
+  pod->pending = op.pending;
+  pod->gated_by.clear();
+  queue_->Requeue(pod);
+  Nominate(pod, op.nominate);
+}
+
+void World::Nominate(const QueuedPodPtr& pod, const std::optional<std::string>& node) {
+  std::optional<framework::NodeNameId> id;
+  if (node) id = node->empty() ? framework::NodeNameId{} : words_.node_names.Intern(*node);
+  queue_->nominator().Set(pod, id);
+}
+
+void World::Bind(const std::string& uid) {
+  auto bound = std::make_shared<api::Pod>(*objects_.at(uid));
+  bound->spec.node_name = "n1";
+  queue_->Done(uid);
+  objects_.erase(uid);
+  held_.erase(uid);
+  queue_->Delete(uid);
+  queue_->MoveAll(core::kAssignedPodAdded, {nullptr, std::move(bound)});
+}
+
+void World::Happen(const Event& event) {
+  const framework::EventResource resource = ResourceNamed(event.resource);
+  framework::EventObjects objects{ObjectOf(resource, event.before), ObjectOf(resource, event.after)};
+  if (!event.target.empty()) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.uid = event.target;
+    objects.after = std::move(pod);
+  }
+  queue::SchedulingQueue::Concerned concerned;
+  if (event.up_to) concerned = [&](const QueuedPod& pod) { return pod.info.priority() <= *event.up_to; };
+  queue_->MoveAll({resource, event.action, Kept(event.label)}, objects, concerned);
+}
+
+void World::Activate(const std::vector<std::string>& uids) {
+  std::vector<std::string> keys;
+  for (const std::string& uid : uids) keys.push_back(KeyOf(uid));
+  queue_->Activate(keys);
+}
+
+framework::PodInfo World::Prepare(const api::PodPtr& pod) { return framework::PreparePod(pod, words_); }
+
+std::uint32_t World::ProfileOf(const api::Pod& pod) const {
+  return pod.spec.scheduler_name == kProfiles[0] ? 0 : 1;
+}
+
+// --- what can be seen
+// -----------------------------------------------------------------------------------------------
+
+State World::Look() const {
+  State seen;
+  queue_->ForEach([&](const QueuedPod& pod, const char* place) {
+    seen["pod " + pod.info.pod->metadata.uid] = Line(place, pod);
+  });
+  for (const auto& [uid, pod] : held_) seen["held " + uid] = Line("held", *pod);
+  std::string in_flight;
+  for (const std::string& uid : uids_) {
+    if (queue_->IsInFlight(uid)) in_flight += (in_flight.empty() ? "" : " ") + uid;
+  }
+  if (!in_flight.empty()) seen["inflight"] = in_flight;
+  std::map<std::string, std::vector<std::string>> nominated;
+  for (const auto& [uid, nomination] : queue_->nominator().all())
+    nominated[std::string(words_.node_names.Text(nomination.node))].push_back(uid);
+  for (const auto& [node, uids] : nominated) seen["nominated " + node] = Sorted(uids, " ");
+  LookAtMetrics(seen);
+  return seen;
+}
+
+// `name{a="x",b="y"} 3` of the families that are compared becomes "short x y" -> "3".
+void World::LookAtMetrics(State& seen) const {
+  static const std::map<std::string_view, std::string> kFamilies{
+      {"scheduler_pending_pods", "pending"},
+      {"scheduler_queue_incoming_pods_total", "incoming"},
+      {"scheduler_unschedulable_pods", "rejected"},
+      {"scheduler_inflight_events", "events"}};
+  const std::string text = metrics_.Expose();
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    const auto family = kFamilies.find(line.substr(0, line.find('{')));
+    const std::string_view value = line.substr(line.rfind(' ') + 1);
+    if (line.starts_with('#') || family == kFamilies.end() || value == "0") continue;
+    std::string key = family->second;
+    for (std::size_t quote = line.find('"'); quote != line.npos;) {
+      const std::size_t closing = line.find('"', quote + 1);
+      key += " " + std::string(line.substr(quote + 1, closing - quote - 1));
+      quote = line.find('"', closing + 1);
+    }
+    seen[key] = value;
+  }
+}
+
+}  // namespace berth::replay

@@ -1,0 +1,82 @@
+// Berth's queue, and what surrounds it in a recorded sequence: clock, API objects, attempts under way. The
+// counterpart of ../world.go and ../state.go.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fake_plugins.hpp"
+#include "queue/scheduling_queue.hpp"
+#include "testing/cluster.hpp"
+
+namespace berth::replay {
+
+struct Event {
+  std::string resource;
+  framework::ActionMask action = 0;
+  std::string label, before, after, target;
+  std::optional<std::int32_t> up_to;
+};
+
+struct Operation {
+  std::string kind;
+  std::string pod;
+  api::PodPtr object;
+  std::vector<std::string> rejectors, pending;
+  std::optional<std::string> nominate;
+  Event event;
+  std::vector<std::string> pods;
+  std::int64_t millis = 0;
+  std::string popped;  // whom the original popped
+};
+
+// What can be seen, one line per pod, nomination and metric; what is zero or empty is left out.
+using State = std::map<std::string, std::string>;
+
+class World final : public queue::QueuePolicy {
+ public:
+  World(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins);
+
+  // The UID of the pod that a pop took.
+  std::string Apply(const Operation& op);
+  State Look() const;
+
+ private:
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override;
+  framework::Status PreEnqueue(const framework::QueuedPod& pod) const override;
+  bool Awaited(const framework::ClusterEvent& event) const override;
+  bool AwaitedBy(std::uint32_t profile, const std::string& plugin,
+                 const framework::ClusterEvent& event) const override;
+  framework::Requeue Opinion(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+                             const framework::EventObjects& objects) const override;
+
+  void Advance(Duration by);
+  void Add(const api::PodPtr& pod);
+  void Update(const api::PodPtr& pod);
+  void Delete(const std::string& uid);
+  std::string Pop();
+  void Requeue(const Operation& op);
+  void Bind(const std::string& uid);
+  void Happen(const Event& event);
+  void Activate(const std::vector<std::string>& uids);
+  void Nominate(const framework::QueuedPodPtr& pod, const std::optional<std::string>& node);
+  framework::PodInfo Prepare(const api::PodPtr& pod);
+  std::uint32_t ProfileOf(const api::Pod& pod) const;
+  void LookAtMetrics(State& seen) const;
+
+  ManualClock clock_;
+  testing::Cluster cluster_;
+  framework::Vocabulary& words_ = cluster_.vocabulary();
+  std::vector<std::unique_ptr<runtime::Profile>> profiles_;
+  metrics::Registry metrics_;
+  std::unique_ptr<queue::SchedulingQueue> queue_;
+  std::map<std::string, api::PodPtr> objects_;           // by UID
+  std::map<std::string, framework::QueuedPodPtr> held_;  // by UID: popped
+  std::set<std::string> uids_;                           // of all pods that ever were
+};
+
+}  // namespace berth::replay

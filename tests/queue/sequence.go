@@ -1,0 +1,85 @@
+package main
+
+// sequence is one line of a recording: how the queue is set up, and the steps with what was seen after each.
+type sequence struct {
+	Seed    uint64   `json:"seed"`
+	Options options  `json:"options"`
+	Plugins []plugin `json:"plugins"`
+	Steps   []step   `json:"steps"`
+}
+
+// All times are milliseconds.
+type options struct {
+	Start              int64 `json:"start"`
+	InitialBackoff     int64 `json:"initialBackoff"`
+	MaxBackoff         int64 `json:"maxBackoff"`
+	MaxInUnschedulable int64 `json:"maxInUnschedulable"`
+}
+
+// plugin is a fake one. Its opinions follow from hint() and gates(), which both sides compute.
+type plugin struct {
+	Name       string         `json:"name"`
+	PreEnqueue bool           `json:"preEnqueue,omitempty"`
+	Profiles   []string       `json:"profiles"`
+	Events     []registration `json:"events"`
+}
+
+type registration struct {
+	Resource string `json:"resource"`
+	Action   int64  `json:"action"`
+	Hint     bool   `json:"hint,omitempty"`
+}
+
+// step is an operation and what it changed in the visible state.
+type step struct {
+	operation
+	// Popped is the UID of the pod that a pop took; empty if there was none.
+	Popped string            `json:"popped,omitempty"`
+	Set    map[string]string `json:"set,omitempty"`
+	Gone   []string          `json:"gone,omitempty"`
+}
+
+type operation struct {
+	Kind string `json:"op"`
+	// Pod is a UID.
+	Pod string `json:"pod,omitempty"`
+	// Object is the pod's new form (add, update).
+	Object *podObject `json:"object,omitempty"`
+	// Rejectors and Pending say why an attempt failed; without them it was an error.
+	Rejectors []string `json:"rejectors,omitempty"`
+	Pending   []string `json:"pending,omitempty"`
+	// Nominate overrides the nomination; nil leaves it to the pod's status.
+	Nominate *string `json:"nominate,omitempty"`
+	Event    *event  `json:"event,omitempty"`
+	// Pods are UIDs (activate).
+	Pods []string `json:"pods,omitempty"`
+	// Millis is how far the clock moves (step).
+	Millis int64 `json:"ms,omitempty"`
+}
+
+type event struct {
+	Resource string `json:"resource"`
+	Action   int64  `json:"action"`
+	Label    string `json:"label"`
+	// Before and After name the objects; empty: none.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Target is the UID of the only pod a wildcard event is meant for.
+	Target string `json:"target,omitempty"`
+	// UpTo limits the event to pods of at most that priority.
+	UpTo *int32 `json:"upTo,omitempty"`
+}
+
+type podObject struct {
+	Name        string            `json:"name"`
+	UID         string            `json:"uid"`
+	Profile     string            `json:"profile"`
+	Priority    int32             `json:"priority,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Tolerations int               `json:"tolerations,omitempty"`
+	Gates       int               `json:"gates,omitempty"`
+	MilliCPU    int64             `json:"milliCPU,omitempty"`
+	Claims      int               `json:"claims,omitempty"`
+	Revision    int               `json:"revision,omitempty"`
+	Nominated   string            `json:"nominated,omitempty"`
+}

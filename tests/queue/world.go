@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+var profiles = []string{"default-scheduler", "second"}
+
+// world is the real queue and what surrounds it: clock, API objects, attempts under way.
+type world struct {
+	clock            *testingclock.FakeClock
+	queue            *queue.PriorityQueue
+	recorder         *metrics.MetricAsyncRecorder
+	pods             cache.Indexer
+	objects          map[string]podObject                // by UID: pods without a node, as the API server has them
+	infos            map[string]*framework.QueuedPodInfo // by UID: in the queue, or held
+	held             map[string]*framework.QueuedPodInfo // by UID: popped
+	backoffDue       time.Time
+	unschedulableDue time.Time
+	state            map[string]string
+	plugins          []plugin
+	logger           klog.Logger
+	rejectedMetric   map[[2]string]gaugeMetric
+}
+
+var noInformers = informers.NewSharedInformerFactory(nil, 0)
+
+func newWorld(o options, plugins []plugin) *world {
+	start := time.UnixMilli(o.Start)
+	w := &world{
+		clock:            testingclock.NewFakeClock(start),
+		recorder:         newRecorder(),
+		pods:             cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		objects:          make(map[string]podObject),
+		infos:            make(map[string]*framework.QueuedPodInfo),
+		held:             make(map[string]*framework.QueuedPodInfo),
+		backoffDue:       start.Truncate(time.Second).Add(time.Second),
+		unschedulableDue: start.Add(30 * time.Second),
+		state:            make(map[string]string),
+		plugins:          plugins,
+		logger:           klog.Background(),
+	}
+	w.resetMetrics()
+	sort := &queuesort.PrioritySort{}
+	w.queue = queue.NewPriorityQueue(sort.Less, noInformers,
+		queue.WithClock(w.clock),
+		queue.WithPodInitialBackoffDuration(time.Duration(o.InitialBackoff)*time.Millisecond),
+		queue.WithPodMaxBackoffDuration(time.Duration(o.MaxBackoff)*time.Millisecond),
+		queue.WithPodMaxInUnschedulablePodsDuration(time.Duration(o.MaxInUnschedulable)*time.Millisecond),
+		queue.WithPodLister(listersv1.NewPodLister(w.pods)),
+		queue.WithMetricsRecorder(w.recorder),
+		queue.WithPreEnqueuePluginMap(w.preEnqueue(plugins)),
+		queue.WithQueueingHintMapPerProfile(hintMap(plugins)))
+	return w
+}
+
+func (w *world) now() int64 { return w.clock.Now().UnixMilli() }
+
+// advance moves the clock, stopping wherever one of the queue's timers would fire.
+func (w *world) advance(by time.Duration) {
+	target := w.clock.Now().Add(by)
+	for {
+		due := w.backoffDue
+		if w.unschedulableDue.Before(due) {
+			due = w.unschedulableDue
+		}
+		if due.After(target) {
+			break
+		}
+		w.clock.SetTime(due)
+		if w.backoffDue.Equal(due) {
+			w.backoffDue = due.Add(time.Second)
+			flushBackoff(w.queue, w.logger)
+		}
+		if w.unschedulableDue.Equal(due) {
+			w.unschedulableDue = due.Add(30 * time.Second)
+			flushUnschedulable(w.queue, w.logger)
+		}
+	}
+	w.clock.SetTime(target)
+}
+
+// apply makes an operation happen. It is false, and nothing has happened, if there is nothing that it could
+// happen to, as when a sequence has been cut down.
+func (w *world) apply(op operation) (step, bool) {
+	done := step{operation: op}
+	if !w.applicable(op) {
+		return done, false
+	}
+	// No two time stamps are equal: what comes first then is left open by the original.
+	w.advance(time.Millisecond)
+	ctx := context.Background()
+	switch op.Kind {
+	case "add":
+		w.objects[op.Object.UID] = *op.Object
+		pod := op.Object.pod()
+		w.pods.Add(pod)
+		w.queue.Add(ctx, pod)
+	case "update":
+		before, after := w.podOf(op.Object.UID), op.Object.pod()
+		w.objects[op.Object.UID] = *op.Object
+		w.pods.Update(after)
+		w.queue.Update(ctx, before, after)
+	case "delete":
+		pod := w.podOf(op.Pod)
+		delete(w.objects, op.Pod)
+		w.pods.Delete(pod)
+		w.queue.Delete(w.logger, pod)
+	case "pop":
+		done.Popped = w.pop()
+	case "done":
+		w.queue.Done(types.UID(op.Pod))
+	case "drop":
+		w.queue.Done(types.UID(op.Pod))
+		delete(w.held, op.Pod)
+	case "requeue":
+		w.requeue(op)
+	case "nominate":
+		w.queue.AddNominatedPod(w.logger, w.held[op.Pod].PodInfo, override(op.Nominate))
+	case "place":
+		w.queue.DeleteNominatedPodIfExists(w.held[op.Pod].Pod)
+	case "bind":
+		w.bind(op.Pod)
+	case "event":
+		w.move(*op.Event)
+	case "activate":
+		pods := make(map[string]*v1.Pod)
+		for _, uid := range op.Pods {
+			pods["default/"+nameOf(uid)] = w.anyPod(uid)
+		}
+		w.queue.Activate(w.logger, pods)
+	case "step":
+		w.advance(time.Duration(op.Millis) * time.Millisecond)
+	}
+	w.recorder.FlushMetrics()
+	done.Set, done.Gone = w.changes()
+	return done, true
+}
+
+func (w *world) applicable(op operation) bool {
+	_, exists := w.objects[op.Pod]
+	held := w.held[op.Pod] != nil
+	switch op.Kind {
+	case "add":
+		for uid := range w.objects {
+			if nameOf(uid) == op.Object.Name {
+				return false
+			}
+		}
+		return true
+	case "update":
+		_, exists = w.objects[op.Object.UID]
+		return exists
+	case "delete":
+		return exists
+	case "done", "drop":
+		return held
+	case "requeue", "nominate", "place", "bind":
+		return held && exists
+	}
+	return true
+}
+
+// canPop says whether a pop would not wait: there is a pod in activeQ, or one in the back-off after rejections.
+func (w *world) canPop() bool {
+	if len(w.queue.PodsInActiveQ()) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(w.queue.PodsInBackoffQ(), func(pod *v1.Pod) bool {
+		info := w.infos[string(pod.UID)]
+		return info.UnschedulablePlugins.Len()+info.PendingPlugins.Len() > 0
+	})
+}
+
+func (w *world) pop() string {
+	if !w.canPop() {
+		return ""
+	}
+	entity, err := w.queue.Pop(w.logger)
+	if err != nil {
+		panic(err)
+	}
+	info := entity.(*framework.QueuedPodInfo)
+	uid := string(info.Pod.UID)
+	w.held[uid] = info
+	return uid
+}
+
+// requeue is what kube-scheduler's failure handler does.
+func (w *world) requeue(op operation) {
+	info := w.held[op.Pod]
+	delete(w.held, op.Pod)
+	info.ClearRejectorPlugins()
+	info.UnschedulablePlugins = sets.New[string]()
+	info.PendingPlugins = sets.New[string]()
+	for _, name := range op.Rejectors {
+		if slices.Contains(op.Pending, name) {
+			info.PendingPlugins.Insert(name)
+		} else {
+			info.UnschedulablePlugins.Insert(name)
+		}
+	}
+	info.PodInfo, _ = framework.NewPodInfo(w.podOf(op.Pod))
+	// It fails if the pod waits here already; the original logs that and goes on.
+	_ = w.queue.AddUnschedulablePodIfNotPresent(w.logger, info, w.queue.SchedulingCycle())
+	w.queue.AddNominatedPod(w.logger, info.PodInfo, override(op.Nominate))
+}
+
+func (w *world) bind(uid string) {
+	pod := w.podOf(uid)
+	pod.Spec.NodeName = "n1"
+	w.queue.Done(types.UID(uid))
+	delete(w.objects, uid)
+	delete(w.held, uid)
+	w.pods.Update(pod)
+	w.queue.Delete(w.logger, pod)
+	w.queue.MoveAllToActiveOrBackoffQueue(w.logger, framework.EventAssignedPodAdd, nil, pod, nil)
+}
+
+func (w *world) move(e event) {
+	var before, after any
+	if e.Before != "" {
+		before = objectOf(e.Resource, e.Before)
+	}
+	if e.After != "" {
+		after = objectOf(e.Resource, e.After)
+	}
+	if e.Target != "" {
+		after = w.anyPod(e.Target)
+	}
+	var check queue.PreEnqueueCheck
+	if e.UpTo != nil {
+		check = func(pod *v1.Pod) bool { return *pod.Spec.Priority <= *e.UpTo }
+	}
+	w.queue.MoveAllToActiveOrBackoffQueue(w.logger, e.cluster(), before, after, check)
+}
+
+func (e event) cluster() fwk.ClusterEvent {
+	ce := fwk.ClusterEvent{Resource: fwk.EventResource(e.Resource), ActionType: fwk.ActionType(e.Action)}
+	if e.Resource == string(fwk.WildCard) {
+		ce.CustomLabel = e.Label
+	}
+	return ce
+}
+
+func override(node *string) *fwk.NominatingInfo {
+	if node == nil {
+		return nil
+	}
+	return &fwk.NominatingInfo{NominatingMode: fwk.ModeOverride, NominatedNodeName: *node}
+}
+
+// nameOf is the name of the pod with a UID: "b3" is the third pod named "b".
+func nameOf(uid string) string { return uid[:1] }
+
+func (w *world) podOf(uid string) *v1.Pod {
+	object := w.objects[uid]
+	return object.pod()
+}
+
+// anyPod also knows pods that exist no more, or never did.
+func (w *world) anyPod(uid string) *v1.Pod {
+	if _, exists := w.objects[uid]; exists {
+		return w.podOf(uid)
+	}
+	object := podObject{Name: nameOf(uid), UID: uid, Profile: profiles[0]}
+	return object.pod()
+}
+
+func objectOf(kind, name string) any {
+	meta := metav1.ObjectMeta{Name: name}
+	switch kind {
+	case string(fwk.Node):
+		return &v1.Node{ObjectMeta: meta}
+	case string(fwk.PersistentVolumeClaim):
+		return &v1.PersistentVolumeClaim{ObjectMeta: meta}
+	case string(fwk.StorageClass):
+		return &storagev1.StorageClass{ObjectMeta: meta}
+	case string(fwk.CSINode):
+		return &storagev1.CSINode{ObjectMeta: meta}
+	case string(fwk.AssignedPod):
+		return &v1.Pod{ObjectMeta: meta}
+	}
+	panic("no such kind here: " + kind)
+}
+
+func (o *podObject) pod() *v1.Pod {
+	priority := o.Priority
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: o.Name, UID: types.UID(o.UID), Labels: o.Labels,
+			Annotations: map[string]string{"revision": strconv.Itoa(o.Revision)},
+		},
+		Spec: v1.PodSpec{
+			SchedulerName: o.Profile, Priority: &priority,
+			Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+				v1.ResourceCPU: *resource.NewMilliQuantity(o.MilliCPU, resource.DecimalSI)}}}},
+		},
+		Status: v1.PodStatus{NominatedNodeName: o.Nominated},
+	}
+	for i := range o.Tolerations {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: fmt.Sprintf("t%d", i), Operator: v1.TolerationOpExists})
+	}
+	for i := range o.Gates {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: fmt.Sprintf("g%d", i)})
+	}
+	for i := range o.Claims {
+		name := fmt.Sprintf("c%d", i)
+		pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses, v1.PodResourceClaimStatus{Name: name, ResourceClaimName: &name})
+	}
+	return pod
+}
