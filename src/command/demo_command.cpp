@@ -121,7 +121,9 @@ Expected<void> Demo::StartScheduler() {
   BERTH_CHECKED(WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
   const auto command =
       settings_.scheduler_command.empty()
-          ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig", kubeconfig_}
+          // Nobody asks for its metrics, and its usual port may be another scheduler's.
+          ? std::vector<std::string>{OwnExecutable(),        "scheduler",  "--kubeconfig", kubeconfig_,
+                                     "--berth-http-address", "127.0.0.1:0"}
           : CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
   BERTH_TRY(auto child, ChildProcess::Start(command, Log("scheduler")));
   scheduler_.emplace(std::move(child));

@@ -26,7 +26,7 @@ start() {
     [ -f "$work/kubeconfig" ] && break
     sleep 0.2
   done
-  "$berth" scheduler --kubeconfig "$work/kubeconfig" --secure-port 0 --leader-elect=false >>"$work/scheduler.log" 2>&1 &
+  "$berth" scheduler --kubeconfig "$work/kubeconfig" --secure-port 0 --leader-elect=false --berth-http-address 127.0.0.1:0 >>"$work/scheduler.log" 2>&1 &
   scheduler=$!
 }
 export KUBECONFIG="$work/kubeconfig"
