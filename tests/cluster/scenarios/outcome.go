@@ -32,7 +32,9 @@ func (s *stage) collect(o *outcome) {
 	say := func(format string, args ...any) {
 		o.lines = append(o.lines, words.Replace(fmt.Sprintf(format, args...)))
 	}
-	for _, story := range s.pods {
+	// Which of several came first depends on the run.
+	stories := slices.SortedFunc(slices.Values(s.pods), func(a, b *podStory) int { return strings.Compare(a.label, b.label) })
+	for _, story := range stories {
 		place := "not bound"
 		if story.node != "" {
 			place = "bound to " + story.node

@@ -251,3 +251,23 @@ func (s *stage) tell(format string, args ...any) {
 
 // tellAttempts says that the number of attempts must be the same.
 func (s *stage) tellAttempts(name string) { s.tell("attempts at %s: %d", name, s.attempts(name)) }
+
+// expectAttempts says how many attempts there must have been.
+func (s *stage) expectAttempts(name string, times int) {
+	if found := s.attempts(name); found != times {
+		panic(failure{fmt.Errorf("%d attempts at %s, not %d", found, name, times)})
+	}
+}
+
+// occupants counts the pods on each node.
+func (s *stage) occupants() map[string]int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	count := make(map[string]int)
+	for _, story := range s.pods {
+		if story.node != "" && !story.gone {
+			count[story.node]++
+		}
+	}
+	return count
+}

@@ -87,6 +87,11 @@ func (s *stage) resizeNode(name, what, amount string) {
 	s.patchNode(name, fmt.Sprintf(`[{"op":"replace","path":"/status/allocatable/%s","value":%q}]`, what, amount), "status")
 }
 
+// announce adds a device, as its plugin does; the name is written as in a JSON pointer.
+func (s *stage) announce(node, device, amount string) {
+	s.patchNode(node, fmt.Sprintf(`[{"op":"add","path":"/status/capacity/%s","value":%q},{"op":"add","path":"/status/allocatable/%s","value":%q}]`, device, amount, device, amount), "status")
+}
+
 func (s *stage) labelNode(name, key, value string) {
 	s.patchNode(name, fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/%s","value":%q}]`, key, value))
 }
@@ -104,6 +109,12 @@ func (s *stage) deleteNode(name string) {
 
 // pod creates one that asks for a tenth of a CPU.
 func (s *stage) pod(name string, options ...podOption) {
+	s.create(name, options...)
+	s.until("the watch tells of pod "+name, func() bool { story := s.story(name); return story.latest != nil && !story.gone })
+}
+
+// create does not wait until the watch tells of the pod.
+func (s *stage) create(name string, options ...podOption) {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
 		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c", Image: "example.org/app"}}},
@@ -114,7 +125,6 @@ func (s *stage) pod(name string, options ...podOption) {
 	}
 	_, err := s.client.CoreV1().Pods(s.ns).Create(s.ctx, pod, metav1.CreateOptions{})
 	s.must(err)
-	s.until("the watch tells of pod "+name, func() bool { story := s.story(name); return story.latest != nil && !story.gone })
 }
 
 func asking(pairs ...string) podOption {
@@ -126,6 +136,18 @@ func asking(pairs ...string) podOption {
 		for name, amount := range resources(pairs...) {
 			(*requests)[name] = amount
 		}
+	}
+}
+
+// devices are asked for and limited alike, as the API wants it.
+func devices(name, amount string) podOption {
+	return func(p *v1.Pod) {
+		asking(name, amount)(p)
+		limits := &p.Spec.Containers[0].Resources.Limits
+		if *limits == nil {
+			*limits = make(v1.ResourceList)
+		}
+		(*limits)[v1.ResourceName(name)] = resource.MustParse(amount)
 	}
 }
 

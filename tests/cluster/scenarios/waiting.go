@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -64,5 +66,127 @@ func waiting() []*scenario {
 			s.bound("patient")
 			s.tellAttempts("patient")
 		}},
+		{name: "a cordoned node among others", run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2")
+			s.cordon("n-1", true)
+			s.calm(noticed)
+			s.pod("first", asking("cpu", "3"))
+			s.bound("first")
+			s.pod("second", asking("cpu", "3"))
+			s.refused("second", "Insufficient cpu")
+			s.cordon("n-1", false)
+			s.bound("second")
+		}},
+		{name: "too many pods", run: func(s *stage) {
+			s.node("n-1", allocatable("pods", "1"))
+			s.pod("first")
+			s.bound("first")
+			s.pod("second")
+			s.refused("second", "Too many pods")
+			s.resizeNode("n-1", "pods", "2")
+			s.bound("second")
+		}},
+		{name: "a label that a node gets later", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.refused("choosy", "node affinity/selector")
+			s.labelNode("n-1", "disk", "ssd")
+			s.bound("choosy")
+			s.tellAttempts("choosy")
+		}},
+		{name: "a label that does not help wakes nobody", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.pod("large", asking("cpu", "5"))
+			s.refused("choosy", "node affinity/selector")
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.labelNode("n-1", "disk", "hdd")
+			s.calm(time.Second)
+			s.labelNode("n-1", "colour", "blue")
+			s.calm(3 * time.Second)
+			s.expectAttempts("choosy", 1)
+			s.expectAttempts("large", 1)
+		}, seconds: 7},
+		{name: "a taint that does not help wakes nobody", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule), tainted("broken", v1.TaintEffectNoExecute))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"remove","path":"/spec/taints/0"}]`)
+			s.calm(3 * time.Second)
+			s.expectAttempts("outsider", 1)
+		}, seconds: 6},
+		{name: "CPU that becomes more and is still too little", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first")
+			s.bound("first")
+			s.pod("large", asking("cpu", "6"))
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.resizeNode("n-1", "cpu", "5")
+			s.deletePod("first")
+			s.calm(3 * time.Second)
+			s.tellAttempts("large")
+		}, seconds: 6},
+		{name: "bound to the name of a missing node, until it comes", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("daemon", onlyOn("n-2"))
+			s.refused("daemon", "")
+			s.node("n-2")
+			s.bound("daemon")
+		}},
+		{name: "bound to the name of a node that is cordoned", run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			s.node("n-2")
+			s.pod("daemon", onlyOn("n-1"))
+			s.refused("daemon", "")
+			s.cordon("n-1", false)
+			s.bound("daemon")
+		}},
+		{name: "a port of the node is taken, then freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("", 8080))
+			s.bound("first")
+			s.pod("second", hostPort("", 8080))
+			s.refused("second", "free ports")
+			s.deletePod("first")
+			s.bound("second")
+			s.tellAttempts("second")
+		}},
+		{name: "a port at one address leaves it free at others", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("127.0.0.1", 8080))
+			s.bound("first")
+			s.pod("second", hostPort("127.0.0.2", 8080))
+			s.bound("second")
+			s.pod("all", hostPort("0.0.0.0", 8080))
+			s.refused("all", "free ports")
+		}},
+		{name: "each node for another reason", run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			s.node("n-2", tainted("dedicated", v1.TaintEffectNoSchedule), labelled("disk", "ssd"))
+			s.node("n-3")
+			s.node("n-4", labelled("disk", "ssd"), allocatable("cpu", "1"))
+			s.pod("choosy", selecting("disk", "ssd"), asking("cpu", "2"))
+			s.refused("choosy", "Insufficient cpu")
+			s.calm(1500 * time.Millisecond)
+			// The message changes with the cluster.
+			s.untaint("n-2")
+			s.bound("choosy")
+		}},
+		{name: "the message follows the cluster", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "0/1 nodes")
+			s.calm(2 * time.Second)
+			s.node("n-2", allocatable("cpu", "5"), tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.refused("large", "0/2 nodes")
+			s.calm(3 * time.Second)
+			s.node("n-3", allocatable("cpu", "6"), unschedulable)
+			s.refused("large", "0/3 nodes")
+			s.tellAttempts("large")
+		}, seconds: 9},
 	}
 }
