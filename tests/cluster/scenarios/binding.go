@@ -21,8 +21,9 @@ func binding() []*scenario {
 			s.pod("larger", asking("cpu", "2"), onlyOn("n-2"))
 			s.bound("large")
 			s.refused("larger", "Insufficient cpu")
-		}, differs: "nothing is written about a pod that somebody else has bound", dropped: func(line string) bool {
-			return strings.HasPrefix(line, "pod contested: event Warning FailedScheduling") || strings.HasPrefix(line, "pod contested: condition")
+		}, differs: &difference{
+			why:           "nothing is written about a pod that somebody else has bound",
+			onlyReference: []string{"pod contested: event Warning FailedScheduling", "pod contested: condition False"},
 		}},
 		{name: "the node goes before the binding", run: func(s *stage) {
 			s.node("n-1")
@@ -78,8 +79,10 @@ func binding() []*scenario {
 			s.calm(time.Second)
 			s.pod("next", asking("cpu", "2"))
 			s.refused("next", "Insufficient cpu")
-		}, differs: "a binding whose answer was lost counts if it took effect", dropped: func(line string) bool {
-			return strings.HasPrefix(line, "pod unheard: event") || strings.HasPrefix(line, "pod unheard: condition")
+		}, differs: &difference{
+			why:           "a binding whose answer was lost counts if it took effect",
+			onlyReference: []string{"pod unheard: event Warning FailedScheduling", "pod unheard: condition False"},
+			onlyBerth:     []string{"pod unheard: event Normal Scheduled"},
 		}},
 		{name: "a pod is deleted before its binding", run: func(s *stage) {
 			s.node("n-1")
@@ -88,8 +91,9 @@ func binding() []*scenario {
 			s.calm(time.Second)
 			s.pod("next", asking("cpu", "3"))
 			s.bound("next")
-		}, differs: "nothing is written about a pod that is gone", dropped: func(line string) bool {
-			return strings.HasPrefix(line, "pod unlucky: event Warning FailedScheduling")
+		}, differs: &difference{
+			why:           "nothing is written about a pod that is gone",
+			onlyReference: []string{"pod unlucky: event Warning FailedScheduling"},
 		}},
 		{name: "a pod is created again before its binding", run: func(s *stage) {
 			s.node("n-1")
@@ -102,7 +106,20 @@ func binding() []*scenario {
 			s.until("the second one is bound", func() bool {
 				return strings.HasPrefix(s.story("twice").label, "twice (") && s.story("twice").node != ""
 			})
+		}, differs: &difference{
+			why:           "nothing is written about a pod that is gone, least of all to its successor",
+			onlyReference: []string{"pod twice: event Warning FailedScheduling", "pod twice (number 2): condition False"},
 		}},
+		{name: "a pod begins to go before its binding", run: func(s *stage) {
+			s.node("n-1")
+			s.before("going", func() { s.deletePod("going"); s.calm(noticed) })
+			s.create("going", asking("cpu", "3"), finalized)
+			s.attempted("going", 1)
+			s.calm(time.Second)
+			s.pod("next", asking("cpu", "3"))
+			s.bound("next")
+			s.calm(2 * time.Second)
+		}, seconds: 5},
 		{name: "the API server has no time for a binding", run: func(s *stage) {
 			s.node("n-1")
 			busy := answering(http.StatusTooManyRequests, "TooManyRequests", "later, please")

@@ -124,5 +124,39 @@ func coming() []*scenario {
 			s.refused("next", "Insufficient cpu")
 			s.tellAttempts("taken")
 		}},
+		{name: "a waiting pod is declared failed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.finish("large", v1.PodFailed)
+			s.calm(2 * time.Second)
+			s.resizeNode("n-1", "cpu", "6")
+			s.calm(time.Second)
+			s.expectAttempts("large", 1)
+		}, seconds: 4},
+		{name: "somebody else overwrites the condition", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("small")
+			s.bound("small")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.patchPod("large", `[{"op":"replace","path":"/status/conditions/0/message","value":"nobody knows"}]`, "status")
+			s.refused("large", "nobody knows")
+			s.calm(noticed)
+			s.deletePod("small")
+			s.refused("large", "Insufficient cpu")
+			s.tellAttempts("large")
+		}},
+		{name: "conditions of others stay", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", gated, asking("cpu", "5"))
+			s.patchPod("large", `[{"op":"add","path":"/status/conditions/-","value":{"type":"example.org/checked","status":"True","reason":"Checked","message":"as it should be"}}]`, "status")
+			s.calm(noticed)
+			s.ungate("large")
+			s.refused("large", "Insufficient cpu")
+			for _, c := range s.story("large").latest.Status.Conditions {
+				s.tell("condition %s is %s %s", c.Type, c.Status, c.Message)
+			}
+		}},
 	}
 }

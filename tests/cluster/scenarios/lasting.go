@@ -66,5 +66,16 @@ func lasting() []*scenario {
 			s.tell("%d events, %d of them bindings; %d patches of events; %d of conditions",
 				numbers["events"], numbers["bindings"], numbers["event patches"], numbers["status patches"])
 		}, seconds: 14},
+		{name: "after a restart a nomination still keeps room", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
+			s.nominate("urgent", "n-1")
+			s.lane.stopScheduler()
+			s.must(s.lane.startScheduler())
+			s.pod("humble", class("low"), asking("cpu", "3"))
+			s.refused("humble", "Insufficient cpu")
+			s.ungate("urgent")
+			s.bound("urgent")
+		}, seconds: 4},
 	}
 }

@@ -159,8 +159,8 @@ func report(out io.Writer, o *options, sc *scenario, reference, berth *outcome) 
 	verdict := "alike"
 	if len(differences) > 0 {
 		verdict = "DIFFERENT"
-	} else if sc.differs != "" {
-		verdict = "alike but for: " + sc.differs
+	} else if sc.differs != nil {
+		verdict = "alike but for: " + sc.differs.why
 	}
 	fmt.Fprintf(out, "%s: %s (%.1f s, %.1f s; %s)\n", sc.name, verdict, reference.seconds, berth.seconds, requestLine(reference.requests, berth.requests))
 	for _, line := range differences {
@@ -171,7 +171,7 @@ func report(out io.Writer, o *options, sc *scenario, reference, berth *outcome) 
 			fmt.Fprintln(out, "    kube-scheduler | "+line)
 		}
 	}
-	if o.verbose && len(differences) == 0 && sc.differs != "" || len(differences) > 0 {
+	if o.verbose && len(differences) == 0 && sc.differs != nil || len(differences) > 0 {
 		for _, line := range berth.lines {
 			fmt.Fprintln(out, "    berth          | "+line)
 		}

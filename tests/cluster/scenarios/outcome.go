@@ -73,10 +73,14 @@ func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 	if berth.err != nil {
 		differences = append(differences, "berth: "+berth.err.Error())
 	}
-	if len(differences) > 0 {
-		return append(differences, lineDifferences(sc.relevant(reference), sc.relevant(berth))...)
+	lines := lineDifferences(sc.relevant(reference), sc.relevant(berth))
+	if sc.differs != nil {
+		lines = sc.differs.judge(lines)
 	}
-	differences = lineDifferences(sc.relevant(reference), sc.relevant(berth))
+	differences = append(differences, lines...)
+	if reference.err != nil || berth.err != nil {
+		return differences
+	}
 	for _, kind := range slices.Sorted(maps.Keys(berth.requests)) {
 		if berth.requests[kind] > reference.requests[kind] {
 			differences = append(differences, fmt.Sprintf("berth sends %d %s, kube-scheduler %d", berth.requests[kind], kind, reference.requests[kind]))
@@ -88,9 +92,6 @@ func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 // relevant are the lines of an outcome that must be the same.
 func (sc *scenario) relevant(o *outcome) (lines []string) {
 	for _, line := range o.lines {
-		if sc.dropped != nil && sc.dropped(line) {
-			continue
-		}
 		if sc.anyNode {
 			line = withoutNode(line)
 		}
@@ -108,16 +109,47 @@ func withoutNode(line string) string {
 	return line
 }
 
+const (
+	onlyReference = "only kube-scheduler: "
+	onlyBerth     = "only berth:          "
+)
+
+// judge leaves out what is meant to differ, and complains about what is meant to and does not.
+func (d *difference) judge(lines []string) (remaining []string) {
+	var meant []string
+	for _, beginning := range d.onlyReference {
+		meant = append(meant, onlyReference+beginning)
+	}
+	for _, beginning := range d.onlyBerth {
+		meant = append(meant, onlyBerth+beginning)
+	}
+	found := make([]bool, len(meant))
+	for _, line := range lines {
+		i := slices.IndexFunc(meant, func(beginning string) bool { return strings.HasPrefix(line, beginning) })
+		if i < 0 {
+			remaining = append(remaining, line)
+		} else {
+			found[i] = true
+		}
+	}
+	for i, beginning := range meant {
+		if !found[i] {
+			remaining = append(remaining, "not found any more: "+beginning)
+		}
+	}
+	return remaining
+}
+
 // lineDifferences marks lines that only one of the two has; the order counts where both have the same lines.
 func lineDifferences(reference, berth []string) (differences []string) {
 	for _, line := range reference {
 		if !slices.Contains(berth, line) {
-			differences = append(differences, "only kube-scheduler: "+line)
+			differences = append(differences, onlyReference+line)
 		}
 	}
 	for _, line := range berth {
 		if !slices.Contains(reference, line) {
-			differences = append(differences, "only berth:          "+line)
+			differences = append(differences, onlyBerth+line)
 		}
 	}
 	if len(differences) == 0 && !slices.Equal(reference, berth) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +26,17 @@ type scenario struct {
 	run  func(s *stage)
 	// anyNode says that several nodes are equally good; where pods end up is not compared then.
 	anyNode bool
-	// differs is why the outcomes may differ, as docs/differences.md lists it; dropped are the lines it is about.
-	differs string
-	dropped func(line string) bool
+	// differs is set where the outcomes are meant to differ.
+	differs *difference
 	// seconds is about how long it takes, if that is long.
 	seconds int
+}
+
+// difference is one that docs/differences.md lists. The lines that only one of the two has begin like these, and
+// each of these is found.
+type difference struct {
+	why                      string
+	onlyReference, onlyBerth []string
 }
 
 // patience is how long a step may take.
@@ -270,4 +277,20 @@ func (s *stage) occupants() map[string]int {
 		}
 	}
 	return count
+}
+
+// attemptOrder are the names of the pods in the order of their last attempts.
+func (s *stage) attemptOrder() []string {
+	last := make(map[string]time.Time)
+	s.mutex.Lock()
+	for _, story := range s.pods {
+		last[story.latest.Name] = time.Time{}
+	}
+	s.mutex.Unlock()
+	for name := range last {
+		for _, at := range s.lane.attempts(s.ns + "/" + name) {
+			last[name] = at
+		}
+	}
+	return slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a].Compare(last[b]) })
 }

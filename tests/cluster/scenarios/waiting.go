@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -188,5 +189,88 @@ func waiting() []*scenario {
 			s.refused("large", "0/3 nodes")
 			s.tellAttempts("large")
 		}, seconds: 9},
+		{name: "another taint in place of the first wakes nobody", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"replace","path":"/spec/taints/0/key","value":"reserved"}]`)
+			s.calm(2 * time.Second)
+			s.expectAttempts("outsider", 1)
+		}, seconds: 5},
+		{name: "a toleration that does not help", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.tolerate("outsider", "reserved")
+			s.calm(2 * time.Second)
+			s.tellAttempts("outsider")
+		}, seconds: 5},
+		{name: "a heartbeat of the node wakes nobody", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.refused("large", "Insufficient cpu")
+			s.refused("choosy", "node affinity")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"add","path":"/status/conditions/0/lastHeartbeatTime","value":"2026-01-01T00:00:00Z"}]`, "status")
+			s.patchNode("n-1", `[{"op":"replace","path":"/status/conditions/0/status","value":"False"}]`, "status")
+			s.patchNode("n-1", `[{"op":"add","path":"/metadata/annotations","value":{"example.org/note":"x"}}]`)
+			s.calm(2 * time.Second)
+			s.expectAttempts("large", 1)
+			s.expectAttempts("choosy", 1)
+		}, seconds: 5},
+		{name: "a pod without ports leaves, and does not help one that wants a port", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("", 8080))
+			s.pod("plain")
+			s.bound("first", "plain")
+			s.pod("second", hostPort("", 8080))
+			s.refused("second", "free ports")
+			s.calm(2 * time.Second)
+			s.deletePod("plain")
+			s.calm(2 * time.Second)
+			s.expectAttempts("second", 1)
+		}, seconds: 5},
+		{name: "a pod that shrinks too little", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("shrinking", asking("cpu", "3"))
+			s.bound("shrinking")
+			s.pod("large", asking("cpu", "3"))
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.resize("shrinking", "cpu", "2")
+			s.calm(2 * time.Second)
+			s.tellAttempts("large")
+			s.resize("shrinking", "cpu", "1")
+			s.bound("large")
+		}, seconds: 6},
+		{name: "a pod that is going keeps its room until it is gone", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("lingering", asking("cpu", "3"), finalized)
+			s.bound("lingering")
+			s.deletePod("lingering")
+			s.pod("next", asking("cpu", "3"))
+			s.refused("next", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.expectAttempts("next", 1)
+			s.patchPod("lingering", `[{"op":"remove","path":"/metadata/finalizers"}]`)
+			s.bound("next")
+		}, seconds: 4},
+		{name: "six of different priority wait, and are tried in order", anyNode: true, run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			for i, urgency := range []string{"low", "high", "", "high", "low", ""} {
+				name := fmt.Sprint("number-", i)
+				s.pod(name, class(urgency))
+				s.refused(name, "unschedulable")
+			}
+			s.calm(3 * time.Second)
+			s.cordon("n-1", false)
+			for i := range 6 {
+				s.bound(fmt.Sprint("number-", i))
+			}
+			s.tell("order of the attempts: %v", s.attemptOrder())
+		}, seconds: 5},
 	}
 }
