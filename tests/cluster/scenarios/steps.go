@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -253,7 +251,5 @@ func (s *stage) before(name string, do func()) {
 
 // finish sets a pod's phase, as a kubelet does when the containers have ended.
 func (s *stage) finish(name string, phase v1.PodPhase) {
-	text, err := json.Marshal(phase)
-	s.must(err)
-	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%s}]`, strings.TrimSpace(string(text))), "status")
+	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%q}]`, phase), "status")
 }
