@@ -16,13 +16,15 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"berth.test/cluster/controlplane"
 )
 
 // way is one way to reach the API server and to prove who one is there.
 type way struct {
 	name string
 	// prepare makes a kubeconfig, and what KUBECONFIG shall say instead of a flag, if anything.
-	prepare func(*controlPlane, *clientcmdapi.Config) (environment string, err error)
+	prepare func(*controlplane.ControlPlane, *clientcmdapi.Config) (environment string, err error)
 	// used says whether what was to be tried was really used.
 	used func() error
 }
@@ -30,9 +32,9 @@ type way struct {
 // runAccess lets the scheduler come in by every way, against real peers, and bind some pods.
 func runAccess(ctx context.Context, o *options, directory string, out io.Writer) error {
 	say := speaker(out)
-	children := &children{directory: directory}
-	defer children.stopAll()
-	control, err := startControlPlane(ctx, o.real, directory, children)
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	control, err := controlplane.Start(ctx, o.real, directory, children)
 	if err != nil {
 		return err
 	}
@@ -42,10 +44,10 @@ func runAccess(ctx context.Context, o *options, directory string, out io.Writer)
 	}
 	const perWay = 10
 	work := newPlainWorkload(20, perWay*len(ways))
-	if err := work.prepare(ctx, control.client); err != nil {
+	if err := work.prepare(ctx, control.Client); err != nil {
 		return err
 	}
-	reader, err := startReader(ctx, control.client)
+	reader, err := startReader(ctx, control.Client)
 	if err != nil {
 		return err
 	}
@@ -59,18 +61,18 @@ func runAccess(ctx context.Context, o *options, directory string, out io.Writer)
 	return verdict(reader.history().check(work), out, say)
 }
 
-func tryWay(ctx context.Context, o *options, control *controlPlane, children *children, w way, name string, r *reader, work *workload) error {
+func tryWay(ctx context.Context, o *options, control *controlplane.ControlPlane, children *controlplane.Children, w way, name string, r *reader, work *workload) error {
 	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: control.url, CertificateAuthorityData: control.authority.pem}
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: control.URL, CertificateAuthorityData: control.Authority.PEM}
 	config.AuthInfos["u"] = clientcmdapi.NewAuthInfo()
-	config.AuthInfos["u"].Token = control.token
+	config.AuthInfos["u"].Token = control.Token
 	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
 	config.CurrentContext = "x"
 	environment, err := w.prepare(control, config)
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(1)
+	ports, err := controlplane.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -79,17 +81,17 @@ func tryWay(ctx context.Context, o *options, control *controlPlane, children *ch
 	if environment != "" {
 		command = append([]string{"env", environment}, command...)
 	} else {
-		path := control.file(name + ".kubeconfig")
+		path := control.File(name + ".kubeconfig")
 		if err := clientcmd.WriteToFile(*config, path); err != nil {
 			return err
 		}
 		args = append(args, "--kubeconfig="+path)
 	}
-	scheduler, err := children.start(name, command, args...)
+	scheduler, err := children.Start(name, command, args...)
 	if err != nil {
 		return err
 	}
-	defer scheduler.stop()
+	defer scheduler.Stop()
 	if err := bindAll(ctx, control, r, work.fitting, scheduler); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func tryWay(ctx context.Context, o *options, control *controlPlane, children *ch
 	return w.used()
 }
 
-func allWays(control *controlPlane) ([]way, error) {
+func allWays(control *controlplane.ControlPlane) ([]way, error) {
 	tunnels, err := startConnectProxy("user", "pass")
 	if err != nil {
 		return nil, err
@@ -119,11 +121,11 @@ func allWays(control *controlPlane) ([]way, error) {
 	return []way{
 		{name: "a plugin with a token, not believed at first", prepare: tokenPlugin, used: func() error { return ranTwice(control) }},
 		{name: "a plugin with a certificate", prepare: certificatePlugin},
-		{name: "an HTTP proxy with a password", prepare: func(_ *controlPlane, config *clientcmdapi.Config) (string, error) {
+		{name: "an HTTP proxy with a password", prepare: func(_ *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 			config.Clusters["c"].ProxyURL = "http://user:pass@" + tunnels.address
 			return "", nil
 		}, used: carried(&tunnels.count)},
-		{name: "a SOCKS5 proxy", prepare: func(_ *controlPlane, config *clientcmdapi.Config) (string, error) {
+		{name: "a SOCKS5 proxy", prepare: func(_ *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 			config.Clusters["c"].ProxyURL = "socks5://" + socks.address
 			return "", nil
 		}, used: carried(&socks.count)},
@@ -132,7 +134,7 @@ func allWays(control *controlPlane) ([]way, error) {
 }
 
 // tokenPlugin says a token that the API server does not know, and when it is asked again the right one.
-func tokenPlugin(control *controlPlane, config *clientcmdapi.Config) (string, error) {
+func tokenPlugin(control *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 	script := fmt.Sprintf(`#!/bin/sh
 case "$KUBERNETES_EXEC_INFO" in
 *'"server":"%s"'*) ;;
@@ -143,8 +145,8 @@ token=wrong
 [ -e '%s' ] && token=%s
 echo run >> '%s'
 echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"'$token'"}}'
-`, control.url, control.file("plugin.runs"), control.token, control.file("plugin.runs"))
-	if err := os.WriteFile(control.file("token-plugin"), []byte(script), 0o700); err != nil {
+`, control.URL, control.File("plugin.runs"), control.Token, control.File("plugin.runs"))
+	if err := os.WriteFile(control.File("token-plugin"), []byte(script), 0o700); err != nil {
 		return "", err
 	}
 	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
@@ -155,8 +157,8 @@ echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","s
 	return "", nil
 }
 
-func ranTwice(control *controlPlane) error {
-	text, err := os.ReadFile(control.file("plugin.runs"))
+func ranTwice(control *controlplane.ControlPlane) error {
+	text, err := os.ReadFile(control.File("plugin.runs"))
 	if err != nil {
 		return err
 	}
@@ -167,30 +169,30 @@ func ranTwice(control *controlPlane) error {
 	return nil
 }
 
-func certificatePlugin(control *controlPlane, config *clientcmdapi.Config) (string, error) {
-	pair, err := control.authority.sign(pkix.Name{CommonName: "system:kube-scheduler"}, false)
+func certificatePlugin(control *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
+	pair, err := control.Authority.Sign(pkix.Name{CommonName: "system:kube-scheduler"}, false)
 	if err != nil {
 		return "", err
 	}
 	credential, err := json.Marshal(map[string]any{
 		"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1",
-		"status": map[string]string{"clientCertificateData": string(pair.certificate), "clientKeyData": string(pair.key)},
+		"status": map[string]string{"clientCertificateData": string(pair.Certificate), "clientKeyData": string(pair.Key)},
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(control.file("credential.json"), credential, 0o600); err != nil {
+	if err := os.WriteFile(control.File("credential.json"), credential, 0o600); err != nil {
 		return "", err
 	}
 	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
-		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "cat", Args: []string{control.file("credential.json")},
+		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "cat", Args: []string{control.File("credential.json")},
 		InteractiveMode: clientcmdapi.IfAvailableExecInteractiveMode,
 	}}
 	return "", nil
 }
 
 // threeFiles spreads the configuration; what a later file says of a name that is known does not count.
-func threeFiles(control *controlPlane, config *clientcmdapi.Config) (string, error) {
+func threeFiles(control *controlplane.ControlPlane, config *clientcmdapi.Config) (string, error) {
 	parts := []*clientcmdapi.Config{clientcmdapi.NewConfig(), clientcmdapi.NewConfig(), clientcmdapi.NewConfig()}
 	parts[0].Clusters["c"] = config.Clusters["c"]
 	parts[1].AuthInfos = config.AuthInfos
@@ -198,7 +200,7 @@ func threeFiles(control *controlPlane, config *clientcmdapi.Config) (string, err
 	parts[2].Contexts, parts[2].CurrentContext = config.Contexts, config.CurrentContext
 	var paths []string
 	for i, part := range parts {
-		path := filepath.Join(control.directory, fmt.Sprint("part-", i))
+		path := filepath.Join(control.Directory, fmt.Sprint("part-", i))
 		if err := clientcmd.WriteToFile(*part, path); err != nil {
 			return "", err
 		}

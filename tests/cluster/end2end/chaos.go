@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"berth.test/cluster/controlplane"
 )
 
 // runChaos lets the scheduler work while its API server dies twice, its connections are cut at random and the
@@ -39,31 +41,31 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	if err := makeDirectory(directory); err != nil {
 		return err
 	}
-	children := &children{directory: directory}
-	defer children.stopAll()
-	control, err := startControlPlane(ctx, o.real, directory, children)
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	control, err := controlplane.Start(ctx, o.real, directory, children)
 	if err != nil {
 		return err
 	}
 	work := newPlainWorkload(o.nodes, o.pods)
-	if err := work.prepare(ctx, control.client); err != nil {
+	if err := work.prepare(ctx, control.Client); err != nil {
 		return err
 	}
-	reader, etcd, err := startEtcdReader(ctx, control.etcd, control.client)
+	reader, etcd, err := startEtcdReader(ctx, control.Etcd, control.Client)
 	if err != nil {
 		return err
 	}
 	defer reader.stop()
-	proxy, err := startTCPProxy(strings.TrimPrefix(control.url, "https://"))
+	proxy, err := startTCPProxy(strings.TrimPrefix(control.URL, "https://"))
 	if err != nil {
 		return err
 	}
 	defer proxy.stop()
-	metrics, err := freePorts(1)
+	metrics, err := controlplane.FreePorts(1)
 	if err != nil {
 		return err
 	}
-	scheduler, err := control.startSchedulerAt(proxy.url(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
+	scheduler, err := control.StartSchedulerAt(proxy.url(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
 	if err != nil {
 		return err
 	}
@@ -73,13 +75,13 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	creating, stopCreating := context.WithCancel(ctx)
 	defer stopCreating()
 	created := make(chan error, 1)
-	go func() { created <- createStubbornly(creating, control.client, work.fitting) }()
+	go func() { created <- createStubbornly(creating, control.Client, work.fitting) }()
 	cutting, stopCutting := context.WithCancel(ctx)
 	defer stopCutting()
 	go func() {
 		// A generator of its own: the other one belongs to the thread that kills.
 		random := rand.New(rand.NewPCG(seed, 1))
-		for pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
+		for controlplane.Pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
 			proxy.cut(random)
 		}
 	}()
@@ -88,7 +90,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		if err := waitForShare(ctx, reader, work, scheduler, share, o.timeout); err != nil {
 			return err
 		}
-		if err := control.crash(ctx, etcd, proxy, random, i == 1); err != nil {
+		if err := crash(ctx, control, etcd, proxy, random, i == 1); err != nil {
 			return err
 		}
 		say("API server killed and restarted with %d pods bound", reader.countBound(work.fitting))
@@ -100,7 +102,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	stopCutting()
-	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.cuts, scheduler.cpuSeconds())
+	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.cuts, scheduler.CPUSeconds())
 
 	var violations []string
 	if o.isBerth() {
@@ -113,7 +115,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		}
 		say("%.0f watches were told that their version is gone", expired)
 	}
-	if code := scheduler.stop(); code != "" {
+	if code := scheduler.Stop(); code != "" {
 		say("the scheduler left with %s", code)
 	}
 	return verdict(append(violations, reader.history().check(work)...), out, say)
@@ -121,18 +123,18 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 
 // crash kills the API server and starts it again. With a compaction the scheduler is kept out meanwhile and
 // changes are made, so that what it has seen last is gone when it comes back.
-func (c *controlPlane) crash(ctx context.Context, etcd *clientv3.Client, proxy *tcpProxy, random *rand.Rand, compact bool) error {
+func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *tcpProxy, random *rand.Rand, compact bool) error {
 	if compact {
 		proxy.block(true)
 		for i := range 50 {
 			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
 				SchedulerName: "nobody", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
-			if _, err := c.client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
+			if _, err := c.Client.CoreV1().Pods("default").Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return err
 			}
 		}
 	}
-	c.apiserver.kill()
+	c.APIServer.Kill()
 	if compact {
 		now, err := etcd.Get(ctx, "revision")
 		if err != nil {
@@ -142,13 +144,13 @@ func (c *controlPlane) crash(ctx context.Context, etcd *clientv3.Client, proxy *
 			return err
 		}
 	}
-	if err := pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
+	if err := controlplane.Pause(ctx, time.Duration(random.IntN(2000))*time.Millisecond); err != nil {
 		return err
 	}
-	if err := c.startAPIServer(); err != nil {
+	if err := c.StartAPIServer(); err != nil {
 		return err
 	}
-	if err := c.waitUntilReady(ctx, c.apiserver); err != nil {
+	if err := c.WaitUntilReady(ctx, c.APIServer); err != nil {
 		return err
 	}
 	proxy.block(false)
@@ -166,18 +168,18 @@ func createStubbornly(ctx context.Context, client kubernetes.Interface, pods []*
 			if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || ctx.Err() != nil {
 				return err
 			}
-			if err := pause(ctx, 200*time.Millisecond); err != nil {
+			if err := controlplane.Pause(ctx, 200*time.Millisecond); err != nil {
 				return err
 			}
 		}
 	})
 }
 
-func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *child, share float64, timeout time.Duration) error {
+func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *controlplane.Child, share float64, timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	for float64(r.countBound(w.fitting)) < share*float64(len(w.fitting)) {
-		if !scheduler.running() {
-			return scheduler.gone()
+		if !scheduler.Running() {
+			return scheduler.Gone()
 		}
 		if err := r.failure(); err != nil {
 			return err
@@ -185,7 +187,7 @@ func waitForShare(ctx context.Context, r *reader, w *workload, scheduler *child,
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%d of %d pods are bound after %s", r.countBound(w.fitting), len(w.fitting), timeout)
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

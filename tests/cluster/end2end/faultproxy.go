@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"berth.test/cluster/controlplane"
 )
 
 // fault is what goes wrong between a scheduler and its API server.
@@ -39,14 +41,14 @@ type faultProxy struct {
 	open   map[net.Conn]bool
 }
 
-func startFaultProxy(control *controlPlane) (*faultProxy, error) {
-	certificate, err := tls.LoadX509KeyPair(control.file("apiserver.crt"), control.file("apiserver.key"))
+func startFaultProxy(control *controlplane.ControlPlane) (*faultProxy, error) {
+	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(control.authority.pem)
-	target, err := url.Parse(control.url)
+	roots.AppendCertsFromPEM(control.Authority.PEM)
+	target, err := url.Parse(control.URL)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -47,19 +49,19 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 	if !o.isBerth() {
 		return fmt.Errorf("--faults looks at berth's own metrics")
 	}
-	children := &children{directory: directory}
-	defer children.stopAll()
-	control, err := startControlPlane(ctx, o.real, directory, children)
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	control, err := controlplane.Start(ctx, o.real, directory, children)
 	if err != nil {
 		return err
 	}
 	const nodes, perTrial = 50, 40
 	all := trials(o.long)
 	work := newPlainWorkload(nodes, perTrial*(len(all)+1))
-	if err := work.prepare(ctx, control.client); err != nil {
+	if err := work.prepare(ctx, control.Client); err != nil {
 		return err
 	}
-	reader, err := startReader(ctx, control.client)
+	reader, err := startReader(ctx, control.Client)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 		return err
 	}
 	defer proxy.stop()
-	ports, err := freePorts(1)
+	ports, err := controlplane.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 		idle = "90"
 	}
 	// The proxy ends TLS, so that a token has to say who we are.
-	scheduler, err := control.startSchedulerAt(proxy.url, children, "scheduler-under-test", o.scheduler, "default-scheduler", "token",
+	scheduler, err := control.StartSchedulerAt(proxy.url, children, "scheduler-under-test", o.scheduler, "default-scheduler", "token",
 		o.berthFlags(ports[0], "--berth-watch-idle-timeout="+idle)...)
 	if err != nil {
 		return err
@@ -101,10 +103,10 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 		logged := logSize(directory, scheduler)
 		proxy.set(t.fault)
 		batch := next()
-		if err := createPods(ctx, control.client, batch[:perTrial/2]); err != nil {
+		if err := createPods(ctx, control.Client, batch[:perTrial/2]); err != nil {
 			return err
 		}
-		if err := pause(ctx, t.lasting); err != nil {
+		if err := controlplane.Pause(ctx, t.lasting); err != nil {
 			return err
 		}
 		proxy.set(none)
@@ -124,31 +126,31 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 		}
 		say("the API server %s for %s: all bound %.1f s later, counted %.0f times", t.name, t.lasting, time.Since(ended).Seconds(), after-before)
 	}
-	if code := scheduler.stop(); code != "" {
+	if code := scheduler.Stop(); code != "" {
 		violations = append(violations, "the scheduler left with "+code)
 	}
 	return verdict(append(violations, reader.history().check(work)...), out, say)
 }
 
 // bindAll creates what is not there yet and waits until all are bound.
-func bindAll(ctx context.Context, control *controlPlane, r *reader, pods []*v1.Pod, scheduler *child) error {
-	if err := createStubbornly(ctx, control.client, pods); err != nil {
+func bindAll(ctx context.Context, control *controlplane.ControlPlane, r *reader, pods []*v1.Pod, scheduler *controlplane.Child) error {
+	if err := createStubbornly(ctx, control.Client, pods); err != nil {
 		return err
 	}
 	_, err := waitUntilBound(ctx, r, &workload{fitting: pods}, scheduler, patience)
 	return err
 }
 
-func logSize(directory string, scheduler *child) int64 {
-	info, err := os.Stat(filepath.Join(directory, scheduler.name+".log"))
+func logSize(directory string, scheduler *controlplane.Child) int64 {
+	info, err := os.Stat(filepath.Join(directory, scheduler.Name+".log"))
 	if err != nil {
 		return 0
 	}
 	return info.Size()
 }
 
-func logSince(directory string, scheduler *child, offset int64) string {
-	text, err := os.ReadFile(filepath.Join(directory, scheduler.name+".log"))
+func logSince(directory string, scheduler *controlplane.Child, offset int64) string {
+	text, err := os.ReadFile(filepath.Join(directory, scheduler.Name+".log"))
 	if err != nil {
 		return ""
 	}

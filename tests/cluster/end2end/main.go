@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -22,6 +21,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+
+	"berth.test/cluster/controlplane"
 )
 
 type options struct {
@@ -81,7 +82,7 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
 	}
 	if o.real == "" {
-		built, err := buildReal()
+		built, err := controlplane.BuildReal()
 		if err != nil {
 			return nil, fmt.Errorf("building the control plane: %w", err)
 		}
@@ -91,20 +92,6 @@ func parse(args []string) (*options, error) {
 		o.scheduler = []string{o.real, "kube-scheduler"}
 	}
 	return &o, nil
-}
-
-// buildReal runs the script beside this program, from the root of the tree or from tests/.
-func buildReal() (string, error) {
-	for _, script := range []string{"tests/cluster/build", "cluster/build", "../build"} {
-		if _, err := os.Stat(script); err != nil {
-			continue
-		}
-		command := exec.Command(script)
-		command.Stderr = os.Stderr
-		out, err := command.Output()
-		return strings.TrimSpace(string(out)), err
-	}
-	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
 }
 
 func main() {
@@ -161,41 +148,41 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
 	say := speaker(out)
-	children := &children{directory: directory}
-	defer children.stopAll()
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
 
-	control, err := startControlPlane(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.real, directory, children)
 	if err != nil {
 		return err
 	}
 	say("etcd and kube-apiserver are up")
 
 	work := newWorkload(o.nodes, o.pods)
-	if err := work.prepare(ctx, control.client); err != nil {
+	if err := work.prepare(ctx, control.Client); err != nil {
 		return err
 	}
-	reader, err := startReader(ctx, control.client)
+	reader, err := startReader(ctx, control.Client)
 	if err != nil {
 		return err
 	}
 	defer reader.stop()
 	// Half of the pods are waiting when the scheduler starts, the others arrive while it works.
 	before, after := work.halves()
-	if err := createPods(ctx, control.client, before); err != nil {
+	if err := createPods(ctx, control.Client, before); err != nil {
 		return err
 	}
 	say("%d nodes and %d pods created", len(work.nodes), len(before))
 
-	scheduler, err := control.startScheduler(children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth)
+	scheduler, err := control.StartScheduler(children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth)
 	if err != nil {
 		return err
 	}
 	started := time.Now()
-	if err := createPods(ctx, control.client, after); err != nil {
+	if err := createPods(ctx, control.Client, after); err != nil {
 		return err
 	}
 	say("%d more pods created while the scheduler works", len(after))
-	if err := work.disturb(ctx, control.client, reader); err != nil {
+	if err := work.disturb(ctx, control.Client, reader); err != nil {
 		return err
 	}
 	bound, err := waitUntilBound(ctx, reader, work, scheduler, o.timeout)
@@ -205,10 +192,10 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	seconds := bound.last.Sub(bound.first).Seconds()
 	say("all %d pods bound, %.1f s after the start of the scheduler", len(work.fitting), bound.last.Sub(started).Seconds())
 	say("first to last binding %.1f s, %.0f pods per second, %.2f CPU seconds (%.2f ms per pod)",
-		seconds, float64(len(work.fitting))/max(seconds, 0.001), scheduler.cpuSeconds(), 1000*scheduler.cpuSeconds()/float64(len(work.fitting)))
+		seconds, float64(len(work.fitting))/max(seconds, 0.001), scheduler.CPUSeconds(), 1000*scheduler.CPUSeconds()/float64(len(work.fitting)))
 
 	var violations []string
-	events, err := waitForEvents(ctx, control.client, work, scheduler)
+	events, err := waitForEvents(ctx, control.Client, work, scheduler)
 	if err != nil {
 		return err
 	}
@@ -217,25 +204,25 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return err
 	}
 	say("events and conditions are there")
-	if code := scheduler.stop(); code != "" {
+	if code := scheduler.Stop(); code != "" {
 		say("the scheduler left with %s", code)
 	}
 	violations = append(violations, reader.history().check(work)...)
 
 	// The reference refuses the twins of the pods that fit nowhere, in the cluster as it is now.
-	reference, err := control.startScheduler(children, "kube-scheduler", []string{o.real, "kube-scheduler"}, referenceName, "cert")
+	reference, err := control.StartScheduler(children, "kube-scheduler", []string{o.real, "kube-scheduler"}, controlplane.ReferenceName, "cert")
 	if err != nil {
 		return err
 	}
 	if err := waitUntilRefused(ctx, reader, work.twins, reference); err != nil {
 		return err
 	}
-	differences, err := compareRefusals(ctx, control.client, work)
+	differences, err := compareRefusals(ctx, control.Client, work)
 	if err != nil {
 		return err
 	}
 	violations = append(violations, differences...)
-	reference.stop()
+	reference.Stop()
 	say("%d refusals compared with kube-scheduler's", len(work.refused))
 
 	return verdict(violations, out, say)

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"berth.test/cluster/controlplane"
 )
 
 // change is one event of the watch on pods.
@@ -115,19 +117,19 @@ func (r *reader) failure() error {
 type bindings struct{ first, last time.Time }
 
 // waitUntilBound returns when all fitting pods are bound, or with what keeps them.
-func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *child, timeout time.Duration) (*bindings, error) {
+func waitUntilBound(ctx context.Context, r *reader, w *workload, scheduler *controlplane.Child, timeout time.Duration) (*bindings, error) {
 	deadline := time.Now().Add(timeout)
 	for r.countBound(w.fitting) < len(w.fitting) {
 		if err := r.failure(); err != nil {
 			return nil, err
 		}
-		if !scheduler.running() {
-			return nil, scheduler.gone()
+		if !scheduler.Running() {
+			return nil, scheduler.Gone()
 		}
 		if time.Now().After(deadline) {
 			return nil, fmt.Errorf("%d of %d pods are bound after %s%s", r.countBound(w.fitting), len(w.fitting), timeout, r.describeUnbound(w.fitting))
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +167,7 @@ func (r *reader) describeUnbound(pods []*v1.Pod) string {
 }
 
 // waitUntilRefused returns when the scheduler has said of all pods that they fit nowhere.
-func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler *child) error {
+func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler *controlplane.Child) error {
 	deadline := time.Now().Add(time.Minute)
 	for _, pod := range pods {
 		for {
@@ -173,13 +175,13 @@ func waitUntilRefused(ctx context.Context, r *reader, pods []*v1.Pod, scheduler 
 			if condition != nil && condition.Status == v1.ConditionFalse && condition.Message != "" {
 				break
 			}
-			if !scheduler.running() {
-				return scheduler.gone()
+			if !scheduler.Running() {
+				return scheduler.Gone()
 			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("%s says nothing about pod %s within a minute", scheduler.name, pod.Name)
+				return fmt.Errorf("%s says nothing about pod %s within a minute", scheduler.Name, pod.Name)
 			}
-			if err := pause(ctx, 20*time.Millisecond); err != nil {
+			if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"berth.test/cluster/controlplane"
 )
 
 // eventsByPod lists the events of all pods.
@@ -27,7 +29,7 @@ func eventsByPod(ctx context.Context, client kubernetes.Interface) (map[string][
 
 // waitForEvents waits for the event of every pod and returns what is missing or wrong. Events are written
 // behind the bindings, so they may take a while.
-func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload, scheduler *child) ([]string, error) {
+func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload, scheduler *controlplane.Child) ([]string, error) {
 	deadline := time.Now().Add(time.Minute)
 	for {
 		events, err := eventsByPod(ctx, client)
@@ -42,10 +44,10 @@ func waitForEvents(ctx context.Context, client kubernetes.Interface, w *workload
 		if len(violations) == 0 || time.Now().After(deadline) {
 			return violations, nil
 		}
-		if !scheduler.running() {
-			return nil, scheduler.gone()
+		if !scheduler.Running() {
+			return nil, scheduler.Gone()
 		}
-		if err := pause(ctx, 500*time.Millisecond); err != nil {
+		if err := controlplane.Pause(ctx, 500*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +118,7 @@ func compareRefusals(ctx context.Context, client kubernetes.Interface, w *worklo
 		if len(violations) == 0 || time.Now().After(deadline) {
 			return violations, nil
 		}
-		if err := pause(ctx, 500*time.Millisecond); err != nil {
+		if err := controlplane.Pause(ctx, 500*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"berth.test/cluster/controlplane"
 )
 
 const (
@@ -58,7 +60,7 @@ func newWorkload(nodes, pods int) *workload {
 	for _, pod := range neverFitting() {
 		twin := pod.DeepCopy()
 		twin.Name += "-twin"
-		twin.Spec.SchedulerName = referenceName
+		twin.Spec.SchedulerName = controlplane.ReferenceName
 		w.refused = append(w.refused, pod)
 		w.twins = append(w.twins, twin)
 	}
@@ -269,7 +271,7 @@ func each(ctx context.Context, count int, do func(i int) error) error {
 func (w *workload) disturb(ctx context.Context, client kubernetes.Interface, reader *reader) error {
 	deadline := time.Now().Add(time.Minute)
 	for reader.countBound(w.fitting) < len(w.fitting)/4 && time.Now().Before(deadline) {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

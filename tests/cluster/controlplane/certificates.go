@@ -1,4 +1,4 @@
-package main
+package controlplane
 
 import (
 	"crypto/ecdsa"
@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// authority signs the certificates of one run.
-type authority struct {
+// Authority signs the certificates of one run.
+type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	pem         []byte
+	PEM         []byte
 }
 
-// keyPair is a certificate and its key, PEM.
-type keyPair struct{ certificate, key []byte }
+// KeyPair is a certificate and its key, PEM.
+type KeyPair struct{ Certificate, Key []byte }
 
-func newAuthority() (*authority, error) {
+func newAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authority{certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
+	return &Authority{certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
 func certificateTemplate(name pkix.Name) *x509.Certificate {
@@ -54,8 +54,8 @@ func certificateTemplate(name pkix.Name) *x509.Certificate {
 	}
 }
 
-// sign issues a certificate for a client, or for a server on the loopback address.
-func (a *authority) sign(name pkix.Name, server bool) (*keyPair, error) {
+// Sign issues a certificate for a client, or for a server on the loopback address.
+func (a *Authority) Sign(name pkix.Name, server bool) (*KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -76,16 +76,16 @@ func (a *authority) sign(name pkix.Name, server bool) (*keyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyPair{
-		certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+	return &KeyPair{
+		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
 	}, nil
 }
 
-// write puts the pair into <directory>/<name>.crt and .key.
-func (k *keyPair) write(directory, name string) error {
-	if err := os.WriteFile(filepath.Join(directory, name+".crt"), k.certificate, 0o600); err != nil {
+// Write puts the pair into <directory>/<name>.crt and .key.
+func (k *KeyPair) Write(directory, name string) error {
+	if err := os.WriteFile(filepath.Join(directory, name+".crt"), k.Certificate, 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(directory, name+".key"), k.key, 0o600)
+	return os.WriteFile(filepath.Join(directory, name+".key"), k.Key, 0o600)
 }

@@ -1,4 +1,5 @@
-package main
+// Package controlplane starts Kubernetes' own programs for tests: etcd, kube-apiserver and schedulers.
+package controlplane
 
 import (
 	"fmt"
@@ -11,30 +12,31 @@ import (
 	"time"
 )
 
-// children are the programs this run started; none of them survives it.
-type children struct {
-	directory string
-	all       []*child
+// Children are the programs a run started; none of them survives it. Their logs go into Directory.
+type Children struct {
+	Directory string
+	all       []*Child
 }
 
-type child struct {
-	name    string
+// Child is one program.
+type Child struct {
+	Name    string
 	command *exec.Cmd
 	done    chan struct{}
 }
 
-// start runs a program with its output in <directory>/<name>.log.
-func (c *children) start(name string, command []string, args ...string) (*child, error) {
+// Start runs a program with its output in <directory>/<name>.log.
+func (c *Children) Start(name string, command []string, args ...string) (*Child, error) {
 	// One that is started again goes on in the same log.
-	log, err := os.OpenFile(filepath.Join(c.directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(filepath.Join(c.Directory, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	started := &child{name: name, done: make(chan struct{})}
+	started := &Child{Name: name, done: make(chan struct{})}
 	started.command = exec.Command(command[0], append(command[1:len(command):len(command)], args...)...)
 	started.command.Stdout, started.command.Stderr = log, log
-	started.command.Dir = c.directory
+	started.command.Dir = c.Directory
 	// Should this program be killed, the kernel takes the children with it.
 	started.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := started.command.Start(); err != nil {
@@ -48,16 +50,16 @@ func (c *children) start(name string, command []string, args ...string) (*child,
 	return started, nil
 }
 
-// stopAll ends the children, the last one first.
-func (c *children) stopAll() {
+// StopAll ends the children, the last one first.
+func (c *Children) StopAll() {
 	for i := len(c.all) - 1; i >= 0; i-- {
-		c.all[i].stop()
+		c.all[i].Stop()
 	}
 }
 
-// stop asks a child to leave, and after a while makes it. It returns how it left unless that was with 0.
-func (c *child) stop() string {
-	if c.running() {
+// Stop asks a child to leave, and after a while makes it. It returns how it left unless that was with 0.
+func (c *Child) Stop() string {
+	if c.Running() {
 		_ = c.command.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-c.done:
@@ -73,13 +75,14 @@ func (c *child) stop() string {
 	return ""
 }
 
-// kill ends a child without a warning, as a crash does.
-func (c *child) kill() {
+// Kill ends a child without a warning, as a crash does.
+func (c *Child) Kill() {
 	_ = c.command.Process.Kill()
 	<-c.done
 }
 
-func (c *child) running() bool {
+// Running says whether it has not ended yet.
+func (c *Child) Running() bool {
 	select {
 	case <-c.done:
 		return false
@@ -88,14 +91,14 @@ func (c *child) running() bool {
 	}
 }
 
-// gone is the error to return when a child that should be there is not.
-func (c *child) gone() error {
-	return fmt.Errorf("%s ended by itself (%s); see %s.log", c.name, c.command.ProcessState, c.name)
+// Gone is the error to return when a child that should be there is not.
+func (c *Child) Gone() error {
+	return fmt.Errorf("%s ended by itself (%s); see %s.log", c.Name, c.command.ProcessState, c.Name)
 }
 
-// cpuSeconds is what the child has used so far.
-func (c *child) cpuSeconds() float64 {
-	if !c.running() {
+// CPUSeconds is what the child has used so far.
+func (c *Child) CPUSeconds() float64 {
+	if !c.Running() {
 		return (c.command.ProcessState.UserTime() + c.command.ProcessState.SystemTime()).Seconds()
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.command.Process.Pid))

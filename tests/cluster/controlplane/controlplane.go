@@ -1,0 +1,322 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ReferenceName is the profile under which the real kube-scheduler works for comparison.
+const ReferenceName = "reference"
+
+// TokenUser may do what system:kube-scheduler may, but is another user.
+const TokenUser = "berth-scheduler"
+
+// ControlPlane is etcd and kube-apiserver, with an administrator's client.
+type ControlPlane struct {
+	Directory string
+	URL       string
+	Etcd      string
+	APIServer *Child
+	Authority *Authority
+	// Token is TokenUser's.
+	Token  string
+	Client kubernetes.Interface
+
+	program  string
+	children *Children
+}
+
+// Start starts etcd and kube-apiserver and returns when they are ready.
+func Start(ctx context.Context, program, directory string, children *Children) (*ControlPlane, error) {
+	ports, err := FreePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	c := &ControlPlane{
+		Directory: directory,
+		URL:       fmt.Sprintf("https://127.0.0.1:%d", ports[2]),
+		Authority: ca,
+		Token:     hex.EncodeToString(secret),
+	}
+	if err := c.writeFiles(); err != nil {
+		return nil, err
+	}
+	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	etcd, err := children.Start("etcd", []string{program, "etcd"},
+		"--data-dir="+filepath.Join(directory, "etcd"),
+		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL,
+		"--listen-peer-urls="+peerURL, "--initial-advertise-peer-urls="+peerURL,
+		"--initial-cluster=default="+peerURL,
+		// The data is thrown away in a minute; nothing is gained by waiting for the disk.
+		"--unsafe-no-fsync",
+	)
+	if err != nil {
+		return nil, err
+	}
+	c.Etcd, c.program, c.children = etcdURL, program, children
+	if err := c.StartAPIServer(); err != nil {
+		return nil, err
+	}
+	admin, err := ca.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
+	if err != nil {
+		return nil, err
+	}
+	c.Client, err = kubernetes.NewForConfig(&rest.Config{
+		Host:            c.URL,
+		QPS:             -1,
+		TLSClientConfig: rest.TLSClientConfig{CAData: ca.PEM, CertData: admin.Certificate, KeyData: admin.Key},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.WaitUntilReady(ctx, etcd, c.APIServer); err != nil {
+		return nil, err
+	}
+	return c, c.grantToken(ctx)
+}
+
+// StartAPIServer starts kube-apiserver, also once more after it was killed.
+func (c *ControlPlane) StartAPIServer() (err error) {
+	c.APIServer, err = c.children.Start("kube-apiserver", []string{c.program, "kube-apiserver"},
+		"--etcd-servers="+c.Etcd,
+		"--bind-address=127.0.0.1", "--secure-port="+c.URL[strings.LastIndex(c.URL, ":")+1:],
+		"--tls-cert-file="+c.File("apiserver.crt"), "--tls-private-key-file="+c.File("apiserver.key"),
+		"--client-ca-file="+c.File("ca.crt"), "--token-auth-file="+c.File("tokens.csv"),
+		"--authorization-mode=RBAC",
+		"--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+c.File("accounts.crt"), "--service-account-signing-key-file="+c.File("accounts.key"),
+		// Without a controller manager there are no service accounts, and nobody takes the taint of a new node off.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+	)
+	return err
+}
+
+// File is the path of a file of this control plane.
+func (c *ControlPlane) File(name string) string { return filepath.Join(c.Directory, name) }
+
+// writeFiles makes what kube-apiserver reads at its start.
+func (c *ControlPlane) writeFiles() error {
+	server, err := c.Authority.Sign(pkix.Name{CommonName: "kube-apiserver"}, true)
+	if err != nil {
+		return err
+	}
+	if err := server.Write(c.Directory, "apiserver"); err != nil {
+		return err
+	}
+	accounts, err := c.Authority.Sign(pkix.Name{CommonName: "service-accounts"}, false)
+	if err != nil {
+		return err
+	}
+	if err := accounts.Write(c.Directory, "accounts"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.File("ca.crt"), c.Authority.PEM, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(c.File("tokens.csv"), []byte(c.Token+","+TokenUser+","+TokenUser+"\n"), 0o600)
+}
+
+// WaitUntilReady waits for the API server, as long as the programs needed are there.
+func (c *ControlPlane) WaitUntilReady(ctx context.Context, needed ...*Child) error {
+	deadline := time.Now().Add(2 * time.Minute)
+	var last error
+	for time.Now().Before(deadline) {
+		for _, child := range needed {
+			if !child.Running() {
+				return child.Gone()
+			}
+		}
+		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, last = c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(asking)
+		cancel()
+		if last == nil {
+			// The default namespace is made by a controller of the API server, a little later.
+			if _, last = c.Client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{}); last == nil {
+				return nil
+			}
+		}
+		if err := Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("kube-apiserver is not ready after two minutes: %w", last)
+}
+
+// grantToken gives the token's user the scheduler's roles. The API server makes those roles itself, shortly
+// after it is ready.
+func (c *ControlPlane) grantToken(ctx context.Context) error {
+	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: TokenUser}}
+	for _, role := range []string{"system:kube-scheduler", "system:volume-scheduler"} {
+		_, err := c.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: TokenUser + "-" + strings.TrimPrefix(role, "system:")},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   subject,
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := c.Client.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: TokenUser},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+		Subjects:   subject,
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}
+
+// StartScheduler starts a scheduler that takes kube-scheduler's flags.
+func (c *ControlPlane) StartScheduler(children *Children, name string, command []string, profile, auth string, more ...string) (*Child, error) {
+	return c.StartSchedulerAt(c.URL, children, name, command, profile, auth, more...)
+}
+
+// StartSchedulerAt has it talk to the API server through something at another URL.
+func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name string, command []string, profile, auth string, more ...string) (*Child, error) {
+	kubeconfig, err := c.WriteKubeconfig(url, name, auth)
+	if err != nil {
+		return nil, err
+	}
+	config := c.File(name + ".yaml")
+	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, profile)), 0o600); err != nil {
+		return nil, err
+	}
+	ports, err := FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--kubeconfig=" + kubeconfig, "--config=" + config,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}, more...)
+	return children.Start(name, command, args...)
+}
+
+// WriteKubeconfig writes one for a scheduler that comes in by auth, cert or token; it returns the path.
+func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
+	user := clientcmdapi.NewAuthInfo()
+	if auth == "token" {
+		user.Token = c.Token
+	} else {
+		pair, err := c.Authority.Sign(pkix.Name{CommonName: "system:kube-scheduler"}, false)
+		if err != nil {
+			return "", err
+		}
+		user.ClientCertificateData, user.ClientKeyData = pair.Certificate, pair.Key
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["end2end"] = &clientcmdapi.Cluster{Server: url, CertificateAuthorityData: c.Authority.PEM}
+	config.AuthInfos["scheduler"] = user
+	config.Contexts["end2end"] = &clientcmdapi.Context{Cluster: "end2end", AuthInfo: "scheduler"}
+	config.CurrentContext = "end2end"
+	path := c.File(name + ".kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
+}
+
+// SchedulerConfig is a configuration with the plugins that Berth has, the same in every profile. It names the
+// kubeconfig too: kube-scheduler does not look at --kubeconfig beside --config. The client's limits are high
+// enough not to bind.
+func SchedulerConfig(kubeconfig string, profiles ...string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection:
+  kubeconfig: %s
+  qps: 5000
+  burst: 5000
+leaderElection:
+  leaderElect: false
+profiles:
+`, kubeconfig)
+	for _, profile := range profiles {
+		fmt.Fprintf(&text, `- schedulerName: %s
+  plugins:
+    multiPoint:
+      disabled:
+      - name: "*"
+      enabled:
+      - name: SchedulingGates
+      - name: PrioritySort
+      - name: NodeName
+      - name: NodeUnschedulable
+      - name: TaintToleration
+        weight: 3
+      - name: NodeAffinity
+        weight: 2
+      - name: NodePorts
+      - name: NodeResourcesFit
+        weight: 1
+      - name: NodeResourcesBalancedAllocation
+        weight: 1
+      - name: ImageLocality
+        weight: 1
+      - name: DefaultBinder
+`, profile)
+	}
+	return text.String()
+}
+
+// BuildReal runs the script beside these packages, from the root of the tree or from tests/.
+func BuildReal() (string, error) {
+	for _, script := range []string{"tests/cluster/build", "cluster/build", "../build"} {
+		if _, err := os.Stat(script); err != nil {
+			continue
+		}
+		command := exec.Command(script)
+		command.Stderr = os.Stderr
+		out, err := command.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
+}
+
+// FreePorts finds ports nobody listens on.
+func FreePorts(count int) ([]int, error) {
+	var ports []int
+	for range count {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		// All stay open until all are found, so that they differ.
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// Pause waits, but not beyond the end of the run.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

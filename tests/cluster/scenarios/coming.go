@@ -1,0 +1,162 @@
+package main
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// coming is about pods that come, change, go and come again while they wait.
+func coming() []*scenario {
+	return []*scenario{
+		{name: "gates are removed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("gated", gated)
+			s.calm(time.Second)
+			s.expectAttempts("gated", 0)
+			s.ungate("gated")
+			s.bound("gated")
+			s.tellAttempts("gated")
+		}},
+		{name: "two gates are removed one after the other", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("gated", gated, func(p *v1.Pod) {
+				p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, v1.PodSchedulingGate{Name: "example.org/even-later"})
+			})
+			s.calm(noticed)
+			s.patchPod("gated", `[{"op":"remove","path":"/spec/schedulingGates/0"}]`)
+			s.calm(time.Second)
+			s.expectAttempts("gated", 0)
+			s.ungate("gated")
+			s.bound("gated")
+			s.expectAttempts("gated", 1)
+		}},
+		{name: "a gated pod is deleted", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("gated", gated)
+			s.calm(noticed)
+			s.deletePod("gated")
+			s.calm(noticed)
+			s.pod("gated")
+			s.bound("gated")
+			s.tellAttempts("gated")
+		}},
+		{name: "a pod is deleted while it waits", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.deletePod("large")
+			s.resizeNode("n-1", "cpu", "6")
+			s.calm(2 * time.Second)
+			s.tellAttempts("large")
+		}},
+		{name: "a waiting pod is created again under its name", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("twice", asking("cpu", "5"))
+			s.refused("twice", "Insufficient cpu")
+			s.deletePod("twice")
+			s.pod("twice", asking("cpu", "6"))
+			s.refused("twice", "Insufficient cpu")
+			s.calm(noticed)
+			s.deletePod("twice")
+			s.pod("twice")
+			s.bound("twice")
+			s.tellAttempts("twice")
+		}},
+		{name: "a bound pod is created again under its name", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("twice", asking("cpu", "3"))
+			s.bound("twice")
+			s.deletePod("twice")
+			s.pod("twice", asking("cpu", "2"))
+			s.bound("twice")
+			s.pod("rest", asking("cpu", "2"))
+			s.bound("rest")
+		}},
+		{name: "a pod that is going is not placed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("going", gated, finalized)
+			s.calm(noticed)
+			s.deletePod("going")
+			s.calm(noticed)
+			s.ungate("going")
+			s.calm(2 * time.Second)
+			s.tellAttempts("going")
+		}},
+		{name: "a waiting pod that is going is not placed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("going", asking("cpu", "5"), finalized)
+			s.refused("going", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.deletePod("going")
+			s.calm(noticed)
+			s.resizeNode("n-1", "cpu", "6")
+			s.calm(2 * time.Second)
+			s.tellAttempts("going")
+		}, seconds: 5},
+		{name: "a label of a waiting pod does not help it", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.labelPod("large", "colour", "blue")
+			s.calm(3 * time.Second)
+			s.expectAttempts("large", 1)
+		}, seconds: 6},
+		{name: "a waiting pod asks for less", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.resize("large", "cpu", "2")
+			s.bound("large")
+			s.tellAttempts("large")
+		}},
+		{name: "somebody else binds a waiting pod", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", "NoSchedule"))
+			s.pod("taken", asking("cpu", "3"))
+			s.refused("taken", "untolerated taint")
+			s.bind("taken", "n-1")
+			s.bound("taken")
+			s.calm(noticed)
+			s.untaint("n-1")
+			s.calm(noticed)
+			s.pod("next", asking("cpu", "2"))
+			s.refused("next", "Insufficient cpu")
+			s.tellAttempts("taken")
+		}},
+		{name: "a waiting pod is declared failed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.finish("large", v1.PodFailed)
+			s.calm(2 * time.Second)
+			s.resizeNode("n-1", "cpu", "6")
+			s.calm(time.Second)
+			s.expectAttempts("large", 1)
+		}, seconds: 4},
+		{name: "somebody else overwrites the condition", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("small")
+			s.bound("small")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "Insufficient cpu")
+			s.patchPod("large", `[{"op":"replace","path":"/status/conditions/0/message","value":"nobody knows"}]`, "status")
+			s.refused("large", "nobody knows")
+			s.calm(noticed)
+			s.deletePod("small")
+			s.refused("large", "Insufficient cpu")
+			s.tellAttempts("large")
+		}},
+		{name: "conditions of others stay", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", gated, asking("cpu", "5"))
+			s.patchPod("large", `[{"op":"add","path":"/status/conditions/-","value":{"type":"example.org/checked","status":"True","reason":"Checked","message":"as it should be"}}]`, "status")
+			s.calm(noticed)
+			s.ungate("large")
+			s.refused("large", "Insufficient cpu")
+			for _, c := range s.story("large").latest.Status.Conditions {
+				s.tell("condition %s is %s %s", c.Type, c.Status, c.Message)
+			}
+		}},
+	}
+}

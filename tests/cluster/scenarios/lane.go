@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+)
+
+// profiles are the scheduler names that are served, all alike.
+var profiles = []string{"default-scheduler", "second-scheduler"}
+
+// priorities are the priority classes that pods may have.
+var priorities = map[string]int32{"low": 10, "high": 1000}
+
+// A lane is a control plane of its own, in which one scenario runs at a time.
+type lane struct {
+	name     string
+	control  *controlplane.ControlPlane
+	children *controlplane.Children
+	proxy    *proxy
+
+	kind      kind
+	scheduler *controlplane.Child
+}
+
+// kind is one of the schedulers that are compared.
+type kind struct {
+	name    string
+	command []string
+	berth   bool
+}
+
+func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
+	directory = filepath.Join(directory, name)
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return nil, err
+	}
+	l := &lane{name: name, children: &controlplane.Children{Directory: directory}}
+	var err error
+	if l.control, err = controlplane.Start(ctx, real, directory, l.children); err != nil {
+		return l, err
+	}
+	if l.proxy, err = startProxy(l.control); err != nil {
+		return l, err
+	}
+	for class, value := range priorities {
+		_, err := l.control.Client.SchedulingV1().PriorityClasses().Create(ctx,
+			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Value: value}, metav1.CreateOptions{})
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func (l *lane) close() {
+	l.children.StopAll()
+	if l.proxy != nil {
+		l.proxy.stop()
+	}
+}
+
+// use starts a scheduler of this kind instead of the one that is there.
+func (l *lane) use(ctx context.Context, k kind) error {
+	l.stopScheduler()
+	l.kind = k
+	if err := l.startScheduler(); err != nil {
+		return err
+	}
+	// It is ready when it binds.
+	return l.play(ctx, &scenario{name: "readiness", run: func(s *stage) {
+		s.node("n-1")
+		s.pod("probe")
+		s.bound("probe")
+	}}, "probe-"+k.name).err
+}
+
+func (l *lane) stopScheduler() string {
+	if l.scheduler == nil {
+		return ""
+	}
+	defer func() { l.scheduler = nil }()
+	return l.scheduler.Stop()
+}
+
+func (l *lane) startScheduler() error {
+	// The proxy ends TLS, so that a token has to say who we are.
+	kubeconfig, err := l.control.WriteKubeconfig(l.proxy.url, l.kind.name, "token")
+	if err != nil {
+		return err
+	}
+	config := l.control.File(l.kind.name + ".yaml")
+	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, profiles...)), 0o600); err != nil {
+		return err
+	}
+	ports, err := controlplane.FreePorts(2)
+	if err != nil {
+		return err
+	}
+	args := []string{"--kubeconfig=" + kubeconfig, "--config=" + config, "--v=3", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
+	if l.kind.berth {
+		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]))
+	}
+	l.scheduler, err = l.children.Start(l.kind.name, l.kind.command, args...)
+	return err
+}
+
+// attempts are the times of the attempts to place a pod, as the scheduler logs them.
+func (l *lane) attempts(pod string) []time.Time {
+	text, err := os.ReadFile(filepath.Join(l.children.Directory, l.kind.name+".log"))
+	if err != nil {
+		return nil
+	}
+	var times []time.Time
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, `"Attempting to schedule pod" pod="`+pod+`"`) || len(line) < 21 {
+			continue
+		}
+		if at, err := time.Parse("0102 15:04:05.000000", line[1:21]); err == nil {
+			times = append(times, at)
+		}
+	}
+	return times
+}
+
+// crew plays scenarios in several lanes at a time.
+type crew struct{ lanes []*lane }
+
+func openCrew(ctx context.Context, size int, real, directory string) (*crew, error) {
+	c := &crew{lanes: make([]*lane, size)}
+	failures := make([]error, size)
+	var group sync.WaitGroup
+	for i := range size {
+		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory) })
+	}
+	group.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (c *crew) close() {
+	for _, l := range c.lanes {
+		if l != nil {
+			l.close()
+		}
+	}
+}
+
+// play lets schedulers of one kind go through all scenarios and returns their outcomes.
+func (c *crew) play(ctx context.Context, k kind, scenarios []*scenario) ([]*outcome, error) {
+	outcomes := make([]*outcome, len(scenarios))
+	failures := make([]error, len(c.lanes))
+	next := make(chan int, len(scenarios))
+	// What takes longest begins first.
+	order := make([]int, len(scenarios))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return scenarios[b].seconds - scenarios[a].seconds })
+	for _, i := range order {
+		next <- i
+	}
+	close(next)
+	var group sync.WaitGroup
+	for n, l := range c.lanes {
+		group.Go(func() {
+			if failures[n] = l.use(ctx, k); failures[n] != nil {
+				return
+			}
+			for i := range next {
+				outcomes[i] = l.play(ctx, scenarios[i], fmt.Sprintf("s-%d-%s", i+1, k.name))
+			}
+			l.stopScheduler()
+		})
+	}
+	group.Wait()
+	for n, err := range failures {
+		if err != nil {
+			return nil, fmt.Errorf("%s in %s: %w", k.name, c.lanes[n].name, err)
+		}
+	}
+	return outcomes, ctx.Err()
+}

@@ -1,0 +1,180 @@
+// Command scenarios plays small stories in a real cluster, each once with kube-scheduler and once with berth, and
+// compares what came of them: where pods are, what their conditions and events said and in which order, which nodes
+// were nominated, and how many requests it took.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	real, berth, only, logs string
+	lanes                   int
+	verbose, list           bool
+}
+
+func parse(args []string) (*options, error) {
+	flags := flag.NewFlagSet("scenarios", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage: scenarios --berth PATH [--only WORDS]\n\n"+
+			"Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
+			"Exit code: 0 all alike, 1 a difference or a failure. The logs stay if something is wrong.\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
+	var o options
+	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
+	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
+	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name")
+	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
+	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
+	flags.BoolVar(&o.list, "list", false, "print the names and leave")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.list {
+		return &o, nil
+	}
+	if o.berth == "" {
+		return nil, errors.New("where is berth? (--berth)")
+	}
+	if o.lanes < 1 {
+		return nil, fmt.Errorf("%d lanes", o.lanes)
+	}
+	// The programs run in directories of their own.
+	path, err := filepath.Abs(o.berth)
+	if err != nil {
+		return nil, err
+	}
+	o.berth = path
+	if o.real == "" {
+		if o.real, err = controlplane.BuildReal(); err != nil {
+			return nil, fmt.Errorf("building the control plane: %w", err)
+		}
+	}
+	return &o, nil
+}
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scenarios:", err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if o.list {
+		for _, sc := range allScenarios() {
+			fmt.Println(sc.name)
+		}
+		return
+	}
+	os.Exit(runIn(ctx, o, os.Stdout))
+}
+
+// runIn gives the run a directory and tidies up after it.
+func runIn(ctx context.Context, o *options, out io.Writer) int {
+	directory := o.logs
+	var err error
+	if directory == "" {
+		directory, err = os.MkdirTemp("", "berth-scenarios-")
+	} else if err = os.MkdirAll(directory, 0o755); err == nil {
+		directory, err = filepath.Abs(directory)
+	}
+	if err == nil {
+		err = run(ctx, o, directory, out)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "scenarios: %v\nscenarios: logs are in %s\n", err, directory)
+		return 1
+	}
+	if o.logs == "" {
+		os.RemoveAll(directory)
+	}
+	return 0
+}
+
+func run(ctx context.Context, o *options, directory string, out io.Writer) error {
+	var chosen []*scenario
+	for _, sc := range allScenarios() {
+		if strings.Contains(sc.name, o.only) {
+			chosen = append(chosen, sc)
+		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no scenario is called %q", o.only)
+	}
+	started := time.Now()
+	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.real, directory)
+	defer crew.close()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d control planes are up\n", time.Since(started).Seconds(), len(crew.lanes))
+	reference, err := crew.play(ctx, kind{name: "kube-scheduler", command: []string{o.real, "kube-scheduler"}}, chosen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler\n", time.Since(started).Seconds(), len(chosen))
+	ours, err := crew.play(ctx, kind{name: "berth", command: []string{o.berth, "scheduler"}, berth: true}, chosen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%6.1f s  %d scenarios played with berth\n", time.Since(started).Seconds(), len(chosen))
+	different := 0
+	for i, sc := range chosen {
+		if !report(out, o, sc, reference[i], ours[i]) {
+			different++
+		}
+	}
+	if different > 0 {
+		return fmt.Errorf("%d of %d scenarios differ", different, len(chosen))
+	}
+	fmt.Fprintf(out, "all %d scenarios alike\n", len(chosen))
+	return nil
+}
+
+// report says whether the outcomes are alike, and prints them.
+func report(out io.Writer, o *options, sc *scenario, reference, berth *outcome) bool {
+	differences := sc.compare(reference, berth)
+	verdict := "alike"
+	if len(differences) > 0 {
+		verdict = "DIFFERENT"
+	} else if sc.differs != nil {
+		verdict = "alike but for: " + sc.differs.why
+	}
+	fmt.Fprintf(out, "%s: %s (%.1f s, %.1f s; %s)\n", sc.name, verdict, reference.seconds, berth.seconds, requestLine(reference.requests, berth.requests))
+	for _, line := range differences {
+		fmt.Fprintln(out, "    "+line)
+	}
+	if o.verbose || len(differences) > 0 {
+		for _, line := range reference.lines {
+			fmt.Fprintln(out, "    kube-scheduler | "+line)
+		}
+	}
+	if o.verbose && len(differences) == 0 && sc.differs != nil || len(differences) > 0 {
+		for _, line := range berth.lines {
+			fmt.Fprintln(out, "    berth          | "+line)
+		}
+	}
+	return len(differences) == 0
+}

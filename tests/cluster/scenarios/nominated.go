@@ -1,0 +1,81 @@
+package main
+
+// nominated is about status.nominatedNodeName, which here comes from somebody else.
+func nominated() []*scenario {
+	return []*scenario{
+		{name: "the nominated node is taken if it fits, though another is better", run: func(s *stage) {
+			s.node("n-1", labelled("disk", "ssd"))
+			s.node("n-2")
+			s.pod("hopeful", gated, preferring("disk", "ssd"))
+			s.nominate("hopeful", "n-2")
+			s.ungate("hopeful")
+			s.bound("hopeful")
+		}},
+		{name: "the nominated node does not fit", run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2", unschedulable)
+			s.pod("hopeful", gated)
+			s.nominate("hopeful", "n-2")
+			s.ungate("hopeful")
+			s.bound("hopeful")
+		}},
+		{name: "the nominated node is not there", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("hopeful", gated)
+			s.nominate("hopeful", "n-7")
+			s.ungate("hopeful")
+			s.bound("hopeful")
+		}},
+		{name: "no node fits, and the nomination is taken back", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("hopeful", gated, asking("cpu", "5"))
+			s.nominate("hopeful", "n-1")
+			s.ungate("hopeful")
+			s.refused("hopeful", "Insufficient cpu")
+		}},
+		{name: "no node at all, and the nomination is taken back", run: func(s *stage) {
+			s.pod("hopeful", gated)
+			s.nominate("hopeful", "n-1")
+			s.ungate("hopeful")
+			s.refused("hopeful", "no nodes")
+		}},
+		{name: "a nomination keeps room free from those of less priority", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
+			s.nominate("urgent", "n-1")
+			s.pod("humble", class("low"), asking("cpu", "3"))
+			s.refused("humble", "Insufficient cpu")
+			s.ungate("urgent")
+			s.bound("urgent")
+		}},
+		{name: "a nomination keeps nothing free from those of more priority", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", gated, class("low"), asking("cpu", "3"))
+			s.nominate("humble", "n-1")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+			s.ungate("humble")
+			s.refused("humble", "Insufficient cpu")
+		}},
+		{name: "a nominated pod goes, and its room is free", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
+			s.nominate("urgent", "n-1")
+			s.pod("humble", class("low"), asking("cpu", "3"))
+			s.refused("humble", "Insufficient cpu")
+			s.deletePod("urgent")
+			s.bound("humble")
+			s.tellAttempts("humble")
+		}},
+		{name: "a nomination is withdrawn, and its room is free", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("urgent", gated, class("high"), asking("cpu", "3"))
+			s.nominate("urgent", "n-1")
+			s.pod("humble", class("low"), asking("cpu", "3"))
+			s.refused("humble", "Insufficient cpu")
+			s.nominate("urgent", "")
+			s.bound("humble")
+			s.tellAttempts("humble")
+		}},
+	}
+}

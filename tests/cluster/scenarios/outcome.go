@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// outcome is what a scenario led to, in words that do not depend on the run.
+type outcome struct {
+	err      error
+	seconds  float64
+	lines    []string
+	requests map[string]int
+}
+
+func (s *stage) collect(o *outcome) {
+	list, err := s.client.EventsV1().Events(s.ns).List(s.ctx, metav1.ListOptions{})
+	s.must(err)
+	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	neutral := []string{s.ns, "NAMESPACE"}
+	for _, story := range s.pods {
+		neutral = append(neutral, string(story.uid), "UID-OF-"+story.label)
+	}
+	words := strings.NewReplacer(neutral...)
+	say := func(format string, args ...any) {
+		o.lines = append(o.lines, words.Replace(fmt.Sprintf(format, args...)))
+	}
+	// Which of several came first depends on the run.
+	stories := slices.SortedFunc(slices.Values(s.pods), func(a, b *podStory) int { return strings.Compare(a.label, b.label) })
+	for _, story := range stories {
+		place := "not bound"
+		if story.node != "" {
+			place = "bound to " + story.node
+		}
+		say("pod %s: %s", story.label, place)
+		for _, condition := range story.conditions {
+			say("pod %s: condition %s", story.label, condition)
+		}
+		if len(story.nominations) > 0 {
+			say("pod %s: nominated %s", story.label, strings.Join(story.nominations, ", then "))
+		}
+		var events []string
+		for _, e := range list.Items {
+			if e.Regarding.UID != story.uid {
+				continue
+			}
+			// How often the same was said depends on the time things took; what was said does not.
+			event := fmt.Sprintf("%s %s %s from %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Note)
+			if !slices.Contains(events, event) {
+				events = append(events, event)
+				say("pod %s: event %s", story.label, event)
+			}
+		}
+	}
+	for _, told := range s.told {
+		say("%s", told)
+	}
+	o.requests = s.lane.proxy.written(s.ns)
+}
+
+// compare lists what berth did otherwise than kube-scheduler, and what it wrote more often.
+func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
+	if reference.err != nil {
+		differences = append(differences, "kube-scheduler: "+reference.err.Error())
+	}
+	if berth.err != nil {
+		differences = append(differences, "berth: "+berth.err.Error())
+	}
+	lines := lineDifferences(sc.relevant(reference), sc.relevant(berth))
+	if sc.differs != nil {
+		lines = sc.differs.judge(lines)
+	}
+	differences = append(differences, lines...)
+	if reference.err != nil || berth.err != nil {
+		return differences
+	}
+	for _, kind := range slices.Sorted(maps.Keys(berth.requests)) {
+		if berth.requests[kind] > reference.requests[kind] {
+			differences = append(differences, fmt.Sprintf("berth sends %d %s, kube-scheduler %d", berth.requests[kind], kind, reference.requests[kind]))
+		}
+	}
+	return differences
+}
+
+// relevant are the lines of an outcome that must be the same.
+func (sc *scenario) relevant(o *outcome) (lines []string) {
+	for _, line := range o.lines {
+		if sc.anyNode {
+			line = withoutNode(line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func withoutNode(line string) string {
+	for _, words := range []string{": bound to ", ": Successfully assigned "} {
+		if before, _, found := strings.Cut(line, words); found {
+			return before + words + "one of them"
+		}
+	}
+	return line
+}
+
+const (
+	onlyReference = "only kube-scheduler: "
+	onlyBerth     = "only berth:          "
+)
+
+// judge leaves out what is meant to differ, and complains about what is meant to and does not.
+func (d *difference) judge(lines []string) (remaining []string) {
+	var meant []string
+	for _, beginning := range d.onlyReference {
+		meant = append(meant, onlyReference+beginning)
+	}
+	for _, beginning := range d.onlyBerth {
+		meant = append(meant, onlyBerth+beginning)
+	}
+	found := make([]bool, len(meant))
+	for _, line := range lines {
+		i := slices.IndexFunc(meant, func(beginning string) bool { return strings.HasPrefix(line, beginning) })
+		if i < 0 {
+			remaining = append(remaining, line)
+		} else {
+			found[i] = true
+		}
+	}
+	for i, beginning := range meant {
+		if !found[i] {
+			remaining = append(remaining, "not found any more: "+beginning)
+		}
+	}
+	return remaining
+}
+
+// lineDifferences marks lines that only one of the two has; the order counts where both have the same lines.
+func lineDifferences(reference, berth []string) (differences []string) {
+	for _, line := range reference {
+		if !slices.Contains(berth, line) {
+			differences = append(differences, onlyReference+line)
+		}
+	}
+	for _, line := range berth {
+		if !slices.Contains(reference, line) {
+			differences = append(differences, onlyBerth+line)
+		}
+	}
+	if len(differences) == 0 && !slices.Equal(reference, berth) {
+		differences = append(differences, fmt.Sprintf("another order:\n  kube-scheduler %q\n  berth          %q", reference, berth))
+	}
+	return differences
+}
+
+// requestLine says how much either wrote, kube-scheduler first.
+func requestLine(reference, berth map[string]int) string {
+	kinds := maps.Clone(reference)
+	maps.Copy(kinds, berth)
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		parts = append(parts, fmt.Sprintf("%s %d/%d", kind, reference[kind], berth[kind]))
+	}
+	return strings.Join(parts, ", ")
+}

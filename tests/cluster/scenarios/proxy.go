@@ -1,0 +1,188 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+// proxy stands between the scheduler and its API server. It counts what the scheduler writes, and a scenario can
+// step in before a request is carried on.
+type proxy struct {
+	url    string
+	server *http.Server
+
+	mutex    sync.Mutex
+	requests map[string]map[string]int // namespace, kind of request: number
+	last     time.Time                 // of the last request that wrote something
+	hooks    []*hook
+}
+
+// hook waits for one request whose path ends in a certain way.
+type hook struct {
+	suffix string
+	handle func(w http.ResponseWriter, r *http.Request, next http.Handler)
+}
+
+func startProxy(control *controlplane.ControlPlane) (*proxy, error) {
+	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(control.Authority.PEM)
+	target, err := url.Parse(control.URL)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		return nil, err
+	}
+	quiet := log.New(io.Discard, "", 0)
+	p := &proxy{url: "https://" + listener.Addr().String(), requests: make(map[string]map[string]int)}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true, MaxIdleConnsPerHost: 100}
+	forward.FlushInterval = -1
+	forward.ErrorLog = quiet
+	forward.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	p.server = &http.Server{Handler: p.count(forward), ErrorLog: quiet}
+	go p.server.Serve(listener)
+	return p, nil
+}
+
+func (p *proxy) stop() { p.server.Close() }
+
+func (p *proxy) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if h := p.note(r); h != nil {
+			h.handle(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// note counts a request and returns the hook that waits for it.
+func (p *proxy) note(r *http.Request) *hook {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.last = time.Now()
+	if _, rest, namespaced := strings.Cut(r.URL.Path, "/namespaces/"); namespaced {
+		namespace, rest, _ := strings.Cut(rest, "/")
+		if p.requests[namespace] == nil {
+			p.requests[namespace] = make(map[string]int)
+		}
+		p.requests[namespace][kindOf(r.Method, rest)]++
+	}
+	for i, h := range p.hooks {
+		if strings.HasSuffix(r.URL.Path, h.suffix) {
+			p.hooks = append(p.hooks[:i:i], p.hooks[i+1:]...)
+			return h
+		}
+	}
+	return nil
+}
+
+// kindOf names a request by what it is for; rest is the path behind the namespace.
+func kindOf(method, rest string) string {
+	switch {
+	case method == http.MethodPost && strings.HasSuffix(rest, "/binding"):
+		return "bindings"
+	case method == http.MethodPatch && strings.HasSuffix(rest, "/status"):
+		return "status patches"
+	case method == http.MethodPost && rest == "events":
+		return "events"
+	case method == http.MethodPatch && strings.HasPrefix(rest, "events/"):
+		return "event patches"
+	}
+	return method + " " + rest
+}
+
+// written is how often each kind of request came for a namespace.
+func (p *proxy) written(namespace string) map[string]int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	numbers := make(map[string]int)
+	for kind, number := range p.requests[namespace] {
+		numbers[kind] = number
+	}
+	return numbers
+}
+
+// silentFor says how long the scheduler has written nothing.
+func (p *proxy) silentFor() time.Duration {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return time.Since(p.last)
+}
+
+// once hands the next request to a path with this end to the caller.
+func (p *proxy) once(suffix string, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.hooks = append(p.hooks, &hook{suffix, handle})
+}
+
+// forget drops the hooks that nothing came for and returns their number.
+func (p *proxy) forget() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	unused := len(p.hooks)
+	p.hooks = nil
+	return unused
+}
+
+// carryAfter does something first. A step that fails there must not end the server's goroutine: the scheduler
+// gets no answer then, and the outcome shows it.
+func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		defer func() {
+			if problem := recover(); problem != nil {
+				if failed, ok := problem.(failure); ok {
+					log.Printf("scenarios: before %s: %v", r.URL.Path, failed)
+					panic(http.ErrAbortHandler)
+				}
+				panic(problem)
+			}
+		}()
+		do()
+		next.ServeHTTP(w, r)
+	}
+}
+
+// loseAnswer carries a request on and breaks the connection instead of answering.
+func loseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(&nobody{make(http.Header)}, r)
+	panic(http.ErrAbortHandler)
+}
+
+// nobody takes an answer and throws it away.
+type nobody struct{ header http.Header }
+
+func (n *nobody) Header() http.Header            { return n.header }
+func (n *nobody) Write(text []byte) (int, error) { return len(text), nil }
+func (n *nobody) WriteHeader(int)                {}
+
+// answering answers by itself, with an error of the API server.
+func answering(code int, reason, message string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`+"\n", message, reason, code)
+	}
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The steps of a scenario: what happens to nodes and pods.
+
+type nodeOption func(*v1.Node)
+type podOption func(*v1.Pod)
+
+// noticed is how long a scheduler may take to see a change of a node before pods come; they are told on
+// different watches, in no order.
+const noticed = 250 * time.Millisecond
+
+// node creates one with 4 CPUs, 8 GiB and place for 20 pods.
+func (s *stage) node(name string, options ...nodeOption) {
+	s.nodes(1, func(int) string { return name }, options...)
+}
+
+func (s *stage) nodes(count int, name func(i int) string, options ...nodeOption) {
+	for i := range count {
+		node := &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i)}},
+			Status: v1.NodeStatus{
+				Allocatable: resources("cpu", "4", "memory", "8Gi", "pods", "20"),
+				Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+			},
+		}
+		for _, option := range options {
+			option(node)
+		}
+		node.Status.Capacity = node.Status.Allocatable
+		_, err := s.client.CoreV1().Nodes().Create(s.ctx, node, metav1.CreateOptions{})
+		s.must(err)
+	}
+	s.calm(noticed)
+}
+
+func resources(pairs ...string) v1.ResourceList {
+	list := make(v1.ResourceList)
+	for i := 0; i < len(pairs); i += 2 {
+		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return list
+}
+
+func allocatable(pairs ...string) nodeOption {
+	return func(n *v1.Node) {
+		for name, amount := range resources(pairs...) {
+			n.Status.Allocatable[name] = amount
+		}
+	}
+}
+
+func labelled(key, value string) nodeOption {
+	return func(n *v1.Node) { n.Labels[key] = value }
+}
+
+func tainted(key string, effect v1.TaintEffect) nodeOption {
+	return func(n *v1.Node) { n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: key, Effect: effect}) }
+}
+
+func unschedulable(n *v1.Node) { n.Spec.Unschedulable = true }
+
+func image(name string, size int64) nodeOption {
+	return func(n *v1.Node) {
+		n.Status.Images = append(n.Status.Images, v1.ContainerImage{Names: []string{name}, SizeBytes: size})
+	}
+}
+
+// patchNode changes a node by a JSON patch.
+func (s *stage) patchNode(name, patch string, subresources ...string) {
+	_, err := s.client.CoreV1().Nodes().Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	s.must(err)
+}
+
+func (s *stage) resizeNode(name, what, amount string) {
+	s.patchNode(name, fmt.Sprintf(`[{"op":"replace","path":"/status/allocatable/%s","value":%q}]`, what, amount), "status")
+}
+
+// announce adds a device, as its plugin does; the name is written as in a JSON pointer.
+func (s *stage) announce(node, device, amount string) {
+	s.patchNode(node, fmt.Sprintf(`[{"op":"add","path":"/status/capacity/%s","value":%q},{"op":"add","path":"/status/allocatable/%s","value":%q}]`, device, amount, device, amount), "status")
+}
+
+func (s *stage) labelNode(name, key, value string) {
+	s.patchNode(name, fmt.Sprintf(`[{"op":"add","path":"/metadata/labels/%s","value":%q}]`, key, value))
+}
+
+func (s *stage) cordon(name string, yes bool) {
+	s.patchNode(name, fmt.Sprintf(`[{"op":"add","path":"/spec/unschedulable","value":%t}]`, yes))
+}
+
+func (s *stage) untaint(name string) { s.patchNode(name, `[{"op":"remove","path":"/spec/taints"}]`) }
+
+func (s *stage) deleteNode(name string) {
+	s.must(s.client.CoreV1().Nodes().Delete(s.ctx, name, metav1.DeleteOptions{}))
+	s.calm(noticed)
+}
+
+// pod creates one that asks for a tenth of a CPU.
+func (s *stage) pod(name string, options ...podOption) {
+	s.create(name, options...)
+	s.until("the watch tells of pod "+name, func() bool { story := s.story(name); return story.latest != nil && !story.gone })
+}
+
+// create does not wait until the watch tells of the pod.
+func (s *stage) create(name string, options ...podOption) {
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns},
+		Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c", Image: "example.org/app"}}},
+	}
+	asking("cpu", "100m")(pod)
+	for _, option := range options {
+		option(pod)
+	}
+	_, err := s.client.CoreV1().Pods(s.ns).Create(s.ctx, pod, metav1.CreateOptions{})
+	s.must(err)
+}
+
+func asking(pairs ...string) podOption {
+	return func(p *v1.Pod) {
+		requests := &p.Spec.Containers[0].Resources.Requests
+		if *requests == nil {
+			*requests = make(v1.ResourceList)
+		}
+		for name, amount := range resources(pairs...) {
+			(*requests)[name] = amount
+		}
+	}
+}
+
+// devices are asked for and limited alike, as the API wants it.
+func devices(name, amount string) podOption {
+	return func(p *v1.Pod) {
+		asking(name, amount)(p)
+		limits := &p.Spec.Containers[0].Resources.Limits
+		if *limits == nil {
+			*limits = make(v1.ResourceList)
+		}
+		(*limits)[v1.ResourceName(name)] = resource.MustParse(amount)
+	}
+}
+
+func selecting(key, value string) podOption {
+	return func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
+}
+
+func tolerating(key string) podOption {
+	return func(p *v1.Pod) {
+		p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: key, Operator: v1.TolerationOpExists})
+	}
+}
+
+func hostPort(address string, port int32) podOption {
+	return func(p *v1.Pod) {
+		p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: port, HostPort: port, HostIP: address}}
+	}
+}
+
+func gated(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.org/later"}} }
+
+func finalized(p *v1.Pod) { p.Finalizers = []string{"example.org/keep"} }
+
+func class(name string) podOption { return func(p *v1.Pod) { p.Spec.PriorityClassName = name } }
+
+func on(node string) podOption { return func(p *v1.Pod) { p.Spec.NodeName = node } }
+
+func schedulerName(name string) podOption { return func(p *v1.Pod) { p.Spec.SchedulerName = name } }
+
+func running(name string) podOption { return func(p *v1.Pod) { p.Spec.Containers[0].Image = name } }
+
+func nodeAffinity(p *v1.Pod) *v1.NodeAffinity {
+	if p.Spec.Affinity == nil {
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}}
+	}
+	return p.Spec.Affinity.NodeAffinity
+}
+
+// onlyOn is an affinity to the names of nodes, as DaemonSets have it.
+func onlyOn(nodes ...string) podOption {
+	return func(p *v1.Pod) {
+		nodeAffinity(p).RequiredDuringSchedulingIgnoredDuringExecution = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+			MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: nodes}}}}}
+	}
+}
+
+func preferring(key, value string) podOption {
+	return func(p *v1.Pod) {
+		nodeAffinity(p).PreferredDuringSchedulingIgnoredDuringExecution = []v1.PreferredSchedulingTerm{{Weight: 100, Preference: v1.NodeSelectorTerm{
+			MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{value}}}}}}
+	}
+}
+
+// patchPod changes a pod by a JSON patch.
+func (s *stage) patchPod(name, patch string, subresources ...string) {
+	_, err := s.client.CoreV1().Pods(s.ns).Patch(s.ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	s.must(err)
+}
+
+func (s *stage) ungate(name string) {
+	s.patchPod(name, `[{"op":"remove","path":"/spec/schedulingGates"}]`)
+}
+
+func (s *stage) labelPod(name, key, value string) {
+	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/metadata/labels","value":{%q:%q}}]`, key, value))
+}
+
+func (s *stage) tolerate(name, key string) {
+	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/spec/tolerations/-","value":{"key":%q,"operator":"Exists"}}]`, key))
+}
+
+// nominate writes a pod's nominated node, as an autoscaler may.
+func (s *stage) nominate(name, node string) {
+	s.patchPod(name, fmt.Sprintf(`[{"op":"add","path":"/status/nominatedNodeName","value":%q}]`, node), "status")
+	s.calm(noticed)
+}
+
+// resize changes what a pod asks for, in place.
+func (s *stage) resize(name, what, amount string) {
+	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/spec/containers/0/resources/requests/%s","value":%q}]`, what, amount), "resize")
+}
+
+func (s *stage) deletePod(name string) {
+	s.must(s.client.CoreV1().Pods(s.ns).Delete(s.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+	s.until("the watch tells that pod "+name+" goes", func() bool {
+		story := s.story(name)
+		return story.gone || story.latest.DeletionTimestamp != nil
+	})
+}
+
+// bind places a pod past the scheduler.
+func (s *stage) bind(name, node string) {
+	s.must(s.client.CoreV1().Pods(s.ns).Bind(s.ctx, &v1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: name},
+		Target:     v1.ObjectReference{Kind: "Node", Name: node},
+	}, metav1.CreateOptions{}))
+}
+
+// before does something when the scheduler asks for a pod's binding, before the API server sees it.
+func (s *stage) before(name string, do func()) {
+	s.lane.proxy.once("/pods/"+name+"/binding", carryAfter(do))
+}
+
+// finish sets a pod's phase, as a kubelet does when the containers have ended.
+func (s *stage) finish(name string, phase v1.PodPhase) {
+	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%q}]`, phase), "status")
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// waiting is about pods that fit nowhere at first, and what changes that.
+func waiting() []*scenario {
+	return []*scenario{
+		{name: "no nodes at all, then one", run: func(s *stage) {
+			s.pod("early")
+			s.refused("early", "no nodes available")
+			s.node("n-1")
+			s.bound("early")
+		}},
+		{name: "too little CPU, then a pod is deleted", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", asking("cpu", "3"))
+			s.bound("first")
+			s.pod("second", asking("cpu", "3"))
+			s.refused("second", "Insufficient cpu")
+			s.deletePod("first")
+			s.bound("second")
+			s.tellAttempts("second")
+		}},
+		{name: "too little CPU, then the node grows", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "6"))
+			s.refused("large", "Insufficient cpu")
+			s.resizeNode("n-1", "cpu", "5")
+			s.calm(noticed)
+			s.resizeNode("n-1", "cpu", "6")
+			s.bound("large")
+		}},
+		{name: "two resources short", run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2", allocatable("cpu", "10"))
+			s.pod("large", asking("cpu", "6", "memory", "9Gi"))
+			s.refused("large", "Insufficient memory")
+			s.resizeNode("n-2", "memory", "10Gi")
+			s.bound("large")
+		}},
+		{name: "a taint that is removed", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.untaint("n-1")
+			s.bound("outsider")
+			s.tellAttempts("outsider")
+		}},
+		{name: "a toleration that is added", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.tolerate("outsider", "dedicated")
+			s.bound("outsider")
+			s.tellAttempts("outsider")
+		}},
+		{name: "a cordon that is lifted", run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			s.pod("patient")
+			s.refused("patient", "unschedulable")
+			s.cordon("n-1", false)
+			s.bound("patient")
+			s.tellAttempts("patient")
+		}},
+		{name: "a cordoned node among others", run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2")
+			s.cordon("n-1", true)
+			s.calm(noticed)
+			s.pod("first", asking("cpu", "3"))
+			s.bound("first")
+			s.pod("second", asking("cpu", "3"))
+			s.refused("second", "Insufficient cpu")
+			s.cordon("n-1", false)
+			s.bound("second")
+		}},
+		{name: "too many pods", run: func(s *stage) {
+			s.node("n-1", allocatable("pods", "1"))
+			s.pod("first")
+			s.bound("first")
+			s.pod("second")
+			s.refused("second", "Too many pods")
+			s.resizeNode("n-1", "pods", "2")
+			s.bound("second")
+		}},
+		{name: "a label that a node gets later", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.refused("choosy", "node affinity/selector")
+			s.labelNode("n-1", "disk", "ssd")
+			s.bound("choosy")
+			s.tellAttempts("choosy")
+		}},
+		{name: "a label that does not help wakes nobody", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.pod("large", asking("cpu", "5"))
+			s.refused("choosy", "node affinity/selector")
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.labelNode("n-1", "disk", "hdd")
+			s.calm(time.Second)
+			s.labelNode("n-1", "colour", "blue")
+			s.calm(3 * time.Second)
+			s.expectAttempts("choosy", 1)
+			s.expectAttempts("large", 1)
+		}, seconds: 7},
+		{name: "a taint that does not help wakes nobody", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule), tainted("broken", v1.TaintEffectNoExecute))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"remove","path":"/spec/taints/0"}]`)
+			s.calm(3 * time.Second)
+			s.expectAttempts("outsider", 1)
+		}, seconds: 6},
+		{name: "CPU that becomes more and is still too little", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first")
+			s.bound("first")
+			s.pod("large", asking("cpu", "6"))
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.resizeNode("n-1", "cpu", "5")
+			s.deletePod("first")
+			s.calm(3 * time.Second)
+			s.tellAttempts("large")
+		}, seconds: 6},
+		{name: "bound to the name of a missing node, until it comes", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("daemon", onlyOn("n-2"))
+			s.refused("daemon", "")
+			s.node("n-2")
+			s.bound("daemon")
+		}},
+		{name: "bound to the name of a node that is cordoned", run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			s.node("n-2")
+			s.pod("daemon", onlyOn("n-1"))
+			s.refused("daemon", "")
+			s.cordon("n-1", false)
+			s.bound("daemon")
+		}},
+		{name: "a port of the node is taken, then freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("", 8080))
+			s.bound("first")
+			s.pod("second", hostPort("", 8080))
+			s.refused("second", "free ports")
+			s.deletePod("first")
+			s.bound("second")
+			s.tellAttempts("second")
+		}},
+		{name: "a port at one address leaves it free at others", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("127.0.0.1", 8080))
+			s.bound("first")
+			s.pod("second", hostPort("127.0.0.2", 8080))
+			s.bound("second")
+			s.pod("all", hostPort("0.0.0.0", 8080))
+			s.refused("all", "free ports")
+		}},
+		{name: "each node for another reason", run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			s.node("n-2", tainted("dedicated", v1.TaintEffectNoSchedule), labelled("disk", "ssd"))
+			s.node("n-3")
+			s.node("n-4", labelled("disk", "ssd"), allocatable("cpu", "1"))
+			s.pod("choosy", selecting("disk", "ssd"), asking("cpu", "2"))
+			s.refused("choosy", "Insufficient cpu")
+			s.calm(1500 * time.Millisecond)
+			// The message changes with the cluster.
+			s.untaint("n-2")
+			s.bound("choosy")
+		}},
+		{name: "the message follows the cluster", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.refused("large", "0/1 nodes")
+			s.calm(2 * time.Second)
+			s.node("n-2", allocatable("cpu", "5"), tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.refused("large", "0/2 nodes")
+			s.calm(3 * time.Second)
+			s.node("n-3", allocatable("cpu", "6"), unschedulable)
+			s.refused("large", "0/3 nodes")
+			s.tellAttempts("large")
+		}, seconds: 9},
+		{name: "another taint in place of the first wakes nobody", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"replace","path":"/spec/taints/0/key","value":"reserved"}]`)
+			s.calm(2 * time.Second)
+			s.expectAttempts("outsider", 1)
+		}, seconds: 5},
+		{name: "a toleration that does not help", run: func(s *stage) {
+			s.node("n-1", tainted("dedicated", v1.TaintEffectNoSchedule))
+			s.pod("outsider")
+			s.refused("outsider", "untolerated taint")
+			s.calm(2 * time.Second)
+			s.tolerate("outsider", "reserved")
+			s.calm(2 * time.Second)
+			s.tellAttempts("outsider")
+		}, seconds: 5},
+		{name: "a heartbeat of the node wakes nobody", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("large", asking("cpu", "5"))
+			s.pod("choosy", selecting("disk", "ssd"))
+			s.refused("large", "Insufficient cpu")
+			s.refused("choosy", "node affinity")
+			s.calm(2 * time.Second)
+			s.patchNode("n-1", `[{"op":"add","path":"/status/conditions/0/lastHeartbeatTime","value":"2026-01-01T00:00:00Z"}]`, "status")
+			s.patchNode("n-1", `[{"op":"replace","path":"/status/conditions/0/status","value":"False"}]`, "status")
+			s.patchNode("n-1", `[{"op":"add","path":"/metadata/annotations","value":{"example.org/note":"x"}}]`)
+			s.calm(2 * time.Second)
+			s.expectAttempts("large", 1)
+			s.expectAttempts("choosy", 1)
+		}, seconds: 5},
+		{name: "a pod without ports leaves, and does not help one that wants a port", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("first", hostPort("", 8080))
+			s.pod("plain")
+			s.bound("first", "plain")
+			s.pod("second", hostPort("", 8080))
+			s.refused("second", "free ports")
+			s.calm(2 * time.Second)
+			s.deletePod("plain")
+			s.calm(2 * time.Second)
+			s.expectAttempts("second", 1)
+		}, seconds: 5},
+		{name: "a pod that shrinks too little", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("shrinking", asking("cpu", "3"))
+			s.bound("shrinking")
+			s.pod("large", asking("cpu", "3"))
+			s.refused("large", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.resize("shrinking", "cpu", "2")
+			s.calm(2 * time.Second)
+			s.tellAttempts("large")
+			s.resize("shrinking", "cpu", "1")
+			s.bound("large")
+		}, seconds: 6},
+		{name: "a pod that is going keeps its room until it is gone", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("lingering", asking("cpu", "3"), finalized)
+			s.bound("lingering")
+			s.deletePod("lingering")
+			s.pod("next", asking("cpu", "3"))
+			s.refused("next", "Insufficient cpu")
+			s.calm(2 * time.Second)
+			s.expectAttempts("next", 1)
+			s.patchPod("lingering", `[{"op":"remove","path":"/metadata/finalizers"}]`)
+			s.bound("next")
+		}, seconds: 4},
+		{name: "six of different priority wait, and are tried in order", anyNode: true, run: func(s *stage) {
+			s.node("n-1", unschedulable)
+			for i, urgency := range []string{"low", "high", "", "high", "low", ""} {
+				name := fmt.Sprint("number-", i)
+				s.pod(name, class(urgency))
+				s.refused(name, "unschedulable")
+			}
+			s.calm(3 * time.Second)
+			s.cordon("n-1", false)
+			for i := range 6 {
+				s.bound(fmt.Sprint("number-", i))
+			}
+			s.tell("order of the attempts: %v", s.attemptOrder())
+		}, seconds: 5},
+	}
+}
