@@ -119,6 +119,9 @@ void DefineFlags(CLI::App& app, Flags& flags) {
   app.add_flag("--https", flags.sandbox.https,
                "serve HTTPS with certificates made for the occasion; the kubeconfig has what clients need");
   app.add_option("--policy", flags.policy, "file with users, their tokens and rules (docs/guide/sandbox.md)");
+  app.add_flag("--controllers,!--no-controllers", flags.sandbox.controllers.workloads,
+               "run the controllers of workloads, volumes, services, budgets, garbage (without: only nodes, "
+               "namespaces and events are looked after, as beside a kube-apiserver alone)");
   app.add_flag("--field-ownership,!--no-field-ownership", flags.sandbox.field_ownership,
                "keep metadata.managedFields (without, objects are smaller and apply never conflicts)");
   app.add_option("--watch-window", flags.sandbox.window,

@@ -67,7 +67,8 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   if (!options.objects.empty()) {
     BERTH_TRY(impl->loaded, LoadObjects(impl->verbs, options.objects));
   }
-  if (impl->store.All(Kinds().storage_classes).empty()) {
+  // Its provisioner is a controller.
+  if (options.controllers.workloads && impl->store.All(Kinds().storage_classes).empty()) {
     if (auto made = impl->CreateStandardClass(); !made)
       return Fail(ErrorCode::kInternal, made.error().message);
   }

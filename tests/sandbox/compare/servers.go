@@ -100,7 +100,7 @@ func startSandbox(ctx context.Context, p *processes, berth string, flags ...stri
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{berth, "sandbox", "--nodes=0", "--pod-start=3600", "--pod-stop=3600", fmt.Sprintf("--port=%d", ports[0])}, flags...)
+	args := append([]string{berth, "sandbox", "--nodes=0", "--no-controllers", "--pod-start=3600", "--pod-stop=3600", fmt.Sprintf("--port=%d", ports[0])}, flags...)
 	if err := p.start("sandbox", args...); err != nil {
 		return nil, err
 	}
