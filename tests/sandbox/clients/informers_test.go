@@ -27,7 +27,7 @@ func TestInformersFollowEveryChange(t *testing.T) {
 	for name, streaming := range map[string]bool{"with streaming lists": true, "with lists and watches": false} {
 		t.Run(name, func(t *testing.T) {
 			clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.WatchListClient, streaming)
-			c := start(t, "--nodes=5")
+			c := start(t, "--nodes=5", "--no-controllers")
 			for i := range 600 { // more than a page
 				c.configMap(t, fmt.Sprintf("before-%d", i))
 			}
@@ -112,7 +112,7 @@ func TestServerSideApply(t *testing.T) {
 }
 
 func TestWatchesResumeOrSayThatTheyCannot(t *testing.T) {
-	c := start(t, "--nodes=0", "--watch-window=50")
+	c := start(t, "--nodes=0", "--watch-window=50", "--no-controllers")
 	ctx := context.Background()
 	maps := c.client.CoreV1().ConfigMaps("default")
 	first := c.configMap(t, "first")
