@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <limits>
@@ -108,7 +109,9 @@ Expected<ExecCredential> ParseExecCredential(std::string_view output, std::strin
   if (expires.empty()) return credential;
   const auto seconds = api::ParseTimestamp(expires);
   if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is no time", expires));
-  credential.expires = WallTime(std::chrono::seconds(*seconds));
+  // Nanoseconds reach from the year 1677 to 2262; what lies beyond is long over, or not in our time.
+  constexpr std::int64_t kFarthest = 9'000'000'000;
+  credential.expires = WallTime(std::chrono::seconds(std::clamp(*seconds, -kFarthest, kFarthest)));
   return credential;
 }
 
