@@ -60,7 +60,7 @@ func record(file io.Writer, first uint64, clusters int) (pods int, err error) {
 	}
 	ctx := silence()
 	for seed := first; seed < first+uint64(clusters); seed++ {
-		scenario, err := generate(seed, corpusScale)
+		scenario, err := generate(seed, corpusScale, mixed)
 		if err != nil {
 			return pods, err
 		}
