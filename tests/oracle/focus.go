@@ -58,6 +58,8 @@ func (g *generator) character() {
 	g.cores = 32
 	g.startedOn = make(map[any]int)
 	g.together, g.home = pick(g.dice, 0, 0.5, 0.9), pick(g.dice, podNamespaces...)
+	g.storage.claims = make(map[string][]string)
+	g.storage.required = pick(g.dice, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
 	if g.focus == mixed {
 		for _, amount := range amounts {

@@ -49,6 +49,7 @@ type generator struct {
 	home     string
 	// How likely a pod carries what these plugins look at; 0: nothing in the cluster does.
 	topology, affinities, volumes, preemption, features float64
+	storage                                             storage
 }
 
 // scale bounds the size of a scenario.
@@ -117,6 +118,9 @@ func (g *generator) cluster(size scale) array {
 	}
 	if g.preemption > 0 {
 		items = append(items, g.budgets()...)
+	}
+	if g.volumes > 0 {
+		items = append(items, g.storageObjects()...)
 	}
 	return items
 }

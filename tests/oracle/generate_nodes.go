@@ -34,6 +34,7 @@ func (g *generator) node(name string) object {
 	if g.chance(0.03) {
 		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.dice, "a", "z")
 	}
+	g.storageLabels(labels)
 	if g.related() && g.chance(0.05) {
 		delete(labels, "kubernetes.io/hostname")
 	}

@@ -157,6 +157,7 @@ func (g *generator) boundPod(i int) object {
 	}
 	g.boundImportance(metadata, spec, status)
 	g.relations(metadata, spec, 0.6)
+	g.podVolumes(metadata, spec, true)
 	return pod
 }
 
@@ -250,6 +251,7 @@ func (g *generator) pendingPod(i int) object {
 	g.pendingImportance(spec, status)
 	g.featureNeeds(spec)
 	g.relations(metadata, spec, 1)
+	g.podVolumes(metadata, spec, false)
 	return pod
 }
 

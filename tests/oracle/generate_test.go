@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -76,9 +75,6 @@ func TestScenariosMeetEveryAnswer(t *testing.T) {
 		}
 	}
 	for _, plugin := range filterPlugins {
-		if strings.HasPrefix(plugin, "Volume") || plugin == "NodeVolumeLimits" {
-			continue
-		}
 		// A pod without a node cannot be turned away by NodeName.
 		if plugins[plugin] == 0 && plugin != "NodeName" {
 			t.Errorf("%s refused no node", plugin)
