@@ -109,9 +109,10 @@ func (g *generator) capacities() (items array) {
 		}
 		if g.chance(0.9) {
 			capacity["capacity"] = fmt.Sprintf("%dMi", g.between(0, 40)*1024)
-		}
-		if g.chance(0.2) {
-			capacity["maximumVolumeSize"] = fmt.Sprintf("%dMi", g.between(0, 12)*1024)
+			// Alone it would crash kube-scheduler's score.
+			if g.chance(0.2) {
+				capacity["maximumVolumeSize"] = fmt.Sprintf("%dMi", g.between(0, 12)*1024)
+			}
 		}
 		items = append(items, capacity)
 	}

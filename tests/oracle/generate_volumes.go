@@ -77,9 +77,9 @@ func (g *generator) podVolumes(metadata, spec object, running bool) {
 		name := fmt.Sprintf("v%d", i)
 		volume := object{"name": name}
 		switch roll := g.Float64(); {
-		case roll < 0.68:
+		case roll < 0.6:
 			volume["persistentVolumeClaim"] = object{"claimName": g.claimFor(namespace, running)}
-		case roll < 0.78:
+		case roll < 0.68:
 			g.ephemeral(namespace, metadata, volume, running)
 		case roll < 0.95:
 			for kind, source := range g.disk() {
