@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -43,6 +44,13 @@ func (c coverage) add(t *testing.T, line string) {
 		if len(r.Nomination.Victims) > 1 {
 			c["nomination with victims"]++
 		}
+	}
+	if r.Message == "no nodes available to schedule pods" {
+		c["no nodes"]++
+	}
+	// DynamicResources looks for what its PreFilter would have left, had it been asked.
+	if strings.HasSuffix(r.Message, ". not found") {
+		c["PostFilter without state"]++
 	}
 	if part := preemptionPart(r.Message); part != "" {
 		for _, text := range preemptionTexts {
@@ -92,7 +100,6 @@ var preemptionTexts = []*regexp.Regexp{
 func expected() []string {
 	want := []string{
 		"nomination", "nomination with choices", "nomination with victims",
-		"message waiting for scheduling gates: [* b]",
 	}
 	for _, result := range []string{resultScheduled, resultUnschedulable, resultError, resultGated, resultIgnored} {
 		want = append(want, "result "+result)
@@ -110,10 +117,68 @@ func expected() []string {
 	return append(want, expectedReasons...)
 }
 
+// expectedReasons are the texts that the default configuration can bring about for a pod without claims of
+// resources.
 var expectedReasons = []string{
 	"Filter of NodeUnschedulable: node(s) were unschedulable",
 	"Filter of TaintToleration: node(s) had untolerated taint(s)",
-	"Filter of NodeAffinity: node(s) didn't match Pod's node affinity/selector",
+	"Filter of NodeAffinity: node(s) didn't match Pod's node *",
+	"Filter of NodeAffinity: node(s) didn't match scheduler-enforced node affinity",
+	"Filter of NodeAffinity: node(s) didn't satisfy plugin(s) [NodeAffinity]",
+	"PreFilter of NodeAffinity: pod affinity terms conflict",
+	"Filter of NodePorts: node(s) didn't have free ports for the requested pod ports",
+	"Filter of NodeResourcesFit: Too many pods",
+	"Filter of NodeResourcesFit: Insufficient cpu",
+	"Filter of NodeResourcesFit: Insufficient memory",
+	"Filter of NodeResourcesFit: Insufficient ephemeral-storage",
+	"Filter of NodeResourcesFit: Insufficient hugepages-2Mi",
+	"Filter of NodeResourcesFit: Insufficient *",
+	"Filter of VolumeRestrictions: node(s) had no available disk",
+	"Filter of VolumeRestrictions: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+	"PreFilter of VolumeRestrictions: persistentvolumeclaim * not found",
+	"Filter of NodeVolumeLimits: node(s) exceed max volume count",
+	"Filter of NodeVolumeLimits: * CSI driver is not installed on the node",
+	"PreFilter of VolumeBinding: pod has unbound immediate PersistentVolumeClaims",
+	"PreFilter of VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim *",
+	"PreFilter of VolumeBinding: persistentvolumeclaim * bound to non-existent persistentvolume *",
+	"PreFilter of VolumeBinding: persistentvolumeclaim * is being deleted",
+	"PreFilter of VolumeBinding: persistentvolumeclaim * not found",
+	"PreFilter of VolumeBinding: PVC * was not created for pod * (pod is not owner)",
+	"Filter of VolumeBinding: node(s) didn't match PersistentVolume's node affinity",
+	"Filter of VolumeBinding: node(s) didn't find available persistent volumes to bind",
+	"Filter of VolumeBinding: node(s) did not have enough free storage",
+	"Filter of VolumeBinding: node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+	"Filter of VolumeZone: node(s) had no available volume zone",
+	"PreFilter of VolumeZone: persistentvolume * not found",
+	"PreFilter of VolumeZone: PersistentVolume had no name",
+	"PreFilter of VolumeZone: PersistentVolumeClaim had no pv name and storageClass name",
+	"PreFilter of VolumeZone: storageclass.storage.k8s.io * not found",
+	"Filter of PodTopologySpread: node(s) didn't match pod topology spread constraints",
+	"Filter of PodTopologySpread: node(s) didn't match pod topology spread constraints (missing required label)",
+	"Filter of InterPodAffinity: node(s) didn't match pod affinity rules",
+	"Filter of InterPodAffinity: node(s) didn't match pod anti-affinity rules",
+	"Filter of InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules",
+	"Filter of NodeDeclaredFeatures: node(s) didn't match Pod's required features",
+	"no nodes",
+	"PostFilter without state",
+}
+
+// The recorded answers must say something about every plugin and every text.
+func TestRecordedCorpusCoversEverything(t *testing.T) {
+	c := make(coverage)
+	for _, line := range readCorpus(t) {
+		if line.Focus == "" {
+			t.Skip("this corpus was recorded before all default plugins were judged")
+		}
+		for _, record := range line.Records {
+			c.add(t, record)
+		}
+	}
+	for _, key := range expected() {
+		if c[key] == 0 {
+			t.Errorf("never: %s", key)
+		}
+	}
 }
 
 // TestSurvey prints what random scenarios contain. It is for those who change the generators.
