@@ -32,15 +32,23 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, nullptr, 0} {}
+  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_} {}
 
   Cluster& Add(const api::Node& node);
+  // An object of any other kind; replaces one of that name.
+  template <class T>
+  Cluster& Put(T object) {
+    const auto known = objects_.Of<T>().Find(object.metadata.ns, object.metadata.name);
+    objects_.Apply(framework::Change<T>{known, std::make_shared<const T>(std::move(object))});
+    return *this;
+  }
   // The pod runs there.
   Cluster& Run(const std::string& node, const api::Pod& pod);
 
   framework::Vocabulary& vocabulary() { return vocabulary_; }
   framework::Reasons& reasons() { return reasons_; }
   framework::NodeTable& nodes() { return table_; }
+  framework::ClusterObjects& objects() { return objects_; }
   FakeApiWriter& api() { return api_; }
   framework::Handle& handle() { return handle_; }
   framework::CycleState& state() { return state_; }
@@ -90,6 +98,8 @@ class Cluster {
   framework::Reasons reasons_;
   FakeApiWriter api_;
   framework::NodeTable table_;
+  framework::ClusterObjects objects_;
+  framework::PodCounters counters_{table_, objects_};
   framework::Handle handle_;
   std::deque<framework::PlacedPod> placed_;
   framework::CycleState state_;

@@ -10,6 +10,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
                                                 const runtime::Registry& registry, framework::ApiWriter& api,
                                                 std::vector<std::string>& notes, const Measure& measure) {
   std::unique_ptr<Engine> engine(new Engine(api));
+  engine->handle_.metrics = measure.registry;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
   for (const config::Profile& profile : config.profiles) {
     std::unique_ptr<runtime::Instruments> instruments;

@@ -98,6 +98,10 @@ void Explainer::FillCluster() {
   if (std::exchange(input_->filled, true)) return;
   cache::ClusterCache& cache = engine_->cache();
   for (const auto& [name, node] : input_->nodes) cache.AddNode(node);
+  api::AllKinds::ForEach([&]<class T>() {
+    for (const auto& [key, object] : input_->others.Of<T>())
+      cache.objects().Apply(framework::Change<T>{nullptr, object});
+  });
   std::vector<api::PodPtr> sorted = input_->pods;
   std::ranges::sort(sorted, {},
                     [](const api::PodPtr& pod) { return std::tie(pod->metadata.ns, pod->metadata.name); });

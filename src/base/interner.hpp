@@ -18,6 +18,8 @@ struct Id {
 
   constexpr bool known() const { return value != kNone; }
   friend constexpr auto operator<=>(Id, Id) = default;
+  // Dense numbers need mixing: tables look at the low bits.
+  friend std::size_t hash_value(Id id) { return (id.value + 1) * 0x9e3779b97f4a7c15ULL >> 16; }
 };
 
 template <class Tag>
@@ -44,8 +46,3 @@ class Interner {
 };
 
 }  // namespace berth
-
-template <class Tag>
-struct std::hash<berth::Id<Tag>> {
-  std::size_t operator()(berth::Id<Tag> id) const noexcept { return id.value * 0x9e3779b97f4a7c15ULL >> 16; }
-};

@@ -24,9 +24,13 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
                 [inbox = inbox_](std::move_only_function<void()> work) { inbox->Post(std::move(work)); }),
       workers_(options.blocking_threads) {
   parts_.handle.services = this;
+  parts_.handle.events = &parts.events;
 }
 
-Scheduler::~Scheduler() { parts_.handle.services = nullptr; }
+Scheduler::~Scheduler() {
+  parts_.handle.services = nullptr;
+  parts_.handle.events = nullptr;
+}
 
 void Scheduler::Stop() {
   stopping_.store(true, std::memory_order_relaxed);

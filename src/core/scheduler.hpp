@@ -80,9 +80,10 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // What happens to the cluster (cluster_changes.cpp).
   void Handle(framework::Change<api::Pod>& change);
   void Handle(framework::Change<api::Node>& change);
-  // Every other kind: the pods that it may help are tried again.
+  // Every other kind is looked up by plugins, and the pods that its change may help are tried again.
   template <class T>
   void Handle(framework::Change<T>& change) {
+    parts_.cache.objects().Apply(change);
     if (const auto event = EventOf(change)) queue_.MoveAll(*event, {change.before, change.after});
   }
   void Handle(Synced&);

@@ -7,11 +7,19 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "config/feature_gates.hpp"
 #include "framework/attempt.hpp"
+#include "framework/cluster_objects.hpp"
 #include "framework/cycle_state.hpp"
+#include "framework/node_table.hpp"
+#include "framework/pod_counters.hpp"
 #include "framework/ports.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
+
+namespace berth::metrics {
+class Registry;
+}
 
 namespace berth::framework {
 
@@ -47,13 +55,19 @@ class SchedulerServices {
   virtual void Activate(std::span<const std::string> pods) = 0;
 };
 
-// Outlives the plugins. Nothing of `services` may be used while plugins are being built; without a running
-// scheduler (in `berth explain`) there are no waiting pods and work that is posted is dropped.
+// Outlives the plugins. `services` and `events` are there while a scheduler runs: not while plugins are being
+// built, and not in `berth explain`, where there are no waiting pods and nobody is told anything.
 struct Handle {
   Vocabulary& vocabulary;
   Reasons& reasons;
   ApiWriter& api;
+  NodeTable& nodes;  // for observers and counters; what a decision looks at is in its Attempt
+  ClusterObjects& objects;
+  PodCounters& counters;
+  config::FeatureGates gates = {};
+  metrics::Registry* metrics = nullptr;  // null: nobody measures
   SchedulerServices* services = nullptr;
+  EventSink* events = nullptr;
   std::uint32_t next_state_slot = 0;
 
   template <class T>

@@ -1,6 +1,7 @@
 #include "framework/node_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/same_amounts.hpp"
 #include "base/wrap.hpp"
@@ -52,6 +53,42 @@ const ImageState* NodeTable::Image(ImageId image) const {
   return &images_[image.value];
 }
 
+const Topology& NodeTable::Along(LabelKeyId key) const {
+  TrackedTopology*& known = At(topology_of_key_, key.value);
+  if (known == nullptr) {
+    known = &topologies_.emplace_back();
+    known->topology.domain.assign(rows(), Topology::kNowhere);
+    for (const LabelId label : vocabulary_.LabelsOf(key)) {
+      if (const RowGroup* group = WithLabel(label))
+        group->ForEach([&](std::size_t row) { known->Join(static_cast<Row>(row), label); });
+    }
+  }
+  return known->topology;
+}
+
+void NodeTable::TrackedTopology::Join(Row row, LabelId label) {
+  const auto [entry, added] = domain_of.try_emplace(label, static_cast<std::uint32_t>(topology.domains()));
+  if (added && !free.empty()) {
+    entry->second = free.back();
+    free.pop_back();
+    topology.label_of[entry->second] = label;
+  } else if (added) {
+    topology.rows_in.push_back(0);
+    topology.label_of.push_back(label);
+  }
+  if (topology.domain.size() <= row) topology.domain.resize(row + 1, Topology::kNowhere);
+  topology.domain[row] = entry->second;
+  ++topology.rows_in[entry->second];
+}
+
+void NodeTable::TrackedTopology::Leave(Row row) {
+  const std::uint32_t domain = std::exchange(topology.domain[row], Topology::kNowhere);
+  if (--topology.rows_in[domain] > 0) return;
+  domain_of.erase(topology.label_of[domain]);
+  topology.label_of[domain] = {};
+  free.push_back(domain);
+}
+
 void NodeTable::AddPortConflicts(HostPort wanted, RowSet& out) const {
   const auto found = ports_.find(wanted.port);
   if (found == ports_.end()) return;
@@ -75,6 +112,7 @@ Row NodeTable::Add(api::NodePtr node) {
       column.allocatable.push_back(0);
       column.requested.push_back(0);
     }
+    for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNowhere);
     all_.Resize(nodes_.size());
     unschedulable_.Resize(nodes_.size());
   } else {
@@ -148,12 +186,14 @@ void NodeTable::AddPod(Row row, PlacedPod& pod) {
   AddToList(row, pod);
   AddAmounts(row, pod.use, 1);
   for (const HostPort& port : pod.use.ports) AddPort(row, port);
+  Tell(row, pod, true, false);
 }
 
 void NodeTable::RemovePod(Row row, PlacedPod& pod) {
   RemoveFromList(row, pod);
   AddAmounts(row, pod.use, -1);
   for (const HostPort& port : pod.use.ports) RemovePort(row, port);
+  Tell(row, pod, false, false);
 }
 
 void NodeTable::AddToList(Row row, PlacedPod& pod) {
@@ -178,6 +218,7 @@ NodeTable::Overlay::~Overlay() {
       table_.AddToList(step->row, *step->pod);
       for (const HostPort& port : step->ports) table_.AddPort(step->row, port);
     }
+    table_.Tell(step->row, *step->pod, !step->added, true);
   }
 }
 
@@ -198,6 +239,7 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
   for (const HostPort& port : pod.use.ports) {
     if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) step.ports.push_back(port);
   }
+  table_.Tell(row, pod, add, true);
 }
 
 NodeTable::Column& NodeTable::ColumnOf(ResourceId resource) {
@@ -224,10 +266,13 @@ void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
   for (const auto& [key_text, value] : labels) {
     const LabelKeyId key = vocabulary_.InternKey(key_text);
     const LabelId label = vocabulary_.InternLabel(key, value);
+    TrackedTopology* tracked = key.value < topology_of_key_.size() ? topology_of_key_[key.value] : nullptr;
     if (present) {
       At(label_rows_, label.value).Add(row);
       At(key_rows_, key.value).Add(row);
+      if (tracked != nullptr) tracked->Join(row, label);
     } else {
+      if (tracked != nullptr) tracked->Leave(row);
       label_rows_[label.value].Remove(row);
       key_rows_[key.value].Remove(row);
     }

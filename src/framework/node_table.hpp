@@ -34,6 +34,25 @@ struct PlacedPod {
   std::uint32_t slot = 0;  // where it stands in its row's list; the table's own
 };
 
+// Told of every pod that appears on a row or leaves it, after the table has changed. `imagined`: by an
+// overlay, which undoes it before anything else happens. For counters that follow the cluster.
+class PodObserver {
+ public:
+  virtual ~PodObserver() = default;
+  virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
+  virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
+};
+
+// Where the nodes stand along one label key: rows with the same value are one domain. Domains are numbered
+// from 0; a number whose last row has gone is given to a new value.
+struct Topology {
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
+  std::vector<std::uint32_t> domain;                      // by row; kNowhere: the node lacks the label
+  std::vector<std::uint32_t> rows_in;                     // by domain
+  std::vector<LabelId> label_of;                          // by domain
+  std::size_t domains() const { return rows_in.size(); }  // numbers in use, and some that are not
+};
+
 // One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of
 // removed nodes are reused. All columns have rows() entries; entries of rows without node are zero.
 class NodeTable {
@@ -74,8 +93,14 @@ class NodeTable {
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
   const ImageState* Image(ImageId image) const;
+  // Built when a key is asked for the first time, and kept up to date from then on.
+  const Topology& Along(LabelKeyId key) const;
   // Adds the rows where a pod that wants this port would collide.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
+
+  // The observer outlives the table or leaves by Forget; it is not told of pods that are there already.
+  void Observe(PodObserver& observer) { observers_.push_back(&observer); }
+  void Forget(PodObserver& observer) { std::erase(observers_, &observer); }
 
   // --- writing
   // ----------------------------------------------------------------------------------------------
@@ -126,6 +151,23 @@ class NodeTable {
     RowGroup rows;
   };
 
+  struct TrackedTopology {
+    Topology topology;
+    boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;
+    std::vector<std::uint32_t> free;
+    void Join(Row row, LabelId label);
+    void Leave(Row row);
+  };
+
+  void Tell(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
+    for (PodObserver* observer : observers_) {
+      if (appears) {
+        observer->PodAppears(row, pod, imagined);
+      } else {
+        observer->PodLeaves(row, pod, imagined);
+      }
+    }
+  }
   void SetAllocatable(Row row, const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
@@ -153,6 +195,10 @@ class NodeTable {
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
   std::vector<ImageState> images_;
+  // Made on demand by readers; the deque keeps them where they are.
+  mutable std::deque<TrackedTopology> topologies_;
+  mutable std::vector<TrackedTopology*> topology_of_key_;
+  std::vector<PodObserver*> observers_;
   boost::unordered_flat_map<PortId, std::vector<PortUse>> ports_;
 };
 
