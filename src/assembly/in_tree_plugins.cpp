@@ -1,9 +1,11 @@
 #include "assembly/in_tree_plugins.hpp"
 
 #include "plugins/default_binder/default_binder.hpp"
+#include "plugins/dynamic_resources/dynamic_resources.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/balanced_allocation.hpp"
@@ -31,9 +33,11 @@ runtime::Registry InTreePlugins() {
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
   registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
   registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
+  registry.Add("DynamicResources", plugins::DynamicResources::Create);
+  registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                           "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+  for (const auto* name :
+       {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DefaultPreemption"}) {
     registry.AddMissing(name);
   }
   return registry;

@@ -12,7 +12,6 @@
 #include "framework/cluster_objects.hpp"
 #include "framework/cycle_state.hpp"
 #include "framework/node_table.hpp"
-#include "framework/pod_counters.hpp"
 #include "framework/ports.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
@@ -22,6 +21,8 @@ class Registry;
 }
 
 namespace berth::framework {
+
+class PodCounters;
 
 // A pod whose placement waits for Permit plugins.
 class WaitingPod {
