@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 )
 
 func runCompare(args []string, out, errOut io.Writer) error {
@@ -259,9 +261,12 @@ func (c *comparison) report() {
 	fmt.Fprintf(c.out, "%d pods judged, %d mismatches\n", c.judged, c.mismatches)
 }
 
-// judge lets the real plugins judge a scenario.
+// judge lets the real plugins judge a scenario. Without a configuration it is kube-scheduler's own.
 func (s *Scenario) judge(ctx context.Context) ([]string, error) {
-	cfg, err := parseConfig(s.Config)
+	cfg, err := latest.Default()
+	if len(s.Config) > 0 {
+		cfg, err = parseConfig(s.Config)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
