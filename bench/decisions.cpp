@@ -23,6 +23,7 @@ class NoWrites final : public framework::ApiWriter {
  public:
   void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
+  void DeletePod(framework::PodDeletion, framework::WriteDone done) override { done({}); }
 };
 
 // Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that

@@ -1,6 +1,7 @@
 #include "assembly/in_tree_plugins.hpp"
 
 #include "plugins/default_binder/default_binder.hpp"
+#include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
 #include "plugins/node_name/node_name.hpp"
@@ -28,9 +29,10 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
+  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
   for (const auto* name :
        {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
-        "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+        "InterPodAffinity", "DynamicResources", "NodeDeclaredFeatures"}) {
     registry.AddMissing(name);
   }
   return registry;
