@@ -77,14 +77,20 @@ void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& tab
   const auto has_extension = [&](std::size_t filter) {
     return std::ranges::find(extensions_, filter, &Extension::filter) != extensions_.end();
   };
+  std::optional<framework::NodeTable::Overlay> everybody;
   for (std::size_t i = 0; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters[i]) continue;
     if (!has_extension(i)) {
-      framework::NodeTable::Overlay overlay(table);
-      for (const Nomination& nomination : nominations) overlay.Add(nomination.row, *nomination.pod);
+      if (!everybody) {
+        everybody.emplace(table);
+        for (const Nomination& nomination : nominations) {
+          if (candidates.Has(nomination.row)) everybody->Add(nomination.row, *nomination.pod);
+        }
+      }
       AskFilter(i, attempt, *alive);
       TakeAnswer(i, attempt, *alive, out);
     } else {
+      everybody.reset();
       auto rows = attempt.Scratch();
       *rows |= *alive;
       rows->ForEach([&](std::size_t index) {
