@@ -14,17 +14,11 @@
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "base/random.hpp"
+#include "bench/no_writes.hpp"
 #include "record/record_ring.hpp"
 
 namespace berth::bench {
 namespace {
-
-class NoWrites final : public framework::ApiWriter {
- public:
-  void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
-  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
-  void DeletePod(framework::PodDeletion, framework::WriteDone done) override { done({}); }
-};
 
 // Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that
 // is only to be avoided.

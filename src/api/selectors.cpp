@@ -182,29 +182,6 @@ std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& 
   return Requirement{requirement.key, *op, requirement.values, 0};
 }
 
-std::optional<std::vector<Requirement>> ParseLabelSelector(const LabelSelector& selector) {
-  std::vector<Requirement> requirements;
-  const auto add = [&](const NodeSelectorRequirement& requirement) {
-    auto parsed = ParseNodeRequirement(requirement, "", nullptr);
-    if (!parsed || parsed->op == SelectorOp::kGt || parsed->op == SelectorOp::kLt) return false;
-    requirements.push_back(std::move(*parsed));
-    return true;
-  };
-  for (const auto& [key, value] : selector.match_labels) {
-    if (!add({key, "In", {value}})) return std::nullopt;
-  }
-  for (const LabelSelectorRequirement& expression : selector.match_expressions) {
-    if (!add({expression.key, expression.op, expression.values})) return std::nullopt;
-  }
-  return requirements;
-}
-
-bool MatchesAll(const std::vector<Requirement>& requirements, const Labels& labels) {
-  return std::ranges::all_of(requirements, [&](const Requirement& requirement) {
-    return requirement.Matches(labels.Find(requirement.key));
-  });
-}
-
 std::string JoinErrors(const std::vector<std::string>& errors) {
   std::string joined;
   std::size_t shown = 0;

@@ -34,11 +34,6 @@ std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& r
 std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement,
                                                  std::string_view path, std::vector<std::string>* errors);
 
-// All requirements of a label selector, ANDed; nothing if it has a mistake. An empty one has none.
-std::optional<std::vector<Requirement>> ParseLabelSelector(const LabelSelector& selector);
-// Does an object with these labels meet all of them?
-bool MatchesAll(const std::vector<Requirement>& requirements, const Labels& labels);
-
 // Several mistakes as one message: each once, "[a, b]" if there are two or more.
 std::string JoinErrors(const std::vector<std::string>& errors);
 

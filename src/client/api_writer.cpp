@@ -36,6 +36,15 @@ std::string BindingBody(const framework::Binding& binding) {
   return body;
 }
 
+// What only the earlier one speaks of is not out of date.
+void Inherit(framework::PodStatusPatch& later, const framework::PodStatusPatch& earlier) {
+  if (!later.nomination) later.nomination = earlier.nomination;
+  if (!later.reason.empty()) return;
+  later.reason = earlier.reason;
+  later.message = earlier.message;
+  later.observed_generation = earlier.observed_generation;
+}
+
 std::string DeletionBody(const framework::PodDeletion& deletion) {
   std::string body;
   {
@@ -109,8 +118,7 @@ void ApiWriter::Impl::Accept(const WritePtr& write) {
   while (line.writes.size() > (line.going ? 1U : 0U) && MakesOutdated(write, line.writes.back())) {
     outdated.push_back(std::move(line.writes.back()));
     line.writes.pop_back();
-    if (write->patch && !write->patch->nomination)
-      write->patch->nomination = outdated.back()->patch->nomination;
+    if (write->patch) Inherit(*write->patch, *outdated.back()->patch);
   }
   const bool was_empty = line.writes.empty() && outdated.empty();
   line.writes.push_back(write);

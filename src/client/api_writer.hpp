@@ -25,9 +25,8 @@ struct ApiWriterOptions {
 //
 // Writes to one pod happen one after the other in the order of the calls, so that a status patch cannot
 // overtake the binding that follows it. A status patch that still waits when another write to the same pod
-// comes is dropped: what it had to say is out of date. It ends with kCancelled. One that speaks of another
-// condition is not out of date; a nomination that it wanted and the later one does not mention is written
-// with the later one.
+// comes is dropped: what it had to say is out of date. It ends with kCancelled. A patch of another condition
+// stays; a nomination or condition that the later patch does not mention is written with the later one.
 //
 // Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
 // ServiceUnavailable, nothing sent; a patch or a deletion also after a lost answer, which is harmless to it,

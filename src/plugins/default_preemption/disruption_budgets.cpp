@@ -16,7 +16,7 @@ void DisruptionBudgets::Compile() {
   table_.ForEach([&](const std::shared_ptr<const api::PodDisruptionBudget>& budget) {
     // An absent, empty or wrong selector matches no pod.
     if (!budget->selector || budget->selector->empty()) return;
-    auto selector = api::ParseLabelSelector(*budget->selector);
+    auto selector = api::ParseLabelSelector(&*budget->selector);
     if (selector) by_namespace_[budget->metadata.ns].push_back({std::move(*selector), budget});
   });
 }
@@ -37,7 +37,7 @@ bool DisruptionBudgets::Violates(const api::Pod& pod) {
   const auto budgets = by_namespace_.find(pod.metadata.ns);
   if (budgets == by_namespace_.end()) return false;
   for (Budget& budget : budgets->second) {
-    if (!api::MatchesAll(budget.selector, pod.metadata.labels)) continue;
+    if (!budget.selector.Matches(pod.metadata.labels)) continue;
     // The API server has counted this one already.
     if (std::ranges::binary_search(budget.object->disrupted_pods, pod.metadata.name)) continue;
     if (budget.looked_at_in != look_) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/selectors.hpp"
+#include "api/label_selector.hpp"
 #include "framework/cluster_objects.hpp"
 #include "plugins/default_preemption/importance.hpp"
 
@@ -25,7 +25,7 @@ class DisruptionBudgets {
 
  private:
   struct Budget {
-    std::vector<api::Requirement> selector;
+    api::ParsedSelector selector;
     std::shared_ptr<const api::PodDisruptionBudget> object;
     std::int64_t left = 0;           // while a node is looked at
     std::uint64_t looked_at_in = 0;  // which look `left` belongs to
