@@ -65,9 +65,9 @@ Result Measure(std::size_t nodes, std::size_t pods_per_node, std::size_t attempt
   for (std::size_t i = 0; i < nodes; ++i) {
     cache.AddNode(MakeNode(i));
     for (std::size_t k = 0; k < pods_per_node; ++k) {
-      cache.AddPod(MakePod(fmt::format("low-{}-{}", i, k),
-                           static_cast<std::int64_t>(3600 / pods_per_node), static_cast<std::int32_t>(random.Below(5)),
-                           fmt::format("node-{:05}", i), static_cast<std::int64_t>(1 + random.Below(100'000))));
+      cache.AddPod(MakePod(fmt::format("low-{}-{}", i, k), static_cast<std::int64_t>(3600 / pods_per_node),
+                           static_cast<std::int32_t>(random.Below(5)), fmt::format("node-{:05}", i),
+                           static_cast<std::int64_t>(1 + random.Below(100'000))));
     }
   }
   const auto names = core::NamesOf(cache.nodes());
@@ -75,8 +75,8 @@ Result Measure(std::size_t nodes, std::size_t pods_per_node, std::size_t attempt
   Result result;
   std::vector<double> micros;
   for (std::size_t i = 0; i < attempts; ++i) {
-    auto object = std::make_shared<api::Pod>(
-        *MakePod(fmt::format("high-{}", i), static_cast<std::int64_t>(1000 + random.Below(2500)), 100, "", 0));
+    auto object = std::make_shared<api::Pod>(*MakePod(
+        fmt::format("high-{}", i), static_cast<std::int64_t>(1000 + random.Below(2500)), 100, "", 0));
     object->spec.never_preempts = never;
     const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
     const auto start = std::chrono::steady_clock::now();

@@ -242,10 +242,9 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
 
 void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
   const auto& deletion = *write->deletion;
-  write->call = api.Send({.method = "DELETE",
-                          .path = PodPath(deletion.ns, deletion.name),
-                          .body = DeletionBody(deletion)},
-                         [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+  write->call = api.Send(
+      {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
+      [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
 }
 
 void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
@@ -254,8 +253,7 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
   const RequestError& error = reply.error();
   if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
   // The precondition does not hold: there is another pod of that name.
-  if (error.code == ErrorCode::kConflict)
-    return Finish(write, Fail(ErrorCode::kNotFound, error.message));
+  if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
   Finish(write, std::unexpected(error.ToError()));
 }
 

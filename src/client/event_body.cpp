@@ -38,8 +38,8 @@ void AddPod(std::string& out, const std::string& ns, const std::string& name, co
 }  // namespace
 
 std::string EventRecord::SeriesKey() const {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", type, action, reason, controller, instance, ns,
-                     pod_name, pod_uid, pod_version, related_uid, related_version);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", type, action, reason, controller, instance,
+                     ns, pod_name, pod_uid, pod_version, related_uid, related_version);
 }
 
 EventRecord MakeRecord(const framework::Event& event, std::string_view hostname, WallTime time,

@@ -67,10 +67,11 @@ TEST_F(Events, MaySpeakOfAnotherPodToo) {
                .regarding = Pod("victim"),
                .related = Pod("preemptor")});
   loop_.Run();
-  EXPECT_THAT(api_.open[0].request.body,
-              HasSubstr(R"("regarding":{"kind":"Pod","namespace":"ns","name":"victim","uid":"u-victim",)"
-                        R"("apiVersion":"v1","resourceVersion":"9"},"related":{"kind":"Pod","namespace":"ns",)"
-                        R"("name":"preemptor","uid":"u-preemptor","apiVersion":"v1","resourceVersion":"9"},)"));
+  EXPECT_THAT(
+      api_.open[0].request.body,
+      HasSubstr(R"("regarding":{"kind":"Pod","namespace":"ns","name":"victim","uid":"u-victim",)"
+                R"("apiVersion":"v1","resourceVersion":"9"},"related":{"kind":"Pod","namespace":"ns",)"
+                R"("name":"preemptor","uid":"u-preemptor","apiVersion":"v1","resourceVersion":"9"},)"));
 }
 
 TEST_F(Events, AreCreatedInTheEventsGroup) {

@@ -154,12 +154,11 @@ TEST(StatusPatchOf, AnotherConditionComesAfterThoseThatAreThere) {
                                         .message = "s: preempting to accommodate a higher priority pod",
                                         .observed_generation = 2,
                                         .current = pod};
-  EXPECT_EQ(
-      StatusPatchBody(patch, WallTime(1767409445s)),
-      R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"DisruptionTarget"}],)"
-      R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":)"
-      R"("s: preempting to accommodate a higher priority pod","observedGeneration":2,)"
-      R"("reason":"PreemptionByScheduler","status":"True","type":"DisruptionTarget"}]}})");
+  EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)),
+            R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"DisruptionTarget"}],)"
+            R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":)"
+            R"("s: preempting to accommodate a higher priority pod","observedGeneration":2,)"
+            R"("reason":"PreemptionByScheduler","status":"True","type":"DisruptionTarget"}]}})");
 }
 
 }  // namespace

@@ -217,8 +217,9 @@ void Decider::NothingFits(const Attempt& attempt, const runtime::Profile& profil
     }
     record.post_filter = answer.status.Message();
     if (answer.eviction) {
-      record.nomination = record::Nomination{answer.nominate.value_or(""), std::move(answer.eviction->victims),
-                                             std::move(answer.eviction->choices)};
+      record.nomination =
+          record::Nomination{answer.nominate.value_or(""), std::move(answer.eviction->victims),
+                             std::move(answer.eviction->choices)};
     }
     decision.nominate = std::move(answer.nominate);
   }

@@ -158,7 +158,9 @@ class PreemptionTest : public ::testing::Test {
   std::string Metric(const std::string& line) const {
     const std::string all = metrics.Expose();
     const auto at = all.find("\n" + line + " ");
-    return at == std::string::npos ? "" : all.substr(at + line.size() + 2, all.find('\n', at + 1) - at - line.size() - 2);
+    return at == std::string::npos
+               ? ""
+               : all.substr(at + line.size() + 2, all.find('\n', at + 1) - at - line.size() - 2);
   }
 
   ManualClock clock;
@@ -214,9 +216,10 @@ TEST_F(PreemptionTest, WhileTheVictimTerminatesNobodyElseIsDrivenOut) {
   api.patches.clear();
   scheduler->Activate(std::vector<std::string>{"default/high"});
   Settle();
-  EXPECT_EQ(LastNote(),
-            "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to a terminating pod on "
-            "the nominated node.");
+  EXPECT_EQ(
+      LastNote(),
+      "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to a terminating pod on "
+      "the nominated node.");
   EXPECT_THAT(Deleted(), ElementsAre("low"));
   EXPECT_THAT(Patches(), ElementsAre("high: Unschedulable")) << "the nomination stays";
 }
@@ -244,9 +247,10 @@ TEST_F(PreemptionTest, WhoMustNotPreemptDoesNot) {
 TEST_F(PreemptionTest, WhereNobodyIsLessImportantTheOldNominationGoes) {
   AddPod(Low("low").Priority(10));
   AddPod(High("high").Nominated("n1"));
-  EXPECT_EQ(LastNote(),
-            "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption "
-            "victims found for incoming pod.");
+  EXPECT_EQ(
+      LastNote(),
+      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption "
+      "victims found for incoming pod.");
   EXPECT_THAT(Patches(), ElementsAre("high: Unschedulable -> "));
 }
 
@@ -256,9 +260,10 @@ TEST_F(PreemptionTest, ReasonsAreThoseThatAreLeftWithoutTheOthers) {
   AddPod(Low("equal", "500m").Priority(10));
   AddPod(Low("other").OnNode("n2").Priority(11));
   AddPod(High());
-  EXPECT_EQ(LastNote(),
-            "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 1 Insufficient "
-            "cpu, 1 No preemption victims found for incoming pod.");
+  EXPECT_EQ(
+      LastNote(),
+      "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 1 Insufficient "
+      "cpu, 1 No preemption victims found for incoming pod.");
 }
 
 TEST_F(PreemptionTest, APodThatPreFilterRejectedMayGainEverywhereOrNowhere) {
@@ -277,9 +282,10 @@ TEST_F(PreemptionTest, WhatPreFilterCallsHopelessIsNotTried) {
   AddPod(Low("low"));
   script.pre_filter = Status::Unresolvable("never");
   AddPod(High());
-  EXPECT_EQ(LastNote(),
-            "0/2 nodes are available: never. preemption: 0/2 nodes are available: 2 Preemption is not helpful "
-            "for scheduling.");
+  EXPECT_EQ(
+      LastNote(),
+      "0/2 nodes are available: never. preemption: 0/2 nodes are available: 2 Preemption is not helpful "
+      "for scheduling.");
 }
 
 TEST_F(PreemptionTest, AttemptsAndVictimsAreCounted) {
@@ -400,9 +406,9 @@ TEST_F(PreemptionTest, AVictimInPreBindIsStopped) {
 // At most two pods with label crowd=yes on a node. With notes it counts them itself and is told of imagined
 // pods; without it reads the table.
 template <bool kWithNotes>
-class Crowd final : public std::conditional_t<kWithNotes, framework::PreFilterExtensionsPlugin,
-                                              framework::PreFilterPlugin>,
-                    public framework::FilterPlugin {
+class Crowd final
+    : public std::conditional_t<kWithNotes, framework::PreFilterExtensionsPlugin, framework::PreFilterPlugin>,
+      public framework::FilterPlugin {
  public:
   using Counts = std::vector<int>;
   explicit Crowd(framework::Handle& handle)
@@ -413,7 +419,8 @@ class Crowd final : public std::conditional_t<kWithNotes, framework::PreFilterEx
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
   }
-  Status AddPod(const framework::Attempt& attempt, const framework::PodInfo& added, framework::Row row) const {
+  Status AddPod(const framework::Attempt& attempt, const framework::PodInfo& added,
+                framework::Row row) const {
     (*attempt.state().Read(counts_))[row] += IsCrowd(*added.pod) ? 1 : 0;
     return {};
   }
@@ -450,7 +457,8 @@ struct RandomCluster {
     Random random(seed);
     const std::size_t count = 1 + random.Below(9);
     for (std::size_t i = 0; i < count; ++i) {
-      nodes.push_back(MakeNode(fmt::format("n{}", i)).Cpu("2").Pods(fmt::format("{}", 3 + random.Below(4))).Share());
+      nodes.push_back(
+          MakeNode(fmt::format("n{}", i)).Cpu("2").Pods(fmt::format("{}", 3 + random.Below(4))).Share());
       for (std::uint64_t k = random.Below(6); k > 0; --k) bound.push_back(Pod(random, fmt::format("n{}", i)));
     }
     for (std::uint64_t k = random.Below(3); k > 0; --k) {
@@ -514,8 +522,9 @@ std::vector<std::string> Judge(const RandomCluster& cluster) {
   std::vector<std::string> records;
   for (const auto& pod : cluster.waiting) {
     const framework::PodInfo info = framework::PreparePod(pod, engine->vocabulary());
-    const Decision decision = decider.Decide(info, *engine->profiles().front(),
-                                             {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
+    const Decision decision =
+        decider.Decide(info, *engine->profiles().front(),
+                       {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
     records.push_back(record::ToJson(*decision.record, engine->reasons()));
   }
   return records;

@@ -20,7 +20,8 @@ Cost CostOf(const Candidate& candidate) {
   Cost cost{.violations = candidate.violations, .victims = candidate.victims.size()};
   // No priority is below zero then: many victims never count less than few.
   constexpr std::int64_t kShift = std::int64_t{INT32_MAX} + 1;
-  for (const Importance::Entry& victim : candidate.victims) cost.sum_of_priorities += victim.priority + kShift;
+  for (const Importance::Entry& victim : candidate.victims)
+    cost.sum_of_priorities += victim.priority + kShift;
   cost.highest_priority = candidate.victims.front().priority;
   // Reviewers may leave victims out of order: of the highest priority wherever it stands.
   std::int64_t highest = INT64_MIN;

@@ -15,9 +15,9 @@ struct Candidate {
   std::int64_t violations = 0;             // victims whose disruption budget is exhausted
 };
 
-// The candidates that kube-scheduler's rules leave as equal best: fewest violations; the most important victim
-// of the lowest priority; the smallest sum of priorities; fewest victims; of the most important victims, the
-// one that started first did so latest.
+// The candidates that kube-scheduler's rules leave as equal best: fewest violations; the most important
+// victim of the lowest priority; the smallest sum of priorities; fewest victims; of the most important
+// victims, the one that started first did so latest.
 RowSet EqualBest(const std::vector<Candidate>& candidates);
 
 }  // namespace berth::plugins

@@ -95,8 +95,8 @@ PostFilterAnswer DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   std::ranges::sort(eviction.victims);
   evictions_.Start(attempt.pod().pod, node, chosen);
   PostFilterAnswer answer{Status{}, node, std::move(eviction)};
-  answer.status.reasons = {fmt::format("found a potential placement for pod on node {}, preempting {} victims",
-                                       node, chosen.victims.size())};
+  answer.status.reasons = {fmt::format(
+      "found a potential placement for pod on node {}, preempting {} victims", node, chosen.victims.size())};
   return answer;
 }
 
@@ -105,8 +105,9 @@ std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const Fil
   if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
   const Row row = attempt.nodes().Find(pod.nominated);
   if (row == framework::kNoRow || verdicts.unresolvable.Has(row)) return "";
-  const bool leaving = std::ranges::any_of(
-      importance_.Below(row, pod.priority()), [](const auto& entry) { return IsBeingPreempted(*entry.pod->pod); });
+  const bool leaving = std::ranges::any_of(importance_.Below(row, pod.priority()), [](const auto& entry) {
+    return IsBeingPreempted(*entry.pod->pod);
+  });
   return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
 }
 
@@ -125,8 +126,8 @@ Status DefaultPreemption::AskReviewers(const framework::PodInfo& pod) {
   if (handle_.preemption_reviewers.empty()) return {};
   std::vector<framework::PreemptionCandidate> reviewed;
   for (const Candidate& candidate : dry_run_.candidates()) {
-    auto& shown = reviewed.emplace_back(
-        framework::PreemptionCandidate{candidate.row, {}, candidate.violations});
+    auto& shown =
+        reviewed.emplace_back(framework::PreemptionCandidate{candidate.row, {}, candidate.violations});
     for (const Importance::Entry& victim : candidate.victims) shown.victims.push_back(victim.pod);
   }
   for (framework::PreemptionReviewer* reviewer : handle_.preemption_reviewers) {
@@ -161,10 +162,9 @@ Status DefaultPreemption::PreEnqueue(const framework::PodInfo& pod) const {
 std::vector<framework::EventRegistration> DefaultPreemption::EventsToRegister() const {
   if (!evictions_.gates()) return {};
   // A deletion may open PreEnqueue. Whether it lets the pod fit is for the plugins that rejected it to say.
-  return {framework::WhenAssignedPod(framework::kDelete,
-                                     [](const framework::PodInfo&, const api::Pod*, const api::Pod*) {
-                                       return framework::Hint::kSkip;
-                                     })};
+  return {framework::WhenAssignedPod(
+      framework::kDelete,
+      [](const framework::PodInfo&, const api::Pod*, const api::Pod*) { return framework::Hint::kSkip; })};
 }
 
 }  // namespace berth::plugins

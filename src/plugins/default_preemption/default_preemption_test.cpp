@@ -34,19 +34,21 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"Absent", "", ""},
         ArgsCase{"TheDefaults", "{minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100}", ""},
         ArgsCase{"OneOfThemMayBeZero", "{minCandidateNodesPercentage: 0}", ""},
-        ArgsCase{"PercentageBelowZero", "{minCandidateNodesPercentage: -1}",
-                 "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: -1: not in valid "
-                 "range [0, 100]"},
-        ArgsCase{"AboveAHundredAndBelowZero",
-                 "{minCandidateNodesPercentage: 101, minCandidateNodesAbsolute: -2}",
-                 "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid "
-                 "range [0, 100], profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: -2: "
-                 "not in valid range [0, inf)]"},
-        ArgsCase{"BothZero", "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}",
-                 "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero "
-                 "at the same time as minCandidateNodesAbsolute, "
-                 "profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: cannot be zero "
-                 "at the same time as minCandidateNodesPercentage]"},
+        ArgsCase{
+            "PercentageBelowZero", "{minCandidateNodesPercentage: -1}",
+            "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: -1: not in valid "
+            "range [0, 100]"},
+        ArgsCase{
+            "AboveAHundredAndBelowZero", "{minCandidateNodesPercentage: 101, minCandidateNodesAbsolute: -2}",
+            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid "
+            "range [0, 100], profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: -2: "
+            "not in valid range [0, inf)]"},
+        ArgsCase{
+            "BothZero", "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}",
+            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero "
+            "at the same time as minCandidateNodesAbsolute, "
+            "profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: cannot be zero "
+            "at the same time as minCandidateNodesPercentage]"},
         ArgsCase{"UnknownField", "{minCandidates: 1}",
                  "strict decoding error: unknown field \"minCandidates\""}),
     [](const auto& row) { return row.param.name; });
@@ -230,7 +232,8 @@ struct ChoiceCase {
 class Choice : public ::testing::TestWithParam<ChoiceCase> {};
 TEST_P(Choice, FollowsTheRulesOneAfterTheOther) {
   std::vector<Candidate> candidates = GetParam().candidates;
-  for (std::size_t row = 0; row < candidates.size(); ++row) candidates[row].row = static_cast<framework::Row>(row);
+  for (std::size_t row = 0; row < candidates.size(); ++row)
+    candidates[row].row = static_cast<framework::Row>(row);
   std::vector<std::size_t> best;
   EqualBest(candidates).ForEach([&](std::size_t row) { best.push_back(row); });
   EXPECT_EQ(best, GetParam().best);
@@ -248,11 +251,11 @@ INSTANTIATE_TEST_SUITE_P(
                    {Of({{10, 1}, {5, 1}}), Of({{8, 1}, {8, 1}, {8, 1}}), Of({{8, 1}, {7, 1}})},
                    {2}},
         ChoiceCase{"ManyNegativePrioritiesAreMoreThanFew", {Of({{-5, 1}, {-5, 1}}), Of({{-5, 1}})}, {1}},
-        ChoiceCase{"FewerVictimsOfTheSameSum",
-                   {Of({{0, 1}, {0, 1}}), Of({{0, 1}, {INT32_MIN, 1}, {0, 1}})},
-                   {0}},
+        ChoiceCase{
+            "FewerVictimsOfTheSameSum", {Of({{0, 1}, {0, 1}}), Of({{0, 1}, {INT32_MIN, 1}, {0, 1}})}, {0}},
         ChoiceCase{"TheYoungerTop", {Of({{5, 100}, {1, 900}}), Of({{5, 200}, {1, 1}})}, {1}},
-        ChoiceCase{"OfSeveralOnTopTheEarliestStart", {Of({{5, 100}, {5, 900}}), Of({{5, 200}, {5, 300}})}, {1}},
+        ChoiceCase{
+            "OfSeveralOnTopTheEarliestStart", {Of({{5, 100}, {5, 900}}), Of({{5, 200}, {5, 300}})}, {1}},
         ChoiceCase{"WhatHasNotStartedIsYoungest", {Of({{5, 100}}), Of({{5, INT64_MAX}})}, {1}},
         ChoiceCase{"Equals", {Of({{5, 1}}), Of({{6, 1}}), Of({{5, 1}})}, {0, 2}}),
     [](const auto& row) { return row.param.name; });

@@ -107,8 +107,7 @@ Status DryRun::ComeBack(const Attempt& attempt, WhatIf& what_if, Trial& trial, N
   for (std::size_t at = trial.first; at < trial.end(); ++at) {
     framework::PlacedPod& pod = PodAt(trial, at);
     overlay.Add(trial.row, pod);
-    Status status =
-        what_if.AddPod(attempt, framework::PreparePod(pod.pod, vocabulary_), trial.row);
+    Status status = what_if.AddPod(attempt, framework::PreparePod(pod.pod, vocabulary_), trial.row);
     if (!status.ok()) return status;
     what_if.RunFilters(attempt, *row, outcome_);
     if (!outcome_.feasible.Empty()) continue;
@@ -131,7 +130,8 @@ void DryRun::Order(Trial& trial) {
 }
 
 void DryRun::CountRejections() {
-  for (const auto& rejection : outcome_.all()) counts_[reasons_.Text(rejection.reason)] += rejection.rows.Count();
+  for (const auto& rejection : outcome_.all())
+    counts_[reasons_.Text(rejection.reason)] += rejection.rows.Count();
   for (const auto& part : outcome_.spoken) {
     for (const auto& [row, text] : part.reasons.rows) ++counts_[part.reasons.texts[text]];
   }

@@ -67,15 +67,16 @@ void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
   for (const api::PodPtr& pod : pods) {
     framework::PodStatusPatch patch{.ns = pod->metadata.ns, .name = pod->metadata.name, .current = pod};
     patch.nomination = "";
-    handle_.api.PatchPodStatus(std::move(patch), OnLoop([preemption, go_on, pod](Expected<void> written) {
-      if (!written) {
-        preemption->failed = true;  // which does not keep the victims from being evicted
-        log::Error(
-            "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target node",
-            {{"node", preemption->node}, {"pod", pod->metadata.Key()}, {"err", written.error().message}});
-      }
-      if (--preemption->open == 0) (*go_on)();
-    }));
+    handle_.api.PatchPodStatus(
+        std::move(patch), OnLoop([preemption, go_on, pod](Expected<void> written) {
+          if (!written) {
+            preemption->failed = true;  // which does not keep the victims from being evicted
+            log::Error(
+                "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target node",
+                {{"node", preemption->node}, {"pod", pod->metadata.Key()}, {"err", written.error().message}});
+          }
+          if (--preemption->open == 0) (*go_on)();
+        }));
   }
 }
 
@@ -88,7 +89,7 @@ void Evictions::EvictLast(const PreemptionPtr& preemption) {
   const api::PodPtr& last = preemption->victims.back();
   under_way_.insert_or_assign(uid, last);
   EvictOne(preemption, last, [this, preemption](Outcome outcome) {
-    preemption->last_in_memory = outcome.in_memory;
+    preemption->try_at_once = outcome.place_is_free;
     if (!outcome.result) preemption->failed = true;
     Finish(preemption);
   });
@@ -110,7 +111,7 @@ void Evictions::Finish(const PreemptionPtr& preemption) {
         .Add();
   }
   // No event of a deletion will bring the pod back then.
-  if (failed || preemption->last_in_memory)
+  if (failed || preemption->try_at_once)
     handle_.services->Activate(std::array{preemption->pod->metadata.Key()});
 }
 
@@ -131,31 +132,31 @@ void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next n
 // --- one victim
 // --------------------------------------------------------------------------------------------------
 
+// A pod that is not bound yet goes back to the queue instead of being deleted.
 void Evictions::EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
-  if (!EvictInMemory(victim)) return MarkAndDelete(preemption, victim, std::move(done));
+  const std::string& uid = victim->metadata.uid;
+  framework::WaitingPod* waiting = handle_.services->FindWaitingPod(uid);
+  const bool rejected = waiting != nullptr && waiting->Preempt(plugin_, "preempted");
+  // In PreBind it has its place until the plugins have answered. Its failure is an event like a deletion.
+  const bool stopped =
+      waiting == nullptr && handle_.services->CancelPreBind(uid, fmt::format("preempted by {}", plugin_));
+  if (!rejected && !stopped) return MarkAndDelete(preemption, victim, std::move(done));
   Tell(*preemption, victim, true);
   // What follows from it for the victim comes first.
-  handle_.services->Post([done = std::move(done)]() mutable { done({.in_memory = true, .result = {}}); });
-}
-
-// A pod that is not bound yet goes back to the queue instead of being deleted.
-bool Evictions::EvictInMemory(const api::PodPtr& victim) {
-  const std::string& uid = victim->metadata.uid;
-  if (framework::WaitingPod* waiting = handle_.services->FindWaitingPod(uid))
-    return waiting->Preempt(plugin_, "preempted");
-  return handle_.services->CancelPreBind(uid, fmt::format("preempted by {}", plugin_));
+  handle_.services->Post(
+      [rejected, done = std::move(done)]() mutable { done({.place_is_free = rejected, .result = {}}); });
 }
 
 void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
-  framework::PodStatusPatch patch{.ns = victim->metadata.ns,
-                                  .name = victim->metadata.name,
-                                  .type = "DisruptionTarget",
-                                  .status = "True",
-                                  .reason = "PreemptionByScheduler",
-                                  .message = preemption->pod->spec.scheduler_name +
-                                             ": preempting to accommodate a higher priority pod",
-                                  .observed_generation = victim->metadata.generation,
-                                  .current = victim};
+  framework::PodStatusPatch patch{
+      .ns = victim->metadata.ns,
+      .name = victim->metadata.name,
+      .type = "DisruptionTarget",
+      .status = "True",
+      .reason = "PreemptionByScheduler",
+      .message = preemption->pod->spec.scheduler_name + ": preempting to accommodate a higher priority pod",
+      .observed_generation = victim->metadata.generation,
+      .current = victim};
   handle_.api.PatchPodStatus(
       std::move(patch),
       OnLoop([this, preemption, victim, done = std::move(done)](Expected<void> written) mutable {
@@ -188,8 +189,8 @@ void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victi
 void Evictions::Tell(const Preemption& preemption, const api::PodPtr& victim, bool in_memory) {
   const api::Pod& preemptor = *preemption.pod;
   handle_.events->Emit({framework::Event::Type::kNormal, "Preempted", "Preempting",
-                        fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid, preemption.node,
-                                    in_memory ? " (in kube-scheduler memory)." : ""),
+                        fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid,
+                                    preemption.node, in_memory ? " (in kube-scheduler memory)." : ""),
                         preemptor.spec.scheduler_name, victim, preemption.pod});
 }
 

@@ -16,8 +16,8 @@ namespace berth::plugins {
 // Preemptions under way. Nothing here waits: each answer of the API server takes a preemption one step
 // further. With the gate SchedulerAsyncPreemption (the default) pods of lower priority lose their nomination
 // to the node first, then all victims but one are deleted at the same time, and the last one after them; if
-// anything goes wrong the pod is tried again at once. Without the gate the victims go all at the same time and
-// the nominations after them. Without a running scheduler nobody is driven out. One thread: the scheduler
+// anything goes wrong the pod is tried again at once. Without the gate the victims go all at the same time
+// and the nominations after them. Without a running scheduler nobody is driven out. One thread: the scheduler
 // loop's.
 class Evictions {
  public:
@@ -39,12 +39,12 @@ class Evictions {
     std::vector<api::PodPtr> victims;  // that are not terminating yet
     std::size_t open = 0;              // answers we wait for
     bool failed = false;
-    bool last_in_memory = false;
+    bool try_at_once = false;
   };
   using PreemptionPtr = std::shared_ptr<Preemption>;
   // How the attempt on one victim ended.
   struct Outcome {
-    bool in_memory = false;
+    bool place_is_free = false;  // already, and without a deletion that an event would tell of
     Expected<void> result;
   };
   using Done = std::move_only_function<void(Outcome)>;
@@ -58,7 +58,6 @@ class Evictions {
   // Evicts victims [0, count), then goes on.
   void Evict(const PreemptionPtr& preemption, std::size_t count, Next next);
   void EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
-  bool EvictInMemory(const api::PodPtr& victim);
   void MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
   void Delete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
   void Tell(const Preemption& preemption, const api::PodPtr& victim, bool in_memory);

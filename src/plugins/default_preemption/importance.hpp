@@ -9,8 +9,8 @@
 
 namespace berth::plugins {
 
-// Follows the pods of all rows; what an overlay imagines does not count. A row's pods are sorted when somebody
-// asks, and stay sorted until one comes. One thread: the scheduler loop's.
+// Follows the pods of all rows; what an overlay imagines does not count. A row's pods are sorted when
+// somebody asks, and stay sorted until one comes. One thread: the scheduler loop's.
 class Importance final : public framework::PodObserver {
  public:
   struct Entry {

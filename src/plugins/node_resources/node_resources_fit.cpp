@@ -109,7 +109,8 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
       never |= candidates;
       return;
     }
-    AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), candidates, lacking, never);
+    AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), candidates, lacking,
+                    never);
   };
   const Amounts& request = attempt.pod().fit;
   check(framework::kCpu, request.milli_cpu);
