@@ -154,7 +154,14 @@ class PreemptionTest : public ::testing::Test {
     }
     return notes;
   }
-  std::string LastNote() const { return events.events.back().note; }
+  // Of the last failed attempt.
+  std::string LastNote() const {
+    std::string note;
+    for (const auto& event : events.events) {
+      if (event.reason == "FailedScheduling") note = event.note;
+    }
+    return note;
+  }
   std::string Metric(const std::string& line) const {
     const std::string all = metrics.Expose();
     const auto at = all.find("\n" + line + " ");

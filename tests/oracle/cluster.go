@@ -164,10 +164,8 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 // askItself lets the scheduler take the whole decision on its own. Its answer holds less than the record
 // does, but what it holds must agree.
 func (c *Cluster) askItself(profile framework.Framework, pod *v1.Pod) (node string, err error) {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return "", err
-	}
+	// A term that does not parse is the plugins' business; the queue takes such a pod as well.
+	info, _ := framework.NewPodInfo(pod)
 	result, err := c.scheduler.SchedulePod(c.ctx, profile, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
 	return result.SuggestedHost, err
 }

@@ -54,9 +54,14 @@ func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
 	if record.doubt != nil {
 		return nil, fmt.Errorf("pod %s: %w", record.Pod, record.doubt)
 	}
-	node, err := c.askItself(c.scheduler.Profiles[pod.Spec.SchedulerName], pod)
+	profile := c.scheduler.Profiles[pod.Spec.SchedulerName]
+	node, err := c.askItself(profile, pod)
 	switch err.(type) {
 	case nil:
+		if record.Result == resultError && !profile.HasScorePlugins() {
+			// The first feasible node does, and so it never came to the one where a filter fails.
+			return record, nil
+		}
 		if record.Result != resultScheduled || !slices.Contains(record.BestNodes, node) {
 			return nil, fmt.Errorf("pod %s: the scheduler takes %s, the record says %s %s %v", record.Pod, node, record.Result, record.Message, record.BestNodes)
 		}
