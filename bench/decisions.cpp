@@ -16,17 +16,13 @@
 
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
+#include "bench/no_writes.hpp"
 #include "record/record_ring.hpp"
-#include "workloads.hpp"
+#include "bench/workloads.hpp"
 
 namespace berth::bench {
 namespace {
 
-class NoWrites final : public framework::ApiWriter {
- public:
-  void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
-  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
-};
 
 double CpuSeconds() {
   rusage usage{};

@@ -1,4 +1,4 @@
-#include "workloads.hpp"
+#include "bench/workloads.hpp"
 
 #include <fmt/format.h>
 

@@ -19,6 +19,10 @@ class FakeApiWriter final : public framework::ApiWriter {
     patches.push_back(std::move(patch));
     Finish(std::move(done));
   }
+  void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override {
+    deletions.push_back(std::move(deletion));
+    Finish(std::move(done));
+  }
   void Release() {
     for (framework::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
@@ -27,6 +31,7 @@ class FakeApiWriter final : public framework::ApiWriter {
   bool hold = false;
   std::vector<framework::Binding> bindings;
   std::vector<framework::PodStatusPatch> patches;
+  std::vector<framework::PodDeletion> deletions;
 
  private:
   void Finish(framework::WriteDone done) {

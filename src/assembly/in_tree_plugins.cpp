@@ -2,6 +2,7 @@
 
 #include "plugins/default_binder/default_binder.hpp"
 #include "plugins/dynamic_resources/dynamic_resources.hpp"
+#include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
@@ -36,8 +37,8 @@ runtime::Registry InTreePlugins() {
   registry.Add("DynamicResources", plugins::DynamicResources::Create);
   registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name :
-       {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DefaultPreemption"}) {
+  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
+  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}) {
     registry.AddMissing(name);
   }
   return registry;
