@@ -80,10 +80,15 @@ constexpr const char* kNameRule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character";
 
+// The path of a field; the object itself may have none.
+std::string Below(std::string_view path, std::string_view field) {
+  return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
+}
+
 void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, std::string_view path,
                      std::vector<std::string>& errors) {
   const auto invalid = [&](std::string_view detail) {
-    errors.push_back(fmt::format("{}.values: Invalid value: {}: {}", path, ValueList(requirement), detail));
+    errors.push_back(fmt::format("{}: Invalid value: {}: {}", Below(path, "values"), ValueList(requirement), detail));
   };
   switch (op) {
     case SelectorOp::kIn:
@@ -100,7 +105,8 @@ void CheckValueCount(SelectorOp op, const NodeSelectorRequirement& requirement, 
       for (std::size_t i = 0; i < requirement.values.size(); ++i) {
         if (LabelAsInteger(requirement.values[i])) continue;
         errors.push_back(fmt::format(
-            "{}.values[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer", path,
+            "{}[{}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+            Below(path, "values"),
             i, Quoted(requirement.values[i])));
       }
       return;
@@ -135,17 +141,17 @@ std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& r
   const auto op = NodeOperator(requirement.op);
   if (!op) {
     found.push_back(
-        fmt::format("{}.operator: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
+        fmt::format("{}: Unsupported value: {}: supported values: \"In\", \"NotIn\", \"Exists\", "
                     "\"DoesNotExist\", \"Gt\", \"Lt\"",
-                    path, Quoted(requirement.op)));
+                    Below(path, "operator"), Quoted(requirement.op)));
   } else {
     if (auto wrong = CheckLabelKey(requirement.key); !wrong.empty()) {
-      found.push_back(fmt::format("{}.key: Invalid value: {}: {}", path, Quoted(requirement.key), wrong));
+      found.push_back(fmt::format("{}: Invalid value: {}: {}", Below(path, "key"), Quoted(requirement.key), wrong));
     }
     CheckValueCount(*op, requirement, path, found);
     for (std::size_t i = 0; i < requirement.values.size(); ++i) {
       if (auto wrong = CheckLabelValue(requirement.values[i]); !wrong.empty()) {
-        found.push_back(fmt::format("{}.values[{}][{}]: Invalid value: {}: {}", path, i, requirement.key,
+        found.push_back(fmt::format("{}[{}][{}]: Invalid value: {}: {}", Below(path, "values"), i, requirement.key,
                                     Quoted(requirement.values[i]), wrong));
       }
     }

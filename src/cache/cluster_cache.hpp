@@ -11,6 +11,7 @@
 #include "api/objects.hpp"
 #include "framework/cluster_objects.hpp"
 #include "framework/node_table.hpp"
+#include "framework/pod_counters.hpp"
 #include "framework/vocabulary.hpp"
 
 namespace berth::cache {
@@ -25,12 +26,14 @@ namespace berth::cache {
 // the scheduler loop's.
 class ClusterCache {
  public:
-  explicit ClusterCache(framework::Vocabulary& vocabulary) : vocabulary_(vocabulary), table_(vocabulary) {}
+  explicit ClusterCache(framework::Vocabulary& vocabulary)
+      : vocabulary_(vocabulary), table_(vocabulary), counters_(table_, objects_) {}
 
   const framework::NodeTable& nodes() const { return table_; }
   framework::NodeTable& nodes() { return table_; }
   // Everything else: volumes, namespaces, services, budgets and so on.
   framework::ClusterObjects& objects() { return objects_; }
+  framework::PodCounters& counters() { return counters_; }
   // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node
   // tree).
   std::span<const framework::Row> VisitingOrder();
@@ -77,6 +80,7 @@ class ClusterCache {
   framework::Vocabulary& vocabulary_;
   framework::NodeTable table_;
   framework::ClusterObjects objects_;
+  framework::PodCounters counters_;
   boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
   // Pods whose node is not there (yet, or any more), by NodeNameId.
   boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>> homeless_;

@@ -12,6 +12,7 @@
 #include "framework/cluster_objects.hpp"
 #include "framework/cycle_state.hpp"
 #include "framework/node_table.hpp"
+#include "framework/pod_counters.hpp"
 #include "framework/ports.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
@@ -62,6 +63,7 @@ struct Handle {
   ApiWriter& api;
   NodeTable& nodes;  // for observers and counters; what a decision looks at is in its Attempt
   ClusterObjects& objects;
+  PodCounters& counters;
   config::FeatureGates gates = {};
   metrics::Registry* metrics = nullptr;  // null: nobody measures
   SchedulerServices* services = nullptr;

@@ -171,6 +171,7 @@ PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary) {
   info.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), vocabulary);
   info.use = UseOf(*pod, vocabulary);
   info.selection = Select(spec, vocabulary);
+  info.spread = SpreadOf(*pod, true, vocabulary);
   CollectImages(spec, info, vocabulary);
   info.pod = std::move(pod);
   return info;
@@ -201,6 +202,8 @@ PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
   use.non_zero_milli_cpu = non_zero.milli_cpu;
   use.non_zero_memory = non_zero.memory;
   use.ports = HostPortsOf(pod, vocabulary);
+  use.labels = LabelsOf(pod, vocabulary);
+  use.affinity = AffinityOf(pod, vocabulary);
   return use;
 }
 

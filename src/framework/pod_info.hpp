@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/objects.hpp"
+#include "framework/pod_selectors.hpp"
 #include "framework/vocabulary.hpp"
 
 namespace berth::framework {
@@ -34,6 +35,8 @@ struct PodUse {
   std::int64_t non_zero_milli_cpu = 0;  // NodeInfo.NonZeroRequested's share
   std::int64_t non_zero_memory = 0;
   std::vector<HostPort> ports;
+  PodLabelsPtr labels;
+  PodAffinityPtr affinity;  // null for most
 };
 
 struct CompiledRequirement {
@@ -88,6 +91,7 @@ struct PodInfo {
   Amounts score;
   PodUse use;
   NodeSelection selection;
+  SpreadPtr spread;              // null for most
   std::vector<ImageId> images;   // one per use, normalised; init containers, containers, image volumes
   std::int64_t image_users = 0;  // how many of them there are for ImageLocality's upper bound
 

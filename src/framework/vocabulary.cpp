@@ -7,6 +7,7 @@ Vocabulary::Vocabulary() {
   addresses.Intern("0.0.0.0");
   InternTaints({});
 }
+Vocabulary::~Vocabulary() = default;
 
 LabelKeyId Vocabulary::InternKey(std::string_view key) {
   const LabelKeyId id = keys_.Intern(key);

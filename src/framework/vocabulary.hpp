@@ -10,9 +10,14 @@
 #include "api/requests.hpp"
 #include "api/selectors.hpp"
 #include "base/interner.hpp"
+#include "base/shared_pool.hpp"
 
 namespace berth::framework {
 
+struct PodLabels;
+struct PodQuestion;
+struct AffinityTerm;
+struct PodAffinityTerms;
 struct NodeNameTag;
 struct LabelKeyTag;
 struct LabelTag;
@@ -38,14 +43,24 @@ inline constexpr AddressId kAnyAddress{0};  // 0.0.0.0
 // (protocol, port) in one number; equal numbers can conflict.
 using PortId = std::uint64_t;
 
-// Grows only. One thread: the scheduler loop's, as everything below.
+// Ids grow only; what comes and goes with pods is pooled instead. One thread: the scheduler loop's, as everything
+// below.
 class Vocabulary {
  public:
   Vocabulary();
+  ~Vocabulary();
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
 
   Interner<NodeNameTag> node_names;
   Interner<ImageTag> images;
   Interner<AddressTag> addresses;
+
+  // --- what pods say of themselves and of each other (pod_selectors.hpp)
+  SharedPool<PodLabels> pod_labels;
+  SharedPool<PodQuestion> pod_questions;
+  SharedPool<AffinityTerm> affinity_terms;
+  SharedPool<PodAffinityTerms> pod_affinities;
 
   // --- labels
   // -------------------------------------------------------------------------------------------------

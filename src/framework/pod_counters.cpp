@@ -1,0 +1,151 @@
+#include "framework/pod_counters.hpp"
+
+#include <algorithm>
+
+namespace berth::framework {
+namespace {
+
+// So many counters are kept for questions that nobody asks at the moment.
+constexpr std::size_t kIdleCounters = 1024;
+
+bool Lists(const PodClause& clause, const std::string& ns) {
+  return std::ranges::binary_search(clause.namespaces, ns);
+}
+
+}  // namespace
+
+PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects) : nodes_(nodes), objects_(objects) {
+  nodes.Observe(*this);
+  objects.Of<api::Namespace>().Listen([this](const Change<api::Namespace>& change) {
+    if (change.before == nullptr || change.after == nullptr ||
+        change.before->metadata.labels != change.after->metadata.labels)
+      NamespaceChanged();
+  });
+}
+
+PodCounters::~PodCounters() { nodes_.Forget(*this); }
+
+const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
+  auto found = counters_.find(question.get());
+  if (found == counters_.end()) {
+    if (counters_.size() >= kIdleCounters) DropIdle();
+    auto counter = std::make_unique<Counter>(Counter{question, {}, 0});
+    Build(*counter);
+    counter_index_.Add(question->all_of.front().labels, counter.get());
+    found = counters_.emplace(question.get(), std::move(counter)).first;
+  }
+  found->second->asked = ++asked_;
+  return found->second->rows;
+}
+
+void PodCounters::Build(Counter& counter) {
+  for (auto& [labels, group] : groups_) {
+    if (!Selects(*counter.question, *labels)) continue;
+    group.counters.push_back(&counter);
+    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count count) { counter.rows.Add(row, count); });
+  }
+}
+
+void PodCounters::Drop(const PodQuestion* question) {
+  const auto found = counters_.find(question);
+  Counter* counter = found->second.get();
+  for (auto& [labels, group] : groups_) std::erase(group.counters, counter);
+  counter_index_.Remove(question->all_of.front().labels, counter);
+  counters_.erase(found);
+}
+
+// Half of those that no waiting pod holds, the longest idle first.
+void PodCounters::DropIdle() {
+  std::vector<const Counter*> idle;
+  for (const auto& [question, counter] : counters_) {
+    if (counter->question.use_count() == 1) idle.push_back(counter.get());
+  }
+  std::ranges::sort(idle, {}, &Counter::asked);
+  idle.resize(idle.size() / 2);
+  boost::unordered_flat_map<const Counter*, bool> gone;
+  for (const Counter* counter : idle) gone.emplace(counter, true);
+  for (auto& [labels, group] : groups_)
+    std::erase_if(group.counters, [&](const Counter* counter) { return gone.contains(counter); });
+  for (const Counter* counter : idle) {
+    const PodQuestionPtr question = counter->question;
+    counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
+    counters_.erase(question.get());
+  }
+}
+
+// Answers that hang on the labels of namespaces are counted afresh when they are wanted again.
+void PodCounters::NamespaceChanged() {
+  std::vector<const PodQuestion*> stale;
+  for (const auto& [question, counter] : counters_) {
+    if (std::ranges::any_of(question->all_of, [](const PodClause& clause) {
+          return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
+        }))
+      stale.push_back(question);
+  }
+  for (const PodQuestion* question : stale) Drop(question);
+}
+
+bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
+  if (!clause.labels.Matches(placed.labels)) return false;
+  if (Lists(clause, placed.ns) || clause.namespace_selector.everything()) return true;
+  if (clause.namespace_selector.nothing) return false;
+  const auto ns = objects_.Of<api::Namespace>().Find(placed.ns);
+  return ns != nullptr && clause.namespace_selector.Matches(ns->metadata.labels);
+}
+
+bool PodCounters::Selects(const PodQuestion& question, const PodLabels& placed) const {
+  if (question.skip_terminating && placed.terminating) return false;
+  return std::ranges::all_of(question.all_of,
+                             [&](const PodClause& clause) { return Selects(clause, placed); });
+}
+
+bool PodCounters::Concerns(const PodClause& clause, const PodLabels& incoming) const {
+  if (!clause.labels.Matches(incoming.labels)) return false;
+  if (Lists(clause, incoming.ns) || clause.namespace_selector.everything()) return true;
+  if (clause.namespace_selector.nothing) return false;
+  const auto ns = objects_.Of<api::Namespace>().Find(incoming.ns);
+  return clause.namespace_selector.Matches(ns == nullptr ? api::Labels() : ns->metadata.labels);
+}
+
+void PodCounters::PodAppears(Row row, const PlacedPod& pod, bool imagined) {
+  if (!imagined) Count(row, pod, 1);
+}
+void PodCounters::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
+  if (!imagined) Count(row, pod, -1);
+}
+
+void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
+  const auto [entry, added] = groups_.try_emplace(pod.use.labels);
+  Group& group = entry->second;
+  if (added) {
+    counter_index_.ForEachCandidate(*pod.use.labels, [&](Counter* counter) {
+      if (Selects(*counter->question, *pod.use.labels)) group.counters.push_back(counter);
+    });
+  }
+  group.rows.Add(row, amount);
+  for (Counter* counter : group.counters) counter->rows.Add(row, amount);
+  if (group.rows.empty()) groups_.erase(entry);
+  if (pod.use.affinity == nullptr) return;
+  const PodAffinityTerms& terms = *pod.use.affinity;
+  for (const AffinityTermPtr& term : terms.required) CountCarried(row, term, TermRole::kRequired, 0, amount);
+  for (const AffinityTermPtr& term : terms.required_anti)
+    CountCarried(row, term, TermRole::kRequiredAnti, 0, amount);
+  for (const auto& [term, weight] : terms.preferred)
+    CountCarried(row, term, TermRole::kPreferred, weight, amount);
+}
+
+void PodCounters::CountCarried(Row row, const AffinityTermPtr& term, TermRole role, std::int64_t weight,
+                               int amount) {
+  std::unique_ptr<CarriedTerm>& carried = carried_[{term.get(), role, weight}];
+  auto& index = carried_index_[static_cast<std::size_t>(role)];
+  if (carried == nullptr) {
+    carried = std::make_unique<CarriedTerm>(CarriedTerm{term, role, weight, {}});
+    index.Add(term->clause().labels, carried.get());
+  }
+  carried->rows.Add(row, amount);
+  if (!carried->rows.empty()) return;
+  index.Remove(term->clause().labels, carried.get());
+  carried_.erase(CarriedKey{term.get(), role, weight});
+}
+
+}  // namespace berth::framework
