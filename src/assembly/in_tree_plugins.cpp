@@ -8,9 +8,12 @@
 #include "plugins/node_resources/balanced_allocation.hpp"
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/priority_sort/priority_sort.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
+#include "plugins/volume_restrictions/volume_restrictions.hpp"
+#include "plugins/volume_zone/volume_zone.hpp"
 
 namespace berth::assembly {
 
@@ -27,10 +30,12 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create);
   registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
+  registry.Add("VolumeRestrictions", Make<plugins::VolumeRestrictions>);
+  registry.Add("NodeVolumeLimits", Make<plugins::NodeVolumeLimits>);
+  registry.Add("VolumeZone", Make<plugins::VolumeZone>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name :
-       {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
-        "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+  for (const auto* name : {"VolumeBinding", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
+                           "DefaultPreemption", "NodeDeclaredFeatures"}) {
     registry.AddMissing(name);
   }
   return registry;

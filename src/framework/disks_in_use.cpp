@@ -30,7 +30,8 @@ bool IsExclusiveDisk(const api::Volume& volume) {
 }
 
 bool Collide(const api::Volume& a, const api::Volume& b) {
-  if (a.source != b.source || !IsExclusiveDisk(a) || a.id != b.id || (Shareable(a) && Shareable(b))) return false;
+  if (a.source != b.source || !IsExclusiveDisk(a) || a.id != b.id || (Shareable(a) && Shareable(b)))
+    return false;
   if (a.source != Source::kRbd) return true;
   return a.rbd->pool == b.rbd->pool && std::ranges::any_of(a.rbd->monitors, [&](const std::string& monitor) {
            return std::ranges::find(b.rbd->monitors, monitor) != b.rbd->monitors.end();
@@ -41,8 +42,8 @@ void DisksInUse::Add(std::uint32_t row, const api::Volume& volume) {
   if (!IsExclusiveDisk(volume)) return;
   for (const std::string& name : NamesOf(volume)) {
     Disk& disk = disks_[name];
-    disk.users.Add(row);
-    if (!Shareable(volume)) disk.writers.Add(row);
+    disk.users.Add(row, 1);
+    if (!Shareable(volume)) disk.writers.Add(row, 1);
   }
 }
 
@@ -50,9 +51,9 @@ void DisksInUse::Remove(std::uint32_t row, const api::Volume& volume) {
   if (!IsExclusiveDisk(volume)) return;
   for (const std::string& name : NamesOf(volume)) {
     const auto disk = disks_.find(name);
-    disk->second.users.Remove(row);
-    if (!Shareable(volume)) disk->second.writers.Remove(row);
-    if (disk->second.users.Empty()) disks_.erase(disk);
+    disk->second.users.Add(row, -1);
+    if (!Shareable(volume)) disk->second.writers.Add(row, -1);
+    if (disk->second.users.empty()) disks_.erase(disk);
   }
 }
 
@@ -61,7 +62,8 @@ void DisksInUse::AddConflicts(const api::Volume& wanted, RowSet& out) const {
   for (const std::string& name : NamesOf(wanted)) {
     const auto disk = disks_.find(name);
     if (disk == disks_.end()) continue;
-    (Shareable(wanted) ? disk->second.writers : disk->second.users).AddTo(out);
+    const RowCounts& hostile = Shareable(wanted) ? disk->second.writers : disk->second.users;
+    hostile.ForEach([&](std::uint32_t row, RowCounts::Count) { out.Add(row); });
   }
 }
 

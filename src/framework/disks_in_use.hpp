@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "api/objects.hpp"
-#include "base/row_counts.hpp"
 #include "base/row_set.hpp"
+#include "framework/row_counts.hpp"
 
 namespace berth::framework {
 

@@ -16,6 +16,7 @@
 #include "framework/ports.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
+#include "framework/volumes_in_use.hpp"
 
 namespace berth::metrics {
 class Registry;
@@ -64,6 +65,7 @@ struct Handle {
   NodeTable& nodes;  // for observers and counters; what a decision looks at is in its Attempt
   ClusterObjects& objects;
   PodCounters& counters;
+  VolumesInUse& volumes;
   config::FeatureGates gates = {};
   metrics::Registry* metrics = nullptr;  // null: nobody measures
   SchedulerServices* services = nullptr;

@@ -41,6 +41,9 @@ class PodObserver {
   virtual ~PodObserver() = default;
   virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
   virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
+  // A node has taken the row, or is about to leave it; there are no pods on it then.
+  virtual void NodeAppears(Row /*row*/) {}
+  virtual void NodeLeaves(Row /*row*/) {}
 };
 
 // Where the nodes stand along one label key: rows with the same value are one domain. Domains are numbered
