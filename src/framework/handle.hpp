@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -71,7 +74,15 @@ struct Handle {
   SchedulerServices* services = nullptr;
   EventSink* events = nullptr;
   std::uint32_t next_state_slot = 0;
+  std::map<std::type_index, std::shared_ptr<void>> shared = {};
 
+  // What the plugins of all profiles share: the one T, built from this handle when it is asked for first.
+  template <class T>
+  T& Shared() {
+    std::shared_ptr<void>& slot = shared[typeid(T)];
+    if (slot == nullptr) slot = std::make_shared<T>(*this);
+    return *static_cast<T*>(slot.get());
+  }
   template <class T>
   StateKey<T> NewKey() {
     return StateKey<T>(next_state_slot++);

@@ -265,6 +265,7 @@ void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
 }
 
 void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
+  ++label_generation_;
   for (const auto& [key_text, value] : labels) {
     const LabelKeyId key = vocabulary_.InternKey(key_text);
     const LabelId label = vocabulary_.InternLabel(key, value);

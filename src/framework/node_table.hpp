@@ -92,6 +92,8 @@ class NodeTable {
       if (!taint_rows_[i].Empty()) visit(TaintListId{i}, taint_rows_[i]);
     }
   }
+  // Changes whenever a node comes, goes, or gets other labels.
+  std::uint64_t label_generation() const { return label_generation_; }
   // Null where no node ever had it.
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
@@ -197,6 +199,7 @@ class NodeTable {
   std::vector<RowGroup> taint_rows_;
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
+  std::uint64_t label_generation_ = 1;
   std::vector<ImageState> images_;
   // Made on demand by readers; the deque keeps them where they are.
   mutable std::deque<TrackedTopology> topologies_;

@@ -134,6 +134,11 @@ bool VolumesInUse::IsUsed(const std::string& volume_id, Row row) const {
   return found != volumes_.end() && found->second.used.At(row) > 0;
 }
 
+const RowSet* VolumesInUse::MigratedFrom(std::string_view plugin) const {
+  const auto found = migrated_from_.find(plugin);
+  return found == migrated_from_.end() ? nullptr : &found->second;
+}
+
 std::string VolumesInUse::WhyUncountable(Row row) const {
   for (const PlacedPod* placed : nodes_.pods(row)) {
     for (const api::Volume& volume : placed->pod->spec.volumes) {
@@ -355,8 +360,26 @@ void VolumesInUse::CsiNodeChanged(const Change<api::CSINode>& change) {
   if (facts->second.idle()) node_facts_.erase(facts);
 }
 
+// The annotation lists plugins by name, with commas in between.
+void VolumesInUse::SetMigrated(Row row, const api::CSINode& node, bool there) {
+  const std::string* list = node.metadata.Annotation("storage.alpha.kubernetes.io/migrated-plugins");
+  if (list == nullptr) return;
+  std::string_view rest = *list;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view plugin = rest.substr(0, comma);
+    if (const auto* migration = api::MigrationOfPlugin(plugin); migration != nullptr && migration->complete) {
+      RowSet& rows = migrated_from_[std::string(plugin)];
+      there ? rows.Add(row) : rows.Remove(row);
+    }
+    if (comma == rest.npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
 void VolumesInUse::SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after) {
   if (before != nullptr) {
+    SetMigrated(row, *before, false);
     for (const api::CSINode::Driver& driver : before->drivers) {
       Driver& known = DriverOf(driver.name);
       known.installed.Remove(row);
@@ -367,6 +390,7 @@ void VolumesInUse::SetDrivers(Row row, const api::CSINode* before, const api::CS
   with_limits_.Remove(row);
   if (after == nullptr) return;
   with_csi_node_.Add(row);
+  SetMigrated(row, *after, true);
   for (const api::CSINode::Driver& driver : after->drivers) {
     Driver& known = DriverOf(driver.name);
     known.installed.Add(row);

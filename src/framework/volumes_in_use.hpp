@@ -4,6 +4,7 @@
 
 #include <boost/unordered_map.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,6 +81,8 @@ class VolumesInUse final : private PodObserver {
   bool IsUsed(const std::string& volume_id, Row row) const;
   const RowSet& with_csi_node() const { return with_csi_node_; }
   const RowSet& with_limits() const { return with_limits_; }  // of any driver
+  // Rows where the CSI driver has taken over from a plugin of Kubernetes ("kubernetes.io/aws-ebs"); null: none.
+  const RowSet* MigratedFrom(std::string_view plugin) const;
   // Rows with a pod whose volumes cannot be counted, and why (of several, one).
   const RowSet& uncountable() const { return uncountable_; }
   std::string WhyUncountable(Row row) const;
@@ -137,6 +140,7 @@ class VolumesInUse final : private PodObserver {
   void Forget(const std::string& attachment);
   void PvChanged(const std::string& name);
   void CsiNodeChanged(const Change<api::CSINode>& change);
+  void SetMigrated(Row row, const api::CSINode& node, bool there);
   void SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after);
   Row RowOf(const std::string& node) const { return nodes_.Find(nodes_.vocabulary().node_names.Find(node)); }
   Driver& DriverOf(const std::string& name);
@@ -151,6 +155,7 @@ class VolumesInUse final : private PodObserver {
   boost::unordered_map<std::string, Attachment> attachments_;
   boost::unordered_map<std::string, std::vector<Attachment*>> attachments_of_pv_;
   boost::unordered_map<std::string, NodeFacts> node_facts_;
+  std::map<std::string, RowSet, std::less<>> migrated_from_;
   RowSet with_csi_node_;
   RowSet with_limits_;
   RowCounts trouble_;
