@@ -23,6 +23,8 @@ class NoWrites final : public framework::ApiWriter {
  public:
   void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
+  void ClaimVolume(framework::VolumeClaimed, framework::VersionDone done) override { done({}); }
+  void SelectNode(framework::NodeSelected, framework::VersionDone done) override { done({}); }
 };
 
 // Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that

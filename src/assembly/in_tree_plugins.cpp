@@ -2,6 +2,7 @@
 
 #include "plugins/default_binder/default_binder.hpp"
 #include "plugins/image_locality/image_locality.hpp"
+#include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
@@ -9,9 +10,11 @@
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
 #include "plugins/node_volume_limits/node_volume_limits.hpp"
+#include "plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "plugins/priority_sort/priority_sort.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
+#include "plugins/volume_binding/volume_binding.hpp"
 #include "plugins/volume_restrictions/volume_restrictions.hpp"
 #include "plugins/volume_zone/volume_zone.hpp"
 
@@ -33,9 +36,11 @@ runtime::Registry InTreePlugins() {
   registry.Add("VolumeRestrictions", Make<plugins::VolumeRestrictions>);
   registry.Add("NodeVolumeLimits", Make<plugins::NodeVolumeLimits>);
   registry.Add("VolumeZone", Make<plugins::VolumeZone>);
+  registry.Add("VolumeBinding", plugins::VolumeBinding::Create);
+  registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
+  registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name : {"VolumeBinding", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
-                           "DefaultPreemption", "NodeDeclaredFeatures"}) {
+  for (const auto* name : {"DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
     registry.AddMissing(name);
   }
   return registry;

@@ -40,15 +40,57 @@ std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
 
+// A merge patch of one object, refused if the object is not at that version any more.
+struct ObjectPatch {
+  std::string path;
+  std::string body;
+};
+
+void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
+                 std::string_view value) {
+  JsonObject metadata(root.Key("metadata"));
+  metadata.Add("resourceVersion", version);
+  if (!annotation.empty()) JsonObject(metadata.Key("annotations")).Add(annotation, value);
+}
+
+ObjectPatch PatchOf(const framework::VolumeClaimed& write) {
+  ObjectPatch patch{"/api/v1/persistentvolumes/" + write.name, {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version,
+              write.bound_by_controller ? "pv.kubernetes.io/bound-by-controller" : "", "yes");
+  if (!write.claim) return patch;
+  JsonObject spec(root.Key("spec"));
+  JsonObject(spec.Key("claimRef"))
+      .Add("kind", "PersistentVolumeClaim")
+      .Add("namespace", write.claim->ns)
+      .Add("name", write.claim->name)
+      .Add("uid", write.claim->uid)
+      .Add("apiVersion", "v1")
+      .Add("resourceVersion", write.claim->resource_version);
+  spec.Close();
+  root.Close();
+  return patch;
+}
+
+ObjectPatch PatchOf(const framework::NodeSelected& write) {
+  ObjectPatch patch{fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}", write.ns, write.name), {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version, "volume.kubernetes.io/selected-node", write.node);
+  root.Close();
+  return patch;
+}
+
 }  // namespace
 
 // All on the loop's thread.
 struct ApiWriter::Impl {
-  // One write. Either a binding or a patch.
+  // One write: a binding, a patch of a pod's status, or a patch of another object.
   struct Write {
     std::string key;
     std::optional<framework::Binding> binding;
     std::optional<framework::PodStatusPatch> patch;
+    std::optional<ObjectPatch> object;
+    std::string version;  // of the object, after the patch
     framework::WriteDone done;
     Backoff backoff{kBackoff};
     int tries = 0;
@@ -74,11 +116,14 @@ struct ApiWriter::Impl {
   std::deque<std::string> ready{};  // pods whose first write waits for a free place
   std::size_t in_flight = 0;
 
+  void Patch(std::string key, ObjectPatch patch, framework::VersionDone done);  // from any thread
   void Accept(const WritePtr& write);
   void Pump();
   void Try(const WritePtr& write);
   void PostBinding(const WritePtr& write);
   void SendPatch(const WritePtr& write);
+  void SendObject(const WritePtr& write);
+  void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
   void Settle(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
@@ -87,6 +132,18 @@ struct ApiWriter::Impl {
   void Finish(const WritePtr& write, Expected<> result);
   void Shutdown();
 };
+
+void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, framework::VersionDone done) {
+  auto write = std::make_shared<Write>();
+  write->key = std::move(key);
+  write->object = std::move(patch);
+  // The write holds this, and this must not hold the write.
+  write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
+    if (!result) return done(std::unexpected(std::move(result).error()));
+    done(std::move(raw->version));
+  };
+  loop.Post([this, write = std::move(write)] { Accept(write); });
+}
 
 void ApiWriter::Impl::Accept(const WritePtr& write) {
   Line& line = lines[write->key];
@@ -117,6 +174,7 @@ void ApiWriter::Impl::Pump() {
 
 void ApiWriter::Impl::Try(const WritePtr& write) {
   ++write->tries;
+  if (write->object) return SendObject(write);
   write->binding ? PostBinding(write) : SendPatch(write);
 }
 
@@ -206,6 +264,28 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
+void ApiWriter::Impl::SendObject(const WritePtr& write) {
+  write->call = api.Send({.method = "PATCH",
+                          .path = write->object->path,
+                          .body = write->object->body,
+                          .content_type = "application/merge-patch+json"},
+                         [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (!reply) {
+    const RequestError& error = reply.error();
+    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    return Finish(write, std::unexpected(error.ToError()));
+  }
+  // Of any object with metadata; a claim will do.
+  const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
+  if (!object) return Finish(write, std::unexpected(object.error()));
+  write->version = object->metadata.resource_version;
+  Finish(write, {});
+}
+
 void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
   if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
   write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
@@ -263,6 +343,14 @@ void ApiWriter::PatchPodStatus(framework::PodStatusPatch patch, framework::Write
   write->patch = std::move(patch);
   write->done = std::move(done);
   impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) {
+  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), std::move(done));
+}
+void ApiWriter::SelectNode(framework::NodeSelected write, framework::VersionDone done) {
+  impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
+               std::move(done));
 }
 
 std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }

@@ -28,7 +28,8 @@ struct ApiWriterOptions {
 // comes is dropped: what it had to say is out of date. It ends with kCancelled.
 //
 // Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
-// ServiceUnavailable, nothing sent; a patch also after Conflict or a lost answer, which are harmless to it.
+// ServiceUnavailable, nothing sent; a status patch also after Conflict or a lost answer, which are harmless
+// to it.
 //
 // Calls are safe from any thread; `done` is called on the loop's thread, never from within a call. The
 // destructor ends what is left with kCancelled. What is handed in outlives it.
@@ -41,6 +42,8 @@ class ApiWriter final : public framework::ApiWriter {
 
   void Bind(framework::Binding binding, framework::WriteDone done) override;
   void PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) override;
+  void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override;
+  void SelectNode(framework::NodeSelected write, framework::VersionDone done) override;
   // Writes that wait for a free place; on the loop's thread.
   std::size_t Backlog() const;
 

@@ -50,8 +50,12 @@ class SchedulerServices {
   virtual ~SchedulerServices() = default;
   // Runs `work` on the loop's thread, soon. The way back for code of plugins that lives on other threads.
   virtual void Post(std::move_only_function<void()> work) = 0;
+  // The same, after a while.
+  virtual void PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
   // Runs `work` on a thread that may block: for PreBind and Bind plugins that talk to somebody.
   virtual void RunBlocking(std::move_only_function<void()> work) = 0;
+  // Does the API server still have the pod, as far as we have seen?
+  virtual bool PodExists(const api::Pod& pod) const = 0;
   // Null if the pod does not wait for Permit.
   virtual WaitingPod* FindWaitingPod(std::string_view uid) = 0;
   virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;

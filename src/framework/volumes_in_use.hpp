@@ -81,7 +81,8 @@ class VolumesInUse final : private PodObserver {
   bool IsUsed(const std::string& volume_id, Row row) const;
   const RowSet& with_csi_node() const { return with_csi_node_; }
   const RowSet& with_limits() const { return with_limits_; }  // of any driver
-  // Rows where the CSI driver has taken over from a plugin of Kubernetes ("kubernetes.io/aws-ebs"); null: none.
+  // Rows where the CSI driver has taken over from a plugin of Kubernetes ("kubernetes.io/aws-ebs"); null:
+  // none.
   const RowSet* MigratedFrom(std::string_view plugin) const;
   // Rows with a pod whose volumes cannot be counted, and why (of several, one).
   const RowSet& uncountable() const { return uncountable_; }

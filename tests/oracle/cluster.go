@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -25,6 +27,8 @@ type Cluster struct {
 	cancel    context.CancelFunc
 	scheduler *scheduler.Scheduler
 	nodes     []fwk.NodeInfo
+	// preemption by profile, of those that have it.
+	preemption map[string]*dryPreemption
 }
 
 // silentRecorder drops events; plugins only need to have somewhere to send them.
@@ -36,9 +40,10 @@ func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { ret
 
 // newCluster builds the scheduler and puts the cluster into it.
 //
-// Nodes and pods do not go through informers. Informers would deliver them in an order of their own, while
-// the record fixes that order; and nothing of what is being asked depends on the way they arrive. They are
-// put into the stores of the informers all the same, since the queue and some plugins look them up there.
+// Nothing but what DynamicResources watches goes through informers. Informers would deliver nodes and pods in
+// an order of their own, while the record fixes that order; and nothing of what is being asked depends on the
+// way they arrive. Everything is put into the stores of the informers all the same, since the queue and the
+// plugins look things up there.
 func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
 	if len(cfg.Extenders) > 0 {
 		return nil, errors.New("the oracle does not speak to extenders")
@@ -59,16 +64,50 @@ func (c *Cluster) close() {
 }
 
 func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) error {
-	client := fake.NewSimpleClientset(dump.Others...)
+	watched := slices.DeleteFunc(slices.Clone(dump.Others), func(o runtime.Object) bool { return !watched(o) })
+	client := fake.NewSimpleClientset(watched...)
 	factory := scheduler.NewInformerFactory(client, 0, nil)
 	snapshot := internalcache.NewEmptySnapshot()
+	if err := c.newScheduler(cfg, client, factory, snapshot); err != nil {
+		return err
+	}
+	c.preemption = make(map[string]*dryPreemption)
+	for name, profile := range c.scheduler.Profiles {
+		dry, err := tamePreemption(profile)
+		if err != nil {
+			return err
+		}
+		c.preemption[name] = dry
+	}
+	if len(watched) > 0 {
+		factory.Start(c.ctx.Done())
+		factory.WaitForCacheSync(c.ctx.Done())
+		if err := c.scheduler.WaitForHandlersSync(c.ctx); err != nil {
+			return err
+		}
+	}
+	if err := putOthers(factory, dump.Others); err != nil {
+		return err
+	}
+	if err := c.fill(factory, dump); err != nil {
+		return err
+	}
+	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), snapshot); err != nil {
+		return err
+	}
+	var err error
+	c.nodes, err = snapshot.NodeInfos().List()
+	return err
+}
+
+func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client kubernetes.Interface,
+	factory informers.SharedInformerFactory, snapshot *internalcache.Snapshot) (err error) {
 	all := int32(100)
 	profiles := make([]config.KubeSchedulerProfile, len(cfg.Profiles))
 	for i := range cfg.Profiles {
 		profiles[i] = *cfg.Profiles[i].DeepCopy()
 		profiles[i].PercentageOfNodesToScore = &all
 	}
-	var err error
 	c.scheduler, err = scheduler.New(c.ctx, client, factory, nil,
 		func(string) events.EventRecorderLogger { return silentRecorder{} },
 		scheduler.WithComponentConfigVersion(cfg.APIVersion),
@@ -78,28 +117,6 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 		scheduler.WithParallelism(1),
 		scheduler.WithNodeInfoSnapshot(snapshot),
 	)
-	if err != nil {
-		return err
-	}
-	for name, profile := range c.scheduler.Profiles {
-		if profile.HasPostFilterPlugins() {
-			return fmt.Errorf("profile %s has PostFilter plugins: the oracle does not judge preemption", name)
-		}
-	}
-	if len(dump.Others) > 0 {
-		factory.Start(c.ctx.Done())
-		factory.WaitForCacheSync(c.ctx.Done())
-		if err := c.scheduler.WaitForHandlersSync(c.ctx); err != nil {
-			return err
-		}
-	}
-	if err := c.fill(factory, dump); err != nil {
-		return err
-	}
-	if err := c.scheduler.Cache.UpdateSnapshot(logr.Discard(), snapshot); err != nil {
-		return err
-	}
-	c.nodes, err = snapshot.NodeInfos().List()
 	return err
 }
 
@@ -114,10 +131,16 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 		c.scheduler.Cache.AddNode(logger, node)
 	}
 	var pending []*v1.Pod
+	now := metav1.Now()
 	for _, pod := range dump.sortedPods() {
 		// The scheduler does not even watch finished pods.
 		if finished(pod) {
 			continue
+		}
+		if pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+			// To preemption it started the moment it is looked at; let that be one moment for all.
+			pod = pod.DeepCopy()
+			pod.Status.StartTime = &now
 		}
 		if err := podStore.Add(pod); err != nil {
 			return err
@@ -141,10 +164,8 @@ func (c *Cluster) fill(factory informers.SharedInformerFactory, dump *Dump) erro
 // askItself lets the scheduler take the whole decision on its own. Its answer holds less than the record
 // does, but what it holds must agree.
 func (c *Cluster) askItself(profile framework.Framework, pod *v1.Pod) (node string, err error) {
-	info, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return "", err
-	}
+	// A term that does not parse is the plugins' business; the queue takes such a pod as well.
+	info, _ := framework.NewPodInfo(pod)
 	result, err := c.scheduler.SchedulePod(c.ctx, profile, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
 	return result.SuggestedHost, err
 }

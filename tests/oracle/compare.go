@@ -14,14 +14,17 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 )
 
 func runCompare(args []string, out, errOut io.Writer) error {
-	flags := newFlags("compare", "--berth PATH [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
+	flags := newFlags("compare", "--berth PATH [--focus NAME] [--from-seed A] [--clusters N | --pods N] [--workers W] [--keep DIR]",
 		"Lets berth and the real plugins judge the same random clusters and compares the records byte for byte.\n"+
 			"Differences are grouped by what differs, with an example and a command that repeats it.", errOut)
 	berth := flags.String("berth", "", "the berth program")
 	first := flags.Uint64("from-seed", 1, "first scenario")
+	focus := flags.String("focus", mixed, "limit plugins and clusters to a family: "+focusNames())
 	clusters := flags.Int("clusters", 0, "how many scenarios")
 	pods := flags.Int("pods", 0, "go on until so many pods have been judged")
 	workers := flags.Int("workers", 2, "scenarios at a time")
@@ -32,6 +35,9 @@ func runCompare(args []string, out, errOut io.Writer) error {
 	}
 	if *berth == "" {
 		return errors.New("--berth is missing: the path of the berth program")
+	}
+	if _, err := focusPlugins(*focus); err != nil {
+		return err
 	}
 	if *clusters == 0 && *pods == 0 {
 		*clusters = 100
@@ -51,7 +57,7 @@ func runCompare(args []string, out, errOut io.Writer) error {
 		enough: func(seeds uint64, judged int) bool {
 			return *clusters > 0 && seeds >= uint64(*clusters) || *pods > 0 && judged >= *pods
 		},
-		first: *first, out: out, kinds: make(map[string]*mismatchKind),
+		first: *first, focus: *focus, out: out, kinds: make(map[string]*mismatchKind),
 	}
 	return c.run(*workers)
 }
@@ -63,6 +69,7 @@ type comparison struct {
 	ctx                    context.Context
 	enough                 func(seeds uint64, judged int) bool
 	first                  uint64
+	focus                  string
 	out                    io.Writer
 
 	mutex      sync.Mutex
@@ -152,7 +159,7 @@ func (c *comparison) work() {
 
 // compareSeed is one scenario, both sides.
 func (c *comparison) compareSeed(seed uint64) error {
-	scenario, err := generate(seed, fullScale)
+	scenario, err := generate(seed, fullScale, c.focus)
 	if err != nil {
 		return err
 	}
@@ -248,7 +255,7 @@ func (c *comparison) report() {
 			fmt.Fprintf(c.out, "         seed %d, pod %s: %s\n", example.seed, example.pod, example.detail)
 			fmt.Fprintf(c.out, "           real  %s\n", shorten(example.want, 1200))
 			fmt.Fprintf(c.out, "           berth %s\n", shorten(example.got, 1200))
-			fmt.Fprintf(c.out, "           again: oracle compare --berth %s --from-seed %d --clusters 1 --keep DIR\n", c.berth, example.seed)
+			fmt.Fprintf(c.out, "           again: oracle compare --berth %s --focus %s --from-seed %d --clusters 1 --keep DIR\n", c.berth, c.focus, example.seed)
 		}
 	}
 	var results []string
@@ -259,9 +266,12 @@ func (c *comparison) report() {
 	fmt.Fprintf(c.out, "%d pods judged, %d mismatches\n", c.judged, c.mismatches)
 }
 
-// judge lets the real plugins judge a scenario.
+// judge lets the real plugins judge a scenario. Without a configuration it is kube-scheduler's own.
 func (s *Scenario) judge(ctx context.Context) ([]string, error) {
-	cfg, err := parseConfig(s.Config)
+	cfg, err := latest.Default()
+	if len(s.Config) > 0 {
+		cfg, err = parseConfig(s.Config)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 // corpusLine is one recorded scenario.
 type corpusLine struct {
 	Seed    uint64          `json:"seed"`
+	Focus   string          `json:"focus"`
 	Config  string          `json:"config"`
 	Cluster json.RawMessage `json:"cluster"`
 	Records []string        `json:"records"`
@@ -20,10 +21,18 @@ type corpusLine struct {
 // corpusScale keeps the clusters of a corpus small: many small ones say more per byte than a few large ones.
 var corpusScale = scale{maxNodes: 12, maxBound: 25, maxPending: 14}
 
+// corpusFocus takes turns: every other scenario of a corpus is mixed, the others are about one family each.
+func corpusFocus(seed uint64) string {
+	if seed%2 == 0 {
+		return mixed
+	}
+	return focuses[1+seed/2%uint64(len(focuses)-1)].name
+}
+
 func runRecord(args []string, out, errOut io.Writer) error {
 	flags := newFlags("record", "--from-seed A --clusters N --out FILE.zst",
 		"Records scenarios with the answers of the real plugins, for machines without Go. The file is zstd-compressed,\n"+
-			`one line per scenario: {"seed":N,"config":"<yaml>","cluster":{...},"records":["<record>",...]}`, errOut)
+			`one line per scenario: {"seed":N,"focus":"NAME","config":"<yaml>","cluster":{...},"records":["<record>",...]}`, errOut)
 	first := flags.Uint64("from-seed", 1, "first scenario")
 	clusters := flags.Int("clusters", 800, "how many scenarios")
 	path := flags.String("out", "", "the file to write")
@@ -60,7 +69,7 @@ func record(file io.Writer, first uint64, clusters int) (pods int, err error) {
 	}
 	ctx := silence()
 	for seed := first; seed < first+uint64(clusters); seed++ {
-		scenario, err := generate(seed, corpusScale)
+		scenario, err := generate(seed, corpusScale, corpusFocus(seed))
 		if err != nil {
 			return pods, err
 		}
@@ -68,7 +77,7 @@ func record(file io.Writer, first uint64, clusters int) (pods int, err error) {
 		if err != nil {
 			return pods, fmt.Errorf("seed %d: %w", seed, err)
 		}
-		line, err := toJSON(corpusLine{seed, string(scenario.Config), scenario.Cluster, records})
+		line, err := toJSON(corpusLine{seed, corpusFocus(seed), string(scenario.Config), scenario.Cluster, records})
 		if err != nil {
 			return pods, err
 		}

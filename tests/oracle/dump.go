@@ -11,7 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -193,7 +197,12 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 			return err
 		}
 		complete(object)
-		d.Others = append(d.Others, object)
+		namespaced(object)
+		stored, err := storedForm(object)
+		if err != nil {
+			return err
+		}
+		d.Others = append(d.Others, stored)
 	}
 	return nil
 }
@@ -216,6 +225,34 @@ func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unma
 		return err
 	}
 	return stored.Unmarshal(bytes)
+}
+
+// storedForm does the same to an object of any kind.
+func storedForm(object runtime.Object) (runtime.Object, error) {
+	from, ok := object.(interface{ Marshal() ([]byte, error) })
+	if !ok {
+		return object, nil
+	}
+	stored, err := legacyscheme.Scheme.New(object.GetObjectKind().GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	to, ok := stored.(interface{ Unmarshal([]byte) error })
+	if !ok {
+		return object, nil
+	}
+	return stored, store(from, to)
+}
+
+// namespaced gives an object of a kind that lives in namespaces the namespace default, if it has none.
+func namespaced(object runtime.Object) {
+	switch object.(type) {
+	case *v1.Service, *v1.ReplicationController, *v1.PersistentVolumeClaim, *appsv1.ReplicaSet, *appsv1.StatefulSet,
+		*policyv1.PodDisruptionBudget, *storagev1.CSIStorageCapacity, *resourcev1.ResourceClaim:
+		if m, err := meta.Accessor(object); err == nil && m.GetNamespace() == "" {
+			m.SetNamespace(v1.NamespaceDefault)
+		}
+	}
 }
 
 // completePodLevelResources fills in what the API server derives for spec.resources. That is not part of the

@@ -22,6 +22,9 @@ type generator struct {
 	dice
 	nodeNames  []string
 	schedulers []string
+	// plugins are those that configurations may name.
+	plugins []pluginWeight
+	focus   string
 	// oddity is the probability of an unusual spelling or an unusual value.
 	oddity float64
 	// wild clusters hold values that no API server would let in.
@@ -29,8 +32,24 @@ type generator struct {
 	// The probabilities of the things they are named after, and about how much a pod asks for.
 	taints, labels, images, scalars float64
 	podCPU, podMemory               int
+	// tight clusters have few small nodes, and many pods on them.
+	tight bool
+	// uniform clusters are tight ones whose pods are much alike, so that nodes are equally good to free.
+	uniform bool
+	// ending are nodes on which a pod goes because of a preemption.
+	ending []string
+	// startedOn counts the pods of each node that have started.
+	startedOn map[any]int
+	// cores are how many CPUs a node has at most.
+	cores int
 	// common are the scalar resources most nodes of this cluster have.
 	common []string
+	// together is the probability of a pod to live in the namespace home.
+	together float64
+	home     string
+	// How likely a pod carries what these plugins look at; 0: nothing in the cluster does.
+	topology, affinities, volumes, preemption, features float64
+	storage                                             storage
 }
 
 // scale bounds the size of a scenario.
@@ -38,18 +57,14 @@ type scale struct{ maxNodes, maxBound, maxPending int }
 
 var fullScale = scale{maxNodes: 60, maxBound: 150, maxPending: 40}
 
-// generate makes the scenario of a seed, the same one every time.
-func generate(seed uint64, size scale) (*Scenario, error) {
-	g := &generator{dice: newDice(seed)}
-	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
-	g.wild = g.chance(0.04)
-	g.taints = pick(g.dice, 0, 0.2, 0.5, 0.9)
-	g.labels = pick(g.dice, 0.3, 0.8, 0.95)
-	g.images = pick(g.dice, 0, 0.5, 0.9)
-	g.scalars = pick(g.dice, 0, 0.1, 0.4)
-	g.common = some(g.dice, 4, scalarNames)
-	g.podCPU = pick(g.dice, 200, 800, 2500)
-	g.podMemory = pick(g.dice, 256, 1024, 4096)
+// generate makes the scenario of a seed and a focus, the same one every time.
+func generate(seed uint64, size scale, focus string) (*Scenario, error) {
+	allowed, err := focusPlugins(focus)
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{dice: newDice(seed), plugins: allowed, focus: focus}
+	g.character()
 
 	config := g.config()
 	items := g.cluster(size)
@@ -74,6 +89,8 @@ func (g *generator) cluster(size scale) array {
 	case roll < 0.01:
 	case roll < 0.05:
 		count = 1
+	case g.tight:
+		count = g.between(2, 6)
 	case roll < 0.93:
 		count = g.between(2, min(30, size.maxNodes))
 	default:
@@ -84,11 +101,26 @@ func (g *generator) cluster(size scale) array {
 		node := g.node(g.nodeName(i, count))
 		items = append(items, node)
 	}
-	for i := range g.between(0, min(size.maxBound, 1+count*pick(g.dice, 1, 3, 8))) {
+	least, most := 0, min(size.maxBound, 1+count*pick(g.dice, 1, 3, 8))
+	if g.tight {
+		most = count * pick(g.dice, 4, 6, 8)
+		least = most * 2 / 3
+	}
+	for i := range g.between(least, most) {
 		items = append(items, g.boundPod(i))
 	}
 	for i := range g.between(min(10, size.maxPending), size.maxPending) {
 		items = append(items, g.pendingPod(i))
+	}
+	if g.related() {
+		items = append(items, g.namespaces()...)
+		items = append(items, g.workloads()...)
+	}
+	if g.preemption > 0 {
+		items = append(items, g.budgets()...)
+	}
+	if g.volumes > 0 {
+		items = append(items, g.storageObjects()...)
 	}
 	return items
 }
@@ -114,16 +146,17 @@ func toJSON(v any) ([]byte, error) {
 }
 
 func runGenerate(args []string, out, errOut io.Writer) error {
-	flags := newFlags("generate", "--seed N [--out FILE] [--config-out FILE]",
+	flags := newFlags("generate", "--seed N [--focus NAME] [--out FILE] [--config-out FILE]",
 		"Makes a random cluster, as `kubectl get -o json` would print it, and a configuration for it.\n"+
 			"The same seed always makes the same pair.", errOut)
 	seed := flags.Uint64("seed", 1, "which scenario")
 	path := flags.String("out", "", "file for the cluster; standard output if missing")
+	focus := flags.String("focus", mixed, "what the scenario is about: "+focusNames())
 	configPath := flags.String("config-out", "", "file for the configuration; not written if missing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	scenario, err := generate(*seed, fullScale)
+	scenario, err := generate(*seed, fullScale, *focus)
 	if err != nil {
 		return err
 	}

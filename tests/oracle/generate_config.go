@@ -8,25 +8,43 @@ import (
 
 func toYAML(v any) ([]byte, error) { return yaml.Marshal(v) }
 
-// plugins in their default order, with their default weights; 0 is a plugin without a score.
-var plugins = []struct {
+// pluginWeight is a plugin with its default weight; 0: it has no score.
+type pluginWeight struct {
 	name   string
 	weight int
-}{
+}
+
+// plugins in their default order.
+var plugins = []pluginWeight{
 	{"SchedulingGates", 0}, {"PrioritySort", 0}, {"NodeName", 0}, {"NodeUnschedulable", 0}, {"TaintToleration", 3},
-	{"NodeAffinity", 2}, {"NodePorts", 0}, {"NodeResourcesFit", 1}, {"NodeResourcesBalancedAllocation", 1},
-	{"ImageLocality", 1}, {"DefaultBinder", 0},
+	{"NodeAffinity", 2}, {"NodePorts", 0}, {"NodeResourcesFit", 1}, {"VolumeRestrictions", 0}, {"NodeVolumeLimits", 0},
+	{"VolumeBinding", 1}, {"VolumeZone", 0}, {"PodTopologySpread", 2}, {"InterPodAffinity", 2}, {"DynamicResources", 2},
+	{"DefaultPreemption", 0}, {"NodeResourcesBalancedAllocation", 1}, {"ImageLocality", 1}, {"DefaultBinder", 0},
+	{"NodeDeclaredFeatures", 0},
+}
+
+// elevenPlugins look at nothing but nodes and pods, and at each pod by itself.
+var elevenPlugins = []string{
+	"SchedulingGates", "PrioritySort", "NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts",
+	"NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality", "DefaultBinder",
 }
 
 var (
-	filterPlugins = []string{"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"}
-	scorePlugins  = []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+	filterPlugins = []string{
+		"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
+		"NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures",
+	}
+	scorePlugins = []string{
+		"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality",
+		"VolumeBinding", "PodTopologySpread", "InterPodAffinity", "DynamicResources",
+	}
 	// These get along without what their PreFilter or PreScore computes; the others would only fail.
 	preFilterOptional = []string{"NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity"}
 	preScoreOptional  = []string{"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"}
 )
 
-// config draws a configuration and sets the schedulers that pods may name. About a third are the plain one.
+// config draws a configuration and sets the schedulers that pods may name. About a third are the plain one,
+// more where all plugins take part.
 func (g *generator) config() object {
 	config := object{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 	if g.chance(0.2) {
@@ -34,7 +52,10 @@ func (g *generator) config() object {
 		config["parallelism"] = g.between(1, 32)
 		config["percentageOfNodesToScore"] = g.between(0, 100)
 	}
-	plain := g.chance(0.35)
+	plain := 0.35
+	if g.focus == mixed {
+		plain = 0.75
+	}
 	g.schedulers = []string{"default-scheduler"}
 	if g.chance(0.05) {
 		g.schedulers[0] = "custom"
@@ -43,15 +64,23 @@ func (g *generator) config() object {
 		g.schedulers = append(g.schedulers, "second")
 	}
 	profiles := array{}
-	for i, name := range g.schedulers {
+	for _, name := range g.schedulers {
 		profile := object{"schedulerName": name}
-		if plain && i == 0 {
-			profile["plugins"] = object{"multiPoint": g.multiPoint(true)}
+		args := g.pluginConfig()
+		if g.chance(plain) {
+			if g.focus != mixed {
+				profile["plugins"] = object{"multiPoint": g.multiPoint(true)}
+			} else if g.chance(0.3) {
+				profile["plugins"] = object{"multiPoint": g.reweighted()}
+			}
+			if g.chance(0.5) {
+				args = nil
+			}
 		} else {
 			profile["plugins"] = g.pluginSets()
-			if args := g.pluginConfig(); len(args) > 0 {
-				profile["pluginConfig"] = args
-			}
+		}
+		if len(args) > 0 {
+			profile["pluginConfig"] = args
 		}
 		if len(g.schedulers) == 1 && name == "default-scheduler" && g.chance(0.1) {
 			delete(profile, "schedulerName")
@@ -65,13 +94,22 @@ func (g *generator) config() object {
 	return config
 }
 
+// reweighted leaves the default plugins in place with other weights.
+func (g *generator) reweighted() object {
+	enabled := array{}
+	for _, name := range some(g.dice, g.between(1, 3), scorePlugins) {
+		enabled = append(enabled, object{"name": name, "weight": pick(g.dice, 1, 4, 10, 100)})
+	}
+	return object{"enabled": enabled}
+}
+
 func (g *generator) multiPoint(plain bool) object {
 	enabled := array{}
 	drop := 0.0
 	if !plain && g.chance(0.2) {
 		drop = 0.25
 	}
-	for _, plugin := range plugins {
+	for _, plugin := range g.plugins {
 		if plugin.name != "PrioritySort" && plugin.name != "DefaultBinder" && g.chance(drop) {
 			continue
 		}
@@ -169,6 +207,19 @@ func (g *generator) pluginConfig() array {
 	if g.chance(0.25) {
 		add("NodeResourcesBalancedAllocation", g.balancedArgs())
 	}
+	if g.affinities > 0 && g.chance(0.4) {
+		add("InterPodAffinity", g.podAffinityArgs())
+	}
+	if g.topology > 0 && g.chance(0.4) {
+		add("PodTopologySpread", g.spreadArgs())
+	}
+	if g.volumes > 0 && g.chance(0.4) {
+		add("VolumeBinding", g.volumeArgs())
+	}
+	if g.preemption > 0 && g.chance(0.3) {
+		// Every node is a candidate whatever these say.
+		add("DefaultPreemption", object{"minCandidateNodesPercentage": g.between(0, 100), "minCandidateNodesAbsolute": g.between(1, 200)})
+	}
 	return args
 }
 
@@ -249,4 +300,38 @@ func (g *generator) balancedArgs() object {
 		return object{}
 	}
 	return object{"resources": g.weightedResources(false)}
+}
+
+func (g *generator) podAffinityArgs() object {
+	args := object{}
+	if g.chance(0.7) {
+		args["hardPodAffinityWeight"] = pick(g.dice, 0, 1, 5, 50, 100)
+	}
+	if g.chance(0.5) {
+		args["ignorePreferredTermsOfExistingPods"] = g.chance(0.7)
+	}
+	return args
+}
+
+func (g *generator) spreadArgs() object {
+	if g.chance(0.2) {
+		return object{"defaultingType": "System"}
+	}
+	constraints := array{}
+	for _, key := range some(g.dice, g.between(0, 3), []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone", "disk"}) {
+		constraints = append(constraints, object{"maxSkew": g.between(1, 3), "topologyKey": key,
+			"whenUnsatisfiable": pick(g.dice, "DoNotSchedule", "ScheduleAnyway", "ScheduleAnyway")})
+	}
+	return object{"defaultingType": "List", "defaultConstraints": constraints}
+}
+
+func (g *generator) volumeArgs() object {
+	args := object{}
+	if g.chance(0.3) {
+		args["bindTimeoutSeconds"] = g.between(0, 600)
+	}
+	if g.chance(0.8) {
+		args["shape"] = g.shape()
+	}
+	return args
 }

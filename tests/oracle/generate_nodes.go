@@ -34,6 +34,10 @@ func (g *generator) node(name string) object {
 	if g.chance(0.03) {
 		labels["failure-domain.beta.kubernetes.io/zone"] = pick(g.dice, "a", "z")
 	}
+	g.storageLabels(labels)
+	if g.related() && g.chance(0.05) {
+		delete(labels, "kubernetes.io/hostname")
+	}
 	metadata := object{"name": name}
 	if g.chance(0.97) {
 		metadata["labels"] = labels
@@ -86,8 +90,11 @@ func (g *generator) supply(name string) any {
 }
 
 func (g *generator) nodeStatus() object {
-	cpu, memory := g.between(1, 32)*1000, g.between(1, 64)*1024
+	cpu, memory := g.between(1, g.cores)*1000, g.between(1, 2*g.cores)*1024
 	allocatable := object{"cpu": g.cpu(cpu), "memory": g.memory(memory), "pods": pick[any](g.dice, "110", "20", "10", "250", number("30"))}
+	if g.uniform {
+		allocatable["cpu"], allocatable["memory"] = "4", "8Gi"
+	}
 	if g.chance(0.85) {
 		allocatable["ephemeral-storage"] = g.memory(g.between(1, 100) * 1024)
 	}
@@ -124,6 +131,7 @@ func (g *generator) nodeStatus() object {
 		status["allocatable"] = object{}
 		status["capacity"] = allocatable
 	}
+	g.nodeFeatures(status)
 	if images := g.nodeImages(); len(images) > 0 {
 		status["images"] = images
 	}

@@ -7,14 +7,18 @@ var podNamespaces = []string{"default", "default", "kube-system", "team-a", "tea
 // pod draws what bound and pending pods have in common.
 func (g *generator) pod(name string) (pod, metadata, spec, status object) {
 	metadata = object{"name": name}
-	if namespace := pick(g.dice, podNamespaces...); namespace != "default" || g.chance(0.5) {
+	namespace := pick(g.dice, podNamespaces...)
+	if g.chance(g.together) {
+		namespace = g.home
+	}
+	if namespace != "default" || g.chance(0.5) {
 		metadata["namespace"] = namespace
 	}
 	if g.chance(0.9) {
 		metadata["uid"] = "pod-uid-" + name
 	}
-	if g.chance(0.3) {
-		metadata["labels"] = object{"app": pick(g.dice, "web", "db")}
+	if labels := g.podLabels(); len(labels) > 0 {
+		metadata["labels"] = labels
 	}
 	spec = object{"containers": g.containers()}
 	if g.chance(0.15) {
@@ -134,6 +138,9 @@ func (g *generator) podLevelResources() object {
 func (g *generator) boundPod(i int) object {
 	pod, metadata, spec, status := g.pod(fmt.Sprintf("bound-%d", i))
 	spec["nodeName"] = g.someNodeName()
+	if g.uniform {
+		spec["nodeName"] = g.nodeNames[i%len(g.nodeNames)]
+	}
 	status["phase"] = pick(g.dice, "Running", "Running", "Running", "Running", "Running", "Running", "Pending", "Succeeded", "Failed", "Unknown")
 	if g.chance(0.05) {
 		metadata["deletionTimestamp"] = "2026-01-02T03:04:05Z"
@@ -148,6 +155,9 @@ func (g *generator) boundPod(i int) object {
 	if g.chance(0.2) {
 		g.resizing(spec, status)
 	}
+	g.boundImportance(metadata, spec, status)
+	g.relations(metadata, spec, 0.6)
+	g.podVolumes(metadata, spec, true)
 	return pod
 }
 
@@ -213,7 +223,7 @@ func (g *generator) pendingPod(i int) object {
 			gates = append(gates, object{"name": pick(g.dice, "example.com/quota", "b", "a", "wait<>&")})
 		}
 		spec["schedulingGates"] = gates
-	case roll < 0.17:
+	case roll < 0.09+0.08*g.others():
 		status["nominatedNodeName"] = g.someNodeName()
 	case roll < 0.19:
 		g.resizing(spec, status)
@@ -221,10 +231,10 @@ func (g *generator) pendingPod(i int) object {
 	if g.taints > 0 && g.chance(0.7) {
 		spec["tolerations"] = g.tolerations()
 	}
-	if g.chance(0.12) {
+	if g.chance(0.12 * g.others()) {
 		spec["nodeSelector"] = g.nodeSelector()
 	}
-	if g.chance(0.3) {
+	if g.chance(0.3 * g.others()) {
 		spec["affinity"] = object{"nodeAffinity": g.nodeAffinity()}
 	}
 	if nominated, ok := status["nominatedNodeName"]; ok && g.chance(0.3) {
@@ -238,6 +248,10 @@ func (g *generator) pendingPod(i int) object {
 		}
 		spec["affinity"] = object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": terms}}}
 	}
+	g.pendingImportance(spec, status)
+	g.featureNeeds(spec)
+	g.relations(metadata, spec, 1)
+	g.podVolumes(metadata, spec, false)
 	return pod
 }
 

@@ -12,11 +12,11 @@ import (
 
 func TestSeedsRepeat(t *testing.T) {
 	for seed := uint64(1); seed <= 20; seed++ {
-		first, err := generate(seed, fullScale)
+		first, err := generate(seed, fullScale, mixed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := generate(seed, fullScale)
+		second, err := generate(seed, fullScale, mixed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestScenariosMeetEveryAnswer(t *testing.T) {
 	results := make(map[string]int)
 	plugins := make(map[string]int)
 	for seed := uint64(1); seed <= 300; seed++ {
-		scenario, err := generate(seed, corpusScale)
+		scenario, err := generate(seed, corpusScale, mixed)
 		if err != nil {
 			t.Fatal(err)
 		}

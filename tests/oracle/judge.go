@@ -51,15 +51,23 @@ func (c *Cluster) judgeChecked(pod *v1.Pod) (*Record, error) {
 	if record.Result == resultIgnored || record.Result == resultGated {
 		return record, nil
 	}
-	node, err := c.askItself(c.scheduler.Profiles[pod.Spec.SchedulerName], pod)
+	if record.doubt != nil {
+		return nil, fmt.Errorf("pod %s: %w", record.Pod, record.doubt)
+	}
+	profile := c.scheduler.Profiles[pod.Spec.SchedulerName]
+	node, err := c.askItself(profile, pod)
 	switch err.(type) {
 	case nil:
+		if record.Result == resultError && !profile.HasScorePlugins() {
+			// The first feasible node does, and so it never came to the one where a filter fails.
+			return record, nil
+		}
 		if record.Result != resultScheduled || !slices.Contains(record.BestNodes, node) {
 			return nil, fmt.Errorf("pod %s: the scheduler takes %s, the record says %s %s %v", record.Pod, node, record.Result, record.Message, record.BestNodes)
 		}
 	case *framework.FitError:
-		if record.Result != resultUnschedulable || record.Message != err.Error() {
-			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.Message)
+		if record.Result != resultUnschedulable || record.search != err.Error() {
+			return nil, fmt.Errorf("pod %s: the scheduler says %q, the record %s %q", record.Pod, err, record.Result, record.search)
 		}
 	default:
 		// The text may be that of another node: the scheduler begins where its last search ended.
@@ -241,8 +249,10 @@ func (c *cycle) scheduled(scores []fwk.NodePluginScores, best []string, node str
 func (c *cycle) unschedulable() {
 	c.record.Result = resultUnschedulable
 	fit := framework.FitError{Pod: c.pod, NumAllNodes: len(c.nodes), Diagnosis: c.diagnosis}
-	c.record.Message = fit.Error()
+	c.record.search = fit.Error()
 	c.listNodes()
+	fit.Diagnosis.PostFilterMsg, c.record.Nomination, c.record.doubt = c.postFilter()
+	c.record.Message = fit.Error()
 }
 
 // listNodes writes down the verdict on every node. A node without one of its own passed, unless PreFilter

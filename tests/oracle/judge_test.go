@@ -22,6 +22,20 @@ func judgeText(t *testing.T, cluster string) []string {
 	return lines
 }
 
+// expectRecords compares with the lines of want.
+func expectRecords(t *testing.T, got []string, wanted string) {
+	t.Helper()
+	want := strings.Split(wanted, "\n")
+	if len(got) != len(want) {
+		t.Fatalf("%d records, want %d: %s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("record %d\n got %s\nwant %s", i, got[i], want[i])
+		}
+	}
+}
+
 // The expected records are worked out by hand from the rules, not copied from the output.
 func TestRecords(t *testing.T) {
 	const twoNodes = `
@@ -155,16 +169,7 @@ spec:
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := judgeText(t, test.cluster)
-			want := strings.Split(test.want, "\n")
-			if len(got) != len(want) {
-				t.Fatalf("%d records, want %d: %s", len(got), len(want), strings.Join(got, "\n"))
-			}
-			for i := range want {
-				if got[i] != want[i] {
-					t.Errorf("record %d\n got %s\nwant %s", i, got[i], want[i])
-				}
-			}
+			expectRecords(t, judgeText(t, test.cluster), test.want)
 		})
 	}
 }

@@ -116,6 +116,10 @@ func difference(wantLine, gotLine string) (kind, detail string) {
 	switch {
 	case want.Result != got.Result:
 		return fmt.Sprintf("result: %s instead of %s", got.Result, want.Result), ""
+	case nominationDifference(want.Nomination, got.Nomination) != "":
+		return nominationDifference(want.Nomination, got.Nomination), fmt.Sprintf("%s instead of %s", say(got.Nomination), say(want.Nomination))
+	case preemptionPart(want.Message) != preemptionPart(got.Message):
+		return "message of preemption", fmt.Sprintf("%q instead of %q", preemptionPart(got.Message), preemptionPart(want.Message))
 	case want.Message != got.Message:
 		return "message of " + want.Result, fmt.Sprintf("%q instead of %q", got.Message, want.Message)
 	case (want.Nodes == nil) != (got.Nodes == nil):
@@ -125,16 +129,47 @@ func difference(wantLine, gotLine string) (kind, detail string) {
 	case !slices.Equal(want.BestNodes, got.BestNodes):
 		return "bestNodes", fmt.Sprintf("%v instead of %v", got.BestNodes, want.BestNodes)
 	}
-	wantJSON, _ := toJSON(want.PreFilter)
-	gotJSON, _ := toJSON(got.PreFilter)
-	if string(wantJSON) != string(gotJSON) {
-		return "preFilter", fmt.Sprintf("%s instead of %s", gotJSON, wantJSON)
+	if say(want.PreFilter) != say(got.PreFilter) {
+		return "preFilter", fmt.Sprintf("%s instead of %s", say(got.PreFilter), say(want.PreFilter))
 	}
 	at := 0
 	for at < len(wantLine) && at < len(gotLine) && wantLine[at] == gotLine[at] {
 		at++
 	}
 	return "same content, other bytes", fmt.Sprintf("from byte %d on", at)
+}
+
+func say(v any) string {
+	text, _ := toJSON(v)
+	return string(text)
+}
+
+// nominationDifference says what differs; empty: nothing.
+func nominationDifference(want, got *Nomination) string {
+	switch {
+	case want == nil && got == nil:
+		return ""
+	case want == nil:
+		return "nomination too many"
+	case got == nil:
+		return "nomination missing"
+	case !slices.Equal(want.Choices, got.Choices):
+		return "nomination: choices"
+	case want.Node != got.Node:
+		return "nomination: node"
+	case !slices.Equal(want.Victims, got.Victims):
+		return "nomination: victims"
+	default:
+		return ""
+	}
+}
+
+// preemptionPart is what PostFilter adds to a message.
+func preemptionPart(message string) string {
+	if at := strings.Index(message, " preemption: "); at >= 0 {
+		return message[at+1:]
+	}
+	return ""
 }
 
 func nodesDifference(want, got []NodeVerdict) (kind, detail string) {
@@ -155,14 +190,14 @@ func nodesDifference(want, got []NodeVerdict) (kind, detail string) {
 }
 
 func verdictDifference(want, got NodeVerdict) (kind, detail string) {
-	say := func(v NodeVerdict) string {
+	verdict := func(v NodeVerdict) string {
 		if v.Plugin == "" {
 			return v.Code
 		}
 		return v.Plugin + " " + v.Code
 	}
-	if say(want) != say(got) {
-		return fmt.Sprintf("verdict: %s instead of %s", say(got), say(want)), fmt.Sprintf("%v instead of %v", got.Reasons, want.Reasons)
+	if verdict(want) != verdict(got) {
+		return fmt.Sprintf("verdict: %s instead of %s", verdict(got), verdict(want)), fmt.Sprintf("%v instead of %v", got.Reasons, want.Reasons)
 	}
 	if !slices.Equal(want.Reasons, got.Reasons) {
 		return "reasons of " + want.Plugin, fmt.Sprintf("%q instead of %q", got.Reasons, want.Reasons)

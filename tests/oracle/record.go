@@ -28,7 +28,21 @@ type Record struct {
 	BestNodes     []string          `json:"bestNodes,omitempty"`
 	PreFilter     *PreFilterVerdict `json:"preFilter,omitempty"`
 	// Nodes is a pointer because an empty cluster has an empty list, while an ignored pod has none.
-	Nodes *[]NodeVerdict `json:"nodes,omitempty"`
+	Nodes      *[]NodeVerdict `json:"nodes,omitempty"`
+	Nomination *Nomination    `json:"nomination,omitempty"`
+
+	// search is the message before preemption had its say.
+	search string
+	// doubt says that something in here contradicts the plugins.
+	doubt error
+}
+
+// Nomination is the node that preemption would free, and whom it would evict there.
+type Nomination struct {
+	Node    string   `json:"node"`
+	Victims []string `json:"victims"`
+	// Choices are all nodes that are as good.
+	Choices []string `json:"choices"`
 }
 
 // PreFilterVerdict says which PreFilter plugin turned the pod away altogether.

@@ -5,7 +5,8 @@
 
 namespace berth::plugins {
 
-Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw, const config::FeatureGates& gates) {
+Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw,
+                                                   const config::FeatureGates& gates) {
   const bool scores = gates.Enabled("StorageCapacityScoring");
   VolumeBindingArgs args;
   std::int64_t seconds = 600;
@@ -25,9 +26,10 @@ Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw
 
   std::vector<std::string> errors;
   if (seconds < 0) {
-    errors.push_back(fmt::format("{}.bindTimeoutSeconds: Invalid value: {}: invalid BindTimeoutSeconds, should not be "
-                                 "a negative value",
-                                 raw.path, seconds));
+    errors.push_back(
+        fmt::format("{}.bindTimeoutSeconds: Invalid value: {}: invalid BindTimeoutSeconds, should not be "
+                    "a negative value",
+                    raw.path, seconds));
   }
   if (scores) {
     CheckShape(args.shape, raw.path + ".shape", errors);
@@ -35,9 +37,10 @@ Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw
     std::vector<std::string> points;
     for (const ShapePoint& point : args.shape)
       points.push_back(fmt::format("{{\"Utilization\":{},\"Score\":{}}}", point.utilization, point.score));
-    errors.push_back(fmt::format("{}.shape: Invalid value: [{}]: unexpected field `shape`, remove it or turn on the "
-                                 "feature gate StorageCapacityScoring",
-                                 raw.path, fmt::join(points, ",")));
+    errors.push_back(
+        fmt::format("{}.shape: Invalid value: [{}]: unexpected field `shape`, remove it or turn on the "
+                    "feature gate StorageCapacityScoring",
+                    raw.path, fmt::join(points, ",")));
   }
   if (errors.size() == 1) return Invalid(errors.front());
   if (!errors.empty()) return Invalid(fmt::format("[{}]", fmt::join(errors, ", ")));

@@ -14,6 +14,7 @@ struct VolumeBindingArgs {
 };
 
 // Read strictly, defaulted and validated; errors are kube-scheduler's texts.
-Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& args, const config::FeatureGates& gates);
+Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& args,
+                                                   const config::FeatureGates& gates);
 
 }  // namespace berth::plugins

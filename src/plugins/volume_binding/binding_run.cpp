@@ -18,7 +18,8 @@ constexpr Duration kBetweenChecks = std::chrono::seconds(1);
 template <class T>
 void TakeBackFrom(framework::ObjectTable<T>& table, const api::ObjectMeta& meta) {
   const auto latest = table.FindAssumed(meta.ns, meta.name);
-  if (latest != nullptr && latest->metadata.resource_version == meta.resource_version) table.Restore(meta.ns, meta.name);
+  if (latest != nullptr && latest->metadata.resource_version == meta.resource_version)
+    table.Restore(meta.ns, meta.name);
 }
 
 std::uint64_t VersionNumber(const std::string& version) {
@@ -28,13 +29,14 @@ std::uint64_t VersionNumber(const std::string& version) {
 }
 
 bool IsBound(const api::PersistentVolumeClaim& claim) {
-  return !claim.volume_name.empty() && claim.metadata.Annotation("pv.kubernetes.io/bind-completed") != nullptr;
+  return !claim.volume_name.empty() &&
+         claim.metadata.Annotation("pv.kubernetes.io/bind-completed") != nullptr;
 }
 
 // Why the node's labels are outside of the affinity, in the original's words; empty: they are not.
-std::string Mismatch(const api::Rare<api::NodeSelector>& affinity, const api::Node& node) {
+std::string Mismatch(const api::Rare<api::NodeSelector>& affinity, const api::Node& node,
+                     framework::Vocabulary& words) {
   if (!affinity) return {};
-  framework::Vocabulary words;
   std::vector<std::string> errors;
   for (std::size_t i = 0; i < affinity->terms.size(); ++i) {
     framework::CompiledTerm term =
@@ -75,11 +77,15 @@ BindingRun::BindingRun(framework::Handle& handle, const framework::Placement& pl
 void BindingRun::Start(framework::Handle& handle, const framework::Placement& placement,
                        std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
                        framework::Answer answer) {
-  std::make_shared<BindingRun>(handle, placement, std::move(claims), timeout, std::move(stop), std::move(answer))
+  std::make_shared<BindingRun>(handle, placement, std::move(claims), timeout, std::move(stop),
+                               std::move(answer))
       ->WriteNext();
 }
 
-void BindingRun::Answer(Status status) { std::exchange(answer_, nullptr)(std::move(status)); }
+void BindingRun::Answer(Status status) {
+  on_stop_.reset();
+  std::exchange(answer_, nullptr)(std::move(status));
+}
 
 // --- writing
 // ------------------------------------------------------------------------------------------------
@@ -88,15 +94,18 @@ void BindingRun::WriteNext() {
   const BindingPlan& plan = claims_->plan;
   const std::size_t next = versions_.size();
   const auto done = [self = shared_from_this()](Expected<std::string> version) {
-    self->handle_.services->Post([self, version = std::move(version)]() mutable { self->Written(std::move(version)); });
+    self->handle_.services->Post(
+        [self, version = std::move(version)]() mutable { self->Written(std::move(version)); });
   };
   if (next < plan.bindings.size()) {
     const auto& [volume, claim, changed] = plan.bindings[next];
-    framework::VolumeClaimed write{volume->metadata.name, volume->metadata.resource_version, std::nullopt, false};
+    framework::VolumeClaimed write{volume->metadata.name, volume->metadata.resource_version, std::nullopt,
+                                   false};
     if (changed) {
-      write.claim = framework::VolumeClaimed::Claim{claim->metadata.ns, claim->metadata.name, claim->metadata.uid,
-                                                    claim->metadata.resource_version};
-      write.bound_by_controller = volume->metadata.Annotation("pv.kubernetes.io/bound-by-controller") != nullptr;
+      write.claim = framework::VolumeClaimed::Claim{claim->metadata.ns, claim->metadata.name,
+                                                    claim->metadata.uid, claim->metadata.resource_version};
+      write.bound_by_controller =
+          volume->metadata.Annotation("pv.kubernetes.io/bound-by-controller") != nullptr;
     }
     return handle_.api.ClaimVolume(std::move(write), done);
   }
@@ -104,7 +113,17 @@ void BindingRun::WriteNext() {
     const api::ObjectMeta& meta = plan.provisions[next - plan.bindings.size()]->metadata;
     return handle_.api.SelectNode({meta.ns, meta.name, meta.resource_version, placement_.node}, done);
   }
+  // Whoever asks to stop does so on this thread, perhaps while something else is under way.
+  on_stop_.emplace(stop_, [weak = weak_from_this(), services = handle_.services] {
+    services->Post([weak] {
+      if (const auto self = weak.lock()) self->StopWaiting();
+    });
+  });
   Wait(Duration{});
+}
+
+void BindingRun::StopWaiting() {
+  if (answer_) Answer(Status::Error("binding volumes: context canceled"));
 }
 
 void BindingRun::Written(Expected<std::string> version) {
@@ -134,7 +153,7 @@ void BindingRun::Written(Expected<std::string> version) {
 void BindingRun::Wait(Duration passed) {
   const Duration step = std::min(kBetweenChecks, timeout_ - passed);
   const auto look = [self = shared_from_this(), passed = passed + step] {
-    if (self->stop_.stop_requested()) return self->Answer(Status::Error("binding volumes: context canceled"));
+    if (!self->answer_) return;  // stopped meanwhile
     if (passed >= self->timeout_)
       return self->Answer(Status::Error("binding volumes: context deadline exceeded"));
     const Expected<bool> bound = self->Check();
@@ -159,7 +178,8 @@ Expected<bool> BindingRun::Check() const {
     if (!bound) return false;
   }
   for (std::size_t i = 0; i < plan.provisions.size(); ++i) {
-    BERTH_TRY(const bool bound, CheckProvision(*plan.provisions[i], versions_[plan.bindings.size() + i], node));
+    BERTH_TRY(const bool bound,
+              CheckProvision(*plan.provisions[i], versions_[plan.bindings.size() + i], node));
     if (!bound) return false;
   }
   return true;
@@ -171,10 +191,12 @@ Expected<bool> BindingRun::CheckBinding(const BindingPlan::Binding& binding, con
   const api::ObjectMeta& claim_meta = binding.claim->metadata;
   const auto volume = handle_.objects.Of<api::PersistentVolume>().Find(volume_meta.name);
   if (volume == nullptr)
-    return Invalid(fmt::format("failed to check binding: persistentvolumes \"{}\" not found", volume_meta.name));
+    return Invalid(
+        fmt::format("failed to check binding: persistentvolumes \"{}\" not found", volume_meta.name));
   const auto claim = handle_.objects.Of<api::PersistentVolumeClaim>().Find(claim_meta.ns, claim_meta.name);
   if (claim == nullptr)
-    return Invalid(fmt::format("failed to check binding: persistentvolumeclaims \"{}\" not found", claim_meta.Key()));
+    return Invalid(
+        fmt::format("failed to check binding: persistentvolumeclaims \"{}\" not found", claim_meta.Key()));
   // Our own write has not come back yet.
   if (VersionNumber(written) > VersionNumber(volume->metadata.resource_version)) return false;
   BERTH_CHECKED(CheckPlace(*volume, node, "failed to translate pv to csi: "));
@@ -183,8 +205,8 @@ Expected<bool> BindingRun::CheckBinding(const BindingPlan::Binding& binding, con
   return IsBound(*claim);
 }
 
-Expected<bool> BindingRun::CheckProvision(const api::PersistentVolumeClaim& wanted, const std::string& written,
-                                          const api::Node& node) const {
+Expected<bool> BindingRun::CheckProvision(const api::PersistentVolumeClaim& wanted,
+                                          const std::string& written, const api::Node& node) const {
   const api::ObjectMeta& meta = wanted.metadata;
   const auto claim = handle_.objects.Of<api::PersistentVolumeClaim>().Find(meta.ns, meta.name);
   if (claim == nullptr) {
@@ -208,11 +230,11 @@ Expected<void> BindingRun::CheckPlace(const api::PersistentVolume& volume, const
                                       std::string_view context) const {
   std::string mismatch;
   if (!IsMigratedOn(volume, handle_, node.metadata.name)) {
-    mismatch = Mismatch(volume.node_affinity, node);
+    mismatch = Mismatch(volume.node_affinity, node, handle_.vocabulary);
   } else if (auto handle = api::CsiHandleOf(volume); !handle) {
     return Invalid(fmt::format("{}could not translate pv: {}", context, handle.error().message));
   } else {
-    mismatch = Mismatch(api::CsiAffinityOf(volume), node);
+    mismatch = Mismatch(api::CsiAffinityOf(volume), node, handle_.vocabulary);
   }
   if (mismatch.empty()) return {};
   return Invalid(fmt::format("pv \"{}\" node affinity doesn't match node \"{}\": {}", volume.metadata.name,

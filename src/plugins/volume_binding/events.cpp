@@ -15,7 +15,8 @@ Hint AfterClass(const PodInfo&, const api::StorageClass* before, const api::Stor
   return Helps(before == nullptr || before->allowed_topologies != after->allowed_topologies);
 }
 
-Hint AfterClaim(const PodInfo& waiting, const api::PersistentVolumeClaim*, const api::PersistentVolumeClaim* after) {
+Hint AfterClaim(const PodInfo& waiting, const api::PersistentVolumeClaim*,
+                const api::PersistentVolumeClaim* after) {
   return Helps(framework::IsClaimOf(*waiting.pod, *after));
 }
 
@@ -35,7 +36,8 @@ Hint AfterDriver(const PodInfo& waiting, const api::CSIDriver* before, const api
   return Helps(uses && before->storage_capacity && !after->storage_capacity);
 }
 
-Hint AfterCapacity(const PodInfo&, const api::CSIStorageCapacity* before, const api::CSIStorageCapacity* after) {
+Hint AfterCapacity(const PodInfo&, const api::CSIStorageCapacity* before,
+                   const api::CSIStorageCapacity* after) {
   if (before == nullptr) return Hint::kQueue;
   const auto limit = [](const api::CSIStorageCapacity& capacity) {
     return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;

@@ -38,10 +38,13 @@ const api::Quantity& SizeOf(const api::PersistentVolumeClaim& claim) {
   return claim.storage ? *claim.storage : kNone;
 }
 
-std::string_view ModeOf(const std::string& mode) { return mode.empty() ? std::string_view("Filesystem") : mode; }
+std::string_view ModeOf(const std::string& mode) {
+  return mode.empty() ? std::string_view("Filesystem") : mode;
+}
 
 // What a volume must be like, whether it was made for the claim or is anybody's.
-bool Suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim, bool uses_attributes) {
+bool Suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
+           bool uses_attributes) {
   if (volume.storage.Compare(SizeOf(claim)) < 0) return false;
   if (ModeOf(volume.volume_mode) != ModeOf(claim.volume_mode)) return false;
   const std::string& attributes = volume.volume_attributes_class_name;
@@ -63,7 +66,8 @@ bool ChosenFor(std::span<const DelayedClaim> earlier, const StorageIndex::Volume
 
 }  // namespace
 
-void VolumeBinding::Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const {
+void VolumeBinding::Filter(const Attempt& attempt, const RowSet& candidates,
+                           framework::Rejections& out) const {
   const ClaimsPtr* known = attempt.state().Read(key_);
   if (known == nullptr) return;
   PodClaims& claims = **known;
@@ -105,9 +109,11 @@ void VolumeBinding::CheckBound(const PodClaims& claims, Judgement& judgement) co
   }
 }
 
-void VolumeBinding::RestrictToAffinity(StorageIndex::Volume& volume, Judgement& judgement, RowSet& rows) const {
+void VolumeBinding::RestrictToAffinity(StorageIndex::Volume& volume, Judgement& judgement,
+                                       RowSet& rows) const {
   const api::CsiMigration* migration = api::MigrationOf(volume.object->source);
-  const RowSet* with_driver = migration != nullptr ? handle_.volumes.MigratedFrom(migration->plugin) : nullptr;
+  const RowSet* with_driver =
+      migration != nullptr ? handle_.volumes.MigratedFrom(migration->plugin) : nullptr;
   if (with_driver == nullptr) return index_.Restrict(volume, judgement.attempt, rows);
   auto migrated = judgement.attempt.Scratch();
   *migrated |= rows;
@@ -158,9 +164,10 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
   const Attempt& attempt = judgement.attempt;
   const api::PersistentVolumeClaim& claim = *wanted.claim;
   if (!uses_attributes_ && !claim.volume_attributes_class_name.empty()) {
-    return judgement.Fail(rows, fmt::format("unsupported volumeAttributesClassName is set on claim {} when the "
-                                            "feature-gate VolumeAttributesClass is disabled",
-                                            claim.metadata.Key()));
+    return judgement.Fail(rows,
+                          fmt::format("unsupported volumeAttributesClassName is set on claim {} when the "
+                                      "feature-gate VolumeAttributesClass is disabled",
+                                      claim.metadata.Key()));
   }
   std::optional<api::ParsedSelector> selector;
   if (claim.selector) {
@@ -200,7 +207,8 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
   for (StorageIndex::Volume* volume : index_.Free(wanted.class_name, SizeOf(claim))) {
     if (open->Empty()) return;
     const api::PersistentVolume& object = *volume->object;
-    if (object.phase != "Available" || !Suits(object, claim, uses_attributes_) || !OffersModes(object, claim)) continue;
+    if (object.phase != "Available" || !Suits(object, claim, uses_attributes_) || !OffersModes(object, claim))
+      continue;
     if (selector && !selector->Matches(object.metadata.labels)) continue;
     if (StorageIndex::Everywhere(*volume)) {
       auto all = attempt.Scratch();
@@ -242,8 +250,8 @@ void VolumeBinding::Provision(DelayedClaim& wanted, Judgement& judgement, RowSet
 }
 
 // Leaves the rows with enough room. False if nobody keeps track of it.
-bool VolumeBinding::KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class, Judgement& judgement,
-                                RowSet& rows) const {
+bool VolumeBinding::KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class,
+                                Judgement& judgement, RowSet& rows) const {
   const auto& size = wanted.claim->storage;
   if (!size) return false;
   const auto driver = handle_.objects.Of<api::CSIDriver>().Find(storage_class.provisioner);

@@ -1,5 +1,5 @@
-// What VolumeBinding remembers of one attempt: the pod's claims, and for those that wait for a node what each node
-// would give them.
+// What VolumeBinding remembers of one attempt: the pod's claims, and for those that wait for a node what each
+// node would give them.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,10 @@ struct DelayedClaim {
   framework::NodeNameId selected_node;
 
   // By row, once Filter has judged it.
-  RowSet matched;                               // a volume that exists will do
-  std::vector<StorageIndex::Volume*> volumes;   // that one
-  std::vector<std::int64_t> capacity;           // where it would be made, if that is tracked; kUntracked; empty: nowhere
+  RowSet matched;                              // a volume that exists will do
+  std::vector<StorageIndex::Volume*> volumes;  // that one
+  std::vector<std::int64_t>
+      capacity;  // where it would be made, if that is tracked; kUntracked; empty: nowhere
   static constexpr std::int64_t kUntracked = -1;
 };
 

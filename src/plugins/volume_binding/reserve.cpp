@@ -1,4 +1,5 @@
-// From the decision to volumes that are bound: what is assumed, and what is done about it before the pod is bound.
+// From the decision to volumes that are bound: what is assumed, and what is done about it before the pod is
+// bound.
 #include <fmt/format.h>
 
 #include "plugins/volume_binding/binding_run.hpp"
@@ -26,8 +27,7 @@ std::shared_ptr<T> WithAnnotation(const T& object, std::string key, std::string 
 
 BindingPlan::Binding Bind(const VolumePtr& volume, const ClaimPtr& claim) {
   constexpr const char* kByController = "pv.kubernetes.io/bound-by-controller";
-  const bool annotate =
-      !IsBoundTo(*volume, *claim) && volume->metadata.Annotation(kByController) == nullptr;
+  const bool annotate = !IsBoundTo(*volume, *claim) && volume->metadata.Annotation(kByController) == nullptr;
   const api::PersistentVolume::ClaimRef ref{claim->metadata.ns, claim->metadata.name, claim->metadata.uid};
   if (!annotate && volume->claim_ref && *volume->claim_ref == ref) return {volume, claim, false};
   auto bound = annotate ? WithAnnotation(*volume, kByController, "yes")

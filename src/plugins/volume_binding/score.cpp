@@ -32,8 +32,8 @@ bool IsTracked(const DelayedClaim& wanted, std::size_t row) {
          wanted.capacity[row] != DelayedClaim::kUntracked;
 }
 
-// Of volumes that exist if there are any, else of those that would be made. Of several claims of a class that would
-// be made the last one's capacity counts: it is the same room.
+// Of volumes that exist if there are any, else of those that would be made. Of several claims of a class that
+// would be made the last one's capacity counts: it is the same room.
 void Collect(const PodClaims& claims, std::size_t row, std::vector<Share>& shares) {
   shares.clear();
   for (const DelayedClaim& wanted : claims.delayed) {
@@ -55,13 +55,17 @@ void Collect(const PodClaims& claims, std::size_t row, std::vector<Share>& share
 
 }  // namespace
 
-Status VolumeBinding::PreScore(const Attempt&, const RowSet&) const { return scores_ ? Status{} : Status::Skip(); }
+Status VolumeBinding::PreScore(const Attempt&, const RowSet&) const {
+  return scores_ ? Status{} : Status::Skip();
+}
 
-Status VolumeBinding::Score(const Attempt& attempt, const RowSet& feasible, framework::ScoreColumn& scores) const {
+Status VolumeBinding::Score(const Attempt& attempt, const RowSet& feasible,
+                            framework::ScoreColumn& scores) const {
   const ClaimsPtr* known = attempt.state().Read(key_);
-  const bool matters = known != nullptr && std::ranges::any_of((*known)->delayed, [](const DelayedClaim& wanted) {
-    return !wanted.capacity.empty() || !wanted.matched.Empty();
-  });
+  const bool matters =
+      known != nullptr && std::ranges::any_of((*known)->delayed, [](const DelayedClaim& wanted) {
+        return !wanted.capacity.empty() || !wanted.matched.Empty();
+      });
   if (!scores_ || !matters) {
     scores.SetAll(0);
     return {};
@@ -77,8 +81,8 @@ Status VolumeBinding::Score(const Attempt& attempt, const RowSet& feasible, fram
       sum += OnShape(shape_, full ? kFull : WrapDiv(WrapMul(share.requested, kFull), share.capacity));
     }
     values[row] = shares.empty() ? 0
-                                 : static_cast<std::int64_t>(
-                                       std::round(static_cast<double>(sum) / static_cast<double>(shares.size())));
+                                 : static_cast<std::int64_t>(std::round(static_cast<double>(sum) /
+                                                                        static_cast<double>(shares.size())));
   });
   return {};
 }

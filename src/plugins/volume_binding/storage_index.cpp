@@ -18,7 +18,8 @@ bool SmallerThan(const api::PersistentVolume& a, const api::PersistentVolume& b)
 }
 
 template <class T>
-void KeepFollowing(framework::ObjectTable<T>& table, const typename framework::ObjectTable<T>::Listener& listener) {
+void KeepFollowing(framework::ObjectTable<T>& table,
+                   const typename framework::ObjectTable<T>::Listener& listener) {
   table.ForEachAssumed([&](const auto& object) { listener({nullptr, object}); });
   table.Listen(listener);
 }
@@ -59,9 +60,8 @@ void StorageIndex::VolumeChanged(const framework::Change<api::PersistentVolume>&
 void StorageIndex::Shelve(Volume& volume) {
   const auto& claim = volume.object->claim_ref;
   auto& shelf = claim ? bound_to_[claim->ns + "/" + claim->name] : free_[volume.class_name];
-  const auto place = std::ranges::lower_bound(shelf, &volume, [](const Volume* a, const Volume* b) {
-    return SmallerThan(*a->object, *b->object);
-  });
+  const auto place = std::ranges::lower_bound(
+      shelf, &volume, [](const Volume* a, const Volume* b) { return SmallerThan(*a->object, *b->object); });
   shelf.insert(place, &volume);
 }
 
@@ -162,8 +162,10 @@ CompiledTerm StorageIndex::Compile(const api::LabelSelector& selector) const {
   CompiledTerm everywhere;
   if (selector.empty()) return everywhere;
   api::NodeSelectorTerm term;
-  for (const auto& [key, value] : selector.match_labels) term.match_expressions.push_back({key, "In", {value}});
-  for (const auto& [key, op, values] : selector.match_expressions) term.match_expressions.push_back({key, op, values});
+  for (const auto& [key, value] : selector.match_labels)
+    term.match_expressions.push_back({key, "In", {value}});
+  for (const auto& [key, op, values] : selector.match_expressions)
+    term.match_expressions.push_back({key, op, values});
   CompiledTerm compiled = framework::CompileTerm(term, "", nullptr, words_);
   compiled.never |= !api::ParseLabelSelector(&selector).has_value();
   return compiled;
@@ -180,7 +182,8 @@ void StorageIndex::CapacityChanged(const framework::Change<api::CSIStorageCapaci
     }
   }
   if (change.after == nullptr || !change.after->node_topology) return;
-  capacities_[change.after->storage_class_name].push_back({change.after, Compile(*change.after->node_topology)});
+  capacities_[change.after->storage_class_name].push_back(
+      {change.after, Compile(*change.after->node_topology)});
 }
 
 std::span<const StorageIndex::Capacity> StorageIndex::Capacities(const std::string& class_name) const {

@@ -1,4 +1,5 @@
-// What VolumeBinding asks of volumes, classes and capacities, compiled once per object and shared by all profiles.
+// What VolumeBinding asks of volumes, classes and capacities, compiled once per object and shared by all
+// profiles.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -13,8 +14,8 @@
 
 namespace berth::plugins {
 
-// Follows the cluster, assumptions included. Pointers to volumes stay good until the next change. One thread: the
-// scheduler loop's.
+// Follows the cluster, assumptions included. Pointers to volumes stay good until the next change. One thread:
+// the scheduler loop's.
 class StorageIndex {
  public:
   explicit StorageIndex(framework::Handle& handle);

@@ -25,7 +25,8 @@ VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& h
       wrong_place_(handle.reasons.Intern("node(s) didn't match PersistentVolume's node affinity")),
       no_volume_(handle.reasons.Intern("node(s) didn't find available persistent volumes to bind")),
       no_space_(handle.reasons.Intern("node(s) did not have enough free storage")),
-      lost_(handle.reasons.Intern("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")) {
+      lost_(handle.reasons.Intern(
+          "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")) {
   constexpr std::int64_t kScale = framework::kMaxScore / 10;
   for (ShapePoint& point : shape_) point.score *= kScale;
 }
@@ -38,9 +39,11 @@ std::string VolumeBinding::CheckClaim(const api::Pod& pod, const api::Volume& vo
   const bool ephemeral = volume.source == api::Volume::Source::kEphemeral;
   const auto claim = handle_.objects.Of<api::PersistentVolumeClaim>().Find(pod.metadata.ns, name);
   if (claim == nullptr) {
-    return ephemeral ? fmt::format("waiting for ephemeral volume controller to create the persistentvolumeclaim \"{}\"",
-                                   name)
-                     : fmt::format("persistentvolumeclaim \"{}\" not found", name);
+    return ephemeral
+               ? fmt::format(
+                     "waiting for ephemeral volume controller to create the persistentvolumeclaim \"{}\"",
+                     name)
+               : fmt::format("persistentvolumeclaim \"{}\" not found", name);
   }
   if (claim->phase == "Lost") {
     return fmt::format("persistentvolumeclaim \"{}\" bound to non-existent persistentvolume \"{}\"", name,
@@ -58,7 +61,8 @@ Expected<VolumeBinding::Fate> VolumeBinding::FateOf(const api::PersistentVolumeC
   const auto storage_class = handle_.objects.Of<api::StorageClass>().Find(class_name);
   if (storage_class == nullptr) return Fate::kImmediate;
   const std::string& mode = storage_class->volume_binding_mode;
-  if (mode.empty()) return Invalid(fmt::format("VolumeBindingMode not set for StorageClass \"{}\"", class_name));
+  if (mode.empty())
+    return Invalid(fmt::format("VolumeBindingMode not set for StorageClass \"{}\"", class_name));
   // One with a volume's name belongs to a volume that has not accepted it yet: nobody may choose another.
   return mode == "WaitForFirstConsumer" && claim.volume_name.empty() ? Fate::kDelayed : Fate::kImmediate;
 }

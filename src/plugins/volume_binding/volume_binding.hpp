@@ -1,5 +1,6 @@
-// Finds nodes where the pod's claims are or can be satisfied: volumes that are bound must be usable there, claims
-// that wait for a node need a volume that exists or room for a new one. Binds them before the pod is bound.
+// Finds nodes where the pod's claims are or can be satisfied: volumes that are bound must be usable there,
+// claims that wait for a node need a volume that exists or room for a new one. Binds them before the pod is
+// bound.
 #pragma once
 
 #include "framework/plugin.hpp"
@@ -30,7 +31,8 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
-  void PreBind(const framework::Placement& placement, std::stop_token stop, framework::Answer answer) override;
+  void PreBind(const framework::Placement& placement, std::stop_token stop,
+               framework::Answer answer) override;
 
  private:
   using ClaimsPtr = std::shared_ptr<PodClaims>;
@@ -58,8 +60,8 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Handle& handle_;
   StorageIndex& index_;
   const Duration bind_timeout_;
-  const bool scores_;           // StorageCapacityScoring
-  const bool uses_attributes_;  // VolumeAttributesClass
+  const bool scores_;              // StorageCapacityScoring
+  const bool uses_attributes_;     // VolumeAttributesClass
   std::vector<ShapePoint> shape_;  // scores scaled to 0..100
   framework::StateKey<ClaimsPtr> key_;
   framework::ReasonId wrong_place_, no_volume_, no_space_, lost_;

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A focus limits a comparison to one family of plugins: the configurations know no others besides those that
+// look at nodes and pods only, and the clusters are full of what the family is about.
+var focuses = []struct {
+	name    string
+	plugins []string
+}{
+	{"mixed", nil},
+	{"topology-spread", []string{"PodTopologySpread"}},
+	{"pod-affinity", []string{"InterPodAffinity"}},
+	{"volumes", []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}},
+	{"preemption", []string{"DefaultPreemption"}},
+	{"features", []string{"NodeDeclaredFeatures"}},
+}
+
+const mixed = "mixed"
+
+func focusNames() string {
+	var names []string
+	for _, focus := range focuses {
+		names = append(names, focus.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// focusPlugins are the plugins that configurations of a focus may name.
+func focusPlugins(name string) ([]pluginWeight, error) {
+	for _, focus := range focuses {
+		if focus.name != name {
+			continue
+		}
+		return slices.DeleteFunc(slices.Clone(plugins), func(p pluginWeight) bool {
+			return name != mixed && !slices.Contains(elevenPlugins, p.name) && !slices.Contains(focus.plugins, p.name)
+		}), nil
+	}
+	return nil, fmt.Errorf("there is no focus %q; there are %s", name, focusNames())
+}
+
+// character draws what this cluster is like. A focus leaves little else in the way of its plugins.
+func (g *generator) character() {
+	defer func() { g.uniform = g.tight && g.preemption > 0 && g.chance(0.35) }()
+	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
+	g.wild = g.chance(0.04)
+	g.taints = pick(g.dice, 0, 0.2, 0.5, 0.9)
+	g.labels = pick(g.dice, 0.3, 0.8, 0.95)
+	g.images = pick(g.dice, 0, 0.5, 0.9)
+	g.scalars = pick(g.dice, 0, 0.1, 0.4)
+	g.common = some(g.dice, 4, scalarNames)
+	g.podCPU = pick(g.dice, 200, 800, 2500)
+	g.podMemory = pick(g.dice, 256, 1024, 4096)
+	g.cores = 32
+	g.startedOn = make(map[any]int)
+	g.together, g.home = pick(g.dice, 0, 0.5, 0.9), pick(g.dice, podNamespaces...)
+	g.storage.claims = make(map[string][]string)
+	g.storage.required = pick(g.dice, append(drivers, "", "csi.example.com")...)
+	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
+	if g.focus == mixed {
+		for _, amount := range amounts {
+			*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
+		}
+		if g.preemption > 0 && g.chance(0.6) {
+			g.cores, g.tight = 4, true
+			g.podCPU = pick(g.dice, 500, 1000, 1800)
+		}
+		return
+	}
+	g.taints = pick(g.dice, 0, 0, 0.2)
+	g.labels = pick(g.dice, 0.5, 0.8, 0.95, 1)
+	g.images, g.scalars = 0, pick(g.dice, 0, 0, 0.1)
+	g.podCPU, g.podMemory = pick(g.dice, 200, 800), pick(g.dice, 256, 1024)
+	g.wild = false
+	for i, focus := range focuses[1:] {
+		if focus.name == g.focus {
+			*amounts[i] = pick(g.dice, 0.3, 0.6, 0.9)
+		}
+	}
+	if g.focus == "preemption" {
+		g.cores, g.tight = pick(g.dice, 2, 4, 8), g.chance(0.8)
+		g.podCPU = pick(g.dice, 500, 1000, 1800)
+	}
+}
+
+// others is how much of what the focus is not about there is.
+func (g *generator) others() float64 {
+	if g.focus == mixed {
+		return 1
+	}
+	if g.focus == "preemption" {
+		return 0.1
+	}
+	return 0.4
+}

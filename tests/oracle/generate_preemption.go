@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// startOfTime is when the first pod of any cluster started.
+var startOfTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// boundImportance gives a pod on a node what preemption weighs. No two on a node start at the same
+// moment; some have no start yet, which makes them equals whom the names tell apart.
+func (g *generator) boundImportance(metadata, spec, status object) {
+	if g.preemption == 0 {
+		return
+	}
+	if g.uniform {
+		g.alike(spec)
+		spec["priority"] = pick(g.dice, 5, 5, 5, 100)
+	} else if g.chance(0.9) {
+		spec["priority"] = pick(g.dice, -10, 0, 0, 5, 5, 100, 1000)
+	}
+	if g.uniform || g.chance(0.9) {
+		// The same on several nodes, never on one. The youngest goes first.
+		node := spec["nodeName"]
+		g.startedOn[node]++
+		started := startOfTime.Add(-time.Duration(g.startedOn[node]) * time.Second)
+		if !g.uniform {
+			started = started.Add(time.Duration(g.IntN(3)) * time.Hour)
+		}
+		status["startTime"] = started.Format(time.RFC3339)
+	}
+	if g.chance(0.12) {
+		metadata["deletionTimestamp"] = "2026-02-02T03:04:05Z"
+		metadata["deletionGracePeriodSeconds"] = 30
+		if g.chance(0.7) {
+			condition := object{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+			if g.chance(0.2) {
+				condition[pick(g.dice, "status", "reason")] = pick(g.dice, "False", "EvictionByEvictionAPI")
+			}
+			g.ending = append(g.ending, spec["nodeName"].(string))
+			conditions, _ := status["conditions"].(array)
+			status["conditions"] = append(conditions, condition)
+		}
+	}
+}
+
+// pendingImportance gives a waiting pod the right to push others away.
+func (g *generator) pendingImportance(spec, status object) {
+	if !g.chance(min(1, g.preemption*1.3)) {
+		return
+	}
+	if g.uniform {
+		g.alike(spec)
+	}
+	spec["priority"] = pick(g.dice, 0, 5, 100, 1000, 1000, 2000001000)
+	switch roll := g.Float64(); {
+	case roll < 0.06:
+		spec["preemptionPolicy"] = "Never"
+	case roll < 0.1:
+		spec["preemptionPolicy"] = "PreemptLowerPriority"
+	case roll < 0.25:
+		status["nominatedNodeName"] = g.someNodeName()
+		if len(g.ending) > 0 && g.chance(0.6) {
+			status["nominatedNodeName"] = pick(g.dice, g.ending...)
+		}
+	}
+}
+
+// alike gives a pod of a uniform cluster what all of them ask for.
+func (g *generator) alike(spec object) {
+	containers := spec["containers"].(array)
+	for i, c := range containers {
+		delete(c.(object), "ports")
+		c.(object)["resources"] = object{}
+		if i == 0 {
+			c.(object)["resources"] = object{"requests": object{"cpu": "1", "memory": "64Mi"}}
+		}
+	}
+	delete(spec, "resources")
+	delete(spec, "overhead")
+	delete(spec, "initContainers")
+}
+
+// budgets draws PodDisruptionBudgets: some exhausted, some that overlap, some that match nothing.
+func (g *generator) budgets() (items array) {
+	for i, namespace := range spreadNamespaces {
+		for j := range g.between(0, 3) {
+			spec := object{"minAvailable": 1}
+			if selector := g.podSelector(object{"app": pick(g.dice, appNames...)}); selector != nil {
+				spec["selector"] = selector
+			}
+			status := object{"disruptionsAllowed": pick(g.dice, 0, 0, 1, 2, 5),
+				"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}
+			if g.chance(0.2) {
+				status["disruptedPods"] = object{fmt.Sprintf("bound-%d", g.IntN(20)): "2026-01-02T03:04:05Z"}
+			}
+			items = append(items, object{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+				"metadata": object{"name": fmt.Sprintf("budget-%d-%d", i, j), "namespace": namespace}, "spec": spec, "status": status})
+		}
+	}
+	return items
+}
