@@ -33,7 +33,8 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_} {}
+  Cluster()
+      : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_, volumes_} {}
 
   Cluster& Add(const api::Node& node);
   // An object of any other kind; replaces one of that name.
@@ -120,6 +121,7 @@ class Cluster {
   framework::NodeTable table_;
   framework::ClusterObjects objects_;
   framework::PodCounters counters_{table_, objects_};
+  framework::VolumesInUse volumes_{table_, objects_};
   framework::Handle handle_;
   std::deque<framework::PlacedPod> placed_;
   framework::CycleState state_;

@@ -10,9 +10,14 @@
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
 #include "plugins/pod_topology_spread/pod_topology_spread.hpp"
+#include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
+#include "plugins/volume_binding/volume_binding.hpp"
+#include "plugins/volume_restrictions/volume_restrictions.hpp"
+#include "plugins/volume_zone/volume_zone.hpp"
 #include "testing/cluster.hpp"
+#include "testing/storage.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -55,6 +60,18 @@ class HintTest : public ::testing::Test {
                                  const PodBuilder& gone) {
     return Ask(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
                {gone.Share(), nullptr});
+  }
+  template <class T>
+  std::optional<Hint> Added(const framework::Plugin& plugin, const PodBuilder& waiting,
+                            EventResource resource, const T& object) {
+    return Ask(plugin, waiting, {resource, framework::kAdd, ""},
+               {nullptr, std::make_shared<const T>(object)});
+  }
+  template <class T>
+  std::optional<Hint> Updated(const framework::Plugin& plugin, const PodBuilder& waiting,
+                              EventResource resource, const T& before, const T& after) {
+    return Ask(plugin, waiting, {resource, framework::kUpdate, ""},
+               {std::make_shared<const T>(before), std::make_shared<const T>(after)});
   }
   Cluster cluster;
 };
@@ -296,6 +313,127 @@ TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
   EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
   EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
   EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
+}
+
+// --- volumes
+
+using api::CSINode;
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using api::StorageClass;
+using berth::testing::ClaimVolume;
+using berth::testing::DiskVolume;
+using berth::testing::EphemeralVolume;
+using berth::testing::MakeClaim;
+using berth::testing::MakeClass;
+using berth::testing::MakeCsiNode;
+using berth::testing::MakeVolume;
+using berth::testing::PodWith;
+
+TEST_F(HintTest, APodThatLeavesItsDiskOrClaimHelpsThoseWhoWantIt) {
+  const auto plugin = cluster.Make<VolumeRestrictions>();
+  const auto disk = DiskVolume(api::Volume::Source::kGcePersistentDisk, "d");
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk})), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk}).Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("c")})),
+            Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("d")})),
+            Hint::kSkip);
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("c")),
+      Hint::kQueue);
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("d")),
+      Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+}
+
+TEST_F(HintTest, RoomForVolumes) {
+  const auto plugin = cluster.Make<NodeVolumeLimits>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
+  const auto limit = [](std::optional<std::int32_t> count) { return MakeCsiNode("n", {{"d", count}}); };
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(1), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(std::nullopt), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(2), limit(2)), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), limit(std::nullopt)),
+            Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")}).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")})), Hint::kSkip);
+  EXPECT_EQ(
+      PodDeleted(*plugin, wants, PodWith("g", {DiskVolume(api::Volume::Source::kIscsi, "i")}).OnNode("n")),
+      Hint::kSkip);
+  EXPECT_EQ(Added<PersistentVolumeClaim>(*plugin, PodWith("w", {EphemeralVolume("e")}),
+                                         EventResource::kPersistentVolumeClaim, MakeClaim("w-e")),
+            Hint::kQueue);
+  const auto detached = [&](const PodBuilder& waiting, const std::string& attacher) {
+    return Ask(
+        *plugin, waiting, {EventResource::kVolumeAttachment, framework::kDelete, ""},
+        {std::make_shared<const api::VolumeAttachment>(testing::MakeAttachment("a", "n", "v", attacher)),
+         nullptr});
+  };
+  EXPECT_EQ(detached(wants, "any"), Hint::kQueue);
+  const auto ebs = PodWith("w", {DiskVolume(api::Volume::Source::kAwsElasticBlockStore, "vol-1")});
+  EXPECT_EQ(detached(ebs, "ebs.csi.aws.com"), Hint::kQueue);
+  EXPECT_EQ(detached(ebs, "other"), Hint::kSkip);
+}
+
+TEST_F(HintTest, VolumesThatMoveOrAppear) {
+  const auto plugin = cluster.Make<VolumeZone>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto immediate = MakeClass();
+  immediate.volume_binding_mode = "Immediate";
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, immediate), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, immediate, MakeClass()), std::nullopt);
+  EXPECT_EQ(Updated<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim,
+                                           MakeClaim("c"), MakeClaim("c").BoundTo("v")),
+            Hint::kQueue);
+  EXPECT_EQ(Added<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v")),
+            Hint::kQueue);
+  const auto in = [](std::string zone) {
+    return MakeVolume("v").Label("topology.kubernetes.io/zone", std::move(zone));
+  };
+  const auto changed = [&](const PersistentVolume& before, const PersistentVolume& after) {
+    return Updated(*plugin, wants, EventResource::kPersistentVolume, before, after);
+  };
+  EXPECT_EQ(changed(in("a"), in("b")), Hint::kQueue);
+  EXPECT_EQ(changed(in("a__b"), in("b__a")), Hint::kSkip);
+  EXPECT_EQ(changed(in("a"), in("a").Label("other", "x")), Hint::kSkip);
+}
+
+TEST_F(HintTest, WhatVolumeBindingWaitsFor) {
+  const auto plugin = cluster.Make<VolumeBinding>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto limited = MakeClass();
+  limited.allowed_topologies = {{{"zone", {"a"}}}};
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), limited), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), MakeClass()), Hint::kSkip);
+  EXPECT_EQ(Updated<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v"),
+                                      MakeVolume("v")),
+            Hint::kQueue);
+  auto migrated = MakeCsiNode("n", {});
+  migrated.metadata.annotations = api::Labels{{"storage.alpha.kubernetes.io/migrated-plugins", "x"}};
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), migrated), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, migrated, migrated), Hint::kSkip);
+  api::CSIDriver tracked;
+  tracked.metadata.name = "d";
+  tracked.storage_capacity = true;
+  api::CSIDriver untracked = tracked;
+  untracked.storage_capacity = false;
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIDriver, tracked, untracked), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, PodWith("w", {DiskVolume(api::Volume::Source::kCsi, "d")}),
+                    EventResource::kCSIDriver, tracked, untracked),
+            Hint::kQueue);
+  api::CSIStorageCapacity small;
+  small.capacity = testing::Amount("1Gi");
+  api::CSIStorageCapacity large;
+  large.capacity = testing::Amount("2Gi");
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
 }
 
 }  // namespace
