@@ -124,6 +124,7 @@ struct Toleration {
   std::string op;  // empty means Equal
   std::string value;
   std::string effect;  // empty means every effect
+  friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 struct Taint {
   std::string key;

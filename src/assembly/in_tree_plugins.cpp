@@ -2,12 +2,14 @@
 
 #include "plugins/default_binder/default_binder.hpp"
 #include "plugins/image_locality/image_locality.hpp"
+#include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/balanced_allocation.hpp"
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "plugins/priority_sort/priority_sort.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
@@ -27,10 +29,11 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create);
   registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
+  registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
+  registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name :
-       {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
-        "InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
+  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
+                           "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
     registry.AddMissing(name);
   }
   return registry;

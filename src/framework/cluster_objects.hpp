@@ -2,6 +2,7 @@
 // things up in (kube-scheduler's listers and assume caches).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,6 +59,8 @@ class ObjectTable {
     for (const auto& [key, entry] : entries_) visit(entry.latest());
   }
   std::size_t size() const { return entries_.size(); }
+  // Another number whenever anything in the table has changed.
+  std::uint64_t version() const { return version_; }
 
   // Takes over what the API server said. An assumption lasts until a version other than the one it was made
   // on is seen.
@@ -100,6 +103,7 @@ class ObjectTable {
     Tell({before, found->second.seen});
   }
 
+  // For as long as the table lives.
   void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
  private:
@@ -127,11 +131,13 @@ class ObjectTable {
     return found == entries_.end() ? nullptr : &found->second;
   }
   void Tell(const Change<T>& change) {
+    ++version_;
     for (const Listener& listener : listeners_) listener(change);
   }
 
   std::map<Key, Entry, Before> entries_;
   std::vector<Listener> listeners_;
+  std::uint64_t version_ = 0;
 };
 
 // One table per kind that is not a pod or a node.

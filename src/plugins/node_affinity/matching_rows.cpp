@@ -126,6 +126,19 @@ bool Matches(const CompiledField& field, const api::Node& node, const framework:
 
 }  // namespace
 
+void RestrictToRequired(const framework::NodeSelection& selection, const framework::Attempt& attempt,
+                        RowSet& rows) {
+  for (const framework::LabelId label : selection.selector) {
+    auto scratch = attempt.Scratch();
+    if (const RowGroup* group = attempt.nodes().WithLabel(label)) {
+      group->Restrict(rows, *scratch);
+    } else {
+      rows.Clear();
+    }
+  }
+  if (selection.has_required) RestrictToAnyTerm(selection.required, attempt, rows);
+}
+
 bool Matches(const framework::CompiledTerm& term, const api::Node& node, const framework::Vocabulary& words) {
   return !term.never &&
          std::ranges::all_of(term.labels, [&](const auto& label) { return Matches(label, node, words); }) &&

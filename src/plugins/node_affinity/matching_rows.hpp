@@ -15,6 +15,10 @@ void RestrictToTerm(const framework::CompiledTerm& term, const framework::Attemp
 void RestrictToAnyTerm(const std::vector<framework::CompiledTerm>& terms, const framework::Attempt& attempt,
                        RowSet& rows);
 
+// Leaves in `rows` those that spec.nodeSelector and the required terms allow.
+void RestrictToRequired(const framework::NodeSelection& selection, const framework::Attempt& attempt,
+                        RowSet& rows);
+
 // The same questions about one node that need not be in the table: for queueing hints.
 bool Matches(const framework::CompiledTerm& term, const api::Node& node, const framework::Vocabulary& words);
 bool MatchesAny(const std::vector<framework::CompiledTerm>& terms, const api::Node& node,

@@ -9,18 +9,6 @@ namespace {
 
 using framework::Attempt;
 
-// spec.nodeSelector: every label must be there.
-void RestrictToSelector(const framework::NodeSelection& selection, const Attempt& attempt, RowSet& rows) {
-  for (const framework::LabelId label : selection.selector) {
-    auto scratch = attempt.Scratch();
-    if (const RowGroup* group = attempt.nodes().WithLabel(label)) {
-      group->Restrict(rows, *scratch);
-    } else {
-      rows.Clear();
-    }
-  }
-}
-
 void AddWeights(const std::vector<framework::CompiledPreference>& preferences, const Attempt& attempt,
                 const RowSet& feasible, framework::ScoreColumn& scores) {
   for (const framework::CompiledPreference& preference : preferences) {
@@ -160,8 +148,7 @@ void NodeAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
   if (selection.has_required || !selection.selector.empty()) {
     RowSet& rejected = out.Reject(pod_reason_, attempt.nodes().rows());
     rejected |= *matching;
-    RestrictToSelector(selection, attempt, *matching);
-    if (selection.has_required) RestrictToAnyTerm(selection.required, attempt, *matching);
+    RestrictToRequired(selection, attempt, *matching);
     rejected -= *matching;
   }
   out.unresolvable() |= candidates;

@@ -1,10 +1,10 @@
-// What the resource plugins share: which column counts as used, and percentages.
+// What the resource plugins share: which column counts as used.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "base/wrap.hpp"
+#include "base/percent.hpp"
 #include "framework/node_table.hpp"
 
 namespace berth::plugins {
@@ -16,23 +16,6 @@ inline std::span<const std::int64_t> NonZeroUse(const framework::NodeTable& node
   if (resource == framework::kCpu) return nodes.non_zero_cpu();
   if (resource == framework::kMemory) return nodes.non_zero_memory();
   return nodes.requested(resource);
-}
-
-// part * 100 / whole in int64 arithmetic, wrapping as the original's does; whole must not be 0.
-//
-// Dividing doubles is several times faster, and exact here: let n = part * 100 and d = whole be integers with
-// 0 <= n < 2^53 and 0 < d < 2^53, so both are doubles without rounding, and let k = floor(n / d). Rounding is
-// monotone and k is a double, so fl(n / d) >= k. If k + 1 were reached, n / d would lie within half an ulp
-// below k + 1; but n / d <= k + 1 - 1 / d, and half an ulp of numbers up to k + 1 is at most (k + 1) * 2^-53,
-// so (k + 1) * d >= 2^53, while (k + 1) * d <= n + d. With n + d < 2^53, which the test below asks for, that
-// cannot be. Hence truncation gives k.
-inline std::int64_t Percent(std::int64_t part, std::int64_t whole) {
-  constexpr std::int64_t kPartMax = (std::int64_t{1} << 52) / 100;
-  constexpr std::int64_t kWholeMax = std::int64_t{1} << 52;
-  if (part >= 0 && part < kPartMax && whole > 0 && whole < kWholeMax) {
-    return static_cast<std::int64_t>(static_cast<double>(part * 100) / static_cast<double>(whole));
-  }
-  return WrapDiv(WrapMul(part, 100), whole);
 }
 
 }  // namespace berth::plugins

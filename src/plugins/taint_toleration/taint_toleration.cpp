@@ -30,13 +30,17 @@ std::int64_t UntoleratedPreferences(const std::vector<api::Toleration>& tolerati
 TaintToleration::TaintToleration(framework::Handle& handle)
     : reason_(handle.reasons.Intern("node(s) had untolerated taint(s)")) {}
 
+void AddUntolerated(const framework::Attempt& attempt, RowSet& out) {
+  const auto& tolerations = attempt.pod().pod->spec.tolerations;
+  attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
+    if (Stops(attempt.nodes().vocabulary().Taints(id), tolerations)) rows.AddTo(out);
+  });
+}
+
 void TaintToleration::Filter(const framework::Attempt& attempt, const RowSet&,
                              framework::Rejections& out) const {
-  const auto& tolerations = attempt.pod().pod->spec.tolerations;
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
-  attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
-    if (Stops(attempt.nodes().vocabulary().Taints(id), tolerations)) rows.AddTo(rejected);
-  });
+  AddUntolerated(attempt, rejected);
   out.unresolvable() |= rejected;
 }
 

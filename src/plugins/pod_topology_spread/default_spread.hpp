@@ -1,0 +1,40 @@
+// Spread constraints for pods that have none of their own: those of the profile, about the pods that belong
+// together by a service or a controller.
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <string>
+#include <vector>
+
+#include "framework/cluster_objects.hpp"
+#include "framework/pod_info.hpp"
+
+namespace berth::plugins {
+
+// What is deduced for a pod is remembered for the pods that look like it, until a service or a controller
+// changes. One thread: the scheduler loop's.
+class DefaultSpread {
+ public:
+  DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints,
+                framework::Vocabulary& vocabulary, const framework::ClusterObjects& objects);
+
+  // None if nothing makes the pod belong together with others. Valid until the next call.
+  const framework::SpreadConstraints& For(const framework::PodInfo& pod);
+
+ private:
+  struct Remembered {
+    std::string owner;          // kind and name: pods that look alike may belong to different controllers
+    std::uint64_t version = 0;  // of services and controllers
+    framework::SpreadConstraints constraints;
+  };
+  framework::SpreadConstraints Deduce(const api::Pod& pod) const;
+  api::ParsedSelector SelectorFor(const api::Pod& pod) const;
+
+  const std::vector<api::TopologySpreadConstraint> constraints_;
+  framework::Vocabulary& vocabulary_;
+  const framework::ClusterObjects& objects_;
+  boost::unordered_map<framework::PodLabelsPtr, Remembered> remembered_;
+  const framework::SpreadConstraints none_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,198 @@
+// Soft constraints: nodes whose domains hold few of the pod's kind are the better ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/percent.hpp"
+#include "plugins/pod_topology_spread/pod_topology_spread.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Attempt;
+using framework::RowCounts;
+using framework::SpreadConstraint;
+using framework::Status;
+using framework::Topology;
+
+// The domain of nodes whose label is there and empty; nodes without the label belong to it where labels are
+// not required.
+std::uint32_t DomainOfEmpty(const Topology& topology, framework::LabelKeyId key,
+                            const framework::Vocabulary& words) {
+  const framework::LabelId label = words.FindLabel(key, "");
+  if (!label.known()) return Topology::kNowhere;
+  const auto found = std::ranges::find(topology.label_of, label);
+  return found == topology.label_of.end() ? Topology::kNowhere
+                                          : static_cast<std::uint32_t>(found - topology.label_of.begin());
+}
+
+// Half away from zero, as math.Round.
+std::int64_t Round(double value) {
+  if (value < 0) return static_cast<std::int64_t>(std::round(value));
+  const auto whole = static_cast<std::int64_t>(value);
+  return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
+}  // namespace
+
+Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasible) const {
+  const framework::SpreadConstraints& constraints = ConstraintsOf(attempt.pod());
+  if (!constraints.soft_error.empty()) {
+    return Status::Error(
+        fmt::format("calculating preScoreState: obtaining pod's soft topology spread constraints: {}",
+                    constraints.soft_error));
+  }
+  if (constraints.soft.empty()) return Status::Skip();
+  // With the system's own constraints a node without a zone is still worth spreading over.
+  const bool require_all = attempt.pod().spread != nullptr || !system_defaults_;
+  auto counted = attempt.Scratch();
+  *counted |= attempt.nodes().all();
+  if (require_all) RestrictToAllKeys(constraints.soft, attempt.nodes(), *counted);
+  ignored_ = feasible;
+  ignored_ -= *counted;
+  if (!require_all) ignored_.Clear();
+  auto scored = attempt.Scratch();
+  *scored |= feasible;
+  *scored -= ignored_;
+  weighed_count_ = constraints.soft.size();
+  if (weighed_.size() < weighed_count_) weighed_.resize(weighed_count_);
+  for (std::size_t i = 0; i < weighed_count_; ++i) {
+    weighed_[i].constraint = &constraints.soft[i];
+    Weigh(attempt, *scored, *counted, require_all, weighed_[i]);
+  }
+  attempt.state().Write(score_key_, true);
+  return {};
+}
+
+// How many domains the scored nodes are in.
+std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& scored, bool require_all,
+                                        Weighed& weighed) const {
+  const Topology& topology = *weighed.counts.topology;
+  weighed.seen.assign(topology.domains(), false);
+  std::size_t size = 0;
+  bool nowhere = false;
+  const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
+  if (with_key != nullptr && scored == *with_key) {
+    for (std::size_t i = 0; i < topology.domains(); ++i) {
+      weighed.seen[i] = topology.rows_in[i] > 0;
+      size += weighed.seen[i] ? 1 : 0;
+    }
+    return size;
+  }
+  scored.ForEach([&](std::size_t row) {
+    const std::uint32_t domain = topology.domain[row];
+    if (domain == Topology::kNowhere) {
+      nowhere = true;
+    } else if (!weighed.seen[domain]) {
+      weighed.seen[domain] = true;
+      ++size;
+    }
+  });
+  if (nowhere && !require_all) {
+    const std::uint32_t empty = DomainOfEmpty(topology, weighed.counts.key, attempt.nodes().vocabulary());
+    if (empty == Topology::kNowhere || !weighed.seen[empty]) ++size;
+  }
+  return size;
+}
+
+void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, const RowSet& counted,
+                              bool require_all, Weighed& weighed) const {
+  const SpreadConstraint& constraint = *weighed.constraint;
+  static const RowCounts kNobody;
+  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.question) : kNobody;
+  weighed.counts.Reset(constraint.topology_key, attempt.nodes());
+  const Topology& topology = *weighed.counts.topology;
+  if (constraint.topology_key == hostname_) {
+    weighed.weight = std::log(static_cast<double>(scored.Count() + 2));
+    weighed.by_row = &matching;
+    return;
+  }
+  weighed.by_row = nullptr;
+  weighed.weight = std::log(static_cast<double>(MarkSeen(attempt, scored, require_all, weighed) + 2));
+  auto included = attempt.Scratch();
+  *included |= counted;
+  RestrictToIncluded(attempt, constraint, *included);
+  const std::uint32_t empty =
+      require_all ? Topology::kNowhere
+                  : DomainOfEmpty(topology, constraint.topology_key, attempt.nodes().vocabulary());
+  matching.ForEach([&](std::uint32_t row, std::int64_t pods) {
+    if (!included->Has(row)) return;
+    const std::uint32_t domain = topology.domain[row] == Topology::kNowhere ? empty : topology.domain[row];
+    if (domain != Topology::kNowhere && weighed.seen[domain]) weighed.counts.by_domain[domain] += pods;
+  });
+  weighed.of_domain.resize(topology.domains());
+  for (std::size_t i = 0; i < topology.domains(); ++i) {
+    weighed.of_domain[i] = static_cast<double>(weighed.counts.by_domain[i]) * weighed.weight +
+                           static_cast<double>(constraint.max_skew - 1);
+  }
+}
+
+// Sums are built constraint by constraint, as the original adds them up: the order of additions shows in the
+// last bit.
+void PodTopologySpread::AddToSums(const Weighed& weighed) const {
+  const std::vector<std::uint32_t>& domain = weighed.counts.topology->domain;
+  if (weighed.by_row == nullptr) {
+    for (std::size_t row = 0; row < sums_.size(); ++row) {
+      if (domain[row] != Topology::kNowhere) sums_[row] += weighed.of_domain[domain[row]];
+    }
+    return;
+  }
+  // Most nodes have none of the pods.
+  const auto base = static_cast<double>(weighed.constraint->max_skew - 1);
+  with_pods_.clear();
+  weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t pods) {
+    if (domain[row] != Topology::kNowhere)
+      with_pods_.emplace_back(row, sums_[row] + (static_cast<double>(pods) * weighed.weight + base));
+  });
+  for (std::size_t row = 0; row < sums_.size(); ++row) {
+    if (domain[row] != Topology::kNowhere) sums_[row] += base;
+  }
+  for (const auto& [row, sum] : with_pods_) sums_[row] = sum;
+}
+
+Status PodTopologySpread::Score(const Attempt& attempt, const RowSet& feasible,
+                                framework::ScoreColumn& scores) const {
+  if (attempt.state().Read(score_key_) == nullptr)
+    return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  sums_.assign(attempt.nodes().rows(), 0.0);
+  for (std::size_t i = 0; i < weighed_count_; ++i) AddToSums(weighed_[i]);
+  const auto values = scores.Mutable();
+  feasible.ForEach([&](std::size_t row) { values[row] = Round(sums_[row]); });
+  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+  return {};
+}
+
+Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasible,
+                                    framework::ScoreColumn& scores) const {
+  if (attempt.state().Read(score_key_) == nullptr)
+    return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  auto scored = attempt.Scratch();
+  *scored |= feasible;
+  *scored -= ignored_;
+  const auto values = scores.Mutable();
+  std::int64_t lowest = INT64_MAX;
+  std::int64_t highest = 0;
+  scored->ForEach([&](std::size_t row) {
+    lowest = std::min(lowest, values[row]);
+    highest = std::max(highest, values[row]);
+  });
+  if (highest == 0) {
+    scored->ForEach([&](std::size_t row) { values[row] = framework::kMaxScore; });
+    return {};
+  }
+  // Nodes share few different sums: each is divided once.
+  constexpr std::int64_t kTableMax = 1024;
+  if (highest - lowest < kTableMax) {
+    normalized_.resize(static_cast<std::size_t>(highest - lowest + 1));
+    for (std::int64_t value = lowest; value <= highest; ++value)
+      normalized_[static_cast<std::size_t>(value - lowest)] = Percent(highest + lowest - value, highest);
+    scored->ForEach(
+        [&](std::size_t row) { values[row] = normalized_[static_cast<std::size_t>(values[row] - lowest)]; });
+    return {};
+  }
+  scored->ForEach([&](std::size_t row) { values[row] = Percent(highest + lowest - values[row], highest); });
+  return {};
+}
+
+}  // namespace berth::plugins
