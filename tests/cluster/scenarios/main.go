@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -39,7 +40,7 @@ func parse(args []string) (*options, error) {
 	var o options
 	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
 	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
-	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name")
+	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
 	flags.StringVar(&o.plugins, "plugins", "eleven", "stock: kube-scheduler's defaults, and all stories; eleven: only the plugins that look at nothing but nodes and pods")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
@@ -129,7 +130,8 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
 	var chosen []*scenario
 	for _, sc := range allScenarios() {
-		if strings.Contains(sc.name, o.only) && (o.plugins == "stock" || !sc.stock) {
+		named := func(words string) bool { return strings.Contains(sc.name, words) }
+		if slices.ContainsFunc(strings.Split(o.only, "|"), named) && (o.plugins == "stock" || !sc.stock) {
 			chosen = append(chosen, sc)
 		}
 	}

@@ -28,6 +28,8 @@ type scenario struct {
 	anyNode bool
 	// differs is set where the outcomes are meant to differ.
 	differs *difference
+	// uncounted says that the number of requests depends on the run.
+	uncounted bool
 	// stock says that it needs kube-scheduler's default plugins, and controllers.
 	stock bool
 	// seconds is about how long it takes, if that is long.
