@@ -48,7 +48,7 @@ func focusPlugins(name string) ([]pluginWeight, error) {
 	return nil, fmt.Errorf("there is no focus %q; there are %s", name, focusNames())
 }
 
-// character draws what this cluster is like. A focus leaves little else in the way of its plugins.
+// character draws what this cluster is like.
 func (g *generator) character() {
 	defer func() { g.uniform = g.tight && g.preemption > 0 && g.focus != contest && g.chance(0.35) }()
 	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
@@ -66,16 +66,21 @@ func (g *generator) character() {
 	g.storage.claims = make(map[string][]string)
 	g.storage.required = pick(g.dice, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
-	if g.focus == mixed {
-		for _, amount := range amounts {
-			*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
-		}
-		if g.preemption > 0 && g.chance(0.6) {
-			g.cores, g.tight = 4, true
-			g.podCPU = pick(g.dice, 500, 1000, 1800)
-		}
+	if g.focus != mixed {
+		g.focused(amounts)
 		return
 	}
+	for _, amount := range amounts {
+		*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
+	}
+	if g.preemption > 0 && g.chance(0.6) {
+		g.cores, g.tight = 4, true
+		g.podCPU = pick(g.dice, 500, 1000, 1800)
+	}
+}
+
+// focused leaves little in the way of the plugins a focus is about. The amounts are in the order of the focuses.
+func (g *generator) focused(amounts []*float64) {
 	g.taints = pick(g.dice, 0, 0, 0.2)
 	g.labels = pick(g.dice, 0.5, 0.8, 0.95, 1)
 	g.images, g.scalars = 0, pick(g.dice, 0, 0, 0.1)
