@@ -12,6 +12,7 @@
 #include "framework/factory.hpp"
 #include "framework/node_table.hpp"
 #include "framework/plugin.hpp"
+#include "framework/pod_counters.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 
@@ -87,13 +88,32 @@ class Cluster {
   // Every node's verdict, asked for all nodes at once as the runtime does. PreFilter is not asked.
   Verdicts Filter(const framework::FilterPlugin& plugin, const api::Pod& pod);
 
+  // PreFilter and Filter in one attempt; everything fits if PreFilter skips. Its other answers are the
+  // caller's to expect elsewhere.
+  template <class T>
+  Verdicts Judge(const T& plugin, const api::Pod& pod) {
+    const framework::PodInfo info = Prepare(pod);
+    const framework::PreFilterAnswer answer =
+        plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
+    return VerdictsOf(answer.status.skip() ? nullptr : &plugin, info);
+  }
+  // PreScore, Score and Normalize in one attempt; empty if PreScore skips.
+  template <class T>
+  NodeScores Rate(const T& plugin, const api::Pod& pod) {
+    const framework::PodInfo info = Prepare(pod);
+    if (plugin.PreScore(framework::Attempt(info, table_, state_, scratch_), table_.all()).skip()) return {};
+    return ScoresOf(plugin, info, true);
+  }
+
   framework::Status PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod);
   // Scores of all nodes, before and after Normalize. PreScore is not asked.
   NodeScores RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod);
   NodeScores Scores(const framework::ScorePlugin& plugin, const api::Pod& pod);
 
  private:
-  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const api::Pod& pod, bool normalize);
+  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const framework::PodInfo& pod, bool normalize);
+  // Null: no plugin has anything against any node.
+  Verdicts VerdictsOf(const framework::FilterPlugin* plugin, const framework::PodInfo& pod);
 
   framework::Vocabulary vocabulary_;
   framework::Reasons reasons_;

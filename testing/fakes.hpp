@@ -21,6 +21,10 @@ class FakeApiWriter final : public framework::ApiWriter {
     patches.push_back(std::move(patch));
     Finish(std::move(done));
   }
+  void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override {
+    deletions.push_back(std::move(deletion));
+    Finish(std::move(done));
+  }
   // These are answered at once, with `version` if `answer` is good.
   void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override {
     volumes.push_back(std::move(write));
@@ -38,6 +42,7 @@ class FakeApiWriter final : public framework::ApiWriter {
   bool hold = false;
   std::vector<framework::Binding> bindings;
   std::vector<framework::PodStatusPatch> patches;
+  std::vector<framework::PodDeletion> deletions;
   std::string version;
   std::vector<framework::VolumeClaimed> volumes;
   std::vector<framework::NodeSelected> selections;

@@ -126,4 +126,10 @@ void ApplyDefaults(StorageClass& storage_class) {
   if (storage_class.volume_binding_mode.empty()) storage_class.volume_binding_mode = "Immediate";
 }
 
+void ApplyDefaults(Namespace& ns) {
+  constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+  if (ns.metadata.labels.Find(kNameLabel) == nullptr)
+    ns.metadata.labels.Set(std::string(kNameLabel), ns.metadata.name);
+}
+
 }  // namespace berth::api

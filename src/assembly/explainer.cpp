@@ -26,6 +26,9 @@ class NoWrites final : public framework::ApiWriter {
   void SelectNode(framework::NodeSelected, framework::VersionDone done) override {
     done(Fail(ErrorCode::kInternal, "a dump has no API server"));
   }
+  void DeletePod(framework::PodDeletion, framework::WriteDone done) override {
+    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
+  }
 };
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "assembly/in_tree_plugins.hpp"
 
 #include "plugins/default_binder/default_binder.hpp"
+#include "plugins/dynamic_resources/dynamic_resources.hpp"
+#include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/balanced_allocation.hpp"
@@ -39,10 +42,10 @@ runtime::Registry InTreePlugins() {
   registry.Add("VolumeBinding", plugins::VolumeBinding::Create);
   registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
   registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
+  registry.Add("DynamicResources", plugins::DynamicResources::Create);
+  registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name : {"DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
-    registry.AddMissing(name);
-  }
+  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
   return registry;
 }
 

@@ -36,6 +36,25 @@ std::string BindingBody(const framework::Binding& binding) {
   return body;
 }
 
+// What only the earlier one speaks of is not out of date.
+void Inherit(framework::PodStatusPatch& later, const framework::PodStatusPatch& earlier) {
+  if (!later.nomination) later.nomination = earlier.nomination;
+  if (!later.reason.empty()) return;
+  later.reason = earlier.reason;
+  later.message = earlier.message;
+  later.observed_generation = earlier.observed_generation;
+}
+
+std::string DeletionBody(const framework::PodDeletion& deletion) {
+  std::string body;
+  {
+    JsonObject root(body);
+    root.Add("kind", "DeleteOptions").Add("apiVersion", "v1");
+    JsonObject(root.Key("preconditions")).Add("uid", deletion.uid);
+  }
+  return body;
+}
+
 std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
@@ -84,11 +103,12 @@ ObjectPatch PatchOf(const framework::NodeSelected& write) {
 
 // All on the loop's thread.
 struct ApiWriter::Impl {
-  // One write: a binding, a patch of a pod's status, or a patch of another object.
+  // One write: a binding, a patch of a pod's status, its deletion, or a patch of another object.
   struct Write {
     std::string key;
     std::optional<framework::Binding> binding;
     std::optional<framework::PodStatusPatch> patch;
+    std::optional<framework::PodDeletion> deletion;
     std::optional<ObjectPatch> object;
     std::string version;  // of the object, after the patch
     framework::WriteDone done;
@@ -122,12 +142,15 @@ struct ApiWriter::Impl {
   void Try(const WritePtr& write);
   void PostBinding(const WritePtr& write);
   void SendPatch(const WritePtr& write);
+  void SendDeletion(const WritePtr& write);
+  static bool MakesOutdated(const WritePtr& later, const WritePtr& earlier);
   void SendObject(const WritePtr& write);
   void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
   void Settle(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
   void OnPatched(const WritePtr& write, Reply reply);
+  void OnDeleted(const WritePtr& write, Reply reply);
   void Again(const WritePtr& write, const RequestError& why);
   void Finish(const WritePtr& write, Expected<> result);
   void Shutdown();
@@ -149,9 +172,10 @@ void ApiWriter::Impl::Accept(const WritePtr& write) {
   Line& line = lines[write->key];
   // Only the write that is going matters to the API server; a patch behind it is out of date now.
   std::vector<WritePtr> outdated;
-  while (line.writes.size() > (line.going ? 1U : 0U) && line.writes.back()->patch) {
+  while (line.writes.size() > (line.going ? 1U : 0U) && MakesOutdated(write, line.writes.back())) {
     outdated.push_back(std::move(line.writes.back()));
     line.writes.pop_back();
+    if (write->patch) Inherit(*write->patch, *outdated.back()->patch);
   }
   const bool was_empty = line.writes.empty() && outdated.empty();
   line.writes.push_back(write);
@@ -160,6 +184,10 @@ void ApiWriter::Impl::Accept(const WritePtr& write) {
     old->done(Fail(ErrorCode::kCancelled, "superseded by a later write to the same pod"));
   }
   Pump();
+}
+
+bool ApiWriter::Impl::MakesOutdated(const WritePtr& later, const WritePtr& earlier) {
+  return earlier->patch && (!later->patch || later->patch->type == earlier->patch->type);
 }
 
 void ApiWriter::Impl::Pump() {
@@ -174,8 +202,15 @@ void ApiWriter::Impl::Pump() {
 
 void ApiWriter::Impl::Try(const WritePtr& write) {
   ++write->tries;
-  if (write->object) return SendObject(write);
-  write->binding ? PostBinding(write) : SendPatch(write);
+  if (write->binding) {
+    PostBinding(write);
+  } else if (write->patch) {
+    SendPatch(write);
+  } else if (write->deletion) {
+    SendDeletion(write);
+  } else {
+    SendObject(write);
+  }
 }
 
 void ApiWriter::Impl::PostBinding(const WritePtr& write) {
@@ -264,6 +299,23 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
+void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
+  const auto& deletion = *write->deletion;
+  write->call = api.Send(
+      {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
+      [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
+  // The precondition does not hold: there is another pod of that name.
+  if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
+  Finish(write, std::unexpected(error.ToError()));
+}
+
 void ApiWriter::Impl::SendObject(const WritePtr& write) {
   write->call = api.Send({.method = "PATCH",
                           .path = write->object->path,
@@ -341,6 +393,14 @@ void ApiWriter::PatchPodStatus(framework::PodStatusPatch patch, framework::Write
   auto write = std::make_shared<Impl::Write>();
   write->key = patch.ns + "/" + patch.name;
   write->patch = std::move(patch);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::DeletePod(framework::PodDeletion deletion, framework::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = deletion.ns + "/" + deletion.name;
+  write->deletion = std::move(deletion);
   write->done = std::move(done);
   impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
 }

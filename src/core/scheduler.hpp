@@ -55,6 +55,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // Where the cluster's changes go.
   framework::ClusterSink& sink() { return *inbox_; }
   void Post(std::move_only_function<void()> work) override { inbox_->Post(std::move(work)); }
+  framework::Poster poster() const override {
+    return [inbox = inbox_](std::move_only_function<void()> work) { inbox->Post(std::move(work)); };
+  }
   void RunBlocking(std::move_only_function<void()> work) override { workers_.Post(std::move(work)); }
   // Makes Run return after the turn it is in.
   void Stop();
@@ -77,6 +80,11 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
     bindings_.ForEachWaiting(visit);
   }
   void Activate(std::span<const std::string> pods) override { queue_.Activate(pods); }
+  bool CancelPreBind(std::string_view uid, std::string message) override {
+    return bindings_.CancelPreBind(uid, std::move(message));
+  }
+  std::vector<api::PodPtr> NominatedPods(std::string_view node) const override;
+  api::PodPtr FindPod(const api::ObjectMeta& pod) const override;
 
   const queue::SchedulingQueue& queue() const { return queue_; }
   const record::RecordRing& records() const { return records_; }

@@ -31,7 +31,8 @@ struct ImageState {
 struct PlacedPod {
   api::PodPtr pod;
   PodUse use;
-  std::uint32_t slot = 0;  // where it stands in its row's list; the table's own
+  // The table's own: where it stands in its row's list; while an overlay has it removed, by which step.
+  std::uint32_t slot = 0;
 };
 
 // Told of every pod that appears on a row or leaves it, after the table has changed. `imagined`: by an
@@ -135,14 +136,17 @@ class NodeTable {
    private:
     struct Step {
       Row row = kNoRow;
-      PlacedPod* pod = nullptr;
       bool added = false;
-      std::vector<HostPort> ports;  // that this step set or cleared
+      PlacedPod* pod = nullptr;      // null: a later step has undone it
+      std::uint32_t first_port = 0;  // in ports_, that this step set or cleared
+      std::uint32_t ports = 0;
     };
     void Take(Row row, PlacedPod& pod, bool add);
+    bool TakeBack(Row row, PlacedPod& pod);
 
     NodeTable& table_;
     std::vector<Step> steps_;
+    std::vector<HostPort> ports_;
     std::deque<PlacedPod> guests_;
   };
 

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
@@ -204,6 +207,112 @@ TEST_F(HintTest, GatesOpenAndNodesOfTheNameAppear) {
   EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
   EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
+}
+
+// --- pods that look at other pods
+// ------------------------------------------------------------------------------------------------
+
+constexpr ClusterEvent kPodAdded{EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
+constexpr ClusterEvent kPodRelabelled{EventResource::kAssignedPod, framework::kUpdatePodLabel, ""};
+
+api::PodAffinityTerm ToApp(const std::string& app) {
+  api::PodAffinityTerm term;
+  term.label_selector.emplace().match_labels = {{"app", app}};
+  term.topology_key = "zone";
+  return term;
+}
+PodBuilder Placed(const std::string& app) { return MakePod(app).Label("app", app).OnNode("n"); }
+
+TEST_F(HintTest, AffinityWaitsForPodsThatItLooksForOrShuns) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly").Label("app", "friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy").Label("app", "shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const PodBuilder plain = MakePod("plain").Label("app", "plain");
+
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("db").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("web").Share()}), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, MakePod("db").Label("app", "db").Share()}),
+            Hint::kSkip)
+      << "it is nowhere yet";
+  EXPECT_EQ(Ask(*plugin, friendly, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("db").Share(), Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("db")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("web")), Hint::kSkip);
+  PodBuilder hostile = Placed("hostile");
+  hostile.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain")};
+  EXPECT_EQ(PodDeleted(*plugin, plain, hostile), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, friendly, hostile), Hint::kSkip);
+}
+
+TEST_F(HintTest, AffinityWaitsForNodesWithItsTopologyAntiAffinityForAny) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  const NodeBuilder in_b = MakeNode("n").Label("zone", "b");
+  EXPECT_EQ(NodeAdded(*plugin, friendly, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, friendly, bare), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, shy, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, bare, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, in_b), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
+}
+
+PodBuilder Spread() {
+  PodBuilder pod = MakePod("web").Label("app", "web");
+  api::TopologySpreadConstraint constraint;
+  constraint.topology_key = "zone";
+  constraint.max_skew = 1;
+  constraint.when_unsatisfiable = "DoNotSchedule";
+  constraint.label_selector.emplace().match_labels = {{"app", "web"}};
+  pod.raw().spec.topology_spread_constraints = {constraint};
+  return pod;
+}
+
+TEST_F(HintTest, SpreadingWaitsForPodsOfItsKindAndForNodesOfItsTopology) {
+  const auto plugin = cluster.Make<PodTopologySpread>();
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web").Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("cache").Share(), Placed("db").Share()}),
+            Hint::kSkip);
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(
+      NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, MakeNode("n").Label("zone", "b")),
+      Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a,
+                        MakeNode("n").Label("zone", "a").Label("x", "y")),
+            Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeTaint, in_a,
+                        MakeNode("n").Label("zone", "a").Taint("k", "", "NoSchedule")),
+            Hint::kQueue);
+}
+
+TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
+  const auto plugin = cluster.Make<NodeDeclaredFeatures>();
+  api::Node declares = MakeNode("n");
+  declares.declared_features = {"VolumeBindMountOptions"};
+  const auto changed = std::make_shared<const api::Node>(declares);
+  const ClusterEvent event{EventResource::kNode, framework::kUpdateNodeDeclaredFeature, ""};
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
 }
 
 // --- volumes
