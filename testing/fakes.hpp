@@ -88,11 +88,14 @@ class FakeServices final : public framework::SchedulerServices {
   }
   void Pass(Duration time) {
     Run();
-    now_ += time;
-    while (!timers_.empty() && timers_.begin()->first <= now_) {
-      timers_.extract(timers_.begin()).mapped()();
+    const Duration end = now_ + time;
+    while (!timers_.empty() && timers_.begin()->first <= end) {
+      auto due = timers_.extract(timers_.begin());
+      now_ = due.key();
+      due.mapped()();
       Run();
     }
+    now_ = end;
   }
 
   bool pod_exists = true;

@@ -124,7 +124,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, candidates, filtered_);
   if (!filtered_.errors.empty() && !only_nominated_) {
     record.result = Result::kError;
-    record.message = filtered_.errors.front().second.Message();
+    record.message = FirstError(cluster).Message();
     decision.nominate = "";
     return false;
   }
@@ -137,6 +137,16 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   }
   if (!only_nominated_) Sample(profile, cluster, candidates, record.feasible);
   return true;
+}
+
+// Of several nodes that could not be judged the one that is visited first speaks.
+const framework::Status& Decider::FirstError(const ClusterView& cluster) const {
+  for (const Row row : cluster.visiting_order) {
+    const auto found =
+        std::ranges::find(filtered_.errors, row, [](const auto& error) { return error.first; });
+    if (found != filtered_.errors.end()) return found->second;
+  }
+  return filtered_.errors.front().second;
 }
 
 bool Decider::PassesPreFilter(const Attempt& attempt, const runtime::Profile& profile,

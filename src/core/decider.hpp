@@ -61,6 +61,7 @@ class Decider {
   bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     Decision& decision);
+  const framework::Status& FirstError(const ClusterView& cluster) const;
   bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
                        const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                        Decision& decision);

@@ -238,17 +238,23 @@ class Churn {
     });
     const auto csi_node = objects_.Of<api::CSINode>().Find(nodes_.name(row));
     EXPECT_EQ(volumes_.with_csi_node().Has(row), csi_node != nullptr);
-    for (const char* name : kDrivers) CheckDriver(row, name, all, csi_node.get());
+    // Where something cannot be counted nobody asks for the count.
+    for (const char* name : kDrivers)
+      CheckDriver(row, name, trouble ? std::nullopt : std::optional(all), csi_node.get());
   }
-  void CheckDriver(Row row, const std::string& name, const std::map<std::string, std::string>& all,
+  void CheckDriver(Row row, const std::string& name,
+                   const std::optional<std::map<std::string, std::string>>& all,
                    const api::CSINode* csi_node) {
-    const auto count = std::ranges::count_if(all, [&](const auto& entry) { return entry.second == name; });
+    const auto count =
+        all ? std::ranges::count_if(*all, [&](const auto& entry) { return entry.second == name; }) : 0;
     const VolumesInUse::Driver* driver = volumes_.FindDriver(name);
     if (driver == nullptr) {
       EXPECT_EQ(count, 0);
       return;
     }
-    EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
+    if (all) {
+      EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
+    }
     std::int32_t limit = VolumesInUse::kNoLimit;
     bool installed = false;
     for (const auto& listed : csi_node != nullptr ? csi_node->drivers : std::vector<api::CSINode::Driver>{}) {

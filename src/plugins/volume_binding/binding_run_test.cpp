@@ -43,12 +43,11 @@ class BindingRunTest : public ::testing::Test {
     ASSERT_TRUE(cluster.PreFilter(*plugin, pod).status.ok());
     ASSERT_EQ(cluster.Filter(*plugin, pod).at("n"), testing::Fits());
     info = cluster.Prepare(pod);
-    ASSERT_TRUE(plugin->Reserve(placement()).ok());
-    plugin->PreBind(placement(), stop.get_token(),
+    ASSERT_TRUE(plugin->Reserve(placement).ok());
+    plugin->PreBind(placement, stop.get_token(),
                     [this](framework::Status status) { answer = std::move(status); });
     services.Run();
   }
-  framework::Placement placement() { return {info, node, cluster.state()}; }
   template <class T, class Builder>
   void Show(Builder builder, const std::string& version) {
     builder.raw().metadata.resource_version = version;
@@ -62,6 +61,7 @@ class BindingRunTest : public ::testing::Test {
   std::unique_ptr<VolumeBinding> plugin;
   framework::PodInfo info;
   const std::string node = "n";
+  const framework::Placement placement{info, node, cluster.state()};
   std::stop_source stop;
   std::optional<framework::Status> answer;
 };
@@ -101,7 +101,7 @@ TEST_F(BindingRunTest, GivesUpWhenTheTimeIsOver) {
   EXPECT_EQ(Told(), "nothing yet");
   services.Pass(1s);
   EXPECT_EQ(Told(), "binding volumes: context deadline exceeded");
-  plugin->Unreserve(placement());
+  plugin->Unreserve(placement);
   EXPECT_TRUE(Assumed().claim_ref) << "it was written: what the API server shows next will tell";
   EXPECT_EQ(cluster.objects()
                 .Of<PersistentVolumeClaim>()
@@ -164,7 +164,7 @@ TEST_F(BindingRunTest, WhatCanGoWrongMeanwhile) {
     row.change();
     services.Pass(1s);
     EXPECT_EQ(Told(), row.told) << row.what;
-    plugin->Unreserve(placement());
+    plugin->Unreserve(placement);
   }
 }
 

@@ -288,11 +288,6 @@ TEST(VolumeBindingArgs, AreChecked) {
   EXPECT_EQ(error("shape: [{utilization: 5, score: 11}]"),
             "profiles[0].pluginConfig[0].args.shape[0].score: Invalid value: 11: not in valid range [0, 10]");
   EXPECT_NE(error("bindTimeout: 5").find("unknown field \"bindTimeout\""), std::string::npos);
-  cluster.handle().gates = config::FeatureGates::Parse("StorageCapacityScoring=false").value();
-  EXPECT_EQ(error("shape: [{utilization: 5, score: 1}]"),
-            "profiles[0].pluginConfig[0].args.shape: Invalid value: [{\"Utilization\":5,\"Score\":1}]: "
-            "unexpected field "
-            "`shape`, remove it or turn on the feature gate StorageCapacityScoring");
 }
 
 }  // namespace

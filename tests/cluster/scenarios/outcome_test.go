@@ -54,6 +54,8 @@ func TestKindOfRequest(t *testing.T) {
 		{"PATCH", "pods/x/status", "status patches"},
 		{"POST", "events", "events"},
 		{"PATCH", "events/x.17", "event patches"},
+		{"PUT", "persistentvolumeclaims/x", "claim updates"},
+		{"PATCH", "persistentvolumeclaims/x", "claim updates"},
 		{"DELETE", "pods/x", "DELETE pods/x"},
 	} {
 		if got := kindOf(test.method, test.rest); got != test.want {

@@ -109,6 +109,9 @@ func kindOf(method, rest string) string {
 		return "events"
 	case method == http.MethodPatch && strings.HasPrefix(rest, "events/"):
 		return "event patches"
+	case (method == http.MethodPut || method == http.MethodPatch) && strings.HasPrefix(rest, "persistentvolumeclaims/"):
+		// One writes the whole claim, the other what changes.
+		return "claim updates"
 	}
 	return method + " " + rest
 }
