@@ -59,16 +59,58 @@ std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
 
+// A merge patch of one object, refused if the object is not at that version any more.
+struct ObjectPatch {
+  std::string path;
+  std::string body;
+};
+
+void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
+                 std::string_view value) {
+  JsonObject metadata(root.Key("metadata"));
+  metadata.Add("resourceVersion", version);
+  if (!annotation.empty()) JsonObject(metadata.Key("annotations")).Add(annotation, value);
+}
+
+ObjectPatch PatchOf(const framework::VolumeClaimed& write) {
+  ObjectPatch patch{"/api/v1/persistentvolumes/" + write.name, {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version,
+              write.bound_by_controller ? "pv.kubernetes.io/bound-by-controller" : "", "yes");
+  if (!write.claim) return patch;
+  JsonObject spec(root.Key("spec"));
+  JsonObject(spec.Key("claimRef"))
+      .Add("kind", "PersistentVolumeClaim")
+      .Add("namespace", write.claim->ns)
+      .Add("name", write.claim->name)
+      .Add("uid", write.claim->uid)
+      .Add("apiVersion", "v1")
+      .Add("resourceVersion", write.claim->resource_version);
+  spec.Close();
+  root.Close();
+  return patch;
+}
+
+ObjectPatch PatchOf(const framework::NodeSelected& write) {
+  ObjectPatch patch{fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}", write.ns, write.name), {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version, "volume.kubernetes.io/selected-node", write.node);
+  root.Close();
+  return patch;
+}
+
 }  // namespace
 
 // All on the loop's thread.
 struct ApiWriter::Impl {
-  // One write. A binding, a patch, or a deletion.
+  // One write: a binding, a patch of a pod's status, its deletion, or a patch of another object.
   struct Write {
     std::string key;
     std::optional<framework::Binding> binding;
     std::optional<framework::PodStatusPatch> patch;
     std::optional<framework::PodDeletion> deletion;
+    std::optional<ObjectPatch> object;
+    std::string version;  // of the object, after the patch
     framework::WriteDone done;
     Backoff backoff{kBackoff};
     int tries = 0;
@@ -94,6 +136,7 @@ struct ApiWriter::Impl {
   std::deque<std::string> ready{};  // pods whose first write waits for a free place
   std::size_t in_flight = 0;
 
+  void Patch(std::string key, ObjectPatch patch, framework::VersionDone done);  // from any thread
   void Accept(const WritePtr& write);
   void Pump();
   void Try(const WritePtr& write);
@@ -101,6 +144,8 @@ struct ApiWriter::Impl {
   void SendPatch(const WritePtr& write);
   void SendDeletion(const WritePtr& write);
   static bool MakesOutdated(const WritePtr& later, const WritePtr& earlier);
+  void SendObject(const WritePtr& write);
+  void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
   void Settle(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
@@ -110,6 +155,18 @@ struct ApiWriter::Impl {
   void Finish(const WritePtr& write, Expected<> result);
   void Shutdown();
 };
+
+void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, framework::VersionDone done) {
+  auto write = std::make_shared<Write>();
+  write->key = std::move(key);
+  write->object = std::move(patch);
+  // The write holds this, and this must not hold the write.
+  write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
+    if (!result) return done(std::unexpected(std::move(result).error()));
+    done(std::move(raw->version));
+  };
+  loop.Post([this, write = std::move(write)] { Accept(write); });
+}
 
 void ApiWriter::Impl::Accept(const WritePtr& write) {
   Line& line = lines[write->key];
@@ -149,8 +206,10 @@ void ApiWriter::Impl::Try(const WritePtr& write) {
     PostBinding(write);
   } else if (write->patch) {
     SendPatch(write);
-  } else {
+  } else if (write->deletion) {
     SendDeletion(write);
+  } else {
+    SendObject(write);
   }
 }
 
@@ -257,6 +316,28 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
   Finish(write, std::unexpected(error.ToError()));
 }
 
+void ApiWriter::Impl::SendObject(const WritePtr& write) {
+  write->call = api.Send({.method = "PATCH",
+                          .path = write->object->path,
+                          .body = write->object->body,
+                          .content_type = "application/merge-patch+json"},
+                         [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (!reply) {
+    const RequestError& error = reply.error();
+    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    return Finish(write, std::unexpected(error.ToError()));
+  }
+  // Of any object with metadata; a claim will do.
+  const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
+  if (!object) return Finish(write, std::unexpected(object.error()));
+  write->version = object->metadata.resource_version;
+  Finish(write, {});
+}
+
 void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
   if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
   write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
@@ -322,6 +403,14 @@ void ApiWriter::DeletePod(framework::PodDeletion deletion, framework::WriteDone 
   write->deletion = std::move(deletion);
   write->done = std::move(done);
   impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) {
+  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), std::move(done));
+}
+void ApiWriter::SelectNode(framework::NodeSelected write, framework::VersionDone done) {
+  impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
+               std::move(done));
 }
 
 std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }

@@ -29,8 +29,8 @@ struct ApiWriterOptions {
 // stays; a nomination or condition that the later patch does not mention is written with the later one.
 //
 // Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
-// ServiceUnavailable, nothing sent; a patch or a deletion also after a lost answer, which is harmless to it,
-// and a patch after Conflict.
+// ServiceUnavailable, nothing sent; a status patch or a deletion also after a lost answer, which is harmless to it,
+// and a status patch after Conflict.
 //
 // Calls are safe from any thread; `done` is called on the loop's thread, never from within a call. The
 // destructor ends what is left with kCancelled. What is handed in outlives it.
@@ -44,6 +44,8 @@ class ApiWriter final : public framework::ApiWriter {
   void Bind(framework::Binding binding, framework::WriteDone done) override;
   void PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) override;
   void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override;
+  void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override;
+  void SelectNode(framework::NodeSelected write, framework::VersionDone done) override;
   // Writes that wait for a free place; on the loop's thread.
   std::size_t Backlog() const;
 

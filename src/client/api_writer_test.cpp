@@ -274,5 +274,49 @@ TEST_F(Writer, ItsEndIsToldToEverybody) {
   EXPECT_EQ(loop_.timers(), 0U);
 }
 
+// --- volumes and claims
+
+class VolumeWriter : public Writer {
+ protected:
+  framework::VersionDone NoteVersion() {
+    return [this](Expected<std::string> version) {
+      results_.push_back(version ? "version " + *version : "failed: " + version.error().message);
+    };
+  }
+  void ClaimVolume() {
+    writer_->ClaimVolume({"v", "7", framework::VolumeClaimed::Claim{"ns", "c", "u", "3"}, true},
+                         NoteVersion());
+    loop_.Run();
+  }
+};
+
+TEST_F(VolumeWriter, AVolumeIsClaimedAtItsVersion) {
+  ClaimVolume();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
+  EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"7","annotations":{"pv.kubernetes.io/bound-by-controller":"yes"}},)"
+      R"("spec":{"claimRef":{"kind":"PersistentVolumeClaim","namespace":"ns","name":"c","uid":"u",)"
+      R"("apiVersion":"v1","resourceVersion":"3"}}})");
+  api_.Answer(R"({"kind":"PersistentVolume","metadata":{"name":"v","resourceVersion":"8"}})");
+  EXPECT_THAT(results_, ElementsAre("version 8"));
+}
+
+TEST_F(VolumeWriter, AClaimGetsItsNode) {
+  writer_->SelectNode({"ns", "c", "3", "n1"}, NoteVersion());
+  loop_.Run();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"3","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})");
+}
+
+TEST_F(VolumeWriter, SomebodyElsesChangeIsTheEnd) {
+  ClaimVolume();
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
+}
+
 }  // namespace
 }  // namespace berth::client

@@ -38,8 +38,23 @@ void Scheduler::Stop() {
 
 void Scheduler::Run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (!Turn()) inbox_->WaitUntil(std::min(queue_.NextDue(), bindings_.NextDue()));
+    if (!Turn()) inbox_->WaitUntil(NextDue());
   }
+}
+
+MonoTime Scheduler::NextDue() const {
+  const MonoTime timer = timers_.empty() ? MonoTime::max() : timers_.begin()->first;
+  return std::min({queue_.NextDue(), bindings_.NextDue(), timer});
+}
+
+bool Scheduler::RunTimers(MonoTime now) {
+  bool any = false;
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    auto due = timers_.extract(timers_.begin());
+    due.mapped()();
+    any = true;
+  }
+  return any;
 }
 
 bool Scheduler::Turn() {
@@ -50,6 +65,7 @@ bool Scheduler::Turn() {
   }
   const MonoTime now = parts_.clock.Now();
   if (now >= queue_.NextDue()) queue_.Tick();
+  arrived |= RunTimers(now);
   if (now >= bindings_.NextDue()) {
     bindings_.Tick();
     arrived = true;

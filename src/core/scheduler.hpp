@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/unordered_map.hpp>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,6 +69,12 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Run();
   // One turn without waiting; false if there was nothing to do. For tests and simulations.
   bool Turn();
+  void PostAfter(Duration delay, std::move_only_function<void()> work) override {
+    timers_.emplace(parts_.clock.Now() + delay, std::move(work));
+  }
+  bool PodExists(const api::Pod& pod) const override {
+    return waiting_.contains(pod.metadata.Key()) || parts_.cache.Knows(pod.metadata.uid);
+  }
   framework::WaitingPod* FindWaitingPod(std::string_view uid) override { return bindings_.FindWaiting(uid); }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>& visit) override {
     bindings_.ForEachWaiting(visit);
@@ -97,6 +104,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
+  // Does what is due; false if nothing was.
+  bool RunTimers(MonoTime now);
+  MonoTime NextDue() const;
   void PodGone(const api::PodPtr& pod);
   void PodWaiting(const api::PodPtr& before, const api::PodPtr& pod);
   void PodAssigned(const api::PodPtr& before, const api::PodPtr& pod);
@@ -163,6 +173,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = UINT64_MAX;
   std::vector<runtime::Nomination> nominations_;
+  std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
   BindingCycles bindings_;

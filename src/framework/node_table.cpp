@@ -130,6 +130,7 @@ Row NodeTable::Add(api::NodePtr node) {
   SetTaints(row, vocabulary_.InternTaints(node->taints));
   if (node->unschedulable) unschedulable_.Add(row);
   nodes_[row] = std::move(node);
+  for (PodObserver* observer : observers_) observer->NodeAppears(row);
   return row;
 }
 
@@ -164,6 +165,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
 }
 
 void NodeTable::Remove(Row row) {
+  for (PodObserver* observer : observers_) observer->NodeLeaves(row);
   const api::NodePtr node = std::move(nodes_[row]);
   nodes_[row] = nullptr;
   SetLabels(row, node->metadata.labels, false);
@@ -282,6 +284,7 @@ void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
 }
 
 void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
+  ++label_generation_;
   for (const auto& [key_text, value] : labels) {
     const LabelKeyId key = vocabulary_.InternKey(key_text);
     const LabelId label = vocabulary_.InternLabel(key, value);

@@ -42,6 +42,9 @@ class PodObserver {
   virtual ~PodObserver() = default;
   virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
   virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
+  // A node has taken the row, or is about to leave it; there are no pods on it then.
+  virtual void NodeAppears(Row /*row*/) {}
+  virtual void NodeLeaves(Row /*row*/) {}
 };
 
 // Where the nodes stand along one label key: rows with the same value are one domain. Domains are numbered
@@ -90,6 +93,8 @@ class NodeTable {
       if (!taint_rows_[i].Empty()) visit(TaintListId{i}, taint_rows_[i]);
     }
   }
+  // Changes whenever a node comes, goes, or gets other labels.
+  std::uint64_t label_generation() const { return label_generation_; }
   // Null where no node ever had it.
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
@@ -198,6 +203,7 @@ class NodeTable {
   std::vector<RowGroup> taint_rows_;
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
+  std::uint64_t label_generation_ = 1;
   std::vector<ImageState> images_;
   // Made on demand by readers; the deque keeps them where they are.
   mutable std::deque<TrackedTopology> topologies_;

@@ -79,6 +79,26 @@ struct PodDeletion {
   std::string ns, name, uid;
 };
 
+// A volume is bound to a claim, as a merge patch of the volume that only the version it was decided on takes:
+// somebody else's binding answers kConflict.
+struct VolumeClaimed {
+  struct Claim {
+    std::string ns, name, uid, resource_version;
+  };
+  std::string name, resource_version;
+  std::optional<Claim> claim;        // nothing: the volume is as it shall be, only its version is checked
+  bool bound_by_controller = false;  // the annotation pv.kubernetes.io/bound-by-controller: yes
+};
+
+// The annotation volume.kubernetes.io/selected-node of a claim, in the same way: whoever makes its volume
+// begins.
+struct NodeSelected {
+  std::string ns, name, resource_version;
+  std::string node;
+};
+
+// Called once, from any thread, with the object's new version.
+using VersionDone = std::move_only_function<void(Expected<std::string>)>;
 // Called once, from any thread.
 using WriteDone = std::move_only_function<void(Expected<void>)>;
 
@@ -91,6 +111,8 @@ class ApiWriter {
   virtual void PatchPodStatus(PodStatusPatch patch, WriteDone done) = 0;
   // DELETE pods/<name> with the pod's own grace period. kNotFound: it was gone before.
   virtual void DeletePod(PodDeletion deletion, WriteDone done) = 0;
+  virtual void ClaimVolume(VolumeClaimed write, VersionDone done) = 0;
+  virtual void SelectNode(NodeSelected write, VersionDone done) = 0;
 };
 
 struct Event {

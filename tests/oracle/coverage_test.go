@@ -38,6 +38,11 @@ func (c coverage) add(t *testing.T, line string) {
 	}
 	if r.Nomination != nil {
 		c["nomination"]++
+		for _, node := range *r.Nodes {
+			if node.Name == r.Nomination.Node {
+				c["nomination against "+node.Plugin]++
+			}
+		}
 		if len(r.Nomination.Choices) > 1 {
 			c["nomination with choices"]++
 		}
@@ -103,6 +108,9 @@ func expected() []string {
 	}
 	for _, result := range []string{resultScheduled, resultUnschedulable, resultError, resultGated, resultIgnored} {
 		want = append(want, "result "+result)
+	}
+	for _, plugin := range []string{"NodePorts", "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "PodTopologySpread", "InterPodAffinity"} {
+		want = append(want, "nomination against "+plugin)
 	}
 	for _, text := range preemptionTexts {
 		want = append(want, "preemption "+text.String())

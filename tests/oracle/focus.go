@@ -7,7 +7,8 @@ import (
 )
 
 // A focus limits a comparison to one family of plugins: the configurations know no others besides those that
-// look at nodes and pods only, and the clusters are full of what the family is about.
+// look at nodes and pods only, and the clusters are full of what the family is about. A focus without a list has
+// all plugins; a contest is about pods that push others away for all sorts of reasons.
 var focuses = []struct {
 	name    string
 	plugins []string
@@ -18,9 +19,13 @@ var focuses = []struct {
 	{"volumes", []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}},
 	{"preemption", []string{"DefaultPreemption"}},
 	{"features", []string{"NodeDeclaredFeatures"}},
+	{"contest", nil},
 }
 
-const mixed = "mixed"
+const (
+	mixed   = "mixed"
+	contest = "contest"
+)
 
 func focusNames() string {
 	var names []string
@@ -37,15 +42,15 @@ func focusPlugins(name string) ([]pluginWeight, error) {
 			continue
 		}
 		return slices.DeleteFunc(slices.Clone(plugins), func(p pluginWeight) bool {
-			return name != mixed && !slices.Contains(elevenPlugins, p.name) && !slices.Contains(focus.plugins, p.name)
+			return focus.plugins != nil && !slices.Contains(elevenPlugins, p.name) && !slices.Contains(focus.plugins, p.name)
 		}), nil
 	}
 	return nil, fmt.Errorf("there is no focus %q; there are %s", name, focusNames())
 }
 
-// character draws what this cluster is like. A focus leaves little else in the way of its plugins.
+// character draws what this cluster is like.
 func (g *generator) character() {
-	defer func() { g.uniform = g.tight && g.preemption > 0 && g.chance(0.35) }()
+	defer func() { g.uniform = g.tight && g.preemption > 0 && g.focus != contest && g.chance(0.35) }()
 	g.oddity = pick(g.dice, 0, 0.05, 0.1, 0.25)
 	g.wild = g.chance(0.04)
 	g.taints = pick(g.dice, 0, 0.2, 0.5, 0.9)
@@ -61,21 +66,30 @@ func (g *generator) character() {
 	g.storage.claims = make(map[string][]string)
 	g.storage.required = pick(g.dice, append(drivers, "", "csi.example.com")...)
 	amounts := []*float64{&g.topology, &g.affinities, &g.volumes, &g.preemption, &g.features}
-	if g.focus == mixed {
-		for _, amount := range amounts {
-			*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
-		}
-		if g.preemption > 0 && g.chance(0.6) {
-			g.cores, g.tight = 4, true
-			g.podCPU = pick(g.dice, 500, 1000, 1800)
-		}
+	if g.focus != mixed {
+		g.focused(amounts)
 		return
 	}
+	for _, amount := range amounts {
+		*amount = pick(g.dice, 0, 0, 0.1, 0.3, 0.6)
+	}
+	if g.preemption > 0 && g.chance(0.6) {
+		g.cores, g.tight = 4, true
+		g.podCPU = pick(g.dice, 500, 1000, 1800)
+	}
+}
+
+// focused leaves little in the way of the plugins a focus is about. The amounts are in the order of the focuses.
+func (g *generator) focused(amounts []*float64) {
 	g.taints = pick(g.dice, 0, 0, 0.2)
 	g.labels = pick(g.dice, 0.5, 0.8, 0.95, 1)
 	g.images, g.scalars = 0, pick(g.dice, 0, 0, 0.1)
 	g.podCPU, g.podMemory = pick(g.dice, 200, 800), pick(g.dice, 256, 1024)
 	g.wild = false
+	if g.focus == contest {
+		g.contest()
+		return
+	}
 	for i, focus := range focuses[1:] {
 		if focus.name == g.focus {
 			*amounts[i] = pick(g.dice, 0.3, 0.6, 0.9)
@@ -87,12 +101,22 @@ func (g *generator) character() {
 	}
 }
 
+// contest fills a few nodes with pods that are in each other's way, though there are CPUs for all of them.
+func (g *generator) contest() {
+	g.oddity, g.scalars = pick(g.dice, 0, 0.05), 0
+	g.labels, g.together = 0.95, 0.9
+	g.tight, g.preemption = true, 0.9
+	g.cores, g.podCPU, g.podMemory = 64, 100, 64
+	g.topology, g.affinities = pick(g.dice, 0, 0.4, 0.7), pick(g.dice, 0, 0.4, 0.7)
+	g.volumes, g.features = pick(g.dice, 0, 0.4, 0.7), pick(g.dice, 0, 0, 0.1)
+}
+
 // others is how much of what the focus is not about there is.
 func (g *generator) others() float64 {
 	if g.focus == mixed {
 		return 1
 	}
-	if g.focus == "preemption" {
+	if g.focus == "preemption" || g.focus == contest {
 		return 0.1
 	}
 	return 0.4

@@ -53,7 +53,7 @@ func (g *generator) config() object {
 		config["percentageOfNodesToScore"] = g.between(0, 100)
 	}
 	plain := 0.35
-	if g.focus == mixed {
+	if len(g.plugins) == len(plugins) {
 		plain = 0.75
 	}
 	g.schedulers = []string{"default-scheduler"}
@@ -68,7 +68,7 @@ func (g *generator) config() object {
 		profile := object{"schedulerName": name}
 		args := g.pluginConfig()
 		if g.chance(plain) {
-			if g.focus != mixed {
+			if len(g.plugins) < len(plugins) {
 				profile["plugins"] = object{"multiPoint": g.multiPoint(true)}
 			} else if g.chance(0.3) {
 				profile["plugins"] = object{"multiPoint": g.reweighted()}

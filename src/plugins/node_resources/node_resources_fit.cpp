@@ -49,18 +49,6 @@ std::int64_t MostRequested(std::int64_t requested, std::int64_t capacity) {
   return Percent(std::min(requested, capacity), capacity);
 }
 
-// The broken line through the points, flat beyond its ends.
-std::int64_t OnShape(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (utilization > shape[i].utilization) continue;
-    if (i == 0) return shape[0].score;
-    const ShapePoint& left = shape[i - 1];
-    return left.score + (shape[i].score - left.score) * (utilization - left.utilization) /
-                            (shape[i].utilization - left.utilization);
-  }
-  return shape.back().score;
-}
-
 std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int64_t requested,
                                  std::int64_t capacity) {
   constexpr std::int64_t kFull = 100;

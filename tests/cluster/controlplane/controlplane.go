@@ -206,7 +206,7 @@ func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name str
 		return nil, err
 	}
 	config := c.File(name + ".yaml")
-	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, profile)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, ElevenPlugins, profile)), 0o600); err != nil {
 		return nil, err
 	}
 	ports, err := FreePorts(1)
@@ -218,13 +218,35 @@ func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name str
 	return children.Start(name, command, args...)
 }
 
-// WriteKubeconfig writes one for a scheduler that comes in by auth, cert or token; it returns the path.
+// StartControllers starts kube-controller-manager with these controllers only.
+func (c *ControlPlane) StartControllers(controllers ...string) (*Child, error) {
+	kubeconfig, err := c.WriteKubeconfig(c.URL, "controllers", "admin")
+	if err != nil {
+		return nil, err
+	}
+	ports, err := FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	return c.children.Start("kube-controller-manager", []string{c.program, "kube-controller-manager"},
+		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
+		"--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+		"--kube-api-qps=1000", "--kube-api-burst=1000", "--use-service-account-credentials=false",
+		"--controllers="+strings.Join(controllers, ","))
+}
+
+// WriteKubeconfig writes one for somebody who comes in by auth: a scheduler by cert or token, or the administrator
+// by admin. It returns the path.
 func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	user := clientcmdapi.NewAuthInfo()
 	if auth == "token" {
 		user.Token = c.Token
 	} else {
-		pair, err := c.Authority.Sign(pkix.Name{CommonName: "system:kube-scheduler"}, false)
+		subject := pkix.Name{CommonName: "system:kube-scheduler"}
+		if auth == "admin" {
+			subject = pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}
+		}
+		pair, err := c.Authority.Sign(subject, false)
 		if err != nil {
 			return "", err
 		}
@@ -239,10 +261,13 @@ func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// SchedulerConfig is a configuration with the plugins that Berth has, the same in every profile. It names the
+// BindTimeoutSeconds is how long VolumeBinding waits in the stock configuration: long enough for a busy machine.
+const BindTimeoutSeconds = 6
+
+// SchedulerConfig is a configuration with the plugins named, the same in every profile. It names the
 // kubeconfig too: kube-scheduler does not look at --kubeconfig beside --config. The client's limits are high
 // enough not to bind.
-func SchedulerConfig(kubeconfig string, profiles ...string) string {
+func SchedulerConfig(kubeconfig, plugins string, profiles ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -255,8 +280,20 @@ leaderElection:
 profiles:
 `, kubeconfig)
 	for _, profile := range profiles {
-		fmt.Fprintf(&text, `- schedulerName: %s
-  plugins:
+		fmt.Fprintf(&text, "- schedulerName: %s\n%s", profile, plugins)
+	}
+	return text.String()
+}
+
+// StockPlugins are kube-scheduler's defaults, with little patience for volumes.
+var StockPlugins = fmt.Sprintf(`  pluginConfig:
+  - name: VolumeBinding
+    args:
+      bindTimeoutSeconds: %d
+`, BindTimeoutSeconds)
+
+// ElevenPlugins are those that look at nothing but nodes and pods.
+const ElevenPlugins = `  plugins:
     multiPoint:
       disabled:
       - name: "*"
@@ -277,10 +314,7 @@ profiles:
       - name: ImageLocality
         weight: 1
       - name: DefaultBinder
-`, profile)
-	}
-	return text.String()
-}
+`
 
 // BuildReal runs the script beside these packages, from the root of the tree or from tests/.
 func BuildReal() (string, error) {

@@ -65,7 +65,7 @@ func binding() []*scenario {
 			})
 			s.pod("first", asking("cpu", "3"))
 			s.attempted("first", 1)
-			s.pod("urgent", asking("cpu", "3"), class("high"))
+			s.pod("urgent", asking("cpu", "3"), class("polite"))
 			s.refused("urgent", "Insufficient cpu")
 			s.bound("urgent")
 			s.refused("first", "Insufficient cpu")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,8 +20,9 @@ import (
 // profiles are the scheduler names that are served, all alike.
 var profiles = []string{"default-scheduler", "second-scheduler"}
 
-// priorities are the priority classes that pods may have.
-var priorities = map[string]int32{"low": 10, "high": 1000}
+// priorities are the priority classes that pods may have. Pods of class polite are as urgent as others, and push
+// nobody away.
+var priorities = map[string]int32{"low": 10, "middle": 100, "high": 1000, "polite": 1000}
 
 // A lane is a control plane of its own, in which one scenario runs at a time.
 type lane struct {
@@ -29,6 +31,7 @@ type lane struct {
 	children *controlplane.Children
 	proxy    *proxy
 
+	plugins   string // of every profile, as YAML
 	kind      kind
 	scheduler *controlplane.Child
 }
@@ -40,22 +43,35 @@ type kind struct {
 	berth   bool
 }
 
-func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
+// controllers are those that stories of volumes and budgets need. Others would get in the way: one takes pods off
+// nodes that are not there.
+var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller"}
+
+func openLane(ctx context.Context, name string, o *options, directory string) (*lane, error) {
 	directory = filepath.Join(directory, name)
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
-	l := &lane{name: name, children: &controlplane.Children{Directory: directory}}
+	l := &lane{name: name, plugins: o.pluginText(), children: &controlplane.Children{Directory: directory}}
 	var err error
-	if l.control, err = controlplane.Start(ctx, real, directory, l.children); err != nil {
+	if l.control, err = controlplane.Start(ctx, o.real, directory, l.children); err != nil {
 		return l, err
 	}
 	if l.proxy, err = startProxy(l.control); err != nil {
 		return l, err
 	}
-	for class, value := range priorities {
-		_, err := l.control.Client.SchedulingV1().PriorityClasses().Create(ctx,
-			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Value: value}, metav1.CreateOptions{})
+	if o.plugins == "stock" {
+		if _, err := l.control.StartControllers(controllers...); err != nil {
+			return l, err
+		}
+	}
+	for name, value := range priorities {
+		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
+		if name == "polite" {
+			never := v1.PreemptNever
+			class.PreemptionPolicy = &never
+		}
+		_, err := l.control.Client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 		if err != nil {
 			return l, err
 		}
@@ -100,7 +116,7 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	config := l.control.File(l.kind.name + ".yaml")
-	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, profiles...)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, l.plugins, profiles...)), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -136,12 +152,12 @@ func (l *lane) attempts(pod string) []time.Time {
 // crew plays scenarios in several lanes at a time.
 type crew struct{ lanes []*lane }
 
-func openCrew(ctx context.Context, size int, real, directory string) (*crew, error) {
+func openCrew(ctx context.Context, size int, o *options, directory string) (*crew, error) {
 	c := &crew{lanes: make([]*lane, size)}
 	failures := make([]error, size)
 	var group sync.WaitGroup
 	for i := range size {
-		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory) })
+		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), o, directory) })
 	}
 	group.Wait()
 	for _, err := range failures {

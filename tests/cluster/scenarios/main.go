@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,9 +24,9 @@ import (
 )
 
 type options struct {
-	real, berth, only, logs string
-	lanes                   int
-	verbose, list           bool
+	real, berth, only, logs, plugins string
+	lanes                            int
+	verbose, list                    bool
 }
 
 func parse(args []string) (*options, error) {
@@ -39,8 +40,9 @@ func parse(args []string) (*options, error) {
 	var o options
 	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
 	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
-	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name")
+	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	flags.StringVar(&o.plugins, "plugins", "eleven", "stock: kube-scheduler's defaults, and all stories; eleven: only the plugins that look at nothing but nodes and pods")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
@@ -50,24 +52,36 @@ func parse(args []string) (*options, error) {
 	if o.list {
 		return &o, nil
 	}
+	if o.plugins != "stock" && o.plugins != "eleven" {
+		return nil, fmt.Errorf("plugins may be stock or eleven, not %q", o.plugins)
+	}
 	if o.berth == "" {
-		return nil, errors.New("where is berth? (--berth)")
+		return nil, errors.New("where is berth? (--berth; none: only kube-scheduler plays)")
 	}
 	if o.lanes < 1 {
 		return nil, fmt.Errorf("%d lanes", o.lanes)
 	}
 	// The programs run in directories of their own.
-	path, err := filepath.Abs(o.berth)
-	if err != nil {
-		return nil, err
+	var err error
+	if o.berth != "none" {
+		if o.berth, err = filepath.Abs(o.berth); err != nil {
+			return nil, err
+		}
 	}
-	o.berth = path
 	if o.real == "" {
 		if o.real, err = controlplane.BuildReal(); err != nil {
 			return nil, fmt.Errorf("building the control plane: %w", err)
 		}
 	}
 	return &o, nil
+}
+
+// pluginText is what the options say about plugins, as YAML of a profile.
+func (o *options) pluginText() string {
+	if o.plugins == "stock" {
+		return controlplane.StockPlugins
+	}
+	return controlplane.ElevenPlugins
 }
 
 func main() {
@@ -116,7 +130,8 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
 	var chosen []*scenario
 	for _, sc := range allScenarios() {
-		if strings.Contains(sc.name, o.only) {
+		named := func(words string) bool { return strings.Contains(sc.name, words) }
+		if slices.ContainsFunc(strings.Split(o.only, "|"), named) && (o.plugins == "stock" || !sc.stock) {
 			chosen = append(chosen, sc)
 		}
 	}
@@ -124,7 +139,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.real, directory)
+	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o, directory)
 	defer crew.close()
 	if err != nil {
 		return err
@@ -135,6 +150,9 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler\n", time.Since(started).Seconds(), len(chosen))
+	if o.berth == "none" {
+		return reportReference(out, o, chosen, reference)
+	}
 	ours, err := crew.play(ctx, kind{name: "berth", command: []string{o.berth, "scheduler"}, berth: true}, chosen)
 	if err != nil {
 		return err
@@ -150,6 +168,27 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return fmt.Errorf("%d of %d scenarios differ", different, len(chosen))
 	}
 	fmt.Fprintf(out, "all %d scenarios alike\n", len(chosen))
+	return nil
+}
+
+// reportReference prints what came of scenarios that only kube-scheduler played.
+func reportReference(out io.Writer, o *options, chosen []*scenario, reference []*outcome) error {
+	failed := 0
+	for i, sc := range chosen {
+		fmt.Fprintf(out, "%s: %.1f s, %s\n", sc.name, reference[i].seconds, requestLine(reference[i].requests, nil))
+		if reference[i].err != nil {
+			failed++
+			fmt.Fprintf(out, "    FAILED: %v\n", reference[i].err)
+		}
+		if o.verbose || reference[i].err != nil {
+			for _, line := range reference[i].lines {
+				fmt.Fprintln(out, "    "+line)
+			}
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("kube-scheduler does not get through %d of %d scenarios", failed, len(chosen))
+	}
 	return nil
 }
 

@@ -43,12 +43,18 @@ func (s *stage) collect(o *outcome) {
 		for _, condition := range story.conditions {
 			say("pod %s: condition %s", story.label, condition)
 		}
+		for _, disruption := range story.disruptions {
+			say("pod %s: to be disrupted: %s", story.label, disruption)
+		}
+		if story.gone {
+			say("pod %s: gone", story.label)
+		}
 		if len(story.nominations) > 0 {
 			say("pod %s: nominated %s", story.label, strings.Join(story.nominations, ", then "))
 		}
 		var events []string
 		for _, e := range list.Items {
-			if e.Regarding.UID != story.uid {
+			if e.Regarding.UID != story.uid || !slices.Contains(profiles, e.ReportingController) {
 				continue
 			}
 			// How often the same was said depends on the time things took; what was said does not.
@@ -78,7 +84,7 @@ func (sc *scenario) compare(reference, berth *outcome) (differences []string) {
 		lines = sc.differs.judge(lines)
 	}
 	differences = append(differences, lines...)
-	if reference.err != nil || berth.err != nil {
+	if reference.err != nil || berth.err != nil || sc.uncounted {
 		return differences
 	}
 	for _, kind := range slices.Sorted(maps.Keys(berth.requests)) {

@@ -28,6 +28,7 @@ func TestCompare(t *testing.T) {
 		{"a line that only berth has is told", &scenario{}, of("a"), of("a", "b"), []string{"only berth:          b"}},
 		{"the same lines in another order are told", &scenario{}, of("a", "b"), of("b", "a"), []string{"another order"}},
 		{"more requests are told", &scenario{}, of("a"), more, []string{"berth sends 2 events"}},
+		{"more requests count for nothing where their number varies", &scenario{uncounted: true}, of("a"), more, nil},
 		{"fewer requests are welcome", &scenario{}, more, of("a"), nil},
 		{"another node is told", &scenario{}, of("pod x: bound to n-1"), of("pod x: bound to n-2"), []string{"only kube", "only berth"}},
 		{"another node counts for nothing where several are as good", &scenario{anyNode: true}, of("pod x: bound to n-1"), of("pod x: bound to n-2"), nil},

@@ -19,6 +19,9 @@ func allScenarios() []*scenario {
 	all = append(all, nominated()...)
 	all = append(all, binding()...)
 	all = append(all, lasting()...)
+	all = append(all, relating()...)
+	all = append(all, preempting()...)
+	all = append(all, storing()...)
 	return all
 }
 
@@ -101,6 +104,7 @@ func placing() []*scenario {
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "no nodes")
 			s.refused("urgent", "no nodes")
+			s.calm(2 * time.Second)
 			s.node("n-1")
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
@@ -111,10 +115,11 @@ func placing() []*scenario {
 			s.pod("urgent", asking("cpu", "3"), class("high"))
 			s.refused("humble", "unschedulable")
 			s.refused("urgent", "unschedulable")
+			s.calm(2 * time.Second)
 			s.cordon("n-1", false)
 			s.bound("urgent")
 			s.refused("humble", "Insufficient cpu")
-		}},
+		}, seconds: 3},
 		{name: "each profile by its own name", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("ours")

@@ -28,6 +28,10 @@ type scenario struct {
 	anyNode bool
 	// differs is set where the outcomes are meant to differ.
 	differs *difference
+	// uncounted says that the number of requests depends on the run.
+	uncounted bool
+	// stock says that it needs kube-scheduler's default plugins, and controllers.
+	stock bool
 	// seconds is about how long it takes, if that is long.
 	seconds int
 }
@@ -63,6 +67,7 @@ type podStory struct {
 	gone        bool
 	node        string
 	conditions  []string
+	disruptions []string // what the condition DisruptionTarget said
 	nominations []string
 }
 
@@ -113,7 +118,7 @@ func (s *stage) rest() {
 	s.until("the scheduler falls silent", func() bool { return s.lane.proxy.silentFor() > 400*time.Millisecond })
 }
 
-// tidy removes pods and nodes, and lets the scheduler notice.
+// tidy removes pods, nodes and what there is of storage, and lets the scheduler notice.
 func (s *stage) tidy() error {
 	if unused := s.lane.proxy.forget(); unused > 0 {
 		return fmt.Errorf("%d requests that were to be intercepted never came", unused)
@@ -130,7 +135,11 @@ func (s *stage) tidy() error {
 		if err != nil {
 			return err
 		}
-		if len(pods.Items) == 0 && len(nodes.Items) == 0 {
+		rest, err := s.tidyRest(ctx)
+		if err != nil {
+			return err
+		}
+		if len(pods.Items) == 0 && len(nodes.Items) == 0 && rest == 0 {
 			return controlplane.Pause(ctx, 200*time.Millisecond)
 		}
 		for _, pod := range pods.Items {
@@ -187,6 +196,9 @@ func (p *podStory) take(kind watch.EventType, pod *v1.Pod) {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == v1.PodScheduled {
 			p.conditions = appendNew(p.conditions, fmt.Sprintf("%s %q of generation %d: %s", c.Status, c.Reason, c.ObservedGeneration, c.Message))
+		}
+		if c.Type == v1.DisruptionTarget {
+			p.disruptions = appendNew(p.disruptions, fmt.Sprintf("%s %q of generation %d: %s", c.Status, c.Reason, c.ObservedGeneration, c.Message))
 		}
 	}
 	if nominated := pod.Status.NominatedNodeName; nominated != "" || len(p.nominations) > 0 {

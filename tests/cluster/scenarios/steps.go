@@ -178,10 +178,11 @@ func schedulerName(name string) podOption { return func(p *v1.Pod) { p.Spec.Sche
 func running(name string) podOption { return func(p *v1.Pod) { p.Spec.Containers[0].Image = name } }
 
 func nodeAffinity(p *v1.Pod) *v1.NodeAffinity {
-	if p.Spec.Affinity == nil {
-		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}}
+	affinity := affinityOf(p)
+	if affinity.NodeAffinity == nil {
+		affinity.NodeAffinity = new(v1.NodeAffinity)
 	}
-	return p.Spec.Affinity.NodeAffinity
+	return affinity.NodeAffinity
 }
 
 // onlyOn is an affinity to the names of nodes, as DaemonSets have it.
@@ -252,4 +253,12 @@ func (s *stage) before(name string, do func()) {
 // finish sets a pod's phase, as a kubelet does when the containers have ended.
 func (s *stage) finish(name string, phase v1.PodPhase) {
 	s.patchPod(name, fmt.Sprintf(`[{"op":"replace","path":"/status/phase","value":%q}]`, phase), "status")
+}
+
+// nominatedTo waits until the scheduler has promised a pod a node.
+func (s *stage) nominatedTo(name, node string) {
+	s.until(fmt.Sprintf("pod %s is nominated to %s", name, node), func() bool {
+		story := s.story(name)
+		return story.latest != nil && story.latest.Status.NominatedNodeName == node
+	})
 }

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// atOnce is a pod that goes as soon as it is told to. Others stay: no kubelet is there to stop them.
+func atOnce(p *v1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64) }
+
+// humbly is a pod that yields everything of a node, and at once.
+func humbly(p *v1.Pod) {
+	atOnce(p)
+	class("low")(p)
+	asking("cpu", "4")(p)
+}
+
+// preempting is about pods that push others away. Nobody but the scheduler and the story removes pods.
+func preempting() []*scenario {
+	return stocked([]*scenario{
+		{name: "a pod of less priority makes room", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", humbly)
+			s.bound("humble")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, seconds: 3},
+		{name: "as few and as unimportant as possible", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("keeper", atOnce, class("middle"), asking("cpu", "1"))
+			s.bound("keeper")
+			s.pod("oldest", atOnce, class("low"), asking("cpu", "1"))
+			s.bound("oldest")
+			s.pod("large", atOnce, class("low"), asking("cpu", "2"))
+			s.bound("large")
+			s.pod("urgent", class("high"), asking("cpu", "2"))
+			s.bound("urgent")
+			s.calm(noticed)
+			s.tell("pods on nodes: %v", s.occupants())
+		}, seconds: 3},
+		{name: "the node whose pods matter least", run: func(s *stage) {
+			s.node("n-1", labelled("place", "1"))
+			s.node("n-2", labelled("place", "2"))
+			s.pod("matters", humbly, class("middle"), selecting("place", "1"))
+			s.pod("humble", humbly, selecting("place", "2"))
+			s.bound("matters", "humble")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, seconds: 3},
+		{name: "nobody is less important", run: func(s *stage) {
+			s.node("n-1")
+			s.node("n-2", allocatable("cpu", "1"))
+			s.pod("first", class("high"), asking("cpu", "3"))
+			s.bound("first")
+			s.pod("second", class("high"), asking("cpu", "3"))
+			s.refused("second", "No preemption victims found for incoming pod")
+		}},
+		{name: "a pod that pushes nobody away", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", humbly)
+			s.bound("humble")
+			s.pod("polite", class("polite"), asking("cpu", "3"))
+			s.refused("polite", "preemptionPolicy=Never")
+			s.deletePod("humble")
+			s.bound("polite")
+		}},
+		{name: "eviction does not help against a taint", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", humbly)
+			s.bound("humble")
+			s.patchNode("n-1", `[{"op":"add","path":"/spec/taints","value":[{"key":"dedicated","effect":"NoSchedule"}]}]`)
+			s.calm(noticed)
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.refused("urgent", "Preemption is not helpful for scheduling")
+		}},
+		{name: "a budget is respected where there is a choice", run: func(s *stage) {
+			s.node("n-1", labelled("place", "1"))
+			s.node("n-2", labelled("place", "2"))
+			s.pod("guarded", humbly, selecting("place", "1"), withLabel("app", "guarded"))
+			s.pod("matters", humbly, class("middle"), selecting("place", "2"))
+			s.bound("guarded", "matters")
+			s.finish("guarded", v1.PodRunning)
+			s.patchPod("guarded", `[{"op":"add","path":"/status/conditions/-","value":{"type":"Ready","status":"True"}}]`, "status")
+			s.budget("guard", "app", "guarded", 1, 0)
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, seconds: 4},
+		{name: "a budget is violated where there is no choice", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("guarded", humbly, withLabel("app", "guarded"))
+			s.bound("guarded")
+			s.finish("guarded", v1.PodRunning)
+			s.patchPod("guarded", `[{"op":"add","path":"/status/conditions/-","value":{"type":"Ready","status":"True"}}]`, "status")
+			s.budget("guard", "app", "guarded", 1, 0)
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, seconds: 4},
+		{name: "of two pods under a budget only one may go", run: func(s *stage) {
+			s.node("n-1")
+			for _, name := range []string{"guarded-1", "guarded-2"} {
+				s.pod(name, atOnce, class("low"), asking("cpu", "1"), withLabel("app", "guarded"))
+				s.bound(name)
+				s.finish(name, v1.PodRunning)
+				s.patchPod(name, `[{"op":"add","path":"/status/conditions/-","value":{"type":"Ready","status":"True"}}]`, "status")
+			}
+			s.pod("unguarded", atOnce, class("middle"), asking("cpu", "1"))
+			s.bound("unguarded")
+			s.budget("guard", "app", "guarded", 1, 1)
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+			s.calm(noticed)
+			s.tell("pods on nodes: %v", s.occupants())
+		}, seconds: 4},
+		{name: "three priorities, each pushing away the one below", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", humbly)
+			s.bound("humble")
+			s.pod("better", atOnce, class("middle"), asking("cpu", "3"))
+			s.bound("better")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, seconds: 5},
+		{name: "a more urgent one comes while a place is being freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("better", class("middle"), asking("cpu", "3"))
+			s.nominatedTo("better", "n-1")
+			s.rest()
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.deletePod("slow")
+			s.bound("urgent")
+			s.refused("better", "Insufficient cpu")
+		}, seconds: 5},
+		{name: "a victim goes slowly", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"), finalized)
+			s.pod("small", class("low"))
+			s.bound("slow", "small")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.calm(2 * time.Second)
+			// Another pod that leaves makes another attempt worth it; the victim is still there.
+			s.deletePod("small")
+			s.refused("urgent", "terminating pod on the nominated node")
+			s.deletePod("slow")
+			s.calm(time.Second)
+			s.patchPod("slow", `[{"op":"remove","path":"/metadata/finalizers"}]`)
+			s.bound("urgent")
+		}, seconds: 7},
+		{name: "a place that is being freed is kept from those of less priority", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.pod("humble", class("low"), asking("cpu", "2"))
+			s.refused("humble", "Insufficient cpu")
+			s.deletePod("slow")
+			s.bound("urgent")
+		}, seconds: 4},
+		{name: "somebody else takes the place that was freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.pod("thief", gated, class("high"), asking("cpu", "3"))
+			s.lane.stopScheduler()
+			s.ungate("thief")
+			s.bind("thief", "n-1")
+			s.deletePod("slow")
+			s.must(s.lane.startScheduler())
+			s.refused("urgent", "No preemption victims found for incoming pod")
+			s.calm(noticed)
+			s.deletePod("thief")
+			s.bound("urgent")
+		}, seconds: 8},
+		{name: "another node has room while a place is being freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.node("n-2")
+			s.bound("urgent")
+		}, seconds: 4},
+		{name: "the node goes while a place is being freed", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.deleteNode("n-1")
+			s.deletePod("slow")
+			s.node("n-2")
+			s.bound("urgent")
+		}, seconds: 5},
+		{name: "the pod that others made room for goes", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("slow", class("low"), asking("cpu", "3"))
+			s.bound("slow")
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.nominatedTo("urgent", "n-1")
+			s.rest()
+			s.pod("next", class("low"), asking("cpu", "2"))
+			s.refused("next", "Insufficient cpu")
+			s.deletePod("urgent")
+			s.deletePod("slow")
+			s.bound("next")
+		}, seconds: 4},
+		{name: "a port that a pod of less priority holds", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", atOnce, class("low"), hostPort("", 8080))
+			s.bound("humble")
+			s.pod("bystander", atOnce, class("low"))
+			s.bound("bystander")
+			s.pod("urgent", class("high"), hostPort("", 8080))
+			s.bound("urgent")
+			s.calm(noticed)
+			s.tell("pods on nodes: %v", s.occupants())
+		}, seconds: 3},
+		{name: "a neighbour that is not wanted goes", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("loud", atOnce, class("low"), withLabel("app", "loud"))
+			s.bound("loud")
+			s.pod("quiet", class("high"), shunning("loud", "kubernetes.io/hostname"))
+			s.bound("quiet")
+		}, seconds: 3},
+		{name: "pods crowd together, and one has to go for the sake of spreading", run: func(s *stage) {
+			s.node("n-1", labelled("zone", "a"))
+			s.node("n-2", labelled("zone", "b"), allocatable("cpu", "0"))
+			s.pod("web-1", atOnce, class("low"), withLabel("app", "web"), onlyOn("n-1"))
+			s.bound("web-1")
+			s.pod("web-2", class("high"), withLabel("app", "web"), spreading("web", "zone", v1.DoNotSchedule))
+			s.bound("web-2")
+		}, seconds: 3},
+		{name: "the API server refuses to delete the victim, then agrees", run: func(s *stage) {
+			s.node("n-1")
+			s.pod("humble", humbly)
+			s.bound("humble")
+			s.lane.proxy.once("/pods/humble", answering(403, "Forbidden", "not today"))
+			s.pod("urgent", class("high"), asking("cpu", "3"))
+			s.bound("urgent")
+		}, uncounted: true},
+	})
+}
