@@ -396,6 +396,20 @@ TEST_F(PreemptionTest, WithoutTheGateAllVictimsGoAtTheSameTimeAndNominationsAfte
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "");
 }
 
+TEST_F(PreemptionTest, ANominationThatCannotBeTakenBackDoesNotStopTheEvictions) {
+  for (const auto* name : {"a", "b"}) AddPod(Low(name, "500m"));
+  AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1").Gate("later"));
+  api.hold = true;
+  AddPod(High());
+  ASSERT_THAT(Patches(), UnorderedElementsAre("hopeful:  -> ", "high: Unschedulable -> n1"));
+  api.answer = Fail(ErrorCode::kInternal, "broken");
+  Release();
+  api.answer = {};
+  for (int i = 0; i < 4; ++i) Release();
+  EXPECT_THAT(Deleted(), ElementsAre("a", "b"));
+  EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
+}
+
 // --- victims that are not bound yet
 // ------------------------------------------------------------------------------
 
