@@ -1,73 +1,28 @@
-// Decisions per second in process, on one core: no two pods alike, every node filtered and scored, records
-// kept, each pod assumed on its node before the next one is decided.
+// Decisions per second in process, on one core: every node filtered and scored, records kept, each pod
+// assumed on its node before the next one is decided. What pods demand is told by the workload; each
+// workload's cost is shown as a ratio to the first one's in the same run.
 //
-//   bench_decisions [--nodes 1000,5000] [--pods 20000] [--rounds 3] [--json]
+//   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
+//   [--json]
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
-#include "base/random.hpp"
+#include "bench/no_writes.hpp"
 #include "record/record_ring.hpp"
+#include "bench/workloads.hpp"
 
 namespace berth::bench {
 namespace {
 
-class NoWrites final : public framework::ApiWriter {
- public:
-  void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
-  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
-};
-
-// Nodes of three shapes in three zones; every tenth has a taint that few pods tolerate, every fifth one that
-// is only to be avoided.
-api::NodePtr MakeNode(std::size_t i) {
-  auto node = std::make_shared<api::Node>();
-  node->metadata.name = fmt::format("node-{:05}", i);
-  node->metadata.labels = {{"kubernetes.io/hostname", node->metadata.name},
-                           {"topology.kubernetes.io/zone", fmt::format("zone-{}", i % 3)},
-                           {"node.kubernetes.io/instance-type", fmt::format("type-{}", i % 7)}};
-  const std::int64_t cores = 16 << (i % 3);
-  node->allocatable = {{"cpu", api::Quantity::FromInteger(cores)},
-                       {"memory", api::Quantity::FromInteger(cores * (4LL << 30))},
-                       {"ephemeral-storage", api::Quantity::FromInteger(200LL << 30)},
-                       {"pods", api::Quantity::FromInteger(110)}};
-  if (i % 10 == 0) node->taints.push_back({"dedicated", "batch", "NoSchedule"});
-  if (i % 5 == 1) node->taints.push_back({"flaky", "", "PreferNoSchedule"});
-  return node;
-}
-
-// Requests, labels, tolerations and (one in four) affinity of its own.
-api::PodPtr MakePod(std::size_t i, Random& random) {
-  auto pod = std::make_shared<api::Pod>();
-  pod->metadata.name = fmt::format("pod-{}", i);
-  pod->metadata.ns = "default";
-  pod->metadata.uid = fmt::format("uid-{}", i);
-  pod->metadata.labels = {{"app", fmt::format("app-{}", i)}};
-  pod->spec.scheduler_name = "default-scheduler";
-  api::Container& container = pod->spec.containers.emplace_back();
-  container.name = "main";
-  container.image = fmt::format("registry.example.org/app-{}:v1", i % 100);
-  container.resources.requests = {
-      {"cpu", api::Quantity::FromMilli(static_cast<std::int64_t>(10 + random.Below(990)))},
-      {"memory", api::Quantity::FromInteger(static_cast<std::int64_t>((16 + random.Below(2000)) << 20) +
-                                            static_cast<std::int64_t>(i))}};
-  pod->spec.tolerations.push_back({"tenant", "Equal", fmt::format("tenant-{}", i), "NoSchedule"});
-  if (i % 3 == 0) pod->spec.tolerations.push_back({"dedicated", "Exists", "", ""});
-  if (i % 4 == 0) {
-    pod->spec.node_affinity.emplace();
-    pod->spec.node_affinity->preferred.push_back(
-        {static_cast<std::int32_t>(1 + random.Below(100)),
-         {{{"topology.kubernetes.io/zone", "In", {fmt::format("zone-{}", random.Below(3))}}}, {}}});
-  }
-  return pod;
-}
 
 double CpuSeconds() {
   rusage usage{};
@@ -87,7 +42,7 @@ struct Result {
   std::size_t unplaced = 0;
 };
 
-Result RunOnce(std::size_t nodes, std::size_t pods) {
+Result RunOnce(const Workload& workload, std::size_t nodes, std::size_t pods) {
   NoWrites nowhere;
   std::vector<std::string> notes;
   auto engine =
@@ -98,12 +53,12 @@ Result RunOnce(std::size_t nodes, std::size_t pods) {
   }
   cache::ClusterCache& cache = (*engine)->cache();
   for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  workload.prepare(cache, nodes, pods);
   const auto names = core::NamesOf(cache.nodes());
   core::Decider decider({.seed = 1}, (*engine)->reasons());
   record::RecordRing records(64u << 20);
-  Random random(1);
   std::vector<api::PodPtr> objects;
-  for (std::size_t i = 0; i < pods; ++i) objects.push_back(MakePod(i, random));
+  for (std::size_t i = 0; i < pods; ++i) objects.push_back(workload.pod(i));
 
   Result result{.nodes = nodes, .pods = pods};
   std::vector<double> micros;
@@ -134,27 +89,64 @@ Result RunOnce(std::size_t nodes, std::size_t pods) {
   return result;
 }
 
-// The round with the median rate.
-Result Median(std::size_t nodes, std::size_t pods, std::size_t rounds) {
-  RunOnce(nodes, std::min<std::size_t>(pods, 1000));  // warms caches and the allocator
-  std::vector<Result> results;
-  for (std::size_t i = 0; i < rounds; ++i) results.push_back(RunOnce(nodes, pods));
-  std::ranges::sort(results, {}, &Result::per_second);
-  return results[rounds / 2];
+// Rounds of all workloads take turns, so that a machine whose speed drifts is fair to each; of each workload
+// the round with the median rate.
+std::vector<Result> Medians(std::span<const Workload* const> workloads, std::size_t nodes, std::size_t pods,
+                            std::size_t rounds) {
+  std::vector<std::vector<Result>> results(workloads.size());
+  RunOnce(*workloads.front(), nodes, std::min<std::size_t>(pods, 1000));  // warms caches and the allocator
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < workloads.size(); ++i)
+      results[i].push_back(RunOnce(*workloads[i], nodes, pods));
+  }
+  std::vector<Result> medians;
+  for (std::vector<Result>& of_one : results) {
+    std::ranges::sort(of_one, {}, &Result::per_second);
+    medians.push_back(of_one[rounds / 2]);
+  }
+  return medians;
+}
+
+void Print(const std::string& name, const Result& result, double ratio, bool json) {
+  if (json) {
+    fmt::print(
+        "{{\"name\":\"{}\",\"value\":{:.0f},\"unit\":\"decisions/s\",\"pods\":{},\"cpuMicros\":{:.2f},"
+        "\"p50Micros\":{:.2f},\"p99Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"costRatio\":{:.2f}}"
+        "}\n",
+        name, result.per_second, result.pods, result.cpu_micros, result.p50_micros, result.p99_micros,
+        result.max_micros, result.unplaced, ratio);
+  } else {
+    fmt::print("{:<36} {:>12.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>7.2f}\n", name,
+               result.per_second, result.cpu_micros, result.p50_micros, result.p99_micros, result.max_micros,
+               result.unplaced, ratio);
+  }
 }
 
 }  // namespace
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
+  using namespace berth::bench;
   std::vector<std::size_t> nodes{1000, 5000};
+  std::vector<std::string> names;
   std::size_t pods = 20000;
   std::size_t rounds = 3;
   bool json = false;
-  CLI::App app(
-      "Decisions per second in process: no two pods alike, all nodes filtered and scored, records kept, one "
-      "core.");
+  std::string about =
+      "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
+      "Workloads:";
+  for (const Workload& workload : Workloads()) {
+    names.push_back(workload.name);
+    about += fmt::format("\n  {:<20} {}", workload.name, workload.about);
+  }
+  CLI::App app(about);
   app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--workloads", names, "what the pods demand; costs are relative to the first")
+      ->delimiter(',')
+      ->check([](const std::string& name) {
+        return FindWorkload(name) == nullptr ? "no such workload: " + name : "";
+      })
+      ->capture_default_str();
   app.add_option("--pods", pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--rounds", rounds, "rounds per size; the median one is shown")
       ->check(CLI::PositiveNumber)
@@ -162,21 +154,15 @@ int main(int argc, char** argv) {
   app.add_flag("--json", json, "one object per line");
   CLI11_PARSE(app, argc, argv);
   if (!json)
-    fmt::print("{:<26} {:>12} {:>10} {:>9} {:>9} {:>9}\n", "benchmark", "decisions/s", "cpu us", "p50 us",
-               "p99 us", "max us");
+    fmt::print("{:<36} {:>12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n", "benchmark", "decisions/s", "cpu us",
+               "p50 us", "p99 us", "max us", "unplaced", "ratio");
+  std::vector<const Workload*> workloads;
+  for (const std::string& name : names) workloads.push_back(FindWorkload(name));
   for (const std::size_t count : nodes) {
-    const auto result = berth::bench::Median(count, pods, rounds);
-    const std::string name = fmt::format("decisions/{}/distinct", count);
-    if (json) {
-      fmt::print(
-          "{{\"name\":\"{}\",\"value\":{:.0f},\"unit\":\"decisions/"
-          "s\",\"pods\":{},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
-          "\"p99Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{}}}\n",
-          name, result.per_second, result.pods, result.cpu_micros, result.p50_micros, result.p99_micros,
-          result.max_micros, result.unplaced);
-    } else {
-      fmt::print("{:<26} {:>12.0f} {:>10.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", name, result.per_second,
-                 result.cpu_micros, result.p50_micros, result.p99_micros, result.max_micros);
+    const std::vector<Result> results = Medians(workloads, count, pods, rounds);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Print(fmt::format("decisions/{}/{}", count, names[i]), results[i],
+            results[i].cpu_micros / results.front().cpu_micros, json);
     }
   }
 }

@@ -40,9 +40,13 @@ framework::PreFilterAnswer Cluster::PreFilter(const framework::PreFilterPlugin& 
 }
 
 Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& pod) {
-  const framework::PodInfo info = Prepare(pod);
+  return VerdictsOf(&plugin, Prepare(pod));
+}
+
+Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const framework::PodInfo& pod) {
   framework::Rejections answer;
-  plugin.Filter(framework::Attempt(info, table_, state_, scratch_), table_.all(), answer);
+  if (plugin != nullptr)
+    plugin->Filter(framework::Attempt(pod, table_, state_, scratch_), table_.all(), answer);
   Verdicts verdicts;
   table_.all().ForEach(
       [&](std::size_t row) { verdicts[table_.name(static_cast<framework::Row>(row))] = {}; });
@@ -72,15 +76,15 @@ framework::Status Cluster::PreScore(const framework::PreScorePlugin& plugin, con
 }
 
 NodeScores Cluster::RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod) {
-  return ScoresOf(plugin, pod, false);
+  return ScoresOf(plugin, Prepare(pod), false);
 }
 NodeScores Cluster::Scores(const framework::ScorePlugin& plugin, const api::Pod& pod) {
-  return ScoresOf(plugin, pod, true);
+  return ScoresOf(plugin, Prepare(pod), true);
 }
 
-NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const api::Pod& pod, bool normalize) {
-  const framework::PodInfo info = Prepare(pod);
-  const framework::Attempt attempt(info, table_, state_, scratch_);
+NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const framework::PodInfo& pod,
+                             bool normalize) {
+  const framework::Attempt attempt(pod, table_, state_, scratch_);
   framework::ScoreColumn column;
   column.Reset(table_.rows());
   framework::Status status = plugin.Score(attempt, table_.all(), column);

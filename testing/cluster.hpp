@@ -12,6 +12,7 @@
 #include "framework/factory.hpp"
 #include "framework/node_table.hpp"
 #include "framework/plugin.hpp"
+#include "framework/pod_counters.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 
@@ -32,7 +33,8 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 
 class Cluster {
  public:
-  Cluster() : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_} {}
+  Cluster()
+      : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_, volumes_} {}
 
   Cluster& Add(const api::Node& node);
   // An object of any other kind; replaces one of that name.
@@ -86,13 +88,32 @@ class Cluster {
   // Every node's verdict, asked for all nodes at once as the runtime does. PreFilter is not asked.
   Verdicts Filter(const framework::FilterPlugin& plugin, const api::Pod& pod);
 
+  // PreFilter and Filter in one attempt; everything fits if PreFilter skips. Its other answers are the
+  // caller's to expect elsewhere.
+  template <class T>
+  Verdicts Judge(const T& plugin, const api::Pod& pod) {
+    const framework::PodInfo info = Prepare(pod);
+    const framework::PreFilterAnswer answer =
+        plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
+    return VerdictsOf(answer.status.skip() ? nullptr : &plugin, info);
+  }
+  // PreScore, Score and Normalize in one attempt; empty if PreScore skips.
+  template <class T>
+  NodeScores Rate(const T& plugin, const api::Pod& pod) {
+    const framework::PodInfo info = Prepare(pod);
+    if (plugin.PreScore(framework::Attempt(info, table_, state_, scratch_), table_.all()).skip()) return {};
+    return ScoresOf(plugin, info, true);
+  }
+
   framework::Status PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod);
   // Scores of all nodes, before and after Normalize. PreScore is not asked.
   NodeScores RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod);
   NodeScores Scores(const framework::ScorePlugin& plugin, const api::Pod& pod);
 
  private:
-  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const api::Pod& pod, bool normalize);
+  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const framework::PodInfo& pod, bool normalize);
+  // Null: no plugin has anything against any node.
+  Verdicts VerdictsOf(const framework::FilterPlugin* plugin, const framework::PodInfo& pod);
 
   framework::Vocabulary vocabulary_;
   framework::Reasons reasons_;
@@ -100,6 +121,7 @@ class Cluster {
   framework::NodeTable table_;
   framework::ClusterObjects objects_;
   framework::PodCounters counters_{table_, objects_};
+  framework::VolumesInUse volumes_{table_, objects_};
   framework::Handle handle_;
   std::deque<framework::PlacedPod> placed_;
   framework::CycleState state_;

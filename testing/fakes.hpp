@@ -1,9 +1,11 @@
 // Ports that remember what they were told.
 #pragma once
 
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "framework/handle.hpp"
 #include "framework/ports.hpp"
 
 namespace berth::testing {
@@ -19,6 +21,19 @@ class FakeApiWriter final : public framework::ApiWriter {
     patches.push_back(std::move(patch));
     Finish(std::move(done));
   }
+  void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override {
+    deletions.push_back(std::move(deletion));
+    Finish(std::move(done));
+  }
+  // These are answered at once, with `version` if `answer` is good.
+  void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override {
+    volumes.push_back(std::move(write));
+    FinishVersion(std::move(done));
+  }
+  void SelectNode(framework::NodeSelected write, framework::VersionDone done) override {
+    selections.push_back(std::move(write));
+    FinishVersion(std::move(done));
+  }
   void Release() {
     for (framework::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
@@ -27,8 +42,16 @@ class FakeApiWriter final : public framework::ApiWriter {
   bool hold = false;
   std::vector<framework::Binding> bindings;
   std::vector<framework::PodStatusPatch> patches;
+  std::vector<framework::PodDeletion> deletions;
+  std::string version;
+  std::vector<framework::VolumeClaimed> volumes;
+  std::vector<framework::NodeSelected> selections;
 
  private:
+  void FinishVersion(framework::VersionDone done) {
+    if (answer) return done(version);
+    done(std::unexpected(answer.error()));
+  }
   void Finish(framework::WriteDone done) {
     if (hold) {
       held_.push_back(std::move(done));
@@ -43,6 +66,41 @@ class FakeEventSink final : public framework::EventSink {
  public:
   void Emit(framework::Event event) override { events.push_back(std::move(event)); }
   std::vector<framework::Event> events;
+};
+
+// The services of a scheduler that a test runs by hand.
+class FakeServices final : public framework::SchedulerServices {
+ public:
+  using Work = std::move_only_function<void()>;
+  void Post(Work work) override { posted_.push_back(std::move(work)); }
+  void PostAfter(Duration delay, Work work) override { timers_.emplace(now_ + delay, std::move(work)); }
+  void RunBlocking(Work work) override { work(); }
+  bool PodExists(const api::Pod&) const override { return pod_exists; }
+  framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
+  void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
+  void Activate(std::span<const std::string>) override {}
+
+  // Does what was posted, and what that posts.
+  void Run() {
+    while (!posted_.empty()) {
+      for (Work& work : std::exchange(posted_, {})) work();
+    }
+  }
+  void Pass(Duration time) {
+    Run();
+    now_ += time;
+    while (!timers_.empty() && timers_.begin()->first <= now_) {
+      timers_.extract(timers_.begin()).mapped()();
+      Run();
+    }
+  }
+
+  bool pod_exists = true;
+
+ private:
+  std::vector<Work> posted_;
+  std::multimap<Duration, Work> timers_;
+  Duration now_{};
 };
 
 }  // namespace berth::testing

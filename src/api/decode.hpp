@@ -83,6 +83,7 @@ void ApplyDefaults(Node& node);
 void ApplyDefaults(PersistentVolume& volume);
 void ApplyDefaults(PersistentVolumeClaim& claim);
 void ApplyDefaults(StorageClass& storage_class);
+void ApplyDefaults(Namespace& ns);
 // All other kinds: nothing but the namespace "default" where there is none.
 template <class T>
 void ApplyDefaults(T& object) {

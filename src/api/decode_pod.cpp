@@ -180,7 +180,7 @@ struct SourceField {
   Volume::Source source;
   std::string_view id;
 };
-constexpr std::array<SourceField, 9> kVolumeSources = {{
+constexpr std::array<SourceField, 11> kVolumeSources = {{
     {"persistentVolumeClaim", Volume::Source::kPersistentVolumeClaim, "claimName"},
     {"csi", Volume::Source::kCsi, "driver"},
     {"gcePersistentDisk", Volume::Source::kGcePersistentDisk, "pdName"},
@@ -188,6 +188,8 @@ constexpr std::array<SourceField, 9> kVolumeSources = {{
     {"azureDisk", Volume::Source::kAzureDisk, "diskURI"},
     {"cinder", Volume::Source::kCinder, "volumeID"},
     {"portworxVolume", Volume::Source::kPortworx, "volumeID"},
+    {"azureFile", Volume::Source::kAzureFile, "shareName"},
+    {"vsphereVolume", Volume::Source::kVsphere, "volumePath"},
     {"iscsi", Volume::Source::kIscsi, "iqn"},
     {"rbd", Volume::Source::kRbd, "image"},
 }};
@@ -196,10 +198,12 @@ bool ReadSource(const element& value, const SourceField& source, Volume& out, Fa
   out.source = source.source;
   std::string pool;
   std::vector<std::string> monitors;
+  std::optional<std::string> kind;
   if (!ReadFields(value, failure, Field{source.id, out.id}, Field{"readOnly", out.read_only},
-                  Field{"pool", pool}, Field{"monitors", monitors})) {
+                  Field{"pool", pool}, Field{"monitors", monitors}, Field{"kind", kind})) {
     return false;
   }
+  if (kind) out.azure_kind = std::move(*kind);
   if (out.source == Volume::Source::kRbd) out.rbd = Volume::Rbd{std::move(pool), std::move(monitors)};
   return true;
 }

@@ -56,7 +56,8 @@ bool ReadVolumeSpec(const element& value, PersistentVolume& out, Failure& failur
                       if (source == kVolumeSources.end()) return true;
                       out.source = source->source;
                       return ReadFields(member, failure, Field{"driver", out.driver},
-                                        Field{source->handle, out.volume_handle});
+                                        Field{source->handle, out.volume_handle},
+                                        Field{"kind", out.azure_kind});
                     }) &&
          ReadFields(value, failure, Field{"capacity", capacity}, Field{"accessModes", out.access_modes},
                     Field{"storageClassName", out.storage_class_name}, Field{"volumeMode", out.volume_mode},

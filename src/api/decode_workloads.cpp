@@ -19,8 +19,18 @@ bool ReadSelecting(const element& value, T& out, Failure& failure) {
 }
 
 bool Read(const element& value, Service& out, Failure& failure) { return ReadSelecting(value, out, failure); }
+// Without a selector it is that of the template, as the API server fills it in.
 bool Read(const element& value, ReplicationController& out, Failure& failure) {
-  return ReadSelecting(value, out, failure);
+  ObjectMeta pod;
+  const auto pod_template = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"metadata", pod});
+  };
+  const auto spec = [&](const element& member, Failure& f) {
+    return ReadFields(member, f, Field{"selector", out.selector}, Field{"template", pod_template});
+  };
+  if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", spec})) return false;
+  if (out.selector.empty()) out.selector = std::move(pod.labels);
+  return true;
 }
 bool Read(const element& value, ReplicaSet& out, Failure& failure) {
   return ReadSelecting(value, out, failure);

@@ -84,6 +84,8 @@ void ApplyDefaults(Pod& pod) {
 
   for (Volume& volume : pod.spec.volumes) {
     if (volume.rbd && volume.rbd->pool.empty()) volume.rbd->pool = "rbd";
+    if (volume.source == Volume::Source::kAzureDisk && !volume.azure_kind)
+      volume.azure_kind = std::string("Shared");
   }
 
   Reencode(pod.spec.containers);
@@ -105,6 +107,8 @@ void ApplyDefaults(Node& node) {
 void ApplyDefaults(PersistentVolume& volume) {
   if (volume.volume_mode.empty()) volume.volume_mode = "Filesystem";
   if (volume.phase.empty()) volume.phase = "Pending";
+  if (volume.source == PersistentVolume::Source::kAzureDisk && !volume.azure_kind)
+    volume.azure_kind = std::string("Shared");
   volume.storage.RoundUpToMilli();
   volume.storage = volume.storage.Reencoded();
 }
@@ -120,6 +124,12 @@ void ApplyDefaults(PersistentVolumeClaim& claim) {
 
 void ApplyDefaults(StorageClass& storage_class) {
   if (storage_class.volume_binding_mode.empty()) storage_class.volume_binding_mode = "Immediate";
+}
+
+void ApplyDefaults(Namespace& ns) {
+  constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+  if (ns.metadata.labels.Find(kNameLabel) == nullptr)
+    ns.metadata.labels.Set(std::string(kNameLabel), ns.metadata.name);
 }
 
 }  // namespace berth::api

@@ -35,6 +35,8 @@ struct Volume {
     kAzureDisk,              // id: diskURI
     kCinder,                 // id: volumeID
     kPortworx,               // id: volumeID
+    kAzureFile,              // id: shareName
+    kVsphere,                // id: volumePath
     kIscsi,                  // id: iqn
     kRbd,                    // id: image
   };
@@ -47,7 +49,8 @@ struct Volume {
   Source source = Source::kEphemeral;
   bool read_only = false;
   std::string id;
-  Rare<Rbd> rbd;  // kRbd
+  Rare<Rbd> rbd;                 // kRbd
+  Rare<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
 };
 
 struct PodAffinityTerm {

@@ -28,6 +28,7 @@ struct PersistentVolume {
   Source source = Source::kOther;
   std::string driver;
   std::string volume_handle;
+  Rare<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
   Quantity storage;  // capacity.storage
   std::vector<std::string> access_modes;
   std::string storage_class_name;  // the beta annotation wins, see StorageClassOf

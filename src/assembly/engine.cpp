@@ -11,6 +11,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
                                                 std::vector<std::string>& notes, const Measure& measure) {
   std::unique_ptr<Engine> engine(new Engine(api));
   engine->handle_.metrics = measure.registry;
+  engine->handle_.gates = config.gates;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
   for (const config::Profile& profile : config.profiles) {
     std::unique_ptr<runtime::Instruments> instruments;

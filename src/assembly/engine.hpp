@@ -44,7 +44,9 @@ class Engine {
 
  private:
   explicit Engine(framework::ApiWriter& api)
-      : cache_(vocabulary_), handle_{vocabulary_, reasons_, api, cache_.nodes(), cache_.objects(), cache_.counters()} {}
+      : cache_(vocabulary_),
+        handle_{vocabulary_,       reasons_,        api, cache_.nodes(), cache_.objects(),
+                cache_.counters(), cache_.volumes()} {}
 
   framework::Vocabulary vocabulary_;
   framework::Reasons reasons_;

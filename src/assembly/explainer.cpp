@@ -20,6 +20,15 @@ class NoWrites final : public framework::ApiWriter {
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override {
     done(Fail(ErrorCode::kInternal, "a dump has no API server"));
   }
+  void ClaimVolume(framework::VolumeClaimed, framework::VersionDone done) override {
+    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
+  }
+  void SelectNode(framework::NodeSelected, framework::VersionDone done) override {
+    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
+  }
+  void DeletePod(framework::PodDeletion, framework::WriteDone done) override {
+    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
+  }
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ using record::Result;
 std::string Headline(const AttemptRecord& record);
 std::string BestNodes(const AttemptRecord& record, std::size_t most);
 std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& reasons);
+std::string Preemption(const AttemptRecord& record);
 std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine,
                           std::size_t most);
 std::string EveryNode(const AttemptRecord& record, const framework::Reasons& reasons);
@@ -132,6 +133,20 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   return text;
 }
 
+// Where room can be made, and who would have to go.
+std::string Preemption(const AttemptRecord& record) {
+  if (!record.nomination) return "";
+  const record::Nomination& found = *record.nomination;
+  std::string text = fmt::format("  preemption\n    nominated to {}, evicting {}\n", found.node,
+                                 fmt::join(found.victims, ", "));
+  RowSet others = found.choices;
+  found.choices.ForEach([&](std::size_t row) {
+    if (Name(record, row) == found.node) others.Remove(row);
+  });
+  if (others.Empty()) return text;
+  return text + fmt::format("    as good: {}\n", Examples(record, others));
+}
+
 // Nodes that only lack resources, those first that lack the smallest part of what they would need.
 std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo& pod, const Engine& engine,
                           std::size_t most) {
@@ -209,6 +224,7 @@ std::string ExplanationText(const Explainer::Judged& judged, const Engine& engin
   if (judged.pod == nullptr || !record.nodes) return text;
   text += BestNodes(record, options.best_nodes);
   text += ReasonGroups(record, engine.reasons());
+  text += Preemption(record);
   text += NearestMisses(record, *judged.pod, engine, options.nearest_misses);
   if (options.all_nodes) text += EveryNode(record, engine.reasons());
   return text;

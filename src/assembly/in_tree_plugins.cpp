@@ -1,18 +1,25 @@
 #include "assembly/in_tree_plugins.hpp"
 
 #include "plugins/default_binder/default_binder.hpp"
+#include "plugins/dynamic_resources/dynamic_resources.hpp"
+#include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/balanced_allocation.hpp"
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "plugins/priority_sort/priority_sort.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
+#include "plugins/volume_binding/volume_binding.hpp"
+#include "plugins/volume_restrictions/volume_restrictions.hpp"
+#include "plugins/volume_zone/volume_zone.hpp"
 
 namespace berth::assembly {
 
@@ -29,13 +36,16 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create);
   registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
+  registry.Add("VolumeRestrictions", Make<plugins::VolumeRestrictions>);
+  registry.Add("NodeVolumeLimits", Make<plugins::NodeVolumeLimits>);
+  registry.Add("VolumeZone", Make<plugins::VolumeZone>);
+  registry.Add("VolumeBinding", plugins::VolumeBinding::Create);
   registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
   registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
+  registry.Add("DynamicResources", plugins::DynamicResources::Create);
+  registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
-  for (const auto* name : {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
-                           "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures"}) {
-    registry.AddMissing(name);
-  }
+  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
   return registry;
 }
 

@@ -1,6 +1,9 @@
 #include "base/go_duration.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -36,6 +39,29 @@ std::string FormatGoDuration(Duration duration) {
   if (minutes >= 60) text += std::to_string(minutes / 60) + "h";
   if (minutes > 0) text += std::to_string(minutes % 60) + "m";
   return text + WithFraction(count % (60 * kSecond), kSecond) + "s";
+}
+
+std::optional<Duration> ParseGoDuration(std::string_view text) {
+  if (text == "0") return Duration::zero();
+  const double sign = text.starts_with('-') ? -1 : 1;
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  double total = 0;
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (error != std::errc() || number < 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                                                                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    const auto unit = std::ranges::find_if(kUnits, [&](const auto& u) { return text.starts_with(u.first); });
+    if (unit == std::end(kUnits)) return std::nullopt;
+    total += number * unit->second;
+    text.remove_prefix(unit->first.size());
+  }
+  if (total > 1e18) return std::nullopt;
+  return Duration(static_cast<std::int64_t>(sign * total));
 }
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 #include "framework/node_table.hpp"
 #include "framework/pod_counters.hpp"
 #include "framework/vocabulary.hpp"
+#include "framework/volumes_in_use.hpp"
 
 namespace berth::cache {
 
@@ -27,13 +28,17 @@ namespace berth::cache {
 class ClusterCache {
  public:
   explicit ClusterCache(framework::Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), table_(vocabulary), counters_(table_, objects_) {}
+      : vocabulary_(vocabulary),
+        table_(vocabulary),
+        counters_(table_, objects_),
+        volumes_(table_, objects_) {}
 
   const framework::NodeTable& nodes() const { return table_; }
   framework::NodeTable& nodes() { return table_; }
   // Everything else: volumes, namespaces, services, budgets and so on.
   framework::ClusterObjects& objects() { return objects_; }
   framework::PodCounters& counters() { return counters_; }
+  framework::VolumesInUse& volumes() { return volumes_; }
   // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node
   // tree).
   std::span<const framework::Row> VisitingOrder();
@@ -81,6 +86,7 @@ class ClusterCache {
   framework::NodeTable table_;
   framework::ClusterObjects objects_;
   framework::PodCounters counters_;
+  framework::VolumesInUse volumes_;
   boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
   // Pods whose node is not there (yet, or any more), by NodeNameId.
   boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>> homeless_;

@@ -36,19 +36,81 @@ std::string BindingBody(const framework::Binding& binding) {
   return body;
 }
 
+// What only the earlier one speaks of is not out of date.
+void Inherit(framework::PodStatusPatch& later, const framework::PodStatusPatch& earlier) {
+  if (!later.nomination) later.nomination = earlier.nomination;
+  if (!later.reason.empty()) return;
+  later.reason = earlier.reason;
+  later.message = earlier.message;
+  later.observed_generation = earlier.observed_generation;
+}
+
+std::string DeletionBody(const framework::PodDeletion& deletion) {
+  std::string body;
+  {
+    JsonObject root(body);
+    root.Add("kind", "DeleteOptions").Add("apiVersion", "v1");
+    JsonObject(root.Key("preconditions")).Add("uid", deletion.uid);
+  }
+  return body;
+}
+
 std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
+}
+
+// A merge patch of one object, refused if the object is not at that version any more.
+struct ObjectPatch {
+  std::string path;
+  std::string body;
+};
+
+void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
+                 std::string_view value) {
+  JsonObject metadata(root.Key("metadata"));
+  metadata.Add("resourceVersion", version);
+  if (!annotation.empty()) JsonObject(metadata.Key("annotations")).Add(annotation, value);
+}
+
+ObjectPatch PatchOf(const framework::VolumeClaimed& write) {
+  ObjectPatch patch{"/api/v1/persistentvolumes/" + write.name, {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version,
+              write.bound_by_controller ? "pv.kubernetes.io/bound-by-controller" : "", "yes");
+  if (!write.claim) return patch;
+  JsonObject spec(root.Key("spec"));
+  JsonObject(spec.Key("claimRef"))
+      .Add("kind", "PersistentVolumeClaim")
+      .Add("namespace", write.claim->ns)
+      .Add("name", write.claim->name)
+      .Add("uid", write.claim->uid)
+      .Add("apiVersion", "v1")
+      .Add("resourceVersion", write.claim->resource_version);
+  spec.Close();
+  root.Close();
+  return patch;
+}
+
+ObjectPatch PatchOf(const framework::NodeSelected& write) {
+  ObjectPatch patch{fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}", write.ns, write.name), {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version, "volume.kubernetes.io/selected-node", write.node);
+  root.Close();
+  return patch;
 }
 
 }  // namespace
 
 // All on the loop's thread.
 struct ApiWriter::Impl {
-  // One write. Either a binding or a patch.
+  // One write: a binding, a patch of a pod's status, its deletion, or a patch of another object.
   struct Write {
     std::string key;
     std::optional<framework::Binding> binding;
     std::optional<framework::PodStatusPatch> patch;
+    std::optional<framework::PodDeletion> deletion;
+    std::optional<ObjectPatch> object;
+    std::string version;  // of the object, after the patch
     framework::WriteDone done;
     Backoff backoff{kBackoff};
     int tries = 0;
@@ -74,27 +136,46 @@ struct ApiWriter::Impl {
   std::deque<std::string> ready{};  // pods whose first write waits for a free place
   std::size_t in_flight = 0;
 
+  void Patch(std::string key, ObjectPatch patch, framework::VersionDone done);  // from any thread
   void Accept(const WritePtr& write);
   void Pump();
   void Try(const WritePtr& write);
   void PostBinding(const WritePtr& write);
   void SendPatch(const WritePtr& write);
+  void SendDeletion(const WritePtr& write);
+  static bool MakesOutdated(const WritePtr& later, const WritePtr& earlier);
+  void SendObject(const WritePtr& write);
+  void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
   void Settle(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
   void OnPatched(const WritePtr& write, Reply reply);
+  void OnDeleted(const WritePtr& write, Reply reply);
   void Again(const WritePtr& write, const RequestError& why);
   void Finish(const WritePtr& write, Expected<> result);
   void Shutdown();
 };
 
+void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, framework::VersionDone done) {
+  auto write = std::make_shared<Write>();
+  write->key = std::move(key);
+  write->object = std::move(patch);
+  // The write holds this, and this must not hold the write.
+  write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
+    if (!result) return done(std::unexpected(std::move(result).error()));
+    done(std::move(raw->version));
+  };
+  loop.Post([this, write = std::move(write)] { Accept(write); });
+}
+
 void ApiWriter::Impl::Accept(const WritePtr& write) {
   Line& line = lines[write->key];
   // Only the write that is going matters to the API server; a patch behind it is out of date now.
   std::vector<WritePtr> outdated;
-  while (line.writes.size() > (line.going ? 1U : 0U) && line.writes.back()->patch) {
+  while (line.writes.size() > (line.going ? 1U : 0U) && MakesOutdated(write, line.writes.back())) {
     outdated.push_back(std::move(line.writes.back()));
     line.writes.pop_back();
+    if (write->patch) Inherit(*write->patch, *outdated.back()->patch);
   }
   const bool was_empty = line.writes.empty() && outdated.empty();
   line.writes.push_back(write);
@@ -103,6 +184,10 @@ void ApiWriter::Impl::Accept(const WritePtr& write) {
     old->done(Fail(ErrorCode::kCancelled, "superseded by a later write to the same pod"));
   }
   Pump();
+}
+
+bool ApiWriter::Impl::MakesOutdated(const WritePtr& later, const WritePtr& earlier) {
+  return earlier->patch && (!later->patch || later->patch->type == earlier->patch->type);
 }
 
 void ApiWriter::Impl::Pump() {
@@ -117,7 +202,15 @@ void ApiWriter::Impl::Pump() {
 
 void ApiWriter::Impl::Try(const WritePtr& write) {
   ++write->tries;
-  write->binding ? PostBinding(write) : SendPatch(write);
+  if (write->binding) {
+    PostBinding(write);
+  } else if (write->patch) {
+    SendPatch(write);
+  } else if (write->deletion) {
+    SendDeletion(write);
+  } else {
+    SendObject(write);
+  }
 }
 
 void ApiWriter::Impl::PostBinding(const WritePtr& write) {
@@ -206,6 +299,45 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
+void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
+  const auto& deletion = *write->deletion;
+  write->call = api.Send(
+      {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
+      [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
+  // The precondition does not hold: there is another pod of that name.
+  if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
+  Finish(write, std::unexpected(error.ToError()));
+}
+
+void ApiWriter::Impl::SendObject(const WritePtr& write) {
+  write->call = api.Send({.method = "PATCH",
+                          .path = write->object->path,
+                          .body = write->object->body,
+                          .content_type = "application/merge-patch+json"},
+                         [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (!reply) {
+    const RequestError& error = reply.error();
+    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    return Finish(write, std::unexpected(error.ToError()));
+  }
+  // Of any object with metadata; a claim will do.
+  const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
+  if (!object) return Finish(write, std::unexpected(object.error()));
+  write->version = object->metadata.resource_version;
+  Finish(write, {});
+}
+
 void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
   if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
   write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
@@ -263,6 +395,22 @@ void ApiWriter::PatchPodStatus(framework::PodStatusPatch patch, framework::Write
   write->patch = std::move(patch);
   write->done = std::move(done);
   impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::DeletePod(framework::PodDeletion deletion, framework::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = deletion.ns + "/" + deletion.name;
+  write->deletion = std::move(deletion);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) {
+  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), std::move(done));
+}
+void ApiWriter::SelectNode(framework::NodeSelected write, framework::VersionDone done) {
+  impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
+               std::move(done));
 }
 
 std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }

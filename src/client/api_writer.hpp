@@ -25,10 +25,12 @@ struct ApiWriterOptions {
 //
 // Writes to one pod happen one after the other in the order of the calls, so that a status patch cannot
 // overtake the binding that follows it. A status patch that still waits when another write to the same pod
-// comes is dropped: what it had to say is out of date. It ends with kCancelled.
+// comes is dropped: what it had to say is out of date. It ends with kCancelled. A patch of another condition
+// stays; a nomination or condition that the later patch does not mention is written with the later one.
 //
 // Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
-// ServiceUnavailable, nothing sent; a patch also after Conflict or a lost answer, which are harmless to it.
+// ServiceUnavailable, nothing sent; a status patch or a deletion also after a lost answer, which is harmless to it,
+// and a status patch after Conflict.
 //
 // Calls are safe from any thread; `done` is called on the loop's thread, never from within a call. The
 // destructor ends what is left with kCancelled. What is handed in outlives it.
@@ -41,6 +43,9 @@ class ApiWriter final : public framework::ApiWriter {
 
   void Bind(framework::Binding binding, framework::WriteDone done) override;
   void PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) override;
+  void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override;
+  void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override;
+  void SelectNode(framework::NodeSelected write, framework::VersionDone done) override;
   // Writes that wait for a free place; on the loop's thread.
   std::size_t Backlog() const;
 

@@ -190,6 +190,71 @@ TEST_F(Writer, WaitingPatchesGiveWayToWhatComesAfterThem) {
   EXPECT_THAT(results_, testing::Contains("bind p: done"));
 }
 
+TEST_F(Writer, WhatTheLaterPatchDoesNotMentionIsWrittenWithIt) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->status.nominated_node_name = "n1";
+  Bind();
+  writer_->PatchPodStatus({.ns = "default", .name = "p", .current = pod, .nomination = ""}, Note("clear"));
+  writer_->PatchPodStatus({.ns = "default", .name = "p", .reason = "r", .message = "m", .current = pod},
+                          Note("patch"));
+  loop_.Run();
+  api_.Answer("{}");
+  EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("nominatedNodeName":null)"));
+  EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("message":"m")"));
+}
+
+TEST_F(Writer, APatchOfAnotherConditionStays) {
+  Patch("1");
+  Patch("2");
+  writer_->PatchPodStatus({.ns = "default",
+                           .name = "p",
+                           .type = "DisruptionTarget",
+                           .status = "True",
+                           .reason = "PreemptionByScheduler",
+                           .current = std::make_shared<api::Pod>()},
+                          Note("disruption"));
+  loop_.Run();
+  for (int i = 0; i < 3; ++i) api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("patch 1: done", "patch 2: done", "disruption: done"));
+}
+
+struct DeletionCase {
+  std::string name;
+  Reply answer;
+  std::string want;
+};
+class WriterDeletes : public Writer, public testing::WithParamInterface<DeletionCase> {};
+TEST_P(WriterDeletes, APodByItsUid) {
+  writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
+  loop_.Run();
+  ASSERT_THAT(api_.asked, ElementsAre("DELETE /api/v1/namespaces/default/pods/p"));
+  EXPECT_EQ(api_.open[0].request.body,
+            R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u1"}})");
+  api_.Answer(GetParam().answer);
+  EXPECT_THAT(results_, ElementsAre(GetParam().want));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, WriterDeletes,
+    testing::Values(DeletionCase{"ThatIsThere", "{}", "delete: done"},
+                    DeletionCase{"ThatIsGone", Refused(404, "NotFound"),
+                                 fmt::format("delete: {} NotFound", static_cast<int>(ErrorCode::kNotFound))},
+                    DeletionCase{"WhoseNameHasAnotherPod", Refused(409, "Conflict"),
+                                 fmt::format("delete: {} Conflict", static_cast<int>(ErrorCode::kNotFound))}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Writer, ADeletionWaitsForThePatchBeforeItAndIsRepeatedBlindly) {
+  Patch("m");
+  writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
+  loop_.Run();
+  EXPECT_THAT(api_.asked, ElementsAre(kPatch));
+  api_.Answer("{}");
+  api_.Answer(AnswerLost());
+  loop_.Advance(20ms);
+  EXPECT_THAT(api_.asked, SizeIs(3));
+  api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("patch m: done", "delete: done"));
+}
+
 TEST_F(Writer, BoundsWhatIsInFlightAndServesInOrder) {
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.max_in_flight = 2});
   for (const char* name : {"a", "b", "c", "d"}) Bind(name);
@@ -207,6 +272,50 @@ TEST_F(Writer, ItsEndIsToldToEverybody) {
   EXPECT_THAT(results_, SizeIs(2));
   EXPECT_THAT(api_.open, IsEmpty());
   EXPECT_EQ(loop_.timers(), 0U);
+}
+
+// --- volumes and claims
+
+class VolumeWriter : public Writer {
+ protected:
+  framework::VersionDone NoteVersion() {
+    return [this](Expected<std::string> version) {
+      results_.push_back(version ? "version " + *version : "failed: " + version.error().message);
+    };
+  }
+  void ClaimVolume() {
+    writer_->ClaimVolume({"v", "7", framework::VolumeClaimed::Claim{"ns", "c", "u", "3"}, true},
+                         NoteVersion());
+    loop_.Run();
+  }
+};
+
+TEST_F(VolumeWriter, AVolumeIsClaimedAtItsVersion) {
+  ClaimVolume();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
+  EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"7","annotations":{"pv.kubernetes.io/bound-by-controller":"yes"}},)"
+      R"("spec":{"claimRef":{"kind":"PersistentVolumeClaim","namespace":"ns","name":"c","uid":"u",)"
+      R"("apiVersion":"v1","resourceVersion":"3"}}})");
+  api_.Answer(R"({"kind":"PersistentVolume","metadata":{"name":"v","resourceVersion":"8"}})");
+  EXPECT_THAT(results_, ElementsAre("version 8"));
+}
+
+TEST_F(VolumeWriter, AClaimGetsItsNode) {
+  writer_->SelectNode({"ns", "c", "3", "n1"}, NoteVersion());
+  loop_.Run();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"3","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})");
+}
+
+TEST_F(VolumeWriter, SomebodyElsesChangeIsTheEnd) {
+  ClaimVolume();
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
 }
 
 }  // namespace

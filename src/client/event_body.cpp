@@ -24,11 +24,22 @@ void AddSeries(std::string& out, const EventRecord& record) {
       .Add("lastObservedTime", FormatMicroTime(record.last_observed));
 }
 
+void AddPod(std::string& out, const std::string& ns, const std::string& name, const std::string& uid,
+            const std::string& version) {
+  JsonObject(out)
+      .Add("kind", "Pod")
+      .Add("namespace", ns)
+      .Add("name", name)
+      .Add("uid", uid)
+      .Add("apiVersion", "v1")
+      .Add("resourceVersion", version);
+}
+
 }  // namespace
 
 std::string EventRecord::SeriesKey() const {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", type, action, reason, controller, instance, ns,
-                     pod_name, pod_uid, pod_version);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", type, action, reason, controller, instance,
+                     ns, pod_name, pod_uid, pod_version, related_uid, related_version);
 }
 
 EventRecord MakeRecord(const framework::Event& event, std::string_view hostname, WallTime time,
@@ -48,6 +59,13 @@ EventRecord MakeRecord(const framework::Event& event, std::string_view hostname,
   record.pod_name = pod.name;
   record.pod_uid = pod.uid;
   record.pod_version = pod.resource_version;
+  if (event.related != nullptr) {
+    const api::ObjectMeta& related = event.related->metadata;
+    record.related_ns = related.ns;
+    record.related_name = related.name;
+    record.related_uid = related.uid;
+    record.related_version = related.resource_version;
+  }
   return record;
 }
 
@@ -61,13 +79,11 @@ std::string EventBody(const EventRecord& record) {
     if (record.series_count > 0) AddSeries(root.Key("series"), record);
     root.Add("reportingController", record.controller).Add("reportingInstance", record.instance);
     root.Add("action", record.action).Add("reason", record.reason);
-    JsonObject(root.Key("regarding"))
-        .Add("kind", "Pod")
-        .Add("namespace", record.ns)
-        .Add("name", record.pod_name)
-        .Add("uid", record.pod_uid)
-        .Add("apiVersion", "v1")
-        .Add("resourceVersion", record.pod_version);
+    AddPod(root.Key("regarding"), record.ns, record.pod_name, record.pod_uid, record.pod_version);
+    if (!record.related_name.empty()) {
+      AddPod(root.Key("related"), record.related_ns, record.related_name, record.related_uid,
+             record.related_version);
+    }
     root.Add("note", record.note).Add("type", record.type);
   }
   return body;

@@ -18,6 +18,8 @@ struct EventRecord {
   std::string controller, instance;
   std::string action, reason, note, type;
   std::string pod_name, pod_uid, pod_version;
+  // The other pod it is about; without a name there is none.
+  std::string related_ns, related_name, related_uid, related_version;
   std::int64_t series_count = 0;  // 0: no series
   WallTime last_observed{};
 

@@ -27,6 +27,14 @@ class Events : public testing::Test {
     sink_.reset();
     sink_ = std::make_unique<EventSink>(loop_, api_, loop_.clock(), registry_, std::move(options));
   }
+  static api::PodPtr Pod(const std::string& name) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = name;
+    pod->metadata.ns = "ns";
+    pod->metadata.uid = "u-" + name;
+    pod->metadata.resource_version = "9";
+    return pod;
+  }
   void Emit(std::string reason, std::string note = "n", std::string version = "7") {
     auto pod = std::make_shared<api::Pod>();
     pod->metadata.name = "p";
@@ -49,6 +57,22 @@ class Events : public testing::Test {
   metrics::Registry registry_;
   std::unique_ptr<EventSink> sink_;
 };
+
+TEST_F(Events, MaySpeakOfAnotherPodToo) {
+  Make();
+  sink_->Emit({.reason = "Preempted",
+               .action = "Preempting",
+               .note = "n",
+               .controller = "default-scheduler",
+               .regarding = Pod("victim"),
+               .related = Pod("preemptor")});
+  loop_.Run();
+  EXPECT_THAT(
+      api_.open[0].request.body,
+      HasSubstr(R"("regarding":{"kind":"Pod","namespace":"ns","name":"victim","uid":"u-victim",)"
+                R"("apiVersion":"v1","resourceVersion":"9"},"related":{"kind":"Pod","namespace":"ns",)"
+                R"("name":"preemptor","uid":"u-preemptor","apiVersion":"v1","resourceVersion":"9"},)"));
+}
 
 TEST_F(Events, AreCreatedInTheEventsGroup) {
   Make();

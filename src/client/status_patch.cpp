@@ -9,10 +9,8 @@
 namespace berth::client {
 namespace {
 
-constexpr std::string_view kType = "PodScheduled";
-
-const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions) {
-  const auto found = std::ranges::find(conditions, kType, &api::PodCondition::type);
+const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions, const std::string& type) {
+  const auto found = std::ranges::find(conditions, type, &api::PodCondition::type);
   return found == conditions.end() ? nullptr : &*found;
 }
 
@@ -31,31 +29,32 @@ void AddNewCondition(std::string& out, const framework::PodStatusPatch& patch, W
     condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
   }
   if (!patch.reason.empty()) condition.Add("reason", patch.reason);
-  condition.Add("status", "False").Add("type", kType);
+  condition.Add("status", patch.status).Add("type", patch.type);
 }
 
 void AddChangedCondition(std::string& out, const framework::PodStatusPatch& patch,
                          const api::PodCondition& before, WallTime now) {
   JsonObject condition(out);
-  if (before.status != "False") condition.Add("lastTransitionTime", FormatTime(now));
+  if (before.status != patch.status) condition.Add("lastTransitionTime", FormatTime(now));
   AddChanged(condition, "message", before.message, patch.message);
   if (patch.observed_generation != before.observed_generation && patch.observed_generation != 0) {
     condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
   }
   AddChanged(condition, "reason", before.reason, patch.reason);
-  AddChanged(condition, "status", before.status, "False");
-  condition.Add("type", kType);
+  AddChanged(condition, "status", before.status, patch.status);
+  condition.Add("type", patch.type);
 }
 
-void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, bool known) {
+// `added`: a condition that is not among them yet, or null.
+void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, const std::string* added) {
   out += '[';
   for (const auto& condition : conditions) {
     if (&condition != conditions.data()) out += ',';
     JsonObject(out).Add("type", condition.type);
   }
-  if (!known) {
+  if (added != nullptr) {
     out += ',';
-    JsonObject(out).Add("type", kType);
+    JsonObject(out).Add("type", *added);
   }
   out += ']';
 }
@@ -65,9 +64,9 @@ void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions
 std::string StatusPatchBody(const framework::PodStatusPatch& patch, WallTime now) {
   static const api::PodStatus kNone;
   const api::PodStatus& status = patch.current ? patch.current->status : kNone;
-  const api::PodCondition* before = Find(status.conditions);
+  const api::PodCondition* before = Find(status.conditions, patch.type);
   const bool condition_changes =
-      !patch.reason.empty() && (before == nullptr || before->status != "False" ||
+      !patch.reason.empty() && (before == nullptr || before->status != patch.status ||
                                 before->reason != patch.reason || before->message != patch.message);
   const bool nomination_changes = patch.nomination && *patch.nomination != status.nominated_node_name;
   if (!condition_changes && !nomination_changes) return {};
@@ -79,7 +78,8 @@ std::string StatusPatchBody(const framework::PodStatusPatch& patch, WallTime now
     if (condition_changes) {
       // A list that was empty needs no order.
       if (!status.conditions.empty()) {
-        AddOrder(fields.Key("$setElementOrder/conditions"), status.conditions, before != nullptr);
+        AddOrder(fields.Key("$setElementOrder/conditions"), status.conditions,
+                 before == nullptr ? &patch.type : nullptr);
       }
       std::string& list = fields.Key("conditions");
       list += '[';

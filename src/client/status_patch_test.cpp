@@ -143,5 +143,23 @@ INSTANTIATE_TEST_SUITE_P(
                   R"("nominatedNodeName":null}})"}),
     [](const auto& row) { return row.param.name; });
 
+TEST(StatusPatchOf, AnotherConditionComesAfterThoseThatAreThere) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->status.conditions = {kReady};
+  const framework::PodStatusPatch patch{.ns = "default",
+                                        .name = "p",
+                                        .type = "DisruptionTarget",
+                                        .status = "True",
+                                        .reason = "PreemptionByScheduler",
+                                        .message = "s: preempting to accommodate a higher priority pod",
+                                        .observed_generation = 2,
+                                        .current = pod};
+  EXPECT_EQ(StatusPatchBody(patch, WallTime(1767409445s)),
+            R"({"status":{"$setElementOrder/conditions":[{"type":"Ready"},{"type":"DisruptionTarget"}],)"
+            R"("conditions":[{"lastProbeTime":null,"lastTransitionTime":"2026-01-03T03:04:05Z","message":)"
+            R"("s: preempting to accommodate a higher priority pod","observedGeneration":2,)"
+            R"("reason":"PreemptionByScheduler","status":"True","type":"DisruptionTarget"}]}})");
+}
+
 }  // namespace
 }  // namespace berth::client

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -54,6 +55,7 @@ class Demo {
   Expected<void> Submit();
   Expected<void> AwaitPlacement();
   Expected<void> ShowSummary();
+  Expected<void> ShowPreemption();
   Expected<void> KeepRunning();
 
   Expected<void> CheckChildren();
@@ -87,6 +89,7 @@ Expected<void> Demo::Run() {
   BERTH_CHECKED(Submit());
   BERTH_CHECKED(AwaitPlacement());
   BERTH_CHECKED(ShowSummary());
+  BERTH_CHECKED(ShowPreemption());
   if (settings_.keep) BERTH_CHECKED(KeepRunning());
   failed_ = false;
   return {};
@@ -239,6 +242,34 @@ Expected<void> Demo::ShowSummary() {
                 fmt::format("{} pods that should fit were not placed", workload_.fitting() - counts.bound));
   }
   return {};
+}
+
+// The last scene: a pod that nobody has room for, until others make some.
+Expected<void> Demo::ShowPreemption() {
+  constexpr std::chrono::seconds kPatience{30};
+  BERTH_TRY(const std::int64_t free, demo::MostFreeMilliCpu(port_));
+  const std::int64_t wanted = free + 100;
+  BERTH_TRY(const Answer answer,
+            Call(port_, "POST", fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace),
+                 demo::MakeLatecomer(wanted)));
+  if (answer.status != 201)
+    return Fail(ErrorCode::kInternal,
+                fmt::format("the API server refused a pod with HTTP {}", answer.status));
+  const auto start = Steady::now();
+  for (;;) {
+    BERTH_CHECKED(CheckChildren());
+    const auto pods = observer_->Pods();
+    const auto latecomer = std::ranges::find(pods, demo::kLatecomer, &demo::PodSeen::kind);
+    const bool placed = latecomer != pods.end() && !latecomer->node.empty();
+    // In a cluster that is nearly empty there is nobody to evict.
+    const bool hopeless = latecomer != pods.end() && latecomer->message.contains("preemption: 0/");
+    if (placed || hopeless || Steady::now() - start > kPatience) {
+      fmt::print("{}", demo::LatecomerStory(pods, wanted));
+      std::fflush(stdout);
+      return {};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 Expected<void> Demo::KeepRunning() {

@@ -37,6 +37,14 @@ void PFlags::String(std::string name, std::string& out, std::string help) {
                     }});
 }
 
+void PFlags::List(std::string name, std::vector<std::string>& out, std::string help) {
+  flags_.push_back({std::move(name), std::move(help), "", false, 0, false,
+                    [&out](const std::string& text) -> Expected<void> {
+                      out.push_back(text);
+                      return {};
+                    }});
+}
+
 void PFlags::Bool(std::string name, bool& out, std::string help) {
   flags_.push_back({std::move(name), std::move(help), out ? "true" : "", true, 0, false,
                     [&out](const std::string& text) -> Expected<void> {

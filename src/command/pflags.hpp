@@ -20,6 +20,8 @@ class PFlags {
   void String(std::string name, std::string& out, std::string help);
   void Bool(std::string name, bool& out, std::string help);
   void Integer(std::string name, std::int64_t& out, std::string help);
+  // Every mention adds a value.
+  void List(std::string name, std::vector<std::string>& out, std::string help);
   // One letter for the flag that was added last.
   void Shorthand(char letter) { flags_.back().letter = letter; }
 

@@ -35,6 +35,7 @@ struct Options {
   std::string config;
   std::string kubeconfig;
   std::string master;
+  std::vector<std::string> feature_gates;
   std::string bind_address = "0.0.0.0";
   std::int64_t secure_port = 10259;
   bool leader_elect = false;
@@ -66,6 +67,10 @@ PFlags FlagsOf(Options& options) {
                "Accepted; serving over HTTPS is not part of this version.");
   flags.Integer("secure-port", options.secure_port,
                 "Accepted; serving over HTTPS is not part of this version.");
+  flags.List(
+      "feature-gates", options.feature_gates,
+      "Comma-separated Feature=true|false; may be repeated. Gates and defaults are those of kube-scheduler "
+      "v1.37.1.");
   flags.Bool("leader-elect", options.leader_elect,
              "Accepted; leader election is not part of this version and off.");
   flags.Integer("v", options.verbosity, "Number for the log level verbosity.");
@@ -149,7 +154,10 @@ Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::Io
 }
 
 Expected<void> Run(const Options& options) {
-  BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config));
+  std::vector<std::string> notes;
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
+  BERTH_TRY(config::SchedulerConfig config, LoadConfig(options.config));
+  config.gates = gates;
   const client::SystemEnvironment environment;
   // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there
   // is a file.
@@ -177,11 +185,12 @@ Expected<void> Run(const Options& options) {
                                  return writer->Backlog() > 0;
                                }});
 
-  std::vector<std::string> notes;
   BERTH_TRY(const auto engine,
             assembly::Engine::Build(config, assembly::InTreePlugins(), *writer, notes,
                                     {.registry = &metrics, .clock = &clock, .options = {}}));
   for (const std::string& note : notes) log::Warning(note);
+  log::Info(
+      "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
   if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
   core::Scheduler scheduler(SchedulerOptionsOf(options, config),
                             {engine->handle(), engine->cache(), engine->profiles(), *events, clock, metrics});

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -12,15 +14,19 @@ namespace berth::config {
 // Which features are on. A default-made object has every gate at its default.
 class FeatureGates {
  public:
-  // "A=true,B=false", as given to --feature-gates; AllAlpha and AllBeta name all gates of a stage. Errors are
-  // kube-scheduler's texts.
-  static Expected<FeatureGates> Parse(std::string_view text);
+  // The values of --feature-gates in their order, each "A=true,kube:B=false"; AllAlpha and AllBeta stand for
+  // all gates of a stage that are not named. Errors are kube-scheduler's texts. `notes` receives what should
+  // be in the log: gates that will go away, and gates about scheduling that make no difference to Berth.
+  static Expected<FeatureGates> Parse(std::span<const std::string> values, std::vector<std::string>& notes);
 
   // A gate that does not exist is a mistake in the program.
   bool Enabled(std::string_view gate) const;
 
  private:
-  std::map<std::string, bool, std::less<>> set_;  // that differ from the default
+  Expected<void> Set(const std::string& gate, bool on, std::vector<std::string>& notes);
+  std::string UnmetNeeds() const;
+
+  std::map<std::string, bool, std::less<>> set_;  // that were named
 };
 
 }  // namespace berth::config

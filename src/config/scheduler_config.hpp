@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "config/feature_gates.hpp"
 #include "config/value.hpp"
 
 namespace berth::config {
@@ -73,6 +74,7 @@ struct SchedulerConfig {
       0;  // requests per second of each client; 0: no limit, the API server's fairness decides
   int client_burst = 1;
   bool leader_elect = true;
+  FeatureGates gates;              // --feature-gates
   std::vector<Profile> profiles;   // at least one; multiPoint merged with the defaults
   std::vector<std::string> notes;  // accepted, but without effect here: for the log
 };

@@ -80,6 +80,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   std::size_t pending = 0;  // plugins of the group that have not answered
   Status group_status;      // the first failure in the group
   std::stop_source stop;
+  std::optional<std::string> cancelled;  // why PreBind was asked to give up
   Deadlines::iterator deadline;
   bool has_deadline = false;
 };
@@ -170,7 +171,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
   }
   if (--cycle->pending > 0) return;
   if (!cycle->group_status.ok()) return Fail(cycle, cycle->group_status, true);
-  if (cycle->stop.stop_requested()) return Fail(cycle, Status::Error("preempted by DefaultPreemption"), true);
+  if (cycle->cancelled) return Fail(cycle, Status::Error(*cycle->cancelled), true);
   ++cycle->group;
   StartPreBindGroup(cycle);
 }
@@ -226,10 +227,13 @@ void BindingCycles::ForEachWaiting(const std::function<void(framework::WaitingPo
   for (const CyclePtr& cycle : waiting) visit(*cycle);
 }
 
-bool BindingCycles::CancelPreBind(const std::string& uid) {
-  const auto found = cycles_.find(uid);
+bool BindingCycles::CancelPreBind(std::string_view uid, std::string message) {
+  const auto found = cycles_.find(std::string(uid));
   if (found == cycles_.end() || found->second->stage != Cycle::Stage::kPreBind) return false;
-  return found->second->stop.request_stop();
+  Cycle& cycle = *found->second;
+  if (!cycle.cancelled) cycle.cancelled = std::move(message);
+  cycle.stop.request_stop();
+  return true;
 }
 
 void BindingCycles::Tick() {

@@ -22,9 +22,6 @@ struct BindingOptions {
   Duration bind_deadline = std::chrono::minutes(2);
 };
 
-// Has work done on the loop's thread, soon. Safe from any thread, even after the scheduler is gone.
-using Poster = std::function<void(std::move_only_function<void()>)>;
-
 // What a binding cycle needs of the scheduler; all calls on the loop's thread.
 class BindingHost {
  public:
@@ -46,7 +43,7 @@ class BindingHost {
 // each message takes its pod one step further. One thread: the loop's.
 class BindingCycles {
  public:
-  BindingCycles(BindingOptions options, BindingHost& host, Poster post)
+  BindingCycles(BindingOptions options, BindingHost& host, framework::Poster post)
       : options_(options), host_(host), post_(std::move(post)) {}
   ~BindingCycles();
   BindingCycles(const BindingCycles&) = delete;
@@ -60,8 +57,9 @@ class BindingCycles {
   // Null if the pod does not wait for Permit.
   framework::WaitingPod* FindWaiting(std::string_view uid);
   void ForEachWaiting(const std::function<void(framework::WaitingPod&)>& visit);
-  // Asks the PreBind plugins of the pod to give up; false if it is not in PreBind (any more).
-  bool CancelPreBind(const std::string& uid);
+  // Asks the PreBind plugins of the pod to give up; once they have answered the binding fails with `message`
+  // (the first one given counts). False if it is not in PreBind (any more).
+  bool CancelPreBind(std::string_view uid, std::string message);
 
   // When the next pod has waited too long, and what happens to it then.
   MonoTime NextDue() const { return deadlines_.empty() ? MonoTime::max() : deadlines_.begin()->first; }
@@ -86,7 +84,7 @@ class BindingCycles {
 
   const BindingOptions options_;
   BindingHost& host_;
-  const Poster post_;
+  const framework::Poster post_;
   boost::unordered_map<std::string, CyclePtr> cycles_;  // by UID
   Deadlines deadlines_;
 };

@@ -147,6 +147,9 @@ class ContractTest : public ::testing::Test {
     runtime::Registry registry = assembly::InTreePlugins();
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
     auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
+    std::erase_if(enabled, [](const auto& plugin) {
+      return plugin.name == "DefaultPreemption";
+    });  // it has its own test
     for (auto name = probes.rbegin(); name != probes.rend(); ++name) {
       registry.AddForeign(
           *name,

@@ -28,11 +28,15 @@ std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nod
 class Decider::WhatIfRun final : public framework::WhatIf {
  public:
   WhatIfRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
-            std::span<const runtime::Nomination> nominations, framework::NodeTable& table)
-      : profile_(profile), pre_filter_(pre_filter), nominations_(nominations), table_(table) {}
+            std::span<const runtime::Nomination> nominations, framework::NodeTable& table, Random* chance)
+      : profile_(profile),
+        pre_filter_(pre_filter),
+        nominations_(nominations),
+        table_(table),
+        chance_(chance) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
-    profile_.RunFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
+    profile_.ImagineFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
   }
   Status AddPod(const Attempt& attempt, const framework::PodInfo& added, Row row) override {
     return profile_.RunAddPod(attempt, pre_filter_, added, row);
@@ -40,13 +44,16 @@ class Decider::WhatIfRun final : public framework::WhatIf {
   Status RemovePod(const Attempt& attempt, const framework::PlacedPod& removed, Row row) override {
     return profile_.RunRemovePod(attempt, pre_filter_, removed, row);
   }
+  bool has_extensions() const override { return profile_.HasExtensions(pre_filter_); }
   framework::NodeTable& table() override { return table_; }
+  Random* chance() override { return chance_; }
 
  private:
   const runtime::Profile& profile_;
   const runtime::PreFilterOutcome& pre_filter_;
   std::span<const runtime::Nomination> nominations_;
   framework::NodeTable& table_;
+  Random* chance_;
 };
 
 Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& profile,
@@ -201,13 +208,19 @@ void Decider::NothingFits(const Attempt& attempt, const runtime::Profile& profil
     verdicts.unresolvable |= record.left_out;
     if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
       verdicts.unresolvable |= record.all;
-    WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes);
+    WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes,
+                      options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
     framework::PostFilterAnswer answer = profile.RunPostFilter(attempt, verdicts, what_if);
     if (answer.status.code == framework::Code::kError) {
       log::Error("Status after running PostFilter plugins for pod",
                  {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
     }
     record.post_filter = answer.status.Message();
+    if (answer.eviction) {
+      record.nomination =
+          record::Nomination{answer.nominate.value_or(""), std::move(answer.eviction->victims),
+                             std::move(answer.eviction->choices)};
+    }
     decision.nominate = std::move(answer.nominate);
   }
   record.message = FitErrorMessage(record, reasons_);

@@ -21,6 +21,7 @@ using framework::Row;
 using record::Result;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class DeciderTest : public ::testing::Test {
  protected:
@@ -113,8 +114,9 @@ TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
   Add(MakeNode("b").Cpu("8").Taint("k", "", "NoSchedule"));
   const Decision decision = Decide(MakePod().Cpu("2"));
   EXPECT_EQ(decision.record->result, Result::kUnschedulable);
-  EXPECT_EQ(decision.record->message,
-            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).");
+  EXPECT_THAT(
+      decision.record->message,
+      StartsWith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). "));
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeResourcesFit", "TaintToleration"));
 }
 
@@ -124,9 +126,8 @@ TEST_F(DeciderTest, WhoNarrowedTheNodesIsARejectorToo) {
   const Decision decision =
       Decide(MakePod().Cpu("2").Requiring({Term({}, {{"metadata.name", "In", {"a"}}})}));
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity", "NodeResourcesFit"));
-  EXPECT_EQ(
-      decision.record->message,
-      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+  EXPECT_THAT(decision.record->message, StartsWith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) "
+                                                   "didn't satisfy plugin(s) [NodeAffinity]. "));
   EXPECT_EQ(decision.record->left_out_plugins, "NodeAffinity");
 }
 
@@ -134,7 +135,7 @@ TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
   AddAlike(2);
   const Decision decision = Decide(
       MakePod().Requiring({Term({}, {{"metadata.name", "In", {"a"}}, {"metadata.name", "In", {"b"}}})}));
-  EXPECT_EQ(decision.record->message, "0/2 nodes are available: pod affinity terms conflict.");
+  EXPECT_THAT(decision.record->message, StartsWith("0/2 nodes are available: pod affinity terms conflict. "));
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity"));
 }
 

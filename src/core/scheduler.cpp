@@ -20,8 +20,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       queue_(options.queue, parts.clock, *this, parts.metrics),
       decider_(options.decider, parts.handle.reasons),
       records_(options.record_bytes),
-      bindings_(options.binding, *this,
-                [inbox = inbox_](std::move_only_function<void()> work) { inbox->Post(std::move(work)); }),
+      bindings_(options.binding, *this, poster()),
       workers_(options.blocking_threads) {
   parts_.handle.services = this;
   parts_.handle.events = &parts.events;
@@ -39,8 +38,23 @@ void Scheduler::Stop() {
 
 void Scheduler::Run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (!Turn()) inbox_->WaitUntil(std::min(queue_.NextDue(), bindings_.NextDue()));
+    if (!Turn()) inbox_->WaitUntil(NextDue());
   }
+}
+
+MonoTime Scheduler::NextDue() const {
+  const MonoTime timer = timers_.empty() ? MonoTime::max() : timers_.begin()->first;
+  return std::min({queue_.NextDue(), bindings_.NextDue(), timer});
+}
+
+bool Scheduler::RunTimers(MonoTime now) {
+  bool any = false;
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    auto due = timers_.extract(timers_.begin());
+    due.mapped()();
+    any = true;
+  }
+  return any;
 }
 
 bool Scheduler::Turn() {
@@ -51,6 +65,7 @@ bool Scheduler::Turn() {
   }
   const MonoTime now = parts_.clock.Now();
   if (now >= queue_.NextDue()) queue_.Tick();
+  arrived |= RunTimers(now);
   if (now >= bindings_.NextDue()) {
     bindings_.Tick();
     arrived = true;
@@ -123,6 +138,25 @@ void Scheduler::Place(const QueuedPodPtr& pod, Decision decision) {
   queue_.nominator().Delete(pod->info.pod->metadata.uid);
   bindings_.Start(pod, *parts_.profiles[pod->profile], parts_.cache.nodes().name(decision.row),
                   std::move(decision.state));
+}
+
+// --- what plugins ask
+// ---------------------------------------------------------------------------------------------
+
+std::vector<api::PodPtr> Scheduler::NominatedPods(std::string_view node) const {
+  std::vector<api::PodPtr> pods;
+  const framework::NodeNameId name = parts_.handle.vocabulary.node_names.Find(node);
+  for (const auto& [uid, nomination] : queue_.nominator().all()) {
+    if (name.known() && nomination.node == name) pods.push_back(nomination.pod->info.pod);
+  }
+  return pods;
+}
+
+api::PodPtr Scheduler::FindPod(const api::ObjectMeta& pod) const {
+  // An assumed pod is in the cache as it was when it was assumed.
+  const auto waiting = waiting_.find(pod.Key());
+  if (waiting != waiting_.end() && waiting->second->metadata.uid == pod.uid) return waiting->second;
+  return parts_.cache.IsAssumed(pod.uid) ? nullptr : parts_.cache.FindPod(pod.uid);
 }
 
 // --- what the binding cycles tell

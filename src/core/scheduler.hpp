@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/unordered_map.hpp>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,6 +55,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // Where the cluster's changes go.
   framework::ClusterSink& sink() { return *inbox_; }
   void Post(std::move_only_function<void()> work) override { inbox_->Post(std::move(work)); }
+  framework::Poster poster() const override {
+    return [inbox = inbox_](std::move_only_function<void()> work) { inbox->Post(std::move(work)); };
+  }
   void RunBlocking(std::move_only_function<void()> work) override { workers_.Post(std::move(work)); }
   // Makes Run return after the turn it is in.
   void Stop();
@@ -65,11 +69,22 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Run();
   // One turn without waiting; false if there was nothing to do. For tests and simulations.
   bool Turn();
+  void PostAfter(Duration delay, std::move_only_function<void()> work) override {
+    timers_.emplace(parts_.clock.Now() + delay, std::move(work));
+  }
+  bool PodExists(const api::Pod& pod) const override {
+    return waiting_.contains(pod.metadata.Key()) || parts_.cache.Knows(pod.metadata.uid);
+  }
   framework::WaitingPod* FindWaitingPod(std::string_view uid) override { return bindings_.FindWaiting(uid); }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>& visit) override {
     bindings_.ForEachWaiting(visit);
   }
   void Activate(std::span<const std::string> pods) override { queue_.Activate(pods); }
+  bool CancelPreBind(std::string_view uid, std::string message) override {
+    return bindings_.CancelPreBind(uid, std::move(message));
+  }
+  std::vector<api::PodPtr> NominatedPods(std::string_view node) const override;
+  api::PodPtr FindPod(const api::ObjectMeta& pod) const override;
 
   const queue::SchedulingQueue& queue() const { return queue_; }
   const record::RecordRing& records() const { return records_; }
@@ -89,6 +104,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
+  // Does what is due; false if nothing was.
+  bool RunTimers(MonoTime now);
+  MonoTime NextDue() const;
   void PodGone(const api::PodPtr& pod);
   void PodWaiting(const api::PodPtr& before, const api::PodPtr& pod);
   void PodAssigned(const api::PodPtr& before, const api::PodPtr& pod);
@@ -155,6 +173,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t names_generation_ = UINT64_MAX;
   std::vector<runtime::Nomination> nominations_;
+  std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
   BindingCycles bindings_;

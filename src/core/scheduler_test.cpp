@@ -17,6 +17,7 @@ using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // A scheduler whose world is a list of calls; time stands still until it is moved.
 class SchedulerTest : public ::testing::Test {
@@ -106,7 +107,7 @@ TEST_F(SchedulerTest, APodOnItsWayTakesItsPlaceBeforeTheApiServerAnswers) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
   ASSERT_THAT(api.patches, SizeIs(1));
   EXPECT_EQ(api.patches[0].name, "b");
-  EXPECT_EQ(api.patches[0].message, "0/1 nodes are available: 1 Insufficient cpu.");
+  EXPECT_THAT(api.patches[0].message, StartsWith("0/1 nodes are available: 1 Insufficient cpu. "));
 }
 
 TEST_F(SchedulerTest, ARejectedPodIsToldWhyAndTriedAgainWhenANodeComes) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -12,16 +15,19 @@
 #include "framework/cluster_objects.hpp"
 #include "framework/cycle_state.hpp"
 #include "framework/node_table.hpp"
-#include "framework/pod_counters.hpp"
 #include "framework/ports.hpp"
+#include "framework/preemption.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
+#include "framework/volumes_in_use.hpp"
 
 namespace berth::metrics {
 class Registry;
 }
 
 namespace berth::framework {
+
+class PodCounters;
 
 // A pod whose placement waits for Permit plugins.
 class WaitingPod {
@@ -39,6 +45,9 @@ class WaitingPod {
   virtual bool Preempt(std::string_view plugin, std::string message) = 0;
 };
 
+// Has work done on the loop's thread, soon. Safe from any thread, even after the scheduler is gone.
+using Poster = std::function<void(std::move_only_function<void()>)>;
+
 // The running scheduler. Methods belong to its loop's thread, on which plugins are called anyway, except
 // Post.
 class SchedulerServices {
@@ -46,11 +55,24 @@ class SchedulerServices {
   virtual ~SchedulerServices() = default;
   // Runs `work` on the loop's thread, soon. The way back for code of plugins that lives on other threads.
   virtual void Post(std::move_only_function<void()> work) = 0;
+  // The same, after a while.
+  virtual void PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
   // Runs `work` on a thread that may block: for PreBind and Bind plugins that talk to somebody.
   virtual void RunBlocking(std::move_only_function<void()> work) = 0;
+  // Post for callbacks that may outlive the scheduler.
+  virtual Poster poster() const = 0;
+  // Does the API server still have the pod, as far as we have seen?
+  virtual bool PodExists(const api::Pod& pod) const = 0;
   // Null if the pod does not wait for Permit.
   virtual WaitingPod* FindWaitingPod(std::string_view uid) = 0;
   virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;
+  // Stops the binding of a pod whose PreBind plugins are at work (kube-scheduler 1.36): it fails with
+  // `message` as soon as they have answered. False if the pod is not in PreBind (any more).
+  virtual bool CancelPreBind(std::string_view uid, std::string message) = 0;
+  // Pods that were promised the node and are not there, as last seen.
+  virtual std::vector<api::PodPtr> NominatedPods(std::string_view node) const = 0;
+  // As the API server last showed it; null if it is gone.
+  virtual api::PodPtr FindPod(const api::ObjectMeta& pod) const = 0;
   // Tries these waiting pods ("namespace/name") at once, without event or back-off.
   virtual void Activate(std::span<const std::string> pods) = 0;
 };
@@ -64,12 +86,23 @@ struct Handle {
   NodeTable& nodes;  // for observers and counters; what a decision looks at is in its Attempt
   ClusterObjects& objects;
   PodCounters& counters;
+  VolumesInUse& volumes;
   config::FeatureGates gates = {};
   metrics::Registry* metrics = nullptr;  // null: nobody measures
   SchedulerServices* services = nullptr;
   EventSink* events = nullptr;
+  // Who has a say in preemption, in the order in which they are asked.
+  std::vector<PreemptionReviewer*> preemption_reviewers = {};
   std::uint32_t next_state_slot = 0;
+  std::map<std::type_index, std::shared_ptr<void>> shared = {};
 
+  // What the plugins of all profiles share: the one T, built from this handle when it is asked for first.
+  template <class T>
+  T& Shared() {
+    std::shared_ptr<void>& slot = shared[typeid(T)];
+    if (slot == nullptr) slot = std::make_shared<T>(*this);
+    return *static_cast<T*>(slot.get());
+  }
   template <class T>
   StateKey<T> NewKey() {
     return StateKey<T>(next_state_slot++);

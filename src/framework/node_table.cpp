@@ -130,6 +130,7 @@ Row NodeTable::Add(api::NodePtr node) {
   SetTaints(row, vocabulary_.InternTaints(node->taints));
   if (node->unschedulable) unschedulable_.Add(row);
   nodes_[row] = std::move(node);
+  for (PodObserver* observer : observers_) observer->NodeAppears(row);
   return row;
 }
 
@@ -164,6 +165,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
 }
 
 void NodeTable::Remove(Row row) {
+  for (PodObserver* observer : observers_) observer->NodeLeaves(row);
   const api::NodePtr node = std::move(nodes_[row]);
   nodes_[row] = nullptr;
   SetLabels(row, node->metadata.labels, false);
@@ -210,13 +212,15 @@ void NodeTable::RemoveFromList(Row row, PlacedPod& pod) {
 
 NodeTable::Overlay::~Overlay() {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (step->pod == nullptr) continue;
     table_.AddAmounts(step->row, step->pod->use, step->added ? -1 : 1);
+    const std::span<const HostPort> ports(ports_.data() + step->first_port, step->ports);
     if (step->added) {
       table_.RemoveFromList(step->row, *step->pod);
-      for (const HostPort& port : step->ports) table_.RemovePort(step->row, port);
+      for (const HostPort& port : ports) table_.RemovePort(step->row, port);
     } else {
       table_.AddToList(step->row, *step->pod);
-      for (const HostPort& port : step->ports) table_.AddPort(step->row, port);
+      for (const HostPort& port : ports) table_.AddPort(step->row, port);
     }
     table_.Tell(step->row, *step->pod, !step->added, true);
   }
@@ -225,21 +229,38 @@ NodeTable::Overlay::~Overlay() {
 void NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
   Take(row, guests_.emplace_back(PlacedPod{pod.pod, pod.use}), true);
 }
-void NodeTable::Overlay::Add(Row row, PlacedPod& pod) { Take(row, pod, true); }
+void NodeTable::Overlay::Add(Row row, PlacedPod& pod) {
+  if (!TakeBack(row, pod)) Take(row, pod, true);
+}
 void NodeTable::Overlay::Remove(Row row, PlacedPod& pod) { Take(row, pod, false); }
 
 void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
-  Step& step = steps_.emplace_back(Step{row, &pod, add, {}});
+  steps_.push_back({row, add, &pod, static_cast<std::uint32_t>(ports_.size()), 0});
   table_.AddAmounts(row, pod.use, add ? 1 : -1);
   if (add) {
     table_.AddToList(row, pod);
   } else {
     table_.RemoveFromList(row, pod);
+    pod.slot = static_cast<std::uint32_t>(steps_.size() - 1);
   }
   for (const HostPort& port : pod.use.ports) {
-    if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) step.ports.push_back(port);
+    if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) ports_.push_back(port);
   }
+  steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
   table_.Tell(row, pod, add, true);
+}
+
+// A pod that this overlay has removed comes back: nothing is left to be undone. Ports are the exception:
+// others may have taken or freed them meanwhile.
+bool NodeTable::Overlay::TakeBack(Row row, PlacedPod& pod) {
+  if (pod.slot >= steps_.size() || !pod.use.ports.empty()) return false;
+  Step& step = steps_[pod.slot];
+  if (step.pod != &pod || step.added || step.row != row) return false;
+  step.pod = nullptr;
+  table_.AddAmounts(row, pod.use, 1);
+  table_.AddToList(row, pod);
+  table_.Tell(row, pod, true, true);
+  return true;
 }
 
 NodeTable::Column& NodeTable::ColumnOf(ResourceId resource) {
@@ -263,6 +284,7 @@ void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
 }
 
 void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
+  ++label_generation_;
   for (const auto& [key_text, value] : labels) {
     const LabelKeyId key = vocabulary_.InternKey(key_text);
     const LabelId label = vocabulary_.InternLabel(key, value);

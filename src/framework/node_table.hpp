@@ -31,7 +31,8 @@ struct ImageState {
 struct PlacedPod {
   api::PodPtr pod;
   PodUse use;
-  std::uint32_t slot = 0;  // where it stands in its row's list; the table's own
+  // The table's own: where it stands in its row's list; while an overlay has it removed, by which step.
+  std::uint32_t slot = 0;
 };
 
 // Told of every pod that appears on a row or leaves it, after the table has changed. `imagined`: by an
@@ -41,6 +42,9 @@ class PodObserver {
   virtual ~PodObserver() = default;
   virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
   virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
+  // A node has taken the row, or is about to leave it; there are no pods on it then.
+  virtual void NodeAppears(Row /*row*/) {}
+  virtual void NodeLeaves(Row /*row*/) {}
 };
 
 // Where the nodes stand along one label key: rows with the same value are one domain. Domains are numbered
@@ -89,6 +93,8 @@ class NodeTable {
       if (!taint_rows_[i].Empty()) visit(TaintListId{i}, taint_rows_[i]);
     }
   }
+  // Changes whenever a node comes, goes, or gets other labels.
+  std::uint64_t label_generation() const { return label_generation_; }
   // Null where no node ever had it.
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
@@ -130,14 +136,17 @@ class NodeTable {
    private:
     struct Step {
       Row row = kNoRow;
-      PlacedPod* pod = nullptr;
       bool added = false;
-      std::vector<HostPort> ports;  // that this step set or cleared
+      PlacedPod* pod = nullptr;      // null: a later step has undone it
+      std::uint32_t first_port = 0;  // in ports_, that this step set or cleared
+      std::uint32_t ports = 0;
     };
     void Take(Row row, PlacedPod& pod, bool add);
+    bool TakeBack(Row row, PlacedPod& pod);
 
     NodeTable& table_;
     std::vector<Step> steps_;
+    std::vector<HostPort> ports_;
     std::deque<PlacedPod> guests_;
   };
 
@@ -194,6 +203,7 @@ class NodeTable {
   std::vector<RowGroup> taint_rows_;
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
+  std::uint64_t label_generation_ = 1;
   std::vector<ImageState> images_;
   // Made on demand by readers; the deque keeps them where they are.
   mutable std::deque<TrackedTopology> topologies_;

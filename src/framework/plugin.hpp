@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/random.hpp"
 #include "base/row_set.hpp"
 #include "framework/attempt.hpp"
 #include "framework/cluster_event.hpp"
@@ -100,14 +101,27 @@ class WhatIf {
   // Tells the plugins with extensions.
   virtual Status AddPod(const Attempt& attempt, const PodInfo& added, Row row) = 0;
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) = 0;
+  // Does a plugin with extensions take part in this attempt? If none does, the verdict on a row hangs on that
+  // row alone, and many rows can be imagined otherwise at the same time.
+  virtual bool has_extensions() const = 0;
   // The table of the attempt, for overlays.
   virtual NodeTable& table() = 0;
+  // Where the scheduler draws lots. Null if it does not: then all nodes are looked at, and of equals the
+  // first by name is taken.
+  virtual Random* chance() = 0;
+};
+
+// How room is made on the node that a pod is nominated to.
+struct Eviction {
+  std::vector<std::string> victims;  // "namespace/name", sorted
+  RowSet choices;                    // nodes that would have done as well, the chosen one included
 };
 
 struct PostFilterAnswer {
   Status status;
   // The node the pod shall be nominated to from now on; empty text: none. Nothing: as before.
   std::optional<std::string> nominate;
+  std::optional<Eviction> eviction = {};  // for the record
 };
 // When no node fits. Success, UnschedulableAndUnresolvable and Error end the asking; after Unschedulable the
 // next plugin is asked. The pod is not placed in this attempt whatever is answered.

@@ -38,11 +38,44 @@ const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
   return found->second->rows;
 }
 
+// New questions come with every application that is rolled out: only pods that have a label it asks for are
+// looked at, if it asks for one.
 void PodCounters::Build(Counter& counter) {
-  for (auto& [labels, group] : groups_) {
-    if (!Selects(*counter.question, *labels)) continue;
+  const auto count = [&](Group& group) {
+    if (!Selects(*counter.question, *group.labels)) return;
     group.counters.push_back(&counter);
-    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count count) { counter.rows.Add(row, count); });
+    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count pods) { counter.rows.Add(row, pods); });
+  };
+  const api::ParsedSelector& selector = counter.question->all_of.front().labels;
+  if (selector.nothing) return;
+  if (const api::Requirement* anchor = AnchorOf(selector)) {
+    const auto found = groups_with_.find(HashOfLabel(anchor->key, anchor->values.front()));
+    if (found == groups_with_.end()) return;
+    for (const Member& member : found->second) count(*member.group);
+  } else {
+    for (auto& [labels, group] : groups_) count(group);
+  }
+}
+
+void PodCounters::Join(Group& group) {
+  const std::vector<std::size_t>& hashes = group.labels->hashes;
+  for (std::uint32_t label = 0; label < hashes.size(); ++label) {
+    std::vector<Member>& members = groups_with_[hashes[label]];
+    group.member_of.push_back(static_cast<std::uint32_t>(members.size()));
+    members.push_back({&group, label});
+  }
+}
+
+void PodCounters::Leave(Group& group) {
+  const std::vector<std::size_t>& hashes = group.labels->hashes;
+  for (std::uint32_t label = 0; label < hashes.size(); ++label) {
+    const auto found = groups_with_.find(hashes[label]);
+    std::vector<Member>& members = found->second;
+    const Member last = members.back();
+    members[group.member_of[label]] = last;
+    last.group->member_of[last.label] = group.member_of[label];
+    members.pop_back();
+    if (members.empty()) groups_with_.erase(found);
   }
 }
 
@@ -118,13 +151,18 @@ void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
   const auto [entry, added] = groups_.try_emplace(pod.use.labels);
   Group& group = entry->second;
   if (added) {
+    group.labels = pod.use.labels.get();
+    Join(group);
     counter_index_.ForEachCandidate(*pod.use.labels, [&](Counter* counter) {
       if (Selects(*counter->question, *pod.use.labels)) group.counters.push_back(counter);
     });
   }
   group.rows.Add(row, amount);
   for (Counter* counter : group.counters) counter->rows.Add(row, amount);
-  if (group.rows.empty()) groups_.erase(entry);
+  if (group.rows.empty()) {
+    Leave(group);
+    groups_.erase(entry);
+  }
   if (pod.use.affinity == nullptr) return;
   const PodAffinityTerms& terms = *pod.use.affinity;
   for (const AffinityTermPtr& term : terms.required) CountCarried(row, term, TermRole::kRequired, 0, amount);

@@ -67,13 +67,21 @@ class PodCounters final : public PodObserver {
     std::uint64_t asked = 0;
   };
   struct Group {  // pods that look alike
+    const PodLabels* labels = nullptr;
     RowCounts rows;
-    std::vector<Counter*> counters;  // that count them
+    std::vector<Counter*> counters;        // that count them
+    std::vector<std::uint32_t> member_of;  // where it stands in the list of each of its labels
+  };
+  struct Member {
+    Group* group = nullptr;
+    std::uint32_t label = 0;  // which of the group's
   };
   using CarriedKey = std::tuple<const AffinityTerm*, TermRole, std::int64_t>;
 
   void Count(Row row, const PlacedPod& pod, int amount);
   void CountCarried(Row row, const AffinityTermPtr& term, TermRole role, std::int64_t weight, int amount);
+  void Join(Group& group);
+  void Leave(Group& group);
   void Build(Counter& counter);
   void Drop(const PodQuestion* question);
   void DropIdle();
@@ -81,7 +89,8 @@ class PodCounters final : public PodObserver {
 
   NodeTable& nodes_;
   const ClusterObjects& objects_;
-  boost::unordered_map<PodLabelsPtr, Group> groups_;
+  boost::unordered_map<PodLabelsPtr, Group> groups_;                         // groups do not move
+  boost::unordered_flat_map<std::size_t, std::vector<Member>> groups_with_;  // by hash of a label
   boost::unordered_flat_map<const PodQuestion*, std::unique_ptr<Counter>> counters_;
   SelectorIndex<Counter*> counter_index_;
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;

@@ -204,6 +204,7 @@ PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
   use.ports = HostPortsOf(pod, vocabulary);
   use.labels = LabelsOf(pod, vocabulary);
   use.affinity = AffinityOf(pod, vocabulary);
+  use.has_volumes = !pod.spec.volumes.empty();
   return use;
 }
 

@@ -36,7 +36,8 @@ struct PodUse {
   std::int64_t non_zero_memory = 0;
   std::vector<HostPort> ports;
   PodLabelsPtr labels;
-  PodAffinityPtr affinity;  // null for most
+  PodAffinityPtr affinity;   // null for most
+  bool has_volumes = false;  // of the kinds that decisions depend on
 };
 
 struct CompiledRequirement {

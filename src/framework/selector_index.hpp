@@ -8,8 +8,15 @@
 
 namespace berth::framework {
 
-// A selector that demands one of some values for a key is found under each of these labels, the others under
-// none.
+// A label that everything the selector matches must have; null if there is no such label.
+inline const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
+  for (const api::Requirement& requirement : selector.requirements) {
+    if (requirement.op == api::SelectorOp::kIn && requirement.values.size() == 1) return &requirement;
+  }
+  return nullptr;
+}
+
+// A selector that demands a label is found under it, the others under none.
 template <class Item>
 class SelectorIndex {
  public:
@@ -25,11 +32,9 @@ class SelectorIndex {
   void Remove(const api::ParsedSelector& selector, Item item) {
     if (selector.nothing) return;
     if (const api::Requirement* anchor = AnchorOf(selector)) {
-      for (const std::string& value : anchor->values) {
-        const auto found = by_label_.find(HashOfLabel(anchor->key, value));
-        std::erase(found->second, item);
-        if (found->second.empty()) by_label_.erase(found);
-      }
+      const auto found = by_label_.find(HashOfLabel(anchor->key, anchor->values.front()));
+      std::erase(found->second, item);
+      if (found->second.empty()) by_label_.erase(found);
     } else {
       std::erase(others_, item);
     }
@@ -47,14 +52,6 @@ class SelectorIndex {
   }
 
  private:
-  static const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
-    for (const api::Requirement& requirement : selector.requirements) {
-      // A value listed twice would be found twice.
-      if (requirement.op == api::SelectorOp::kIn && requirement.values.size() == 1) return &requirement;
-    }
-    return nullptr;
-  }
-
   boost::unordered_flat_map<std::size_t, std::vector<Item>> by_label_;
   std::vector<Item> others_;
 };

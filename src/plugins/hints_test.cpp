@@ -2,14 +2,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
+#include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
 #include "plugins/node_ports/node_ports.hpp"
 #include "plugins/node_resources/node_resources_fit.hpp"
 #include "plugins/node_unschedulable/node_unschedulable.hpp"
+#include "plugins/pod_topology_spread/pod_topology_spread.hpp"
+#include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
+#include "plugins/volume_binding/volume_binding.hpp"
+#include "plugins/volume_restrictions/volume_restrictions.hpp"
+#include "plugins/volume_zone/volume_zone.hpp"
 #include "testing/cluster.hpp"
+#include "testing/storage.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -52,6 +60,18 @@ class HintTest : public ::testing::Test {
                                  const PodBuilder& gone) {
     return Ask(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
                {gone.Share(), nullptr});
+  }
+  template <class T>
+  std::optional<Hint> Added(const framework::Plugin& plugin, const PodBuilder& waiting,
+                            EventResource resource, const T& object) {
+    return Ask(plugin, waiting, {resource, framework::kAdd, ""},
+               {nullptr, std::make_shared<const T>(object)});
+  }
+  template <class T>
+  std::optional<Hint> Updated(const framework::Plugin& plugin, const PodBuilder& waiting,
+                              EventResource resource, const T& before, const T& after) {
+    return Ask(plugin, waiting, {resource, framework::kUpdate, ""},
+               {std::make_shared<const T>(before), std::make_shared<const T>(after)});
   }
   Cluster cluster;
 };
@@ -187,6 +207,233 @@ TEST_F(HintTest, GatesOpenAndNodesOfTheNameAppear) {
   EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
   EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
+}
+
+// --- pods that look at other pods
+// ------------------------------------------------------------------------------------------------
+
+constexpr ClusterEvent kPodAdded{EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
+constexpr ClusterEvent kPodRelabelled{EventResource::kAssignedPod, framework::kUpdatePodLabel, ""};
+
+api::PodAffinityTerm ToApp(const std::string& app) {
+  api::PodAffinityTerm term;
+  term.label_selector.emplace().match_labels = {{"app", app}};
+  term.topology_key = "zone";
+  return term;
+}
+PodBuilder Placed(const std::string& app) { return MakePod(app).Label("app", app).OnNode("n"); }
+
+TEST_F(HintTest, AffinityWaitsForPodsThatItLooksForOrShuns) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly").Label("app", "friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy").Label("app", "shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const PodBuilder plain = MakePod("plain").Label("app", "plain");
+
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("db").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("web").Share()}), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, MakePod("db").Label("app", "db").Share()}),
+            Hint::kSkip)
+      << "it is nowhere yet";
+  EXPECT_EQ(Ask(*plugin, friendly, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("db").Share(), Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("db")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("web")), Hint::kSkip);
+  PodBuilder hostile = Placed("hostile");
+  hostile.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain")};
+  EXPECT_EQ(PodDeleted(*plugin, plain, hostile), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, friendly, hostile), Hint::kSkip);
+}
+
+TEST_F(HintTest, AffinityWaitsForNodesWithItsTopologyAntiAffinityForAny) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  const NodeBuilder in_b = MakeNode("n").Label("zone", "b");
+  EXPECT_EQ(NodeAdded(*plugin, friendly, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, friendly, bare), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, shy, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, bare, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, in_b), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
+}
+
+PodBuilder Spread() {
+  PodBuilder pod = MakePod("web").Label("app", "web");
+  api::TopologySpreadConstraint constraint;
+  constraint.topology_key = "zone";
+  constraint.max_skew = 1;
+  constraint.when_unsatisfiable = "DoNotSchedule";
+  constraint.label_selector.emplace().match_labels = {{"app", "web"}};
+  pod.raw().spec.topology_spread_constraints = {constraint};
+  return pod;
+}
+
+TEST_F(HintTest, SpreadingWaitsForPodsOfItsKindAndForNodesOfItsTopology) {
+  const auto plugin = cluster.Make<PodTopologySpread>();
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web").Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("cache").Share(), Placed("db").Share()}),
+            Hint::kSkip);
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(
+      NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, MakeNode("n").Label("zone", "b")),
+      Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a,
+                        MakeNode("n").Label("zone", "a").Label("x", "y")),
+            Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeTaint, in_a,
+                        MakeNode("n").Label("zone", "a").Taint("k", "", "NoSchedule")),
+            Hint::kQueue);
+}
+
+TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
+  const auto plugin = cluster.Make<NodeDeclaredFeatures>();
+  api::Node declares = MakeNode("n");
+  declares.declared_features = {"VolumeBindMountOptions"};
+  const auto changed = std::make_shared<const api::Node>(declares);
+  const ClusterEvent event{EventResource::kNode, framework::kUpdateNodeDeclaredFeature, ""};
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
+}
+
+// --- volumes
+
+using api::CSINode;
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using api::StorageClass;
+using berth::testing::ClaimVolume;
+using berth::testing::DiskVolume;
+using berth::testing::EphemeralVolume;
+using berth::testing::MakeClaim;
+using berth::testing::MakeClass;
+using berth::testing::MakeCsiNode;
+using berth::testing::MakeVolume;
+using berth::testing::PodWith;
+
+TEST_F(HintTest, APodThatLeavesItsDiskOrClaimHelpsThoseWhoWantIt) {
+  const auto plugin = cluster.Make<VolumeRestrictions>();
+  const auto disk = DiskVolume(api::Volume::Source::kGcePersistentDisk, "d");
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk})), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk}).Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("c")})),
+            Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("d")})),
+            Hint::kSkip);
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("c")),
+      Hint::kQueue);
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("d")),
+      Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+}
+
+TEST_F(HintTest, RoomForVolumes) {
+  const auto plugin = cluster.Make<NodeVolumeLimits>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
+  const auto limit = [](std::optional<std::int32_t> count) { return MakeCsiNode("n", {{"d", count}}); };
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(1), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(std::nullopt), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(2), limit(2)), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), limit(std::nullopt)),
+            Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")}).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")})), Hint::kSkip);
+  EXPECT_EQ(
+      PodDeleted(*plugin, wants, PodWith("g", {DiskVolume(api::Volume::Source::kIscsi, "i")}).OnNode("n")),
+      Hint::kSkip);
+  EXPECT_EQ(Added<PersistentVolumeClaim>(*plugin, PodWith("w", {EphemeralVolume("e")}),
+                                         EventResource::kPersistentVolumeClaim, MakeClaim("w-e")),
+            Hint::kQueue);
+  const auto detached = [&](const PodBuilder& waiting, const std::string& attacher) {
+    return Ask(
+        *plugin, waiting, {EventResource::kVolumeAttachment, framework::kDelete, ""},
+        {std::make_shared<const api::VolumeAttachment>(testing::MakeAttachment("a", "n", "v", attacher)),
+         nullptr});
+  };
+  EXPECT_EQ(detached(wants, "any"), Hint::kQueue);
+  const auto ebs = PodWith("w", {DiskVolume(api::Volume::Source::kAwsElasticBlockStore, "vol-1")});
+  EXPECT_EQ(detached(ebs, "ebs.csi.aws.com"), Hint::kQueue);
+  EXPECT_EQ(detached(ebs, "other"), Hint::kSkip);
+}
+
+TEST_F(HintTest, VolumesThatMoveOrAppear) {
+  const auto plugin = cluster.Make<VolumeZone>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto immediate = MakeClass();
+  immediate.volume_binding_mode = "Immediate";
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, immediate), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, immediate, MakeClass()), std::nullopt);
+  EXPECT_EQ(Updated<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim,
+                                           MakeClaim("c"), MakeClaim("c").BoundTo("v")),
+            Hint::kQueue);
+  EXPECT_EQ(Added<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v")),
+            Hint::kQueue);
+  const auto in = [](std::string zone) {
+    return MakeVolume("v").Label("topology.kubernetes.io/zone", std::move(zone));
+  };
+  const auto changed = [&](const PersistentVolume& before, const PersistentVolume& after) {
+    return Updated(*plugin, wants, EventResource::kPersistentVolume, before, after);
+  };
+  EXPECT_EQ(changed(in("a"), in("b")), Hint::kQueue);
+  EXPECT_EQ(changed(in("a__b"), in("b__a")), Hint::kSkip);
+  EXPECT_EQ(changed(in("a"), in("a").Label("other", "x")), Hint::kSkip);
+}
+
+TEST_F(HintTest, WhatVolumeBindingWaitsFor) {
+  const auto plugin = cluster.Make<VolumeBinding>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto limited = MakeClass();
+  limited.allowed_topologies = {{{"zone", {"a"}}}};
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), limited), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), MakeClass()), Hint::kSkip);
+  EXPECT_EQ(Updated<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v"),
+                                      MakeVolume("v")),
+            Hint::kQueue);
+  auto migrated = MakeCsiNode("n", {});
+  migrated.metadata.annotations = api::Labels{{"storage.alpha.kubernetes.io/migrated-plugins", "x"}};
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), migrated), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, migrated, migrated), Hint::kSkip);
+  api::CSIDriver tracked;
+  tracked.metadata.name = "d";
+  tracked.storage_capacity = true;
+  api::CSIDriver untracked = tracked;
+  untracked.storage_capacity = false;
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIDriver, tracked, untracked), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, PodWith("w", {DiskVolume(api::Volume::Source::kCsi, "d")}),
+                    EventResource::kCSIDriver, tracked, untracked),
+            Hint::kQueue);
+  api::CSIStorageCapacity small;
+  small.capacity = testing::Amount("1Gi");
+  api::CSIStorageCapacity large;
+  large.capacity = testing::Amount("2Gi");
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
 }
 
 }  // namespace

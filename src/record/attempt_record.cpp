@@ -35,6 +35,10 @@ std::size_t AttemptRecord::Bytes() const {
     for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
   }
   for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.size();
+  if (nomination) {
+    bytes += set_bytes(nomination->choices);
+    for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();
+  }
   return bytes + post_filter.size();
 }
 

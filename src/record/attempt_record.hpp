@@ -47,6 +47,13 @@ struct PreFilterRejection {
   std::vector<std::string> reasons;
 };
 
+// Preemption found a node, and who has to go.
+struct Nomination {
+  std::string node;
+  std::vector<std::string> victims;  // "namespace/name", sorted
+  RowSet choices;                    // nodes that would have done as well; `node` is one of them
+};
+
 // Rows as they were when the attempt was made; shared by all records made while no node came or went.
 struct NodeNames {
   std::vector<std::string> by_row;  // empty: no node there
@@ -72,6 +79,7 @@ struct AttemptRecord {
   std::string left_out_reason;
 
   std::string post_filter;  // what the PostFilter plugins had to say
+  std::optional<Nomination> nomination;
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins

@@ -214,5 +214,19 @@ TEST(RecordRing, WhatARecordHoldsIsCounted) {
   EXPECT_GE(record.Bytes(), empty + 800 + 1000);
 }
 
+TEST_F(RecordTest, ANominationComesAfterTheNodes) {
+  record.result = Result::kUnschedulable;
+  record.message = "m";
+  record.all = Rows({0, 2});
+  Reject("Fit", "full", Rows({0, 2}));
+  record.nomination = Nomination{"n2", {"a/x", "b/y"}, Rows({0, 2})};
+  EXPECT_EQ(
+      Json(),
+      R"({"pod":"default/web","schedulerName":"default-scheduler","result":"unschedulable","message":"m",)"
+      R"("nodes":[{"name":"n2","code":"Unschedulable","plugin":"Fit","reasons":["full"]},)"
+      R"({"name":"n3","code":"Unschedulable","plugin":"Fit","reasons":["full"]}],)"
+      R"("nomination":{"node":"n2","victims":["a/x","b/y"],"choices":["n2","n3"]}})");
+}
+
 }  // namespace
 }  // namespace berth::record

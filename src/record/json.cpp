@@ -87,6 +87,12 @@ std::vector<std::uint32_t> RowsByName(const RowSet& rows, const NodeNames& names
   return sorted;
 }
 
+std::vector<std::string> NamesOf(const RowSet& rows, const NodeNames& names) {
+  std::vector<std::string> sorted;
+  for (const std::uint32_t row : RowsByName(rows, names)) sorted.push_back(names.by_row[row]);
+  return sorted;
+}
+
 }  // namespace
 
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons) {
@@ -98,10 +104,7 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     out.Text("message", record.message);
   if (record.result == Result::kScheduled) {
     out.Text("node", record.nodes->by_row[record.node]);
-    std::vector<std::string> best;
-    for (const std::uint32_t row : RowsByName(record.best, *record.nodes))
-      best.push_back(record.nodes->by_row[row]);
-    out.List("bestNodes", best);
+    out.List("bestNodes", NamesOf(record.best, *record.nodes));
   }
   if (record.pre_filter) {
     out.Key("preFilter");
@@ -119,6 +122,14 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
         WriteNode(record, row, reasons, out);
     }
     out.Raw(']');
+  }
+  if (record.nomination) {
+    out.Key("nomination");
+    out.Raw('{');
+    out.Text("node", record.nomination->node);
+    out.List("victims", record.nomination->victims);
+    out.List("choices", NamesOf(record.nomination->choices, *record.nodes));
+    out.Raw('}');
   }
   out.Raw('}');
   return out.Take();

@@ -17,6 +17,17 @@ void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
                          const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                          const RowSet& candidates, FilterOutcome& out) const {
   PointTimer timer(*this, ExtensionPoint::kFilter);
+  ImagineFilters(attempt, table, pre_filter, nominations, candidates, out);
+  if (!out.errors.empty()) {
+    timer.code = framework::Code::kError;
+  } else if (out.feasible.Empty()) {
+    timer.code = framework::Code::kUnschedulable;
+  }
+}
+
+void Profile::ImagineFilters(const Attempt& attempt, framework::NodeTable& table,
+                             const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                             const RowSet& candidates, FilterOutcome& out) const {
   out.Reset(candidates);
   if (!nominations.empty()) {
     auto nominated = attempt.Scratch();
@@ -35,11 +46,10 @@ void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
   auto second = attempt.Scratch();
   *second |= out.feasible;
   RunFilterPass(attempt, pre_filter, *second, out);
-  if (!out.errors.empty()) {
-    timer.code = framework::Code::kError;
-  } else if (out.feasible.Empty()) {
-    timer.code = framework::Code::kUnschedulable;
-  }
+}
+
+bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
+  return std::ranges::find(pre_filter.skipped_extensions, false) != pre_filter.skipped_extensions.end();
 }
 
 void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
@@ -67,14 +77,20 @@ void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& tab
   const auto has_extension = [&](std::size_t filter) {
     return std::ranges::find(extensions_, filter, &Extension::filter) != extensions_.end();
   };
+  std::optional<framework::NodeTable::Overlay> everybody;
   for (std::size_t i = 0; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters[i]) continue;
     if (!has_extension(i)) {
-      framework::NodeTable::Overlay overlay(table);
-      for (const Nomination& nomination : nominations) overlay.Add(nomination.row, *nomination.pod);
+      if (!everybody) {
+        everybody.emplace(table);
+        for (const Nomination& nomination : nominations) {
+          if (candidates.Has(nomination.row)) everybody->Add(nomination.row, *nomination.pod);
+        }
+      }
       AskFilter(i, attempt, *alive);
       TakeAnswer(i, attempt, *alive, out);
     } else {
+      everybody.reset();
       auto rows = attempt.Scratch();
       *rows |= *alive;
       rows->ForEach([&](std::size_t index) {

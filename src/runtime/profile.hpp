@@ -90,6 +90,12 @@ class Profile {
   void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table,
                   const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                   const RowSet& candidates, framework::FilterOutcome& out) const;
+  // The same for a cluster that is only imagined: the extension point is not measured.
+  void ImagineFilters(const framework::Attempt& attempt, framework::NodeTable& table,
+                      const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                      const RowSet& candidates, framework::FilterOutcome& out) const;
+  // Do plugins with extensions take part?
+  bool HasExtensions(const PreFilterOutcome& pre_filter) const;
   // Tell the plugins with extensions of a pod that is imagined on the row, or gone from it.
   framework::Status RunAddPod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                               const framework::PodInfo& added, framework::Row row) const;

@@ -2,11 +2,9 @@
 // byte.
 #include <gtest/gtest.h>
 #include <simdjson.h>
-#include <zstd.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,34 +13,19 @@
 #include "assembly/explainer.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
+#include "history.hpp"
 #include "record/attempt_record.hpp"
+#include "testing/zstd_file.hpp"
 
 namespace berth {
 namespace {
 
 constexpr std::size_t kShownMismatches = 10;
 
-std::string Decompressed(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot open " + path);
-  const std::string packed{std::istreambuf_iterator<char>(file), {}};
-  std::string text;
-  std::string buffer(ZSTD_DStreamOutSize(), '\0');
-  ZSTD_DStream* stream = ZSTD_createDStream();
-  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
-  std::size_t left = 1;
-  while (in.pos < in.size) {
-    ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
-    left = ZSTD_decompressStream(stream, &out, &in);
-    if (ZSTD_isError(left)) throw std::runtime_error(path + ": " + ZSTD_getErrorName(left));
-    text.append(buffer, 0, out.pos);
-  }
-  ZSTD_freeDStream(stream);
-  if (left != 0) throw std::runtime_error(path + ": cut off");
-  return text;
-}
+// What the engine lives through before it sees the cluster.
+using Past = std::function<void(assembly::Engine&, const std::string& cluster)>;
 
-std::vector<std::string> Judge(const std::string& config_text, const std::string& cluster) {
+std::vector<std::string> Judge(const std::string& config_text, const std::string& cluster, const Past& past) {
   const auto config = config::ParseSchedulerConfig(config_text);
   if (!config) throw std::runtime_error("configuration: " + config.error().message);
   std::vector<std::string> notes;
@@ -53,6 +36,7 @@ std::vector<std::string> Judge(const std::string& config_text, const std::string
     throw std::runtime_error("cluster: " + loaded.error().message);
   }
   if (!problems.empty()) throw std::runtime_error("left out: " + problems.front());
+  past((*explainer)->engine(), cluster);
   std::vector<std::string> records;
   auto judged = (*explainer)->Judge({}, [&](const assembly::Explainer::Judged& judged_pod) {
     records.push_back(record::ToJson(*judged_pod.record, (*explainer)->engine().reasons()));
@@ -61,9 +45,11 @@ std::vector<std::string> Judge(const std::string& config_text, const std::string
   return records;
 }
 
-TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
-  const std::string text = Decompressed(BERTH_CORPUS);
+// Every `every`-th scenario is judged.
+void Compare(const Past& past, std::size_t every) {
+  const std::string text = berth::testing::Decompressed(BERTH_CORPUS);
   simdjson::dom::parser parser;
+  std::size_t number = 0;
   std::size_t scenarios = 0;
   std::size_t compared = 0;
   std::size_t mismatches = 0;
@@ -76,6 +62,7 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
     if (line.empty()) continue;
+    if (number++ % every != 0) continue;
     ++scenarios;
     const simdjson::dom::element scenario = parser.parse(line.data(), line.size());
     const std::string seed = "seed " + std::to_string(std::int64_t(scenario["seed"]));
@@ -86,7 +73,7 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
       wanted.emplace_back(std::string_view(record));
     std::vector<std::string> got;
     try {
-      got = Judge(config, cluster);
+      got = Judge(config, cluster, past);
     } catch (const std::runtime_error& error) {
       mismatch(seed + ": " + error.what());
       continue;
@@ -104,8 +91,19 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
   }
   EXPECT_EQ(mismatches, 0U) << "of " << compared << " records; the first " << kShownMismatches
                             << " are above";
-  EXPECT_GE(scenarios, 1000U);
+  EXPECT_GE(scenarios * every, 1000U);
   EXPECT_GE(compared, scenarios);
+}
+
+TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
+  Compare([](assembly::Engine&, const std::string&) {}, 1);
+}
+
+// Counters that follow the cluster's changes are right in the middle of any sequence of them.
+TEST(Corpus, WhatTheClusterWasBeforeMakesNoDifference) {
+  std::uint64_t seed = 0;
+  Compare([&](assembly::Engine& engine, const std::string& cluster) { LiveThrough(engine, cluster, ++seed); },
+          3);
 }
 
 }  // namespace

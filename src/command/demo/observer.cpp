@@ -27,14 +27,19 @@ std::string_view Text(const json::value& from, std::initializer_list<std::string
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
-std::string_view WhyPending(const json::value& pod) {
+// Null if the pod has no such condition.
+const json::value* Condition(const json::value& pod, std::string_view type, std::string_view status) {
   const json::value* conditions = At(pod, {"status", "conditions"});
-  for (const auto& condition :
-       conditions != nullptr && conditions->is_array() ? conditions->get_array() : json::array()) {
-    if (Text(condition, {"type"}) == "PodScheduled" && Text(condition, {"status"}) == "False")
-      return Text(condition, {"message"});
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  for (const auto& condition : conditions->get_array()) {
+    if (Text(condition, {"type"}) == type && Text(condition, {"status"}) == status) return &condition;
   }
-  return {};
+  return nullptr;
+}
+
+std::string_view WhyPending(const json::value& pod) {
+  const json::value* condition = Condition(pod, "PodScheduled", "False");
+  return condition == nullptr ? std::string_view() : Text(*condition, {"message"});
 }
 
 }  // namespace
@@ -67,7 +72,10 @@ void Observer::OnLine(std::string_view line, MonoTime arrived) {
     counts_.last_created = arrived;
   }
   const auto node = Text(*pod, {"spec", "nodeName"});
-  if (!seen.node.empty()) return;
+  if (!seen.node.empty()) {
+    seen.evicted = seen.evicted || Condition(*pod, "DisruptionTarget", "True") != nullptr;
+    return;
+  }
   if (!node.empty()) {
     seen.node = node;
     seen.bound = arrived;

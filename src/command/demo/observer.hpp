@@ -17,10 +17,11 @@ namespace berth::command::demo {
 
 struct PodSeen {
   std::string kind;
-  std::string node;     // empty while it is not bound
-  std::string message;  // of the condition PodScheduled=False
-  MonoTime created;     // when its first event arrived
-  MonoTime bound;       // when the event with its node arrived
+  std::string node;      // empty while it is not bound
+  std::string message;   // of the condition PodScheduled=False
+  bool evicted = false;  // to make room for a more important pod
+  MonoTime created;      // when its first event arrived
+  MonoTime bound;        // when the event with its node arrived
 };
 
 // Safe to use from any thread.

@@ -8,6 +8,7 @@
 
 #include "api/decode.hpp"
 #include "api/requests.hpp"
+#include "command/demo/workload.hpp"
 #include "command/load/api_load.hpp"
 
 namespace berth::command::demo {
@@ -39,6 +40,22 @@ Expected<std::vector<std::shared_ptr<const T>>> ListAll(std::uint16_t port, std:
 std::int64_t MilliCpu(const api::ResourceList& resources) {
   const auto cpu = resources.find("cpu");
   return cpu == resources.end() ? 0 : cpu->second.MilliValue();
+}
+
+struct NodeCpu {
+  std::int64_t allocatable = 0;
+  std::int64_t requested = 0;
+  bool ordinary = true;  // open to every pod
+};
+Expected<std::vector<NodeCpu>> NodeCpus(std::uint16_t port) {
+  BERTH_TRY(const auto nodes, ListAll<api::Node>(port, "/api/v1/nodes"));
+  BERTH_TRY(const auto pods, ListAll<api::Pod>(port, "/api/v1/pods?fieldSelector=spec.nodeName!="));
+  std::unordered_map<std::string, std::int64_t> requested;
+  for (const auto& pod : pods) requested[pod->spec.node_name] += MilliCpu(api::PodRequests(*pod, {}));
+  std::vector<NodeCpu> cpus;
+  for (const auto& node : nodes)
+    cpus.push_back({MilliCpu(node->allocatable), requested[node->metadata.name], node->taints.empty()});
+  return cpus;
 }
 
 std::string Speed(const Observer::Counts& counts, const std::vector<PodSeen>& pods) {
@@ -103,17 +120,40 @@ std::string WithCommas(std::size_t number) {
 }
 
 Expected<std::vector<double>> NodeUse(std::uint16_t port) {
-  BERTH_TRY(const auto nodes, ListAll<api::Node>(port, "/api/v1/nodes"));
-  BERTH_TRY(const auto pods, ListAll<api::Pod>(port, "/api/v1/pods?fieldSelector=spec.nodeName!="));
-  std::unordered_map<std::string, std::int64_t> requested;
-  for (const auto& pod : pods) requested[pod->spec.node_name] += MilliCpu(api::PodRequests(*pod, {}));
+  BERTH_TRY(const auto cpus, NodeCpus(port));
   std::vector<double> use;
-  for (const auto& node : nodes) {
-    const auto available = std::max<std::int64_t>(MilliCpu(node->allocatable), 1);
-    use.push_back(100.0 * static_cast<double>(requested[node->metadata.name]) /
-                  static_cast<double>(available));
+  for (const NodeCpu& cpu : cpus) {
+    use.push_back(100.0 * static_cast<double>(cpu.requested) /
+                  static_cast<double>(std::max<std::int64_t>(cpu.allocatable, 1)));
   }
   return use;
+}
+
+Expected<std::int64_t> MostFreeMilliCpu(std::uint16_t port) {
+  BERTH_TRY(const auto cpus, NodeCpus(port));
+  std::int64_t most = 0;
+  for (const NodeCpu& cpu : cpus) {
+    if (cpu.ordinary) most = std::max(most, cpu.allocatable - cpu.requested);
+  }
+  return most;
+}
+
+std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu) {
+  std::string text =
+      fmt::format("\n  A latecomer of high priority asks for {:.1f} CPUs, more than is free on any node.\n",
+                  static_cast<double>(milli_cpu) / 1000);
+  const auto latecomer = std::ranges::find(pods, kLatecomer, &PodSeen::kind);
+  if (latecomer == pods.end()) return text;
+  text += fmt::format("      {}\n", latecomer->message);
+  if (latecomer->node.empty()) return text;
+  std::map<std::string, std::size_t> evicted;  // by kind
+  for (const auto& pod : pods) {
+    if (pod.evicted) ++evicted[pod.kind];
+  }
+  text += fmt::format("  It has {} after {}; evicted to make room:", latecomer->node,
+                      Readable(Seconds(latecomer->bound - latecomer->created)));
+  for (const auto& [kind, count] : evicted) text += fmt::format(" {} x {}", count, kind);
+  return text + "\n";
 }
 
 std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,

@@ -122,6 +122,13 @@ std::size_t Workload::fitting() const {
   return static_cast<std::size_t>(std::ranges::count_if(pods, [](const DemoPod& pod) { return pod.fits; }));
 }
 
+std::string MakeLatecomer(std::int64_t milli_cpu) {
+  json::object pod = Pod(kLatecomer, 0, static_cast<double>(milli_cpu), 256, "docker.io/library/redis:7.4");
+  pod.at("metadata").get_object()["name"] = kLatecomer;
+  Spec(pod)["priorityClassName"] = "demo-urgent";
+  return json::serialize(pod);
+}
+
 Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t seed) {
   Workload workload;
   workload.priority_classes = {PriorityClass("demo-low", 100), PriorityClass("demo-normal", 1000),

@@ -35,4 +35,8 @@ struct Workload {
 // 80 pods per node.
 Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t seed);
 
+inline constexpr const char* kLatecomer = "latecomer";
+// A pod of that name and high priority, as JSON.
+std::string MakeLatecomer(std::int64_t milli_cpu);
+
 }  // namespace berth::command::demo

@@ -7,6 +7,7 @@
 
 #include "framework/factory.hpp"
 #include "framework/plugin.hpp"
+#include "framework/pod_counters.hpp"
 #include "plugins/inter_pod_affinity/affinity_args.hpp"
 #include "plugins/topology/domain_counts.hpp"
 

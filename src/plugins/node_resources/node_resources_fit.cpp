@@ -17,12 +17,15 @@ using framework::NodeTable;
 using framework::ResourceId;
 
 // Rows where `request` is more than what is left of the resource; those that could never hold it also go to
-// `never`.
+// `never`. Stretches of the table without candidates are passed over.
 void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
-                     std::span<const std::int64_t> requested, RowSet& out, RowSet& never) {
+                     std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
+                     RowSet& never) {
   const auto words = out.words();
   const auto never_words = never.words();
-  for (std::size_t w = 0; w < words.size(); ++w) {
+  const auto asked = candidates.words();
+  for (std::size_t w = 0; w < std::min(words.size(), asked.size()); ++w) {
+    if (asked[w] == 0) continue;
     const std::size_t begin = w * RowSet::kWordBits;
     const std::size_t end = std::min(begin + RowSet::kWordBits, allocatable.size());
     RowSet::Word short_rows = 0;
@@ -44,18 +47,6 @@ std::int64_t LeastRequested(std::int64_t requested, std::int64_t capacity) {
 
 std::int64_t MostRequested(std::int64_t requested, std::int64_t capacity) {
   return Percent(std::min(requested, capacity), capacity);
-}
-
-// The broken line through the points, flat beyond its ends.
-std::int64_t OnShape(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (utilization > shape[i].utilization) continue;
-    if (i == 0) return shape[0].score;
-    const ShapePoint& left = shape[i - 1];
-    return left.score + (shape[i].score - left.score) * (utilization - left.utilization) /
-                            (shape[i].utilization - left.utilization);
-  }
-  return shape.back().score;
 }
 
 std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int64_t requested,
@@ -106,7 +97,8 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
       never |= candidates;
       return;
     }
-    AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), lacking, never);
+    AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), candidates, lacking,
+                    never);
   };
   const Amounts& request = attempt.pod().fit;
   check(framework::kCpu, request.milli_cpu);

@@ -48,13 +48,7 @@ void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitA
   reader.With("requestedToCapacityRatio", [&](const Value& ratio, const std::string& ratio_path) {
     raw.has_ratio = true;
     StructReader fields(ratio, "RequestedToCapacityRatioParam", ratio_path, problems);
-    fields.Each("shape", [&](const Value& item, const std::string& point_path) {
-      ShapePoint& point = args.shape.emplace_back();
-      StructReader point_fields(item, "UtilizationShapePoint", point_path, problems);
-      point_fields.Read("utilization", point.utilization, "int32");
-      point_fields.Read("score", point.score, "int32");
-      point_fields.Finish();
-    });
+    args.shape = ReadShape(fields, problems);
     fields.Finish();
   });
   reader.Finish();
@@ -80,31 +74,6 @@ void CheckIgnored(const NodeResourcesFitArgs& args, std::vector<std::string>& er
   }
 }
 
-void CheckShape(const std::vector<ShapePoint>& shape, std::vector<std::string>& errors) {
-  const std::string path = "scoringStrategy.requestedToCapacityRatio.shape";
-  if (shape.empty()) {
-    errors.push_back(path + ": Required value: at least one point must be specified");
-    return;
-  }
-  for (std::size_t i = 1; i < shape.size(); ++i) {
-    if (shape[i].utilization > shape[i - 1].utilization) continue;
-    errors.push_back(
-        fmt::format("{}[{}].utilization: Invalid value: {}: values must be sorted in increasing order", path,
-                    i, shape[i].utilization));
-    break;
-  }
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].utilization < 0 || shape[i].utilization > 100) {
-      errors.push_back(fmt::format("{}[{}].utilization: Invalid value: {}: not in valid range [0, 100]", path,
-                                   i, shape[i].utilization));
-    }
-    if (shape[i].score < 0 || shape[i].score > 10) {
-      errors.push_back(fmt::format("{}[{}].score: Invalid value: {}: not in valid range [0, 10]", path, i,
-                                   shape[i].score));
-    }
-  }
-}
-
 void CheckStrategy(const RawStrategy& raw, NodeResourcesFitArgs& args, std::vector<std::string>& errors) {
   for (std::size_t i = 0; i < args.resources.size(); ++i) {
     const auto& [name, weight] = args.resources[i];
@@ -118,7 +87,7 @@ void CheckStrategy(const RawStrategy& raw, NodeResourcesFitArgs& args, std::vect
   if (raw.type == "RequestedToCapacityRatio") {
     args.strategy = ScoringStrategy::kRequestedToCapacityRatio;
     if (raw.has_ratio) {
-      CheckShape(args.shape, errors);
+      CheckShape(args.shape, "scoringStrategy.requestedToCapacityRatio.shape", errors);
     } else {
       errors.push_back(
           "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is "

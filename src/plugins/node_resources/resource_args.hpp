@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/factory.hpp"
+#include "plugins/node_resources/shape.hpp"
 
 namespace berth::plugins {
 
@@ -15,11 +16,6 @@ struct WeightedResource {
 };
 
 enum class ScoringStrategy { kLeastAllocated, kMostAllocated, kRequestedToCapacityRatio };
-
-struct ShapePoint {
-  std::int64_t utilization = 0;  // percent
-  std::int64_t score = 0;        // 0 to 10
-};
 
 struct NodeResourcesFitArgs {
   std::vector<std::string> ignored_resources;

@@ -1,5 +1,7 @@
 #include "plugins/pod_topology_spread/default_spread.hpp"
 
+#include <algorithm>
+
 namespace berth::plugins {
 namespace {
 
@@ -8,6 +10,13 @@ constexpr std::size_t kRememberedMax = 4096;
 std::string OwnerOf(const api::Pod& pod) {
   const auto& owner = pod.metadata.controller;
   return owner == nullptr ? "" : owner->api_version + " " + owner->kind + " " + owner->name;
+}
+
+bool HasAll(const api::Labels& labels, const api::Labels& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const std::string* value = labels.Find(entry.first);
+    return value != nullptr && *value == entry.second;
+  });
 }
 
 void Add(const api::Rare<api::LabelSelector>& selector, api::ParsedSelector& out) {
@@ -32,14 +41,26 @@ const framework::SpreadConstraints& DefaultSpread::For(const framework::PodInfo&
       1 + objects_.Of<api::Service>().version() + objects_.Of<api::ReplicationController>().version() +
       objects_.Of<api::ReplicaSet>().version() + objects_.Of<api::StatefulSet>().version();
   if (remembered.version != version || remembered.owner != owner) {
-    remembered = {std::move(owner), version, Deduce(*pod.pod)};
+    FollowServices();
+    remembered = {std::move(owner), version, Deduce(pod)};
   }
   return remembered.constraints;
 }
 
-framework::SpreadConstraints DefaultSpread::Deduce(const api::Pod& pod) const {
+void DefaultSpread::FollowServices() {
+  const auto& table = objects_.Of<api::Service>();
+  if (services_version_ == table.version()) return;
+  services_version_ = table.version();
+  services_ = {};
+  table.ForEach([&](const auto& service) {
+    if (!service->selector.empty()) services_.Add(api::SelectorOfLabels(service->selector), service);
+  });
+}
+
+framework::SpreadConstraints DefaultSpread::Deduce(const framework::PodInfo& info) const {
+  const api::Pod& pod = *info.pod;
   framework::SpreadConstraints out;
-  const api::ParsedSelector selector = SelectorFor(pod);
+  const api::ParsedSelector selector = SelectorFor(info);
   if (selector.everything()) return out;
   const auto question = framework::SpreadQuestion(pod.metadata.ns, selector, vocabulary_);
   for (const api::TopologySpreadConstraint& constraint : constraints_) {
@@ -58,12 +79,12 @@ framework::SpreadConstraints DefaultSpread::Deduce(const api::Pod& pod) const {
 }
 
 // What all services that select the pod ask for together, and what its controller asks for.
-api::ParsedSelector DefaultSpread::SelectorFor(const api::Pod& pod) const {
+api::ParsedSelector DefaultSpread::SelectorFor(const framework::PodInfo& info) const {
+  const api::Pod& pod = *info.pod;
   const std::string& ns = pod.metadata.ns;
   api::Labels labels;
-  objects_.Of<api::Service>().ForEachIn(ns, [&](const auto& service) {
-    if (service->selector.empty() || !api::SelectorOfLabels(service->selector).Matches(pod.metadata.labels))
-      return;
+  services_.ForEachCandidate(*info.use.labels, [&](const auto& service) {
+    if (service->metadata.ns != ns || !HasAll(pod.metadata.labels, service->selector)) return;
     for (const auto& [key, value] : service->selector) labels.Set(key, value);
   });
   const auto& owner = pod.metadata.controller;

@@ -8,6 +8,7 @@
 
 #include "framework/cluster_objects.hpp"
 #include "framework/pod_info.hpp"
+#include "framework/selector_index.hpp"
 
 namespace berth::plugins {
 
@@ -27,13 +28,16 @@ class DefaultSpread {
     std::uint64_t version = 0;  // of services and controllers
     framework::SpreadConstraints constraints;
   };
-  framework::SpreadConstraints Deduce(const api::Pod& pod) const;
-  api::ParsedSelector SelectorFor(const api::Pod& pod) const;
+  framework::SpreadConstraints Deduce(const framework::PodInfo& pod) const;
+  api::ParsedSelector SelectorFor(const framework::PodInfo& pod) const;
+  void FollowServices();
 
   const std::vector<api::TopologySpreadConstraint> constraints_;
   framework::Vocabulary& vocabulary_;
   const framework::ClusterObjects& objects_;
   boost::unordered_map<framework::PodLabelsPtr, Remembered> remembered_;
+  framework::SelectorIndex<std::shared_ptr<const api::Service>> services_;
+  std::uint64_t services_version_ = 0;
   const framework::SpreadConstraints none_;
 };
 

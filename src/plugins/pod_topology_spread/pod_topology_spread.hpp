@@ -7,6 +7,7 @@
 
 #include "framework/factory.hpp"
 #include "framework/plugin.hpp"
+#include "framework/pod_counters.hpp"
 #include "plugins/pod_topology_spread/default_spread.hpp"
 #include "plugins/pod_topology_spread/spread_args.hpp"
 #include "plugins/topology/domain_counts.hpp"

@@ -165,11 +165,11 @@ TEST(Housekeeping, ANamespaceGoesWithItsContent) {
 }
 
 TEST(GoDuration, IsReadAsGoWritesIt) {
-  EXPECT_EQ(ParseGoDuration("30s"), 30s);
-  EXPECT_EQ(ParseGoDuration("1h2m3.5s"), 1h + 2min + 3500ms);
-  EXPECT_EQ(ParseGoDuration("0"), 0s);
+  EXPECT_EQ(ParseSpan("30s"), 30s);
+  EXPECT_EQ(ParseSpan("1h2m3.5s"), 1h + 2min + 3500ms);
+  EXPECT_EQ(ParseSpan("0"), 0s);
   for (const std::string_view text : {"", "5", "s", "-1s", "1x", "1e9h", "nan", "99999999999h"})
-    EXPECT_FALSE(ParseGoDuration(text).has_value()) << text;
+    EXPECT_FALSE(ParseSpan(text).has_value()) << text;
 }
 
 }  // namespace

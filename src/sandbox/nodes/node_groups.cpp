@@ -157,7 +157,7 @@ class Reader {
     const auto duration = [&](std::string_view field, Duration& out) {
       const Value* text = reader.Take(field);
       if (text == nullptr) return;
-      const auto parsed = ParseGoDuration(TextOf(*text));
+      const auto parsed = ParseSpan(TextOf(*text));
       if (parsed && *parsed > Duration::zero())
         out = *parsed;
       else

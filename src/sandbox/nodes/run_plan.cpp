@@ -1,5 +1,7 @@
 #include "sandbox/nodes/run_plan.hpp"
 
+#include "base/go_duration.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -78,31 +80,15 @@ RunPlan RunPlanOf(const json::object& pod, Duration otherwise) {
     else if (owner != nullptr && FindString(*owner, "kind") == "Job")
       plan.runs_for = otherwise;
   }
-  if (!run_for.empty()) plan.runs_for = ParseGoDuration(run_for);
+  if (!run_for.empty()) plan.runs_for = ParseSpan(run_for);
   if (!exit_code.empty())
     std::from_chars(exit_code.data(), exit_code.data() + exit_code.size(), plan.exit_code);
   return plan;
 }
 
-std::optional<Duration> ParseGoDuration(std::string_view text) {
-  if (text == "0") return Duration::zero();
-  double total = 0;
-  if (text.empty()) return std::nullopt;
-  while (!text.empty()) {
-    double number = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    if (error != std::errc() || number < 0) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
-                                                                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-    const auto unit = std::ranges::find_if(kUnits, [&](const auto& u) { return text.starts_with(u.first); });
-    if (unit == std::end(kUnits)) return std::nullopt;
-    total += number * unit->second;
-    text.remove_prefix(unit->first.size());
-  }
-  if (total > 1e18) return std::nullopt;
-  return Duration(static_cast<std::int64_t>(total));
+std::optional<Duration> ParseSpan(std::string_view text) {
+  const auto duration = ParseGoDuration(text);
+  return duration && *duration >= Duration::zero() ? duration : std::nullopt;
 }
 
 }  // namespace berth::sandbox

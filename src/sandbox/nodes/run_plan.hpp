@@ -25,7 +25,7 @@ struct RunPlan {
 // others.
 RunPlan RunPlanOf(const json::object& pod, Duration otherwise);
 
-// "1h30m", "90s", "1.5s"; nothing if it is no duration, or a negative one.
-std::optional<Duration> ParseGoDuration(std::string_view text);
+// A Go duration; nothing if it is none, or a negative one.
+std::optional<Duration> ParseSpan(std::string_view text);
 
 }  // namespace berth::sandbox

@@ -4,7 +4,6 @@
 //   queue_replay FILE.ndjson.zst    a recording: prints what differs; exit code 1 if anything does
 //   queue_replay -                  sequences on stdin, one per line; answers each with "ok" or what differs
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include <string>
 
 #include "sequence.hpp"
+#include "testing/zstd_file.hpp"
 
 namespace berth::replay {
 namespace {
@@ -65,27 +65,8 @@ std::string CompareLine(std::string_view line) {
   }
 }
 
-std::string Decompressed(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot open " + path);
-  const std::string packed{std::istreambuf_iterator<char>(file), {}};
-  std::string text;
-  std::string buffer(ZSTD_DStreamOutSize(), '\0');
-  ZSTD_DStream* stream = ZSTD_createDStream();
-  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
-  std::size_t left = 1;
-  while (in.pos < in.size && !ZSTD_isError(left)) {
-    ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
-    left = ZSTD_decompressStream(stream, &out, &in);
-    text.append(buffer, 0, out.pos);
-  }
-  ZSTD_freeDStream(stream);
-  if (left != 0) throw std::runtime_error(path + ": damaged");
-  return text;
-}
-
 int ReplayFile(const std::string& path) {
-  const std::string text = Decompressed(path);
+  const std::string text = testing::Decompressed(path);
   std::size_t sequences = 0;
   int mismatches = 0;
   for (std::size_t begin = 0; begin < text.size();) {

@@ -1,0 +1,15 @@
+// An API server that agrees to everything, at once.
+#pragma once
+
+#include "framework/ports.hpp"
+
+namespace berth::bench {
+
+class NoWrites final : public framework::ApiWriter {
+ public:
+  void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
+  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
+  void DeletePod(framework::PodDeletion, framework::WriteDone done) override { done({}); }
+};
+
+}  // namespace berth::bench

@@ -1,0 +1,52 @@
+// Which pods of a node are worth how much: the order in which preemption spares them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "framework/node_table.hpp"
+
+namespace berth::plugins {
+
+// Follows the pods of all rows; what an overlay imagines does not count. A row's pods are sorted when
+// somebody asks, and stay sorted until one comes. One thread: the scheduler loop's.
+class Importance final : public framework::PodObserver {
+ public:
+  struct Entry {
+    std::int32_t priority = 0;
+    std::int64_t started = 0;  // Unix seconds; what has not started yet counts as younger than all others
+    framework::PlacedPod* pod = nullptr;
+  };
+
+  static Entry EntryOf(framework::PlacedPod& pod);
+
+  explicit Importance(framework::NodeTable& nodes);
+  ~Importance() override;
+  Importance(const Importance&) = delete;
+  Importance& operator=(const Importance&) = delete;
+
+  bool AnyBelow(framework::Row row, std::int32_t priority) const {
+    return row < rows_.size() && rows_[row].lowest < priority;
+  }
+  // The row's pods of lower priority: higher priority first, of equals the one that started first, of those
+  // the first by "namespace/name". Valid until a pod comes or goes.
+  std::span<const Entry> Below(framework::Row row, std::int32_t priority);
+
+  void PodAppears(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
+  void PodLeaves(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
+
+ private:
+  struct RowPods {
+    std::vector<Entry> entries;
+    std::int64_t lowest = kNobody;  // priority
+    bool sorted = true;
+  };
+  static constexpr std::int64_t kNobody = INT64_MAX;
+  void Add(framework::Row row, framework::PlacedPod& pod);
+
+  framework::NodeTable& nodes_;
+  std::vector<RowPods> rows_;
+};
+
+}  // namespace berth::plugins

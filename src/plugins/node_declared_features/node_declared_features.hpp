@@ -1,0 +1,23 @@
+// Features that a node must declare for a pod that uses them (kube-scheduler v1.37.1).
+#pragma once
+
+#include "framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodeDeclaredFeatures(framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeDeclaredFeatures"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  const framework::ReasonId reason_;
+  const framework::StateKey<std::vector<std::string_view>> required_key_;
+};
+
+}  // namespace berth::plugins

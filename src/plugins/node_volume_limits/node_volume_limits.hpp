@@ -1,0 +1,41 @@
+// Rejects nodes to which the pod's volumes could not be attached any more: each CSI driver says how many a
+// node takes.
+#pragma once
+
+#include "framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class NodeVolumeLimits final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodeVolumeLimits(framework::Handle& handle);
+  std::string_view Name() const override { return "NodeVolumeLimits"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  // What the pod brings, each volume once.
+  struct Wanted {
+    std::vector<framework::CsiVolume> volumes;
+    std::string error;
+    bool claim_missing = false;
+  };
+  Wanted Collect(const api::Pod& pod, bool with_csi_node) const;
+  // Judges the rows of one sort, with or without CSINode; clobbers `rows`.
+  void Judge(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
+             framework::Rejections& out) const;
+  void RejectWithoutDriver(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
+                           framework::Rejections& out) const;
+  void AddExceeded(const std::string& driver, const Wanted& wanted, const RowSet& rows,
+                   RowSet& rejected) const;
+
+  const framework::ClusterObjects& objects_;
+  const framework::VolumesInUse& volumes_;
+  framework::Reasons& reasons_;
+  const bool driver_must_be_there_;
+  framework::ReasonId exceeded_;
+};
+
+}  // namespace berth::plugins
