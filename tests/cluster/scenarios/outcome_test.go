@@ -55,6 +55,8 @@ func TestKindOfRequest(t *testing.T) {
 		{"POST", "events", "events"},
 		{"PATCH", "events/x.17", "event patches"},
 		{"DELETE", "pods/x", "DELETE pods/x"},
+		{"PUT", "persistentvolumeclaims/x", "changes of claims"},
+		{"PATCH", "persistentvolumeclaims/x", "changes of claims"},
 	} {
 		if got := kindOf(test.method, test.rest); got != test.want {
 			t.Errorf("%s %s is %q, not %q", test.method, test.rest, got, test.want)

@@ -109,6 +109,9 @@ func kindOf(method, rest string) string {
 		return "events"
 	case method == http.MethodPatch && strings.HasPrefix(rest, "events/"):
 		return "event patches"
+	case (method == http.MethodPut || method == http.MethodPatch) && strings.HasPrefix(rest, "persistentvolumeclaims/"):
+		// kube-scheduler puts the whole claim, Berth patches the annotation.
+		return "changes of claims"
 	}
 	return method + " " + rest
 }
