@@ -54,8 +54,6 @@ func TestKindOfRequest(t *testing.T) {
 		{"PATCH", "pods/x/status", "status patches"},
 		{"POST", "events", "events"},
 		{"PATCH", "events/x.17", "event patches"},
-		{"PUT", "persistentvolumeclaims/x", "claim updates"},
-		{"PATCH", "persistentvolumeclaims/x", "claim updates"},
 		{"DELETE", "pods/x", "DELETE pods/x"},
 		{"PUT", "persistentvolumeclaims/x", "changes of claims"},
 		{"PATCH", "persistentvolumeclaims/x", "changes of claims"},
