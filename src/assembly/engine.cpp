@@ -20,7 +20,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
                                                            profile.scheduler_name, measure.options);
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
-              runtime::Profile::Build(profile, registry, engine->handle_, notes, std::move(instruments)));
+              runtime::Profile::Build(profile, registry, engine->handle_, std::move(instruments)));
     const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
     const std::string_view first = engine->profiles_.front()->queue_sort().Name();
     if (sort != first) {

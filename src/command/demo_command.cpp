@@ -235,7 +235,8 @@ void Demo::ShowProgress(const demo::Observer::Counts& counts, bool last) {
 Expected<void> Demo::ShowSummary() {
   BERTH_TRY(const auto use, demo::NodeUse(port_));
   const auto counts = observer_->counts();
-  fmt::print("{}", demo::Summary(counts, observer_->Pods(), use));
+  BERTH_TRY(const std::string topology, demo::TopologyStory(port_, observer_->Pods()));
+  fmt::print("{}{}", demo::Summary(counts, observer_->Pods(), use), topology);
   std::fflush(stdout);
   if (counts.bound < workload_.fitting()) {
     return Fail(ErrorCode::kInternal,

@@ -63,7 +63,9 @@ class Hurdle final : public framework::PreFilterPlugin,
 
 class PreemptionTest : public ::testing::Test {
  protected:
-  PreemptionTest() {
+  PreemptionTest() { Start({}); }
+  void Start(const std::vector<std::string>& gates) {
+    scheduler.reset();
     runtime::Registry registry = assembly::InTreePlugins();
     registry.AddForeign("Hurdle", [this](const framework::RawArgs&, framework::Handle&) -> framework::Made {
       return std::make_unique<Hurdle>(script);
@@ -71,6 +73,7 @@ class PreemptionTest : public ::testing::Test {
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
     config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Hurdle", 1});
     std::vector<std::string> notes;
+    config.gates = *config::FeatureGates::Parse(gates, notes);
     engine = std::move(assembly::Engine::Build(config, registry, api, notes,
                                                {.registry = &metrics, .clock = &clock, .options = {}}))
                  .value();
@@ -375,6 +378,36 @@ TEST_F(PreemptionTest, LowerNominationsToTheNodeAreTakenBackFirst) {
   EXPECT_THAT(Patches(), Not(Contains("low: PreemptionByScheduler")));
   Release();
   EXPECT_EQ(Patches().back(), "low: PreemptionByScheduler");
+}
+
+TEST_F(PreemptionTest, WithoutTheGateAllVictimsGoAtTheSameTimeAndNominationsAfterThem) {
+  Start({"SchedulerAsyncPreemption=false"});
+  for (const auto* name : {"a", "b"}) AddPod(Low(name, "500m"));
+  AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1").Gate("later"));
+  api.hold = true;
+  AddPod(High());
+  EXPECT_THAT(Patches(), UnorderedElementsAre("a: PreemptionByScheduler", "b: PreemptionByScheduler",
+                                              "high: Unschedulable -> n1"));
+  EXPECT_EQ(PlaceOf("high"), "unschedulable");
+  Release();
+  EXPECT_THAT(Deleted(), UnorderedElementsAre("a", "b"));
+  Release();
+  EXPECT_EQ(Patches().back(), "hopeful:  -> ");
+  EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "");
+}
+
+TEST_F(PreemptionTest, ANominationThatCannotBeTakenBackDoesNotStopTheEvictions) {
+  for (const auto* name : {"a", "b"}) AddPod(Low(name, "500m"));
+  AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1").Gate("later"));
+  api.hold = true;
+  AddPod(High());
+  ASSERT_THAT(Patches(), UnorderedElementsAre("hopeful:  -> ", "high: Unschedulable -> n1"));
+  api.answer = Fail(ErrorCode::kInternal, "broken");
+  Release();
+  api.answer = {};
+  for (int i = 0; i < 4; ++i) Release();
+  EXPECT_THAT(Deleted(), ElementsAre("a", "b"));
+  EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
 }
 
 // --- victims that are not bound yet

@@ -20,6 +20,7 @@ using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 class NodeTableTest : public ::testing::Test {
  protected:
@@ -268,6 +269,34 @@ TEST_F(NodeTableTest, AnOverlayTakesPodsAwayAndBringsThemBack) {
   EXPECT_THAT(table.pods(row), UnorderedElementsAre(&stays, &goes));
   EXPECT_THAT(Conflicts(80), ElementsAre(row));
   EXPECT_THAT(Conflicts(81), ElementsAre(row));
+}
+
+TEST_F(NodeTableTest, APodMayGoAndComeBackAnyNumberOfTimes) {
+  const Row row = Add(MakeNode("n"));
+  std::vector<PlacedPod*> placed;
+  for (int i = 0; i < 4; ++i) {
+    placed.push_back(&Pod(MakePod("p" + std::to_string(i)).Cpu("1").HostPort(i == 3 ? 83 : 0)));
+    table.AddPod(row, *placed.back());
+  }
+  {
+    NodeTable::Overlay overlay(table);
+    for (PlacedPod* pod : placed) overlay.Remove(row, *pod);
+    EXPECT_EQ(table.pod_count()[row], 0);
+    for (int round = 0; round < 3; ++round) {
+      for (PlacedPod* pod : placed) overlay.Add(row, *pod);
+      EXPECT_EQ(table.requested(kCpu)[row], 4000);
+      EXPECT_THAT(table.pods(row), UnorderedElementsAreArray(placed));
+      for (int i = round; i < 4; ++i) overlay.Remove(row, *placed[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(table.pod_count()[row], round);
+      EXPECT_THAT(Conflicts(83), IsEmpty());
+      for (int i = 0; i < round; ++i) overlay.Remove(row, *placed[static_cast<std::size_t>(i)]);
+    }
+    overlay.Add(row, *placed[1]);
+  }
+  EXPECT_EQ(table.requested(kCpu)[row], 4000);
+  EXPECT_EQ(table.pod_count()[row], 4);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAreArray(placed));
+  EXPECT_THAT(Conflicts(83), ElementsAre(row));
 }
 
 // --- pods

@@ -73,6 +73,12 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
   } else {
     std::string_view plugin;
     const auto texts = record.ReasonsOf(row, reasons, plugin);
+    // The search ended elsewhere, at the pod's nominated node: that this one could not be judged hurts
+    // nobody.
+    if (texts.empty()) {
+      out.Text("code", CodeName(framework::Code::kError));
+      return out.Raw('}');
+    }
     const auto code = record.unresolvable.Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                    : framework::Code::kUnschedulable;
     rejected(CodeName(code), plugin, texts);

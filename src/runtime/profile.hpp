@@ -53,10 +53,9 @@ class Profile {
     std::int64_t weight = 1;
   };
 
-  // Builds the plugins. Errors are kube-scheduler's start-up texts. `notes` receives what should be in the
-  // log. Without instruments nothing is measured.
+  // Builds the plugins. Errors are kube-scheduler's start-up texts. Without instruments nothing is measured.
   static Expected<std::unique_ptr<Profile>> Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle, std::vector<std::string>& notes,
+                                                  framework::Handle& handle,
                                                   std::unique_ptr<Instruments> instruments = nullptr);
 
   const std::string& name() const { return name_; }

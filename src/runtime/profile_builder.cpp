@@ -17,9 +17,8 @@ using config::Point;
 
 class ProfileBuilder {
  public:
-  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle,
-                 std::vector<std::string>& notes)
-      : config_(config), registry_(registry), handle_(handle), notes_(notes) {}
+  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle)
+      : config_(config), registry_(registry), handle_(handle) {}
 
   Expected<std::unique_ptr<Profile>> Build(std::unique_ptr<Instruments> instruments) {
     profile_ = std::unique_ptr<Profile>(new Profile());
@@ -27,11 +26,6 @@ class ProfileBuilder {
     profile_->name_ = config_.scheduler_name;
     profile_->percentage_ = config_.percentage_of_nodes_to_score;
     BERTH_CHECKED(Instantiate());
-    if (!missing_.empty()) {
-      notes_.push_back(
-          fmt::format("profile {}: these default plugins are not part of this version and left out: {}",
-                      config_.scheduler_name, fmt::join(missing_, ", ")));
-    }
     BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
     std::vector<framework::QueueSortPlugin*> sorts;
     BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
@@ -77,13 +71,6 @@ class ProfileBuilder {
   Expected<void> InstantiateOne(const PluginRef& plugin, Point point) {
     if (instances_.contains(plugin.name)) return {};
     const framework::Factory* factory = registry_.Find(plugin.name);
-    if (factory == nullptr && registry_.IsMissing(plugin.name)) {
-      if (point != Point::kMultiPoint) {
-        return Invalid(fmt::format("plugin \"{}\" is not available in this version of Berth", plugin.name));
-      }
-      missing_.push_back(plugin.name);
-      return {};
-    }
     if (factory == nullptr) {
       const std::string near = Nearest(plugin.name, registry_.Names());
       return Invalid(fmt::format("{} \"{}\" does not exist{}", TypeName(point), plugin.name,
@@ -186,16 +173,14 @@ class ProfileBuilder {
   const config::Profile& config_;
   const Registry& registry_;
   framework::Handle& handle_;
-  std::vector<std::string>& notes_;
   std::unique_ptr<Profile> profile_;
   std::map<std::string, framework::Plugin*, std::less<>> instances_;
-  std::vector<std::string> missing_;
 };
 
 Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
-                                                  framework::Handle& handle, std::vector<std::string>& notes,
+                                                  framework::Handle& handle,
                                                   std::unique_ptr<Instruments> instruments) {
-  auto built = ProfileBuilder(config, registry, handle, notes).Build(std::move(instruments));
+  auto built = ProfileBuilder(config, registry, handle).Build(std::move(instruments));
   if (!built) {
     return std::unexpected(std::move(built).error().In(
         fmt::format("initializing profiles: creating profile for scheduler name {}", config.scheduler_name)));

@@ -107,7 +107,6 @@ class ProfileTest : public ::testing::Test {
     for (const auto* name : {"A", "B", "C", "D"}) AddFake<Rule>(name);
     AddFake<Binder>("Bind");
     AddFake<Binder>("Bind2");
-    registry.AddMissing("Volumes");
     registry.Add("Broken", [](const framework::RawArgs& args, framework::Handle&) -> framework::Made {
       return Invalid(args.path + ": broken");
     });
@@ -129,7 +128,7 @@ class ProfileTest : public ::testing::Test {
   }
   config::PluginSet& At(config::Point point) { return config.at(point); }
   Expected<std::unique_ptr<Profile>> TryBuild() {
-    return Profile::Build(config, registry, cluster.handle(), notes);
+    return Profile::Build(config, registry, cluster.handle());
   }
   Profile& Build() {
     profile = std::move(TryBuild()).value();
@@ -205,7 +204,6 @@ class ProfileTest : public ::testing::Test {
   Cluster cluster;
   Registry registry;
   config::Profile config;
-  std::vector<std::string> notes;
   std::unique_ptr<Profile> profile;
   framework::PodInfo pod = cluster.Prepare(MakePod());
   framework::CycleState state;
@@ -242,12 +240,6 @@ TEST_F(ProfileTest, AnExplicitWeightWinsAndZeroMeansOne) {
   Multi({{"Sort", 0}, {"A", 5}, {"B", 7}, {"C", 0}, {"Bind", 0}});
   At(config::Point::kScore).enabled = {{"B", 2}, {"D", 0}};
   EXPECT_THAT(Scores(), ElementsAre("B*2", "A*5", "C*1", "D*1"));
-}
-
-TEST_F(ProfileTest, MissingDefaultsAreLeftOutWithANote) {
-  Multi({"Sort", "Volumes", "A", "Bind"});
-  EXPECT_THAT(Filters(), ElementsAre("A"));
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("Volumes")));
 }
 
 // --- start-up errors
@@ -291,11 +283,6 @@ TEST_F(ProfileTest, APluginThatCannotBeBuiltSaysWhy) {
   config.args_paths["Broken"] = "profiles[0].pluginConfig[2].args";
   EXPECT_EQ(ErrorOf(),
             kWhere + std::string("initializing plugin \"Broken\": profiles[0].pluginConfig[2].args: broken"));
-}
-
-TEST_F(ProfileTest, AMissingPluginNamedExplicitlyIsAnError) {
-  At(config::Point::kFilter).enabled = {{"Volumes", 0}};
-  EXPECT_EQ(ErrorOf(), kWhere + std::string("plugin \"Volumes\" is not available in this version of Berth"));
 }
 
 // --- PreEnqueue and PreFilter

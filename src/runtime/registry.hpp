@@ -20,9 +20,6 @@ class Registry {
     foreign_.insert(name);
     Add(std::move(name), std::move(factory));
   }
-  // A default plugin of kube-scheduler that Berth does not have yet: left out of the defaults, with a line in
-  // the log.
-  void AddMissing(std::string name) { missing_.insert(std::move(name)); }
 
   // Null if there is no such plugin.
   const framework::Factory* Find(std::string_view name) const {
@@ -30,7 +27,6 @@ class Registry {
     return found == factories_.end() ? nullptr : &found->second;
   }
   bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
-  bool IsMissing(std::string_view name) const { return missing_.contains(name); }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& [name, factory] : factories_) names.push_back(name);
@@ -40,7 +36,6 @@ class Registry {
  private:
   std::map<std::string, framework::Factory, std::less<>> factories_;
   std::set<std::string, std::less<>> foreign_;
-  std::set<std::string, std::less<>> missing_;
 };
 
 }  // namespace berth::runtime

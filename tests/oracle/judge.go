@@ -90,6 +90,10 @@ type cycle struct {
 	narrowing []string
 	// leftOut says that PreFilter ruled a node out before any Filter saw it.
 	leftOut func(node string) bool
+	// goOn says that a node that cannot be judged does not end the search, since its end is known already; such
+	// nodes are listed in failed.
+	goOn   bool
+	failed map[string]bool
 }
 
 func (c *cycle) run() error {
@@ -116,6 +120,7 @@ func (c *cycle) run() error {
 		c.diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable,
 			fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))))
 	}
+	c.goOn, c.failed = nominated != nil, make(map[string]bool)
 	feasible, err := c.filter(&c.diagnosis, targets)
 	if nominated != nil {
 		// The search ended at the nominated node; what the other nodes say is there for the reader.
@@ -183,8 +188,10 @@ func (c *cycle) filter(diagnosis *framework.Diagnosis, nodes []fwk.NodeInfo) ([]
 	for _, node := range nodes {
 		status := c.profile.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, node)
 		switch {
-		case status.Code() == fwk.Error:
+		case status.Code() == fwk.Error && !c.goOn:
 			return feasible, status.AsError()
+		case status.Code() == fwk.Error:
+			c.failed[node.Node().Name] = true
 		case status.IsSuccess():
 			feasible = append(feasible, node)
 		default:
@@ -270,6 +277,8 @@ func (c *cycle) listNodes() {
 			verdict := rejection(name, absent)
 			verdict.Plugin = c.pluginOf(absent)
 			verdicts = append(verdicts, verdict)
+		} else if c.failed[name] {
+			verdicts = append(verdicts, NodeVerdict{Name: name, Code: fwk.Error.String()})
 		} else {
 			verdicts = append(verdicts, NodeVerdict{Name: name, Code: fwk.Success.String()})
 		}

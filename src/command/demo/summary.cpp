@@ -138,6 +138,34 @@ Expected<std::int64_t> MostFreeMilliCpu(std::uint16_t port) {
   return most;
 }
 
+Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSeen>& pods) {
+  BERTH_TRY(const auto nodes, ListAll<api::Node>(port, "/api/v1/nodes"));
+  std::map<std::string, std::string> zone_of;
+  for (const auto& node : nodes) {
+    const std::string* zone = node->metadata.labels.Find("topology.kubernetes.io/zone");
+    zone_of[node->metadata.name] = zone == nullptr ? "no zone" : *zone;
+  }
+  std::map<std::string, std::size_t> in_zone;
+  std::map<std::string, std::size_t> on_node;
+  for (const auto& pod : pods) {
+    if (pod.node.empty()) continue;
+    if (pod.kind == kSpreadOverZones) ++in_zone[zone_of[pod.node]];
+    if (pod.kind == kOnePerNode) ++on_node[pod.node];
+  }
+  std::string text = "\n  Pods that look at each other\n";
+  text += fmt::format("  {}:", kSpreadOverZones);
+  for (const auto& [zone, count] : in_zone) text += fmt::format(" {} in {}", count, zone);
+  std::size_t caches = 0;
+  std::size_t most = 0;
+  for (const auto& [node, count] : on_node) {
+    caches += count;
+    most = std::max(most, count);
+  }
+  text +=
+      fmt::format("\n  {}: {} on {} nodes, at most {} on one\n", kOnePerNode, caches, on_node.size(), most);
+  return text;
+}
+
 std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu) {
   std::string text =
       fmt::format("\n  A latecomer of high priority asks for {:.1f} CPUs, more than is free on any node.\n",

@@ -19,6 +19,9 @@ Expected<std::int64_t> MostFreeMilliCpu(std::uint16_t port);
 std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,
                     const std::vector<double>& node_use);
 
+// Where the pods are that look at each other; needs the nodes of the API server on that port.
+Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSeen>& pods);
+
 // What became of the latecomer, and of those who had to make room for it.
 std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu);
 

@@ -14,6 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
+constexpr std::string_view kHostLabel = "kubernetes.io/hostname";
 constexpr std::string_view kTypeLabel = "node.kubernetes.io/instance-type";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 
@@ -27,12 +28,15 @@ struct Kind {
   std::string_view priority_class = {};
 };
 constexpr Kind kKinds[] = {
-    {"web", 0.34, 250, 256, "docker.io/library/nginx:1.27"},
+    {"web", 0.22, 250, 256, "docker.io/library/nginx:1.27"},
     {"web-in-zone", 0.10, 250, 256, "docker.io/library/nginx:1.27"},
     {"flink-taskmanager", 0.14, 2000, 4096, "docker.io/apache/flink:1.20"},
     {"batch-low", 0.16, 500, 512, "docker.io/library/python:3.13", "demo-low"},
     {"batch-normal", 0.14, 500, 512, "docker.io/library/python:3.13", "demo-normal"},
     {"batch-urgent", 0.04, 500, 512, "docker.io/library/python:3.13", "demo-urgent"},
+    {kSpreadOverZones, 0.06, 250, 256, "docker.io/library/nginx:1.27"},
+    {kOnePerNode, 0.03, 250, 512, "docker.io/library/redis:7.4"},
+    {"near-a-cache", 0.03, 250, 256, "docker.io/library/nginx:1.27"},
     {"pinned-to-big-nodes", 0.08, 1000, 2048, "docker.io/apache/spark:3.5"},
 };
 constexpr std::string_view kNever[] = {"never-too-big", "never-no-such-node", "never-untolerated"};
@@ -59,6 +63,30 @@ json::object RequiredNodes(std::string_view label, json::array values) {
                                          json::object{{"nodeSelectorTerms", json::array{term}}}}}}};
 }
 
+json::object LabelSelector(std::string_view app) { return {{"matchLabels", json::object{{"app", app}}}}; }
+
+// What a kind demands of where its pods are to each other.
+void AddTopology(std::string_view kind, json::object& spec) {
+  if (kind == kSpreadOverZones) {
+    spec["topologySpreadConstraints"] = json::array{json::object{{"maxSkew", 1},
+                                                                 {"topologyKey", kZoneLabel},
+                                                                 {"whenUnsatisfiable", "DoNotSchedule"},
+                                                                 {"nodeTaintsPolicy", "Honor"},
+                                                                 {"labelSelector", LabelSelector(kind)}}};
+  } else if (kind == kOnePerNode) {
+    const json::object term{{"topologyKey", kHostLabel}, {"labelSelector", LabelSelector(kind)}};
+    spec["affinity"] =
+        json::object{{"podAntiAffinity",
+                      json::object{{"requiredDuringSchedulingIgnoredDuringExecution", json::array{term}}}}};
+  } else if (kind == "near-a-cache") {
+    const json::object term{{"topologyKey", kHostLabel}, {"labelSelector", LabelSelector(kOnePerNode)}};
+    const json::object weighted{{"weight", 100}, {"podAffinityTerm", term}};
+    spec["affinity"] = json::object{
+        {"podAffinity",
+         json::object{{"preferredDuringSchedulingIgnoredDuringExecution", json::array{weighted}}}}};
+  }
+}
+
 void RequestGpus(json::object& pod, int gpus) {
   auto& container = Spec(pod).at("containers").get_array()[0].get_object();
   auto& resources = container.at("resources").get_object();
@@ -71,6 +99,7 @@ json::object RegularPod(const Kind& kind, std::size_t number, double scale, cons
       Pod(kind.name, number, kind.milli_cpu * scale,
           std::max<std::int64_t>(std::llround(static_cast<double>(kind.memory_mib) * scale), 1), kind.image);
   if (!kind.priority_class.empty()) Spec(pod)["priorityClassName"] = kind.priority_class;
+  AddTopology(kind.name, Spec(pod));
   if (kind.name == "web-in-zone") {
     const std::size_t zones = std::min(size.zones, size.nodes);
     const auto zone =
@@ -150,7 +179,8 @@ Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t s
   const std::size_t rest = pods - workload.pods.size();
   const double scale = Scale(size, rest);
   for (const auto& kind : kKinds) {
-    const auto count = static_cast<std::size_t>(kind.share * static_cast<double>(rest));
+    auto count = static_cast<std::size_t>(kind.share * static_cast<double>(rest));
+    if (kind.name == kOnePerNode) count = std::min(count, size.nodes * 3 / 4);
     for (std::size_t i = 0; i < count; ++i) add(kind.name, RegularPod(kind, i, scale, size), true);
   }
   for (std::size_t i = 0; workload.pods.size() < pods; ++i) {  // what rounding left over

@@ -11,6 +11,10 @@ namespace berth::command::demo {
 inline constexpr const char* kNamespace = "demo";
 inline constexpr const char* kKindLabel = "demo.berth.dev/kind";
 
+// Kinds whose pods look at each other: evenly over the zones; never two on one node.
+inline constexpr const char* kSpreadOverZones = "spread-over-zones";
+inline constexpr const char* kOnePerNode = "cache-one-per-node";
+
 struct ClusterSize {
   std::size_t nodes = 500;
   std::size_t gpu_nodes = 20;

@@ -121,10 +121,10 @@ void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next n
   const auto go_on = std::make_shared<Next>(std::move(next));
   for (std::size_t i = 0; i < count; ++i) {
     EvictOne(preemption, preemption->victims[i], [this, preemption, go_on](Outcome outcome) {
-      if (!outcome.result) preemption->failed = true;
+      if (!outcome.result) preemption->failed = preemption->victim_stays = true;
       if (--preemption->open > 0) return;
       // The pod is tried again sooner if what is left is left alone.
-      preemption->failed ? Finish(preemption) : (*go_on)();
+      preemption->victim_stays ? Finish(preemption) : (*go_on)();
     });
   }
 }

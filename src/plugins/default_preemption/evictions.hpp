@@ -38,7 +38,8 @@ class Evictions {
     std::string node;
     std::vector<api::PodPtr> victims;  // that are not terminating yet
     std::size_t open = 0;              // answers we wait for
-    bool failed = false;
+    bool failed = false;               // something went wrong, be it only with a nomination
+    bool victim_stays = false;         // an eviction went wrong
     bool try_at_once = false;
   };
   using PreemptionPtr = std::shared_ptr<Preemption>;

@@ -206,7 +206,7 @@ func (c *ControlPlane) StartSchedulerAt(url string, children *Children, name str
 		return nil, err
 	}
 	config := c.File(name + ".yaml")
-	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, ElevenPlugins, profile)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(SchedulerConfig(kubeconfig, profile)), 0o600); err != nil {
 		return nil, err
 	}
 	ports, err := FreePorts(1)
@@ -261,13 +261,10 @@ func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// BindTimeoutSeconds is how long VolumeBinding waits in the stock configuration: long enough for a busy machine.
-const BindTimeoutSeconds = 6
-
-// SchedulerConfig is a configuration with the plugins named, the same in every profile. It names the
-// kubeconfig too: kube-scheduler does not look at --kubeconfig beside --config. The client's limits are high
-// enough not to bind.
-func SchedulerConfig(kubeconfig, plugins string, profiles ...string) string {
+// SchedulerConfig is kube-scheduler's default configuration, the same in every profile. It names the kubeconfig
+// too: kube-scheduler does not look at --kubeconfig beside --config. The client's limits are high enough not to
+// bind; VolumeBinding's patience is short, and long enough for a busy machine.
+func SchedulerConfig(kubeconfig string, profiles ...string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -280,41 +277,18 @@ leaderElection:
 profiles:
 `, kubeconfig)
 	for _, profile := range profiles {
-		fmt.Fprintf(&text, "- schedulerName: %s\n%s", profile, plugins)
+		fmt.Fprintf(&text, `- schedulerName: %s
+  pluginConfig:
+  - name: VolumeBinding
+    args:
+      bindTimeoutSeconds: %d
+`, profile, BindTimeoutSeconds)
 	}
 	return text.String()
 }
 
-// StockPlugins are kube-scheduler's defaults, with little patience for volumes.
-var StockPlugins = fmt.Sprintf(`  pluginConfig:
-  - name: VolumeBinding
-    args:
-      bindTimeoutSeconds: %d
-`, BindTimeoutSeconds)
-
-// ElevenPlugins are those that look at nothing but nodes and pods.
-const ElevenPlugins = `  plugins:
-    multiPoint:
-      disabled:
-      - name: "*"
-      enabled:
-      - name: SchedulingGates
-      - name: PrioritySort
-      - name: NodeName
-      - name: NodeUnschedulable
-      - name: TaintToleration
-        weight: 3
-      - name: NodeAffinity
-        weight: 2
-      - name: NodePorts
-      - name: NodeResourcesFit
-        weight: 1
-      - name: NodeResourcesBalancedAllocation
-        weight: 1
-      - name: ImageLocality
-        weight: 1
-      - name: DefaultBinder
-`
+// BindTimeoutSeconds is how long VolumeBinding waits.
+const BindTimeoutSeconds = 6
 
 // BuildReal runs the script beside these packages, from the root of the tree or from tests/.
 func BuildReal() (string, error) {

@@ -31,7 +31,6 @@ type lane struct {
 	children *controlplane.Children
 	proxy    *proxy
 
-	plugins   string // of every profile, as YAML
 	kind      kind
 	scheduler *controlplane.Child
 }
@@ -47,23 +46,21 @@ type kind struct {
 // nodes that are not there.
 var controllers = []string{"persistentvolume-binder-controller", "ephemeral-volume-controller", "disruption-controller"}
 
-func openLane(ctx context.Context, name string, o *options, directory string) (*lane, error) {
+func openLane(ctx context.Context, name, real, directory string) (*lane, error) {
 	directory = filepath.Join(directory, name)
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return nil, err
 	}
-	l := &lane{name: name, plugins: o.pluginText(), children: &controlplane.Children{Directory: directory}}
+	l := &lane{name: name, children: &controlplane.Children{Directory: directory}}
 	var err error
-	if l.control, err = controlplane.Start(ctx, o.real, directory, l.children); err != nil {
+	if l.control, err = controlplane.Start(ctx, real, directory, l.children); err != nil {
 		return l, err
 	}
 	if l.proxy, err = startProxy(l.control); err != nil {
 		return l, err
 	}
-	if o.plugins == "stock" {
-		if _, err := l.control.StartControllers(controllers...); err != nil {
-			return l, err
-		}
+	if _, err := l.control.StartControllers(controllers...); err != nil {
+		return l, err
 	}
 	for name, value := range priorities {
 		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
@@ -116,7 +113,7 @@ func (l *lane) startScheduler() error {
 		return err
 	}
 	config := l.control.File(l.kind.name + ".yaml")
-	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, l.plugins, profiles...)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(controlplane.SchedulerConfig(kubeconfig, profiles...)), 0o600); err != nil {
 		return err
 	}
 	ports, err := controlplane.FreePorts(2)
@@ -152,12 +149,12 @@ func (l *lane) attempts(pod string) []time.Time {
 // crew plays scenarios in several lanes at a time.
 type crew struct{ lanes []*lane }
 
-func openCrew(ctx context.Context, size int, o *options, directory string) (*crew, error) {
+func openCrew(ctx context.Context, size int, real, directory string) (*crew, error) {
 	c := &crew{lanes: make([]*lane, size)}
 	failures := make([]error, size)
 	var group sync.WaitGroup
 	for i := range size {
-		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), o, directory) })
+		group.Go(func() { c.lanes[i], failures[i] = openLane(ctx, fmt.Sprint("lane-", i), real, directory) })
 	}
 	group.Wait()
 	for _, err := range failures {

@@ -24,9 +24,9 @@ import (
 )
 
 type options struct {
-	real, berth, only, logs, plugins string
-	lanes                            int
-	verbose, list                    bool
+	real, berth, only, logs string
+	lanes                   int
+	verbose, list           bool
 }
 
 func parse(args []string) (*options, error) {
@@ -42,7 +42,6 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
-	flags.StringVar(&o.plugins, "plugins", "eleven", "stock: kube-scheduler's defaults, and all stories; eleven: only the plugins that look at nothing but nodes and pods")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
@@ -51,9 +50,6 @@ func parse(args []string) (*options, error) {
 	}
 	if o.list {
 		return &o, nil
-	}
-	if o.plugins != "stock" && o.plugins != "eleven" {
-		return nil, fmt.Errorf("plugins may be stock or eleven, not %q", o.plugins)
 	}
 	if o.berth == "" {
 		return nil, errors.New("where is berth? (--berth; none: only kube-scheduler plays)")
@@ -74,14 +70,6 @@ func parse(args []string) (*options, error) {
 		}
 	}
 	return &o, nil
-}
-
-// pluginText is what the options say about plugins, as YAML of a profile.
-func (o *options) pluginText() string {
-	if o.plugins == "stock" {
-		return controlplane.StockPlugins
-	}
-	return controlplane.ElevenPlugins
 }
 
 func main() {
@@ -131,7 +119,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	var chosen []*scenario
 	for _, sc := range allScenarios() {
 		named := func(words string) bool { return strings.Contains(sc.name, words) }
-		if slices.ContainsFunc(strings.Split(o.only, "|"), named) && (o.plugins == "stock" || !sc.stock) {
+		if slices.ContainsFunc(strings.Split(o.only, "|"), named) {
 			chosen = append(chosen, sc)
 		}
 	}
@@ -139,7 +127,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o, directory)
+	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.real, directory)
 	defer crew.close()
 	if err != nil {
 		return err

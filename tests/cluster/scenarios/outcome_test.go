@@ -57,6 +57,8 @@ func TestKindOfRequest(t *testing.T) {
 		{"PUT", "persistentvolumeclaims/x", "claim updates"},
 		{"PATCH", "persistentvolumeclaims/x", "claim updates"},
 		{"DELETE", "pods/x", "DELETE pods/x"},
+		{"PUT", "persistentvolumeclaims/x", "changes of claims"},
+		{"PATCH", "persistentvolumeclaims/x", "changes of claims"},
 	} {
 		if got := kindOf(test.method, test.rest); got != test.want {
 			t.Errorf("%s %s is %q, not %q", test.method, test.rest, got, test.want)

@@ -18,7 +18,7 @@ func humbly(p *v1.Pod) {
 
 // preempting is about pods that push others away. Nobody but the scheduler and the story removes pods.
 func preempting() []*scenario {
-	return stocked([]*scenario{
+	return []*scenario{
 		{name: "a pod of less priority makes room", run: func(s *stage) {
 			s.node("n-1")
 			s.pod("humble", humbly)
@@ -250,5 +250,5 @@ func preempting() []*scenario {
 			s.pod("urgent", class("high"), asking("cpu", "3"))
 			s.bound("urgent")
 		}, uncounted: true},
-	})
+	}
 }

@@ -110,8 +110,8 @@ func kindOf(method, rest string) string {
 	case method == http.MethodPatch && strings.HasPrefix(rest, "events/"):
 		return "event patches"
 	case (method == http.MethodPut || method == http.MethodPatch) && strings.HasPrefix(rest, "persistentvolumeclaims/"):
-		// One writes the whole claim, the other what changes.
-		return "claim updates"
+		// kube-scheduler puts the whole claim, Berth patches the annotation.
+		return "changes of claims"
 	}
 	return method + " " + rest
 }

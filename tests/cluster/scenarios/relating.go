@@ -59,7 +59,7 @@ func shunning(name, key string) podOption {
 
 // relating is about pods that want to be near others, or far from them.
 func relating() []*scenario {
-	return stocked([]*scenario{
+	return []*scenario{
 		{name: "pods spread over zones", run: func(s *stage) {
 			s.node("n-1", labelled("zone", "a"))
 			s.node("n-2", labelled("zone", "b"), unschedulable)
@@ -270,5 +270,5 @@ func relating() []*scenario {
 			s.bound("modern")
 			s.tellAttempts("modern")
 		}, seconds: 4},
-	})
+	}
 }

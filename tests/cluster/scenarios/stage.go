@@ -30,8 +30,6 @@ type scenario struct {
 	differs *difference
 	// uncounted says that the number of requests depends on the run.
 	uncounted bool
-	// stock says that it needs kube-scheduler's default plugins, and controllers.
-	stock bool
 	// seconds is about how long it takes, if that is long.
 	seconds int
 }

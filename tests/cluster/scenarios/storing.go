@@ -17,7 +17,7 @@ const (
 
 // storing is about pods with volumes. The volumes' controller is the real one.
 func storing() []*scenario {
-	return stocked([]*scenario{
+	return []*scenario{
 		{name: "two pods find their volumes with their nodes", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
 			for i := 1; i <= 2; i++ {
@@ -207,13 +207,5 @@ func storing() []*scenario {
 			s.pod("other", disk("shared", true), onlyOn("n-2"))
 			s.bound("other")
 		}},
-	})
-}
-
-// stocked marks scenarios that need the default plugins.
-func stocked(scenarios []*scenario) []*scenario {
-	for _, sc := range scenarios {
-		sc.stock = true
 	}
-	return scenarios
 }

@@ -150,8 +150,7 @@ std::unique_ptr<runtime::Profile> BuildProfile(const std::string& name,
     });
   }
   enable("Binder", [](const RawArgs&, framework::Handle&) -> Made { return std::make_unique<FakeBinder>(); });
-  std::vector<std::string> notes;
-  auto profile = runtime::Profile::Build(config, registry, handle, notes);
+  auto profile = runtime::Profile::Build(config, registry, handle);
   if (!profile) throw std::runtime_error("profile: " + profile.error().message);
   return std::move(*profile);
 }
