@@ -75,7 +75,14 @@ class FakeServices final : public framework::SchedulerServices {
   void Post(Work work) override { posted_.push_back(std::move(work)); }
   void PostAfter(Duration delay, Work work) override { timers_.emplace(now_ + delay, std::move(work)); }
   void RunBlocking(Work work) override { work(); }
-  bool PodExists(const api::Pod&) const override { return pod_exists; }
+  framework::Poster poster() const override {
+    return [this](Work work) { const_cast<FakeServices*>(this)->Post(std::move(work)); };
+  }
+  bool CancelPreBind(std::string_view, std::string) override { return false; }
+  std::vector<api::PodPtr> NominatedPods(std::string_view) const override { return {}; }
+  api::PodPtr FindPod(const api::ObjectMeta&) const override {
+    return pod_exists ? std::make_shared<const api::Pod>() : nullptr;
+  }
   framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
   void Activate(std::span<const std::string>) override {}

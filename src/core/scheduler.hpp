@@ -72,9 +72,6 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void PostAfter(Duration delay, std::move_only_function<void()> work) override {
     timers_.emplace(parts_.clock.Now() + delay, std::move(work));
   }
-  bool PodExists(const api::Pod& pod) const override {
-    return waiting_.contains(pod.metadata.Key()) || parts_.cache.Knows(pod.metadata.uid);
-  }
   framework::WaitingPod* FindWaitingPod(std::string_view uid) override { return bindings_.FindWaiting(uid); }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>& visit) override {
     bindings_.ForEachWaiting(visit);

@@ -61,8 +61,6 @@ class SchedulerServices {
   virtual void RunBlocking(std::move_only_function<void()> work) = 0;
   // Post for callbacks that may outlive the scheduler.
   virtual Poster poster() const = 0;
-  // Does the API server still have the pod, as far as we have seen?
-  virtual bool PodExists(const api::Pod& pod) const = 0;
   // Null if the pod does not wait for Permit.
   virtual WaitingPod* FindWaitingPod(std::string_view uid) = 0;
   virtual void ForEachWaitingPod(const std::function<void(WaitingPod&)>& visit) = 0;

@@ -93,9 +93,9 @@ void BindingRun::Answer(Status status) {
 void BindingRun::WriteNext() {
   const BindingPlan& plan = claims_->plan;
   const std::size_t next = versions_.size();
-  const auto done = [self = shared_from_this()](Expected<std::string> version) {
-    self->handle_.services->Post(
-        [self, version = std::move(version)]() mutable { self->Written(std::move(version)); });
+  const auto done = [self = shared_from_this(),
+                     post = handle_.services->poster()](Expected<std::string> version) {
+    post([self, version = std::move(version)]() mutable { self->Written(std::move(version)); });
   };
   if (next < plan.bindings.size()) {
     const auto& [volume, claim, changed] = plan.bindings[next];
@@ -114,8 +114,8 @@ void BindingRun::WriteNext() {
     return handle_.api.SelectNode({meta.ns, meta.name, meta.resource_version, placement_.node}, done);
   }
   // Whoever asks to stop does so on this thread, perhaps while something else is under way.
-  on_stop_.emplace(stop_, [weak = weak_from_this(), services = handle_.services] {
-    services->Post([weak] {
+  on_stop_.emplace(stop_, [weak = weak_from_this(), post = handle_.services->poster()] {
+    post([weak] {
       if (const auto self = weak.lock()) self->StopWaiting();
     });
   });
@@ -168,7 +168,7 @@ Expected<bool> BindingRun::Check() const {
   if (row == framework::kNoRow)
     return Invalid(fmt::format("failed to get node \"{0}\": node \"{0}\" not found", placement_.node));
   const api::Pod& pod = *placement_.pod.pod;
-  if (!handle_.services->PodExists(pod)) {
+  if (handle_.services->FindPod(pod.metadata) == nullptr) {
     return Invalid(fmt::format("pod does not exist any more: pod \"{}\" not found", pod.metadata.name));
   }
   const api::Node& node = handle_.nodes.node(row);
