@@ -291,3 +291,17 @@ func TestJudgeCommandNamesWhatItCannotRead(t *testing.T) {
 		t.Errorf("code %d, output %q, errors %q", code, out.String(), errOut.String())
 	}
 }
+
+// What a filter fails at is nobody's business once the nominated node has taken the pod; the other nodes keep
+// their verdicts.
+func TestAnErrorBesidesTheNominatedNode(t *testing.T) {
+	got := judgeOnly(t, []string{"NodeUnschedulable", "NodeVolumeLimits"}, nodesIn("a", "b")+
+		"{apiVersion: v1, kind: Node, metadata: {name: n3}, spec: {unschedulable: true}, status: {allocatable: {pods: 10}}}\n---\n"+
+		"{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [], allocatable: {count: 3}}]}}\n---\n"+
+		"{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {csi: {driver: d, volumeHandle: v}}}\n---\n"+
+		"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {volumeName: v}}\n---\n"+
+		"{apiVersion: v1, kind: Pod, metadata: {name: r}, spec: {nodeName: n1, containers: [{name: c, image: x}], volumes: [{name: v, persistentVolumeClaim: {claimName: ''}}]}}\n---\n"+
+		"{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x}], volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}, status: {nominatedNodeName: n2}}")
+	expectRecords(t, got, `{"pod":"default/p","schedulerName":"default-scheduler","result":"scheduled","node":"n2","bestNodes":["n2"],"nodes":[`+
+		`{"name":"n1","code":"Error"},{"name":"n2","code":"Success"},{"name":"n3","code":"UnschedulableAndUnresolvable","plugin":"NodeUnschedulable","reasons":["node(s) were unschedulable"]}]}`)
+}
