@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "http/base64.hpp"
 #include "log/log.hpp"
 
 namespace berth::client {
@@ -131,22 +132,6 @@ std::string Trimmed(std::string text) {
   text.erase(text.find_last_not_of(kSpace) + 1);
   text.erase(0, std::min(text.size(), text.find_first_not_of(kSpace)));
   return text;
-}
-
-std::string Base64(std::string_view text) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); i += 3) {
-    const auto byte = [&](std::size_t k) {
-      return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
-    };
-    const unsigned group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    out += kDigits[group >> 18 & 63];
-    out += kDigits[group >> 12 & 63];
-    out += i + 1 < text.size() ? kDigits[group >> 6 & 63] : '=';
-    out += i + 2 < text.size() ? kDigits[group & 63] : '=';
-  }
-  return out;
 }
 
 class FixedCredentials final : public Credentials {
@@ -279,7 +264,8 @@ Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& c
   }
   if (!config.token.empty()) return std::make_shared<FixedCredentials>("Bearer " + config.token);
   if (!config.username.empty() || !config.password.empty()) {
-    return std::make_shared<FixedCredentials>("Basic " + Base64(config.username + ":" + config.password));
+    return std::make_shared<FixedCredentials>("Basic " +
+                                              http::EncodeBase64(config.username + ":" + config.password));
   }
   return std::shared_ptr<Credentials>();
 }

@@ -16,6 +16,7 @@
 #include "client/json_text.hpp"
 #include "client/subprocess.hpp"
 #include "client/yaml_reader.hpp"
+#include "http/base64.hpp"
 #include "http/loop.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
@@ -25,15 +26,6 @@ namespace {
 
 constexpr double kRotationBuckets[] = {600,     1800,    3600,     14400,    86400,    604800,
                                        2592000, 7776000, 15552000, 31104000, 124416000};
-
-std::string EncodeBase64(std::string_view text) {
-  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
-}
 
 struct Validity {
   WallTime from, to;
@@ -66,7 +58,8 @@ std::string ExecInfo(const ExecConfig& config, bool interactive, const KubeClust
       about.Add("server", cluster->server);
       if (!cluster->tls_server_name.empty()) about.Add("tls-server-name", cluster->tls_server_name);
       if (cluster->insecure) about.AddRaw("insecure-skip-tls-verify", "true");
-      if (!cluster->ca_data.empty()) about.Add("certificate-authority-data", EncodeBase64(cluster->ca_data));
+      if (!cluster->ca_data.empty())
+        about.Add("certificate-authority-data", http::EncodeBase64(cluster->ca_data));
       if (!cluster->proxy_url.empty()) about.Add("proxy-url", cluster->proxy_url);
       about.AddRaw("config", cluster->exec_extension.empty() ? "null" : cluster->exec_extension);
     }

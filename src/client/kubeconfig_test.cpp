@@ -168,15 +168,6 @@ INSTANTIATE_TEST_SUITE_P(
                             "impersonating a user"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Base64, IsStrict) {
-  EXPECT_EQ(yaml::DecodeBase64("aGVs\nbG8="), "hello");
-  EXPECT_EQ(yaml::DecodeBase64("YQ=="), "a");
-  EXPECT_EQ(yaml::DecodeBase64(""), "");
-  for (const char* bad : {"a", "aGVsbG8", "aGVsbG8 ", "=aaa", "aa=a", "===="}) {
-    EXPECT_EQ(yaml::DecodeBase64(bad), std::nullopt) << bad;
-  }
-}
-
 TEST(Merge, TheFirstFileThatHasANameDefinesItWhole) {
   auto first = ParseKubeconfig(
       "clusters: [{name: a, cluster: {server: 'https://one'}}]\nusers: [{name: u, user: {token: x}}]");

@@ -1,7 +1,6 @@
 #include "client/yaml_reader.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/json_text.hpp"
+#include "http/base64.hpp"
 
 namespace berth::client::yaml {
 
@@ -152,7 +152,7 @@ void Reader::Texts(std::string_view key, std::vector<std::string>& out) const {
 void Reader::Base64(std::string_view key, std::string& out) const {
   std::string text;
   Text(key, text);
-  auto decoded = DecodeBase64(text);
+  auto decoded = http::DecodeBase64(text);
   if (!decoded) return node_->Say(node_->Below(key), "illegal base64 data");
   out = std::move(*decoded);
 }
@@ -205,29 +205,6 @@ std::optional<std::string> ReadDocument(std::string_view text,
     return fmt::format("yaml: {}", problem.what());
   }
   return error;
-}
-
-std::optional<std::string> DecodeBase64(std::string_view text) {
-  std::string packed;
-  packed.reserve(text.size());
-  std::ranges::copy_if(text, std::back_inserter(packed), [](char c) { return c != '\n' && c != '\r'; });
-  if (packed.empty()) return "";
-  const auto padding = static_cast<std::size_t>(packed.ends_with("==") ? 2 : packed.ends_with('=') ? 1 : 0);
-  // EVP_DecodeBlock takes white space and stray padding as they come; Go does not.
-  const auto legal = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-  };
-  if (packed.size() % 4 != 0 ||
-      !std::all_of(packed.begin(), packed.end() - static_cast<long>(padding), legal)) {
-    return std::nullopt;
-  }
-  std::string out(packed.size() / 4 * 3, '\0');
-  const int length =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(packed.data()), static_cast<int>(packed.size()));
-  if (length < 0) return std::nullopt;
-  out.resize(static_cast<std::size_t>(length) - padding);
-  return out;
 }
 
 }  // namespace berth::client::yaml

@@ -42,6 +42,4 @@ class Reader {
 std::optional<std::string> ReadDocument(std::string_view text,
                                         const std::function<void(const Reader&)>& read);
 
-std::optional<std::string> DecodeBase64(std::string_view text);
-
 }  // namespace berth::client::yaml

@@ -1,13 +1,14 @@
 #include "http/proxy.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 #include <boost/url/parse.hpp>
 #include <charconv>
+
+#include "http/base64.hpp"
 
 namespace berth::http {
 
@@ -17,15 +18,6 @@ namespace {
 
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kSocksPort = 1080;
-
-std::string Base64(std::string_view text) {
-  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
-}
 
 std::string Lower(std::string_view text) {
   std::string out(text);
@@ -80,7 +72,7 @@ std::string Proxy::HostPort() const {
 
 std::string Proxy::Authorization() const {
   if (username.empty() && password.empty()) return "";
-  return "Basic " + Base64(username + ":" + password);
+  return "Basic " + EncodeBase64(username + ":" + password);
 }
 
 Expected<Proxy> ParseProxy(std::string_view url) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sandbox/api_server/base64.hpp"
+#include "http/base64.hpp"
 #include "sandbox/store/document.hpp"
 
 namespace berth::sandbox {
@@ -22,7 +22,7 @@ std::string Credentials(const KubeconfigSource& source, const Policy::KnownUser&
   if (known.certificate && source.authority != nullptr) {
     if (const auto pair = source.authority->ForClient(known.user.name, known.user.groups)) {
       text += fmt::format("    client-certificate-data: {}\n    client-key-data: {}\n",
-                          EncodeBase64(pair->certificate), EncodeBase64(pair->key));
+                          http::EncodeBase64(pair->certificate), http::EncodeBase64(pair->key));
     }
   }
   return text.empty() ? "  user: {}\n" : "  user:\n" + text;
@@ -36,7 +36,7 @@ std::string WriteKubeconfig(const KubeconfigSource& source) {
       "{1}\n",
       kCluster, source.url);
   if (source.authority != nullptr)
-    text += fmt::format("    certificate-authority-data: {}\n", EncodeBase64(source.authority->pem()));
+    text += fmt::format("    certificate-authority-data: {}\n", http::EncodeBase64(source.authority->pem()));
   text += "users:\n";
   for (const auto& known : source.users)
     text += fmt::format("- name: {}\n{}", Quoted(known.user.name), Credentials(source, known));

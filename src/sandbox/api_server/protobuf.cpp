@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "sandbox/api_server/base64.hpp"
+#include "http/base64.hpp"
 #include "sandbox/api_server/utf8.hpp"
 #include "sandbox/schema/schema.hpp"
 
@@ -163,7 +163,7 @@ class MessageReader {
       case 's':
         return IsUtf8(field.bytes) ? std::optional(json::value(field.bytes)) : std::nullopt;
       case 'B':
-        return json::value(EncodeBase64(field.bytes));
+        return json::value(http::EncodeBase64(field.bytes));
       case 't':
         return Time(field.bytes, false);
       case 'T':

@@ -1,5 +1,5 @@
 // The defaults of all other kinds.
-#include "sandbox/api_server/base64.hpp"
+#include "http/base64.hpp"
 #include "sandbox/api_server/defaults/defaults.hpp"
 #include "sandbox/api_server/defaults/members.hpp"
 
@@ -17,7 +17,7 @@ void DefaultSecret(json::object& secret) {
     const json::object copy = *texts;
     json::object& data = ObjectAt(secret, "data");
     for (const auto& entry : copy) {
-      if (entry.value().is_string()) data[entry.key()] = EncodeBase64(entry.value().get_string());
+      if (entry.value().is_string()) data[entry.key()] = http::EncodeBase64(entry.value().get_string());
     }
   }
   secret.erase("stringData");
