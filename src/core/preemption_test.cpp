@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "assembly/engine.hpp"
+#include "assembly/explainer.hpp"
+#include "assembly/explanation_text.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "core/scheduler.hpp"
 #include "testing/builders.hpp"
@@ -213,6 +215,34 @@ TEST_F(PreemptionTest, TheNominationIsInTheRecord) {
   ASSERT_NE(record, nullptr);
   EXPECT_THAT(record::ToJson(*record, engine->reasons()),
               HasSubstr(R"("nomination":{"node":"n1","victims":["default/low"],"choices":["n1"]}})"));
+}
+
+TEST(PreemptionExplained, TheTextNamesNodeVictimsAndWhereItWouldBeAsGood) {
+  std::vector<std::string> notes, problems;
+  const auto explainer = std::move(assembly::Explainer::Create(config::DefaultSchedulerConfig(),
+                                                               assembly::InTreePlugins(), notes))
+                             .value();
+  std::string dump;
+  for (const auto* node : {"n1", "n2"}) {
+    dump += fmt::format(R"(
+{{apiVersion: v1, kind: Node, metadata: {{name: {0}}}, status: {{allocatable: {{cpu: 1, pods: 10}}}}}}
+---
+{{apiVersion: v1, kind: Pod, metadata: {{name: on-{0}}},
+ spec: {{nodeName: {0}, containers: [{{name: c, image: x, resources: {{requests: {{cpu: 1}}}}}}]}}}}
+---)",
+                        node);
+  }
+  dump += R"(
+{apiVersion: v1, kind: Pod, metadata: {name: high},
+ spec: {priority: 1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}})";
+  ASSERT_TRUE(explainer->Load(dump, "dump", problems));
+  std::string text;
+  ASSERT_TRUE(explainer->Judge({}, [&](const assembly::Explainer::Judged& judged) {
+    text += assembly::ExplanationText(judged, explainer->engine(), {});
+  }));
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(text,
+              HasSubstr("  preemption\n    nominated to n1, evicting default/on-n1\n    as good: n2\n"));
 }
 
 TEST_F(PreemptionTest, WhileTheVictimTerminatesNobodyElseIsDrivenOut) {
