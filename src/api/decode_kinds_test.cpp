@@ -76,7 +76,7 @@ TEST(PodVolumes, OfTheKindsThatDecisionsDependOnAreKept) {
                    (volume.read_only ? " ro" : ""));
   }
   EXPECT_THAT(seen, ElementsAre("data=0:c ro", "scratch=1:", "inline=2:d", "gce=3:p", "ebs=4:v", "az=5:u",
-                                "cinder=6:ci", "px=7:po", "iscsi=8:q", "rbd=9:i ro"));
+                                "cinder=6:ci", "px=7:po", "iscsi=10:q", "rbd=11:i ro"));
   EXPECT_EQ(pod.spec.volumes[9].rbd->pool, "p");
   EXPECT_THAT(pod.spec.volumes[9].rbd->monitors, ElementsAre("m1", "m2"));
 }
