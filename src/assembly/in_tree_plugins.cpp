@@ -1,8 +1,9 @@
 #include "assembly/in_tree_plugins.hpp"
 
 #include "plugins/default_binder/default_binder.hpp"
-#include "plugins/dynamic_resources/dynamic_resources.hpp"
 #include "plugins/default_preemption/default_preemption.hpp"
+#include "plugins/dynamic_resources/dynamic_resources.hpp"
+#include "plugins/gang_scheduling/gang_scheduling.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
@@ -45,6 +46,7 @@ runtime::Registry InTreePlugins() {
   registry.Add("DynamicResources", plugins::DynamicResources::Create);
   registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
+  registry.Add("GangScheduling", Make<plugins::GangScheduling>);
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
   return registry;
 }

@@ -156,8 +156,7 @@ Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::Io
 Expected<void> Run(const Options& options) {
   std::vector<std::string> notes;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
-  BERTH_TRY(config::SchedulerConfig config, LoadConfig(options.config));
-  config.gates = gates;
+  BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config, gates));
   const client::SystemEnvironment environment;
   // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there
   // is a file.

@@ -19,29 +19,31 @@ void ReadConfig(const Value& root, SchedulerConfig& config, Problems& problems);
 void ReadProfile(const Value& value, const std::string& path, Profile& profile, Problems& problems);
 std::vector<std::string> Validate(const SchedulerConfig& config);
 
-// The plugins of v1.37.1 with its default feature gates, in order, with their weights.
-PluginSet DefaultMultiPoint() {
-  return {{{"SchedulingGates", 0},
-           {"PrioritySort", 0},
-           {"NodeName", 0},
-           {"NodeUnschedulable", 0},
-           {"TaintToleration", 3},
-           {"NodeAffinity", 2},
-           {"NodePorts", 0},
-           {"NodeResourcesFit", 1},
-           {"VolumeRestrictions", 0},
-           {"NodeVolumeLimits", 0},
-           {"VolumeBinding", 0},
-           {"VolumeZone", 0},
-           {"PodTopologySpread", 2},
-           {"InterPodAffinity", 2},
-           {"DynamicResources", 2},
-           {"DefaultPreemption", 0},
-           {"NodeResourcesBalancedAllocation", 1},
-           {"ImageLocality", 1},
-           {"DefaultBinder", 0},
-           {"NodeDeclaredFeatures", 0}},
-          {}};
+// The plugins of v1.37.1, in order, with their weights.
+PluginSet DefaultMultiPoint(const FeatureGates& gates) {
+  PluginSet set{{{"SchedulingGates", 0},
+                 {"PrioritySort", 0},
+                 {"NodeName", 0},
+                 {"NodeUnschedulable", 0},
+                 {"TaintToleration", 3},
+                 {"NodeAffinity", 2},
+                 {"NodePorts", 0},
+                 {"NodeResourcesFit", 1},
+                 {"VolumeRestrictions", 0},
+                 {"NodeVolumeLimits", 0},
+                 {"VolumeBinding", 0},
+                 {"VolumeZone", 0},
+                 {"PodTopologySpread", 2},
+                 {"InterPodAffinity", 2},
+                 {"DynamicResources", 2},
+                 {"DefaultPreemption", 0},
+                 {"NodeResourcesBalancedAllocation", 1},
+                 {"ImageLocality", 1},
+                 {"DefaultBinder", 0},
+                 {"NodeDeclaredFeatures", 0}},
+                {}};
+  if (gates.Enabled("GenericWorkload")) set.enabled.push_back({"GangScheduling", 0});
+  return set;
 }
 
 // The user's set laid over the defaults: what stays keeps its place, what is named again takes the new weight
@@ -273,7 +275,7 @@ void ApplyProfileDefaults(SchedulerConfig& config, const Value& root) {
   const bool named = name != nullptr && name->kind != Value::Kind::kNull;
   if (config.profiles.size() == 1 && !named) config.profiles[0].scheduler_name = "default-scheduler";
   for (Profile& profile : config.profiles) {
-    profile.at(Point::kMultiPoint) = Merge(DefaultMultiPoint(), profile.at(Point::kMultiPoint));
+    profile.at(Point::kMultiPoint) = Merge(DefaultMultiPoint(config.gates), profile.at(Point::kMultiPoint));
   }
 }
 
@@ -292,13 +294,14 @@ std::string_view PointName(Point point) {
   return kNames[static_cast<std::size_t>(point)];
 }
 
-SchedulerConfig DefaultSchedulerConfig() {
+SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates) {
   SchedulerConfig config;
+  config.gates = gates;
   ApplyProfileDefaults(config, Value{});
   return config;
 }
 
-Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text) {
+Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates) {
   auto root = ParseValue(text);
   if (!root) {
     const bool duplicate = root.error().message.find("already set in map") != std::string::npos;
@@ -306,6 +309,7 @@ Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text) {
   }
   BERTH_CHECKED(CheckTypeMeta(*root, text));
   SchedulerConfig config;
+  config.gates = gates;
   Problems problems;
   ReadConfig(*root, config, problems);
   if (!problems.empty()) return Invalid(problems.Text());

@@ -79,11 +79,12 @@ struct SchedulerConfig {
   std::vector<std::string> notes;  // accepted, but without effect here: for the log
 };
 
-// What runs without a configuration file: one profile, default-scheduler, all default plugins.
-SchedulerConfig DefaultSchedulerConfig();
+// What runs without a configuration file: one profile, default-scheduler, all default plugins. Feature gates
+// decide which those are.
+SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates = {});
 
 // Errors are kube-scheduler's texts, followed by "; " and a hint where there is one. All validation errors
 // are reported at once.
-Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text);
+Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates = {});
 
 }  // namespace berth::config

@@ -302,5 +302,16 @@ TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   for (const auto* text : {"", "~", "null"}) EXPECT_EQ(kind(text), Value::Kind::kNull) << text;
 }
 
+TEST(SchedulerConfig, TheGateOfPodGroupsAddsTheirPlugin) {
+  std::vector<std::string> notes;
+  const std::string on[] = {"GenericWorkload=true"};
+  const auto gates = FeatureGates::Parse(on, notes);
+  ASSERT_TRUE(gates.has_value());
+  EXPECT_EQ(DefaultSchedulerConfig(*gates).profiles[0].at(Point::kMultiPoint).enabled.back().name,
+            "GangScheduling");
+  EXPECT_EQ(DefaultSchedulerConfig().profiles[0].at(Point::kMultiPoint).enabled.back().name,
+            "NodeDeclaredFeatures");
+}
+
 }  // namespace
 }  // namespace berth::config
