@@ -58,7 +58,7 @@ TEST(GangScheduling, PodsOfAGroupWaitAndAreToldWhy) {
   const auto plugin = cluster.Make<GangScheduling>();
   api::Pod pod = MakePod();
   EXPECT_TRUE(cluster.PreFilter(*plugin, pod).status.ok());
-  pod.spec.pod_group = "workers";
+  pod.spec.pod_group = std::string("workers");
   const auto status = cluster.PreFilter(*plugin, pod).status;
   EXPECT_EQ(status.code, framework::Code::kUnschedulableAndUnresolvable);
   EXPECT_EQ(status.Message(), "pod belongs to pod group workers: Berth does not place groups yet");
