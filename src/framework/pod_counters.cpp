@@ -5,8 +5,8 @@
 namespace berth::framework {
 namespace {
 
-// So many counters are kept for questions that nobody asks at the moment.
-constexpr std::size_t kIdleCounters = 1024;
+// With fewer counters than that nobody looks for idle ones.
+constexpr std::size_t kCountersMin = 1024;
 
 bool Lists(const PodClause& clause, const std::string& ns) {
   return std::ranges::binary_search(clause.namespaces, ns);
@@ -28,7 +28,7 @@ PodCounters::~PodCounters() { nodes_.Forget(*this); }
 const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
   auto found = counters_.find(question.get());
   if (found == counters_.end()) {
-    if (counters_.size() >= kIdleCounters) DropIdle();
+    if (counters_.size() >= drop_at_) DropIdle();
     auto counter = std::make_unique<Counter>(Counter{question, {}, 0});
     Build(*counter);
     counter_index_.Add(question->all_of.front().labels, counter.get());
@@ -104,6 +104,8 @@ void PodCounters::DropIdle() {
     counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
     counters_.erase(question.get());
   }
+  // Where most are in use there is little to find: the next look is worth it when there are twice as many.
+  drop_at_ = std::max(kCountersMin, 2 * counters_.size());
 }
 
 // Answers that hang on the labels of namespaces are counted afresh when they are wanted again.

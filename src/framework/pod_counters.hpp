@@ -96,6 +96,7 @@ class PodCounters final : public PodObserver {
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role
   std::uint64_t asked_ = 0;
+  std::size_t drop_at_ = 1024;  // counters
 };
 
 }  // namespace berth::framework
