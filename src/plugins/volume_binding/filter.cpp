@@ -28,7 +28,9 @@ struct VolumeBinding::Judgement {
   void Fail(const RowSet& rows, const std::string& what) {
     rows.ForEach([&](std::size_t row) { out.Fail(static_cast<Row>(row), what); });
     *alive -= rows;
+    failed = true;
   }
+  bool failed = false;
 };
 
 namespace {
@@ -76,6 +78,7 @@ void VolumeBinding::Filter(const Attempt& attempt, const RowSet& candidates,
   *judgement.alive |= candidates;
   CheckBound(claims, judgement);
   if (!claims.delayed.empty()) CheckDelayed(claims, judgement);
+  if (judgement.failed) Failures::Count(failures_.predicate);
   const auto report = [&](framework::ReasonId reason, RowSet& rows) {
     rows &= *judgement.alive;
     if (rows.Empty()) return;

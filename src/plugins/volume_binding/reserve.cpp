@@ -57,7 +57,10 @@ Status VolumeBinding::Reserve(const Placement& placement) {
   if (claims.all_bound) return {};
   const framework::Row row = handle_.nodes.Find(handle_.vocabulary.node_names.Find(placement.node));
   Status status = Assume(claims, row, placement.node);
-  if (!status.ok()) Revert(std::exchange(claims.plan, {}));
+  if (!status.ok()) {
+    Failures::Count(failures_.assume);
+    Revert(std::exchange(claims.plan, {}));
+  }
   return status;
 }
 
@@ -100,7 +103,11 @@ VolumeBinding::PreFlight VolumeBinding::PreBindPreFlight(const Placement& placem
 void VolumeBinding::PreBind(const Placement& placement, std::stop_token stop, framework::Answer answer) {
   const ClaimsPtr* known = placement.state.Read(key_);
   if (known == nullptr || (*known)->all_bound) return answer({});
-  BindingRun::Start(handle_, placement, *known, bind_timeout_, std::move(stop), std::move(answer));
+  auto counted = [failed = failures_.bind, answer = std::move(answer)](Status status) mutable {
+    if (!status.ok()) Failures::Count(failed);
+    answer(std::move(status));
+  };
+  BindingRun::Start(handle_, placement, *known, bind_timeout_, std::move(stop), std::move(counted));
 }
 
 }  // namespace berth::plugins

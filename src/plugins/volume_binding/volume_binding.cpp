@@ -14,9 +14,21 @@ framework::Made VolumeBinding::Create(const framework::RawArgs& raw, framework::
   return std::make_unique<VolumeBinding>(args, handle);
 }
 
+VolumeBinding::Failures::Failures(metrics::Registry* registry) {
+  if (registry == nullptr) return;
+  const auto counter = [&](const char* operation) {
+    return &registry->Counter("scheduler_volume_scheduling_stage_error_total",
+                              "[ALPHA] Volume scheduling stage error count", {{"operation", operation}});
+  };
+  predicate = counter("predicate");
+  assume = counter("assume");
+  bind = counter("bind");
+}
+
 VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& handle)
     : handle_(handle),
       index_(handle.Shared<StorageIndex>()),
+      failures_(handle.metrics),
       bind_timeout_(args.bind_timeout),
       scores_(handle.gates.Enabled("StorageCapacityScoring")),
       uses_attributes_(handle.gates.Enabled("VolumeAttributesClass")),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "framework/plugin.hpp"
+#include "metrics/registry.hpp"
 #include "plugins/volume_binding/binding_args.hpp"
 #include "plugins/volume_binding/pod_claims.hpp"
 #include "plugins/volume_binding/storage_index.hpp"
@@ -57,8 +58,20 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Status Assume(PodClaims& claims, framework::Row row, const std::string& node);
   void Revert(const BindingPlan& plan);
 
+  // scheduler_volume_scheduling_stage_error_total, by operation; null where nobody measures.
+  struct Failures {
+    explicit Failures(metrics::Registry* registry);
+    static void Count(metrics::Counter* counter) {
+      if (counter != nullptr) counter->Add();
+    }
+    metrics::Counter* predicate = nullptr;
+    metrics::Counter* assume = nullptr;
+    metrics::Counter* bind = nullptr;
+  };
+
   framework::Handle& handle_;
   StorageIndex& index_;
+  const Failures failures_;
   const Duration bind_timeout_;
   const bool scores_;              // StorageCapacityScoring
   const bool uses_attributes_;     // VolumeAttributesClass
