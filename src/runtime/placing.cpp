@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "log/log.hpp"
 #include "runtime/guarded.hpp"
@@ -116,35 +117,52 @@ PreFlightOutcome Profile::RunPreBindPreFlight(const Placement& placement) const 
   return outcome;
 }
 
+namespace {
+
+constexpr std::string_view kBind = "Bind";
+
+// An answer that may come from two sides: from whatever thread the plugin hands it to, and from here if the
+// plugin throws. The first one counts.
+class FirstAnswer {
+ public:
+  FirstAnswer(framework::Answer answer, std::string_view point, std::string_view plugin)
+      : answer_(std::move(answer)), point_(point), plugin_(plugin) {}
+
+  void Say(Status status) {
+    if (said_.test_and_set()) return;
+    // What the answer holds on to is let go of at once.
+    framework::Answer answer = std::exchange(answer_, nullptr);
+    const bool next = point_ == kBind && status.skip();  // the next bind plugin is to be asked
+    answer(next ? std::move(status) : Named(std::move(status), point_, plugin_));
+  }
+
+ private:
+  std::atomic_flag said_;
+  framework::Answer answer_;
+  const std::string_view point_;
+  const std::string_view plugin_;
+};
+
+}  // namespace
+
 void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& placement, std::stop_token stop,
                            framework::Answer answer) const {
-  // Either the plugin answers, or it throws before it could hand the answer on: then it is still here.
-  auto shared = std::make_shared<framework::Answer>(std::move(answer));
-  const Status status = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
-    plugin.PreBind(placement, std::move(stop), [shared, &plugin](Status said) {
-      if (auto once = std::exchange(*shared, nullptr)) once(Named(std::move(said), "PreBind", plugin.Name()));
-    });
+  const auto first = std::make_shared<FirstAnswer>(std::move(answer), "PreBind", plugin.Name());
+  const Status thrown = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
+    plugin.PreBind(placement, std::move(stop), [first](Status said) { first->Say(std::move(said)); });
     return Status{};
   });
-  if (status.ok()) return;
-  if (auto once = std::exchange(*shared, nullptr)) once(Named(status, "PreBind", plugin.Name()));
+  if (!thrown.ok()) first->Say(thrown);
 }
 
 void Profile::StartBind(std::size_t index, const Placement& placement, framework::Answer answer) const {
   framework::BindPlugin& plugin = *binders_[index];
-  auto shared = std::make_shared<framework::Answer>(std::move(answer));
-  const auto named = [](Status status, std::string_view name) {
-    if (status.skip()) return status;
-    return Named(std::move(status), "Bind", name);
-  };
-  const Status status = Guarded(ExtensionPoint::kBind, plugin, [&] {
-    plugin.Bind(placement, [shared, named, &plugin](Status said) {
-      if (auto once = std::exchange(*shared, nullptr)) once(named(std::move(said), plugin.Name()));
-    });
+  const auto first = std::make_shared<FirstAnswer>(std::move(answer), kBind, plugin.Name());
+  const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {
+    plugin.Bind(placement, [first](Status said) { first->Say(std::move(said)); });
     return Status{};
   });
-  if (status.ok()) return;
-  if (auto once = std::exchange(*shared, nullptr)) once(named(status, plugin.Name()));
+  if (!thrown.ok()) first->Say(thrown);
 }
 
 void Profile::RunPostBind(const Placement& placement) const {
