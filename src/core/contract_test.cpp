@@ -66,7 +66,8 @@ class Probe final : public framework::PreEnqueuePlugin,
     attempt.state().Write(key_, 1);
     return {Act("PreFilter", attempt.pod()), std::nullopt};
   }
-  Status AddPod(const framework::Attempt& attempt, const framework::PodInfo&, framework::Row) const override {
+  Status AddPod(const framework::Attempt& attempt, const framework::PlacedPod&,
+                framework::Row) const override {
     ++*attempt.state().Read(key_);
     return Act("AddPod", attempt.pod());
   }

@@ -38,7 +38,7 @@ class Decider::WhatIfRun final : public framework::WhatIf {
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
     profile_.ImagineFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
   }
-  Status AddPod(const Attempt& attempt, const framework::PodInfo& added, Row row) override {
+  Status AddPod(const Attempt& attempt, const framework::PlacedPod& added, Row row) override {
     return profile_.RunAddPod(attempt, pre_filter_, added, row);
   }
   Status RemovePod(const Attempt& attempt, const framework::PlacedPod& removed, Row row) override {

@@ -489,7 +489,7 @@ class Crowd final
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
   }
-  Status AddPod(const framework::Attempt& attempt, const framework::PodInfo& added,
+  Status AddPod(const framework::Attempt& attempt, const framework::PlacedPod& added,
                 framework::Row row) const {
     (*attempt.state().Read(counts_))[row] += IsCrowd(*added.pod) ? 1 : 0;
     return {};

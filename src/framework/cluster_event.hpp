@@ -88,6 +88,11 @@ struct EventObjects {
   }
 };
 
+// Is the pod on a node, or promised one? Others make no room by going, and help nobody by coming.
+inline bool HasPlace(const api::Pod& pod) {
+  return !pod.spec.node_name.empty() || !pod.status.nominated_node_name.empty();
+}
+
 // Is the pod worth another attempt after the event?
 enum class Hint : std::uint8_t { kSkip, kQueue };
 

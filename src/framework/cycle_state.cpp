@@ -10,9 +10,4 @@ CycleState CycleState::Clone() const {
   return copy;
 }
 
-void CycleState::Clear() {
-  for (auto& slot : slots_) slot.reset();
-  pods_to_activate.clear();
-}
-
 }  // namespace berth::framework

@@ -47,13 +47,8 @@ class CycleState {
     slots_[key.slot_] = std::move(holder);
     return kept;
   }
-  template <class T>
-  void Erase(StateKey<T> key) {
-    if (key.slot_ < slots_.size()) slots_[key.slot_].reset();
-  }
 
   CycleState Clone() const;
-  void Clear();
 
   // Waiting pods ("namespace/name") that the plugins want tried at once, without event or back-off, when this
   // one is through Permit, and again when it is bound.

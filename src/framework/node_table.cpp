@@ -226,8 +226,10 @@ NodeTable::Overlay::~Overlay() {
   }
 }
 
-void NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
-  Take(row, guests_.emplace_back(PlacedPod{pod.pod, pod.use}), true);
+const PlacedPod& NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
+  PlacedPod& guest = guests_.emplace_back(PlacedPod{pod.pod, pod.use});
+  Take(row, guest, true);
+  return guest;
 }
 void NodeTable::Overlay::Add(Row row, PlacedPod& pod) {
   if (!TakeBack(row, pod)) Take(row, pod, true);

@@ -128,7 +128,8 @@ class NodeTable {
     Overlay(const Overlay&) = delete;
     Overlay& operator=(const Overlay&) = delete;
     ~Overlay();
-    void Add(Row row, const PodInfo& pod);
+    // The pod as the table shows it; valid until the overlay ends.
+    const PlacedPod& Add(Row row, const PodInfo& pod);
     // The pod is on that row. Add the same object to take it back.
     void Remove(Row row, PlacedPod& pod);
     void Add(Row row, PlacedPod& pod);

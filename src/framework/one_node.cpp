@@ -1,23 +1,11 @@
 #include "framework/one_node.hpp"
 
-#include <exception>
+#include "framework/caught.hpp"
 
 namespace berth::framework {
 namespace {
 
 std::int64_t Entry(std::span<const std::int64_t> column, Row row) { return column.empty() ? 0 : column[row]; }
-
-// On a foreign thread nobody stands behind the plugin: what it throws must become its answer here.
-template <class Work>
-Status Caught(Work&& work) {
-  try {
-    return work();
-  } catch (const std::exception& thrown) {
-    return Status::Error(std::string("the plugin threw: ") + thrown.what());
-  } catch (...) {
-    return Status::Error("the plugin threw something that is no std::exception");
-  }
-}
 
 }  // namespace
 
@@ -68,6 +56,7 @@ void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token 
 }
 
 void BlockingBindPlugin::Bind(const Placement& placement, Answer answer) {
+  // On a foreign thread nobody stands behind the plugin: what it throws must become its answer here.
   handle_.services->RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
     answer(Caught([&] { return BindNow(placement); }));
   });

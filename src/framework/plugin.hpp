@@ -80,7 +80,7 @@ class PreFilterPlugin : public virtual Plugin {
 // Success fails the attempt.
 class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
  public:
-  virtual Status AddPod(const Attempt& attempt, const PodInfo& added, Row row) const = 0;
+  virtual Status AddPod(const Attempt& attempt, const PlacedPod& added, Row row) const = 0;
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
 };
 
@@ -99,7 +99,7 @@ class WhatIf {
   // PreFilter said to skip stays skipped. `attempt` may carry a memory of its own.
   virtual void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) = 0;
   // Tells the plugins with extensions.
-  virtual Status AddPod(const Attempt& attempt, const PodInfo& added, Row row) = 0;
+  virtual Status AddPod(const Attempt& attempt, const PlacedPod& added, Row row) = 0;
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) = 0;
   // Does a plugin with extensions take part in this attempt? If none does, the verdict on a row hangs on that
   // row alone, and many rows can be imagined otherwise at the same time.

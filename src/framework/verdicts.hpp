@@ -67,6 +67,9 @@ class Rejections {
   void MarkPending() { pending_ = true; }
   // The plugin could not judge the row; the attempt fails unless an earlier plugin rejected the row.
   void Fail(std::uint32_t row, std::string what) { errors_.emplace_back(row, std::move(what)); }
+  void Fail(const RowSet& rows, const std::string& what) {
+    rows.ForEach([&](std::size_t row) { Fail(static_cast<std::uint32_t>(row), what); });
+  }
 
   std::span<const Entry> entries() const { return {entries_.data(), used_}; }
   const RowSet& unresolvable() const { return unresolvable_; }

@@ -101,8 +101,7 @@ void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& tab
         Status status;
         for (const Nomination& nomination : nominations) {
           if (nomination.row != row || !status.ok()) continue;
-          overlay.Add(row, *nomination.pod);
-          status = RunAddPod(what_if, pre_filter, *nomination.pod, row);
+          status = RunAddPod(what_if, pre_filter, overlay.Add(row, *nomination.pod), row);
         }
         auto alone = attempt.Scratch();
         alone->Add(row);
@@ -169,7 +168,7 @@ void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& aliv
 }
 
 Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
-                          const framework::PodInfo& added, Row row) const {
+                          const framework::PlacedPod& added, Row row) const {
   for (std::size_t i = 0; i < extensions_.size(); ++i) {
     if (pre_filter.skipped_extensions[i]) continue;
     framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;

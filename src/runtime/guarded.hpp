@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
+#include "framework/caught.hpp"
 #include "runtime/profile.hpp"
 
 namespace berth::runtime {
@@ -31,23 +31,12 @@ class Profile::PointTimer {
 };
 
 template <class Call>
-framework::Status Caught(Call&& call) {
-  try {
-    return std::forward<Call>(call)();
-  } catch (const std::exception& thrown) {
-    return framework::Status::Error(std::string("the plugin threw: ") + thrown.what());
-  } catch (...) {
-    return framework::Status::Error("the plugin threw something that is no std::exception");
-  }
-}
-
-template <class Call>
 framework::Status Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const {
   const bool timed = instruments_ != nullptr &&
                      (instruments_->sampled() ||
                       (!foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end()));
   const MonoTime started = timed ? instruments_->Now() : MonoTime{};
-  framework::Status status = Caught(std::forward<Call>(call));
+  framework::Status status = framework::Caught(std::forward<Call>(call));
   if (timed) instruments_->PluginTook(point, plugin.Name(), status.code, instruments_->Now() - started);
   return status;
 }

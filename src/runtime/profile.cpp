@@ -76,7 +76,7 @@ framework::Requeue Profile::OpinionOn(const framework::ClusterEvent& event,
       if (wanted.hint) {
         const MonoTime started = instruments_ ? instruments_->Now() : MonoTime{};
         Expected<framework::Hint> opinion = framework::Hint::kQueue;
-        const Status status = Caught([&] {
+        const Status status = framework::Caught([&] {
           opinion = wanted.hint(pod, objects);
           return opinion ? Status{} : Status::Error(opinion.error().message);
         });

@@ -97,7 +97,7 @@ class Profile {
   bool HasExtensions(const PreFilterOutcome& pre_filter) const;
   // Tell the plugins with extensions of a pod that is imagined on the row, or gone from it.
   framework::Status RunAddPod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
-                              const framework::PodInfo& added, framework::Row row) const;
+                              const framework::PlacedPod& added, framework::Row row) const;
   framework::Status RunRemovePod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                                  const framework::PlacedPod& removed, framework::Row row) const;
   // The reasons are what the FailedScheduling text ends with.

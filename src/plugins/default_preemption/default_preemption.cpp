@@ -55,7 +55,7 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       handle_(handle),
       importance_(handle.nodes),
       budgets_(handle.objects),
-      dry_run_(handle, importance_, budgets_),
+      dry_run_(handle.reasons, importance_, budgets_),
       evictions_(Name(), handle) {}
 
 PostFilterAnswer DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,

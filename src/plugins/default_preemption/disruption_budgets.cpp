@@ -4,14 +4,9 @@
 
 namespace berth::plugins {
 
-DisruptionBudgets::DisruptionBudgets(framework::ClusterObjects& objects)
-    : table_(objects.Of<api::PodDisruptionBudget>()) {
-  objects.Of<api::PodDisruptionBudget>().Listen(
-      [stale = stale_](const framework::Change<api::PodDisruptionBudget>&) { *stale = true; });
-}
-
 void DisruptionBudgets::Compile() {
-  *stale_ = false;
+  if (version_ == table_.version()) return;
+  version_ = table_.version();
   by_namespace_.clear();
   table_.ForEach([&](const std::shared_ptr<const api::PodDisruptionBudget>& budget) {
     // An absent, empty or wrong selector matches no pod.
@@ -23,7 +18,7 @@ void DisruptionBudgets::Compile() {
 
 void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
                               std::vector<std::uint32_t>& harmless) {
-  if (*stale_) Compile();
+  Compile();
   ++look_;
   for (std::uint32_t i = 0; i < pods.size(); ++i) {
     const bool breaks = !by_namespace_.empty() && Violates(*pods[i].pod->pod);

@@ -16,7 +16,8 @@ namespace berth::plugins {
 // Selectors are compiled when a budget changes. One thread: the scheduler loop's.
 class DisruptionBudgets {
  public:
-  explicit DisruptionBudgets(framework::ClusterObjects& objects);  // which outlive it
+  explicit DisruptionBudgets(const framework::ClusterObjects& objects)  // which outlive it
+      : table_(objects.Of<api::PodDisruptionBudget>()) {}
 
   // The pods (most important first) whose eviction, one after the other, would break a budget: their indices
   // are appended to `violating`, those of the others to `harmless`.
@@ -30,11 +31,12 @@ class DisruptionBudgets {
     std::int64_t left = 0;           // while a node is looked at
     std::uint64_t looked_at_in = 0;  // which look `left` belongs to
   };
+  // Nothing happens if no budget has changed since.
   void Compile();
   bool Violates(const api::Pod& pod);
 
   const framework::ObjectTable<api::PodDisruptionBudget>& table_;
-  std::shared_ptr<bool> stale_ = std::make_shared<bool>(true);  // shared with the table's listener
+  std::uint64_t version_ = 0;  // of the table, as compiled
   std::uint64_t look_ = 0;
   std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;  // budgets by name
 };

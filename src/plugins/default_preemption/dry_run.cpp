@@ -107,7 +107,7 @@ Status DryRun::ComeBack(const Attempt& attempt, WhatIf& what_if, Trial& trial, N
   for (std::size_t at = trial.first; at < trial.end(); ++at) {
     framework::PlacedPod& pod = PodAt(trial, at);
     overlay.Add(trial.row, pod);
-    Status status = what_if.AddPod(attempt, framework::PreparePod(pod.pod, vocabulary_), trial.row);
+    Status status = what_if.AddPod(attempt, pod, trial.row);
     if (!status.ok()) return status;
     what_if.RunFilters(attempt, *row, outcome_);
     if (!outcome_.feasible.Empty()) continue;

@@ -23,11 +23,8 @@ namespace berth::plugins {
 // on. Both ways give the same.
 class DryRun {
  public:
-  DryRun(framework::Handle& handle, Importance& importance, DisruptionBudgets& budgets)
-      : vocabulary_(handle.vocabulary),
-        reasons_(handle.reasons),
-        importance_(importance),
-        budgets_(budgets) {}
+  DryRun(const framework::Reasons& reasons, Importance& importance, DisruptionBudgets& budgets)
+      : reasons_(reasons), importance_(importance), budgets_(budgets) {}
 
   // Tries the rows in this order until there are `wanted` candidates, one of them without broken budgets.
   void Run(const framework::Attempt& attempt, framework::WhatIf& what_if,
@@ -61,7 +58,6 @@ class DryRun {
     return *trial.pods[order_[at]].pod;
   }
 
-  framework::Vocabulary& vocabulary_;
   const framework::Reasons& reasons_;
   Importance& importance_;
   DisruptionBudgets& budgets_;

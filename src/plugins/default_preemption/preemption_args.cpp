@@ -1,9 +1,10 @@
 #include "plugins/default_preemption/preemption_args.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "api/selectors.hpp"
 
 namespace berth::plugins {
 
@@ -39,7 +40,7 @@ Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawA
     wrong("minCandidateNodesAbsolute", 0, "cannot be zero at the same time as minCandidateNodesPercentage");
   }
   if (errors.empty()) return args;
-  return Invalid(errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
+  return Invalid(api::JoinErrors(errors));
 }
 
 }  // namespace berth::plugins

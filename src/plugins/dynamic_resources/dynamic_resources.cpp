@@ -5,7 +5,6 @@
 namespace berth::plugins {
 
 using framework::Attempt;
-using framework::Row;
 using framework::Status;
 
 namespace {
@@ -63,8 +62,7 @@ const api::DeviceClass* DynamicResources::ClassBehind(framework::ResourceId reso
 
 void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
-  if (attempt.state().Read(seen_key_) != nullptr) return;
-  candidates.ForEach([&](std::size_t row) { out.Fail(static_cast<Row>(row), "not found"); });
+  if (attempt.state().Read(seen_key_) == nullptr) out.Fail(candidates, "not found");
 }
 
 framework::PostFilterAnswer DynamicResources::PostFilter(const Attempt& attempt,

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "plugins/dynamic_resources/dynamic_resources.hpp"
 
@@ -50,7 +50,7 @@ Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& raw, const co
                                  raw.path, FormatGoDuration(*binding_timeout)));
   }
   if (errors.empty()) return {};
-  return Invalid(errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
+  return Invalid(api::JoinErrors(errors));
 }
 
 }  // namespace berth::plugins

@@ -9,10 +9,6 @@ namespace {
 using framework::AffinityTermPtr;
 using framework::Hint;
 
-bool Unplaced(const api::Pod* pod) {
-  return pod != nullptr && pod->spec.node_name.empty() && pod->status.nominated_node_name.empty();
-}
-
 Hint QueueIf(bool worth) { return worth ? Hint::kQueue : Hint::kSkip; }
 
 struct LabelChange {
@@ -44,7 +40,8 @@ std::vector<framework::EventRegistration> InterPodAffinity::EventsToRegister() c
 
 Hint InterPodAffinity::AfterAssignedPod(const framework::PodInfo& waiting, const api::Pod* before,
                                         const api::Pod* after) const {
-  if (Unplaced(before) || Unplaced(after)) return Hint::kSkip;
+  const auto elsewhere = [](const api::Pod* pod) { return pod != nullptr && !framework::HasPlace(*pod); };
+  if (elsewhere(before) || elsewhere(after)) return Hint::kSkip;
   const framework::PodAffinityTerms& terms =
       waiting.use.affinity != nullptr ? *waiting.use.affinity : no_terms_;
   if (!terms.error.empty()) return Hint::kQueue;

@@ -85,7 +85,7 @@ void InterPodAffinity::SumIncoming(const Attempt& attempt, const framework::PodA
     against_.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->question));
 }
 
-Status InterPodAffinity::AddPod(const Attempt& attempt, const framework::PodInfo& added, Row row) const {
+Status InterPodAffinity::AddPod(const Attempt& attempt, const framework::PlacedPod& added, Row row) const {
   return Imagine(attempt, added.use, row, 1);
 }
 Status InterPodAffinity::RemovePod(const Attempt& attempt, const framework::PlacedPod& removed,
@@ -150,10 +150,7 @@ bool InterPodAffinity::MatchesItself(const framework::PodInfo& pod) const {
 void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) {
-    candidates.ForEach([&](std::size_t row) { out.Fail(static_cast<Row>(row), kNoState); });
-    return;
-  }
+  if (imagined == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
   if (attempt.pod().use.affinity != nullptr && attempt.pod().use.affinity->all_required != nullptr)

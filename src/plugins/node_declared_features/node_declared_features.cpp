@@ -32,13 +32,9 @@ framework::PreFilterAnswer NodeDeclaredFeatures::PreFilter(const framework::Atte
 void NodeDeclaredFeatures::Filter(const framework::Attempt& attempt, const RowSet& candidates,
                                   framework::Rejections& out) const {
   const FeatureNames* required = attempt.state().Read(required_key_);
-  if (required == nullptr) {
-    candidates.ForEach([&](std::size_t row) {
-      out.Fail(static_cast<framework::Row>(row),
-               "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found");
-    });
-    return;
-  }
+  if (required == nullptr)
+    return out.Fail(candidates,
+                    "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found");
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
   // Pods that need a declared feature are rare: their nodes may be gone through one by one.
   candidates.ForEach([&](std::size_t row) {

@@ -36,9 +36,7 @@ std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
   return {WhenAssignedPod(kDelete,
                           [this](const PodInfo& pod, const api::Pod* gone, const api::Pod*) {
-                            const bool held_a_place =
-                                !gone->spec.node_name.empty() || !gone->status.nominated_node_name.empty();
-                            return held_a_place && Collide(pod.use.ports, HostPortsOf(*gone, vocabulary_))
+                            return HasPlace(*gone) && Collide(pod.use.ports, HostPortsOf(*gone, vocabulary_))
                                        ? Hint::kQueue
                                        : Hint::kSkip;
                           }),

@@ -66,23 +66,20 @@ bool GaveBack(const PodInfo& waiting, const api::Pod& before, const api::Pod& af
 
 std::vector<framework::EventRegistration> NodeResourcesFit::EventsToRegister() const {
   using namespace framework;
-  return {WhenAssignedPod(kDelete,
-                          [](const PodInfo&, const api::Pod* gone, const api::Pod*) {
-                            const bool held_a_place =
-                                !gone->spec.node_name.empty() || !gone->status.nominated_node_name.empty();
-                            return held_a_place ? Hint::kQueue : Hint::kSkip;
-                          }),
-          WhenNode(kAdd | kUpdateNodeAllocatable,
-                   [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
-                     const bool helps = FitsEmpty(pod, *after, vocabulary_) &&
-                                        (before == nullptr || OffersMore(pod, *before, *after, vocabulary_));
-                     return helps ? Hint::kQueue : Hint::kSkip;
-                   }),
-          WhenAssignedPod(kUpdatePodScaleDown,
-                          [](const PodInfo& pod, const api::Pod* before, const api::Pod* after) {
-                            return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
-                          }),
-          {EventResource::kTargetPod, kUpdatePodScaleDown}};
+  return {
+      WhenAssignedPod(kDelete, [](const PodInfo&, const api::Pod* gone,
+                                  const api::Pod*) { return HasPlace(*gone) ? Hint::kQueue : Hint::kSkip; }),
+      WhenNode(kAdd | kUpdateNodeAllocatable,
+               [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
+                 const bool helps = FitsEmpty(pod, *after, vocabulary_) &&
+                                    (before == nullptr || OffersMore(pod, *before, *after, vocabulary_));
+                 return helps ? Hint::kQueue : Hint::kSkip;
+               }),
+      WhenAssignedPod(kUpdatePodScaleDown,
+                      [](const PodInfo& pod, const api::Pod* before, const api::Pod* after) {
+                        return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
+                      }),
+      {EventResource::kTargetPod, kUpdatePodScaleDown}};
 }
 
 }  // namespace berth::plugins

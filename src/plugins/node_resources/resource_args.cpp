@@ -1,7 +1,6 @@
 #include "plugins/node_resources/resource_args.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
@@ -16,7 +15,7 @@ using config::Value;
 
 Expected<void> Report(const std::vector<std::string>& errors) {
   if (errors.empty()) return {};
-  return Invalid(errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
+  return Invalid(api::JoinErrors(errors));
 }
 
 std::vector<WeightedResource> ReadResources(StructReader& reader, Problems& problems) {

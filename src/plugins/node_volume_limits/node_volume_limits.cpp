@@ -107,14 +107,12 @@ void NodeVolumeLimits::Filter(const Attempt& attempt, const RowSet& candidates,
 
 void NodeVolumeLimits::Judge(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
                              framework::Rejections& out) const {
-  if (!wanted.error.empty()) {
-    rows.ForEach([&](std::size_t row) {
-      const Row index = static_cast<Row>(row);
-      wanted.claim_missing ? out.Say(index, wanted.error) : out.Fail(index, wanted.error);
-    });
-    if (wanted.claim_missing) out.unresolvable() |= rows;
+  if (wanted.claim_missing) {
+    rows.ForEach([&](std::size_t row) { out.Say(static_cast<Row>(row), wanted.error); });
+    out.unresolvable() |= rows;
     return;
   }
+  if (!wanted.error.empty()) return out.Fail(rows, wanted.error);
   if (driver_must_be_there_) RejectWithoutDriver(wanted, attempt, rows, out);
   rows &= volumes_.with_limits();
   if (wanted.volumes.empty() || rows.Empty()) return;
@@ -184,9 +182,7 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
                              }),
           WhenAssignedPod(kDelete,
                           [answer](const PodInfo&, const api::Pod* gone, const api::Pod*) {
-                            const bool held_a_place =
-                                !gone->spec.node_name.empty() || !gone->status.nominated_node_name.empty();
-                            return answer(held_a_place && HasCountable(*gone));
+                            return answer(HasPlace(*gone) && HasCountable(*gone));
                           }),
           When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
                                            [answer](const PodInfo& waiting, const api::PersistentVolumeClaim*,

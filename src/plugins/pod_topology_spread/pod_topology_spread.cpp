@@ -16,6 +16,12 @@ using framework::Row;
 using framework::SpreadConstraint;
 using framework::Status;
 
+namespace {
+
+constexpr const char* kNoState = "reading \"PreFilterPodTopologySpread\" from cycleState: not found";
+
+}  // namespace
+
 framework::Made PodTopologySpread::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const PodTopologySpreadArgs args, ParsePodTopologySpreadArgs(raw));
   return std::make_unique<PodTopologySpread>(args, handle);
@@ -150,8 +156,7 @@ std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const Imagining
 Status PodTopologySpread::Imagine(const Attempt& attempt, const framework::PodLabels& labels, Row row,
                                   std::int64_t pods) const {
   Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr)
-    return Status::Error("reading \"PreFilterPodTopologySpread\" from cycleState: not found");
+  if (imagined == nullptr) return Status::Error(kNoState);
   if (labels.ns != attempt.pod().use.labels->ns) return {};
   for (std::size_t i = 0; i < judged_count_; ++i) {
     const Judged& judged = judged_[i];
@@ -164,7 +169,7 @@ Status PodTopologySpread::Imagine(const Attempt& attempt, const framework::PodLa
   return {};
 }
 
-Status PodTopologySpread::AddPod(const Attempt& attempt, const framework::PodInfo& added, Row row) const {
+Status PodTopologySpread::AddPod(const Attempt& attempt, const framework::PlacedPod& added, Row row) const {
   return Imagine(attempt, *added.use.labels, row, 1);
 }
 Status PodTopologySpread::RemovePod(const Attempt& attempt, const framework::PlacedPod& removed,
@@ -175,12 +180,7 @@ Status PodTopologySpread::RemovePod(const Attempt& attempt, const framework::Pla
 void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
                                framework::Rejections& out) const {
   const Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) {
-    candidates.ForEach([&](std::size_t row) {
-      out.Fail(static_cast<Row>(row), "reading \"PreFilterPodTopologySpread\" from cycleState: not found");
-    });
-    return;
-  }
+  if (imagined == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
   for (std::size_t i = 0; i < judged_count_; ++i) {

@@ -29,7 +29,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
 
   // Hard constraints (pod_topology_spread.cpp).
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  framework::Status AddPod(const framework::Attempt& attempt, const framework::PodInfo& added,
+  framework::Status AddPod(const framework::Attempt& attempt, const framework::PlacedPod& added,
                            framework::Row row) const override;
   framework::Status RemovePod(const framework::Attempt& attempt, const framework::PlacedPod& removed,
                               framework::Row row) const override;

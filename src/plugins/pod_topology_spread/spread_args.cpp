@@ -1,7 +1,6 @@
 #include "plugins/pod_topology_spread/spread_args.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -133,8 +132,7 @@ Expected<PodTopologySpreadArgs> ParsePodTopologySpreadArgs(const framework::RawA
                     raw.path));
   }
   CheckConstraints(raw.path + ".defaultConstraints", constraints, errors);
-  if (!errors.empty())
-    return Invalid(errors.size() == 1 ? errors.front() : fmt::format("[{}]", fmt::join(errors, ", ")));
+  if (!errors.empty()) return Invalid(api::JoinErrors(errors));
   if (type == "List") {
     args.system_defaults = false;
     args.default_constraints.clear();

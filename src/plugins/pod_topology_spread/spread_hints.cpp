@@ -18,8 +18,7 @@ bool Selects(const SpreadConstraint& constraint, const api::Pod& pod) {
 
 // Counts towards the spread of pods in that namespace: it has a node or is promised one.
 bool Involved(const api::Pod& pod, const api::Pod& waiting) {
-  return (!pod.spec.node_name.empty() || !pod.status.nominated_node_name.empty()) &&
-         pod.metadata.ns == waiting.metadata.ns;
+  return framework::HasPlace(pod) && pod.metadata.ns == waiting.metadata.ns;
 }
 
 bool AfterLabelChange(const api::Pod& before, const api::Pod& after, const Constraints& constraints) {

@@ -42,8 +42,7 @@ Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& raw
                     "feature gate StorageCapacityScoring",
                     raw.path, fmt::join(points, ",")));
   }
-  if (errors.size() == 1) return Invalid(errors.front());
-  if (!errors.empty()) return Invalid(fmt::format("[{}]", fmt::join(errors, ", ")));
+  if (!errors.empty()) return Invalid(api::JoinErrors(errors));
   args.bind_timeout = std::chrono::seconds(seconds);
   return args;
 }

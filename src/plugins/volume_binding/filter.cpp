@@ -26,7 +26,7 @@ struct VolumeBinding::Judgement {
 
   // The rows cannot be judged, whatever else is said of them. `rows` may be one of the sets here.
   void Fail(const RowSet& rows, const std::string& what) {
-    rows.ForEach([&](std::size_t row) { out.Fail(static_cast<Row>(row), what); });
+    out.Fail(rows, what);
     *alive -= rows;
     failed = true;
   }

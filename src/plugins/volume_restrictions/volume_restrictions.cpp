@@ -71,7 +71,7 @@ void VolumeRestrictions::Count(const Attempt& attempt, const api::Pod& pod, int 
   }
 }
 
-Status VolumeRestrictions::AddPod(const Attempt& attempt, const framework::PodInfo& added,
+Status VolumeRestrictions::AddPod(const Attempt& attempt, const framework::PlacedPod& added,
                                   framework::Row) const {
   Count(attempt, *added.pod, 1);
   return {};

@@ -11,7 +11,7 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
   explicit VolumeRestrictions(framework::Handle& handle);
   std::string_view Name() const override { return "VolumeRestrictions"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  framework::Status AddPod(const framework::Attempt& attempt, const framework::PodInfo& added,
+  framework::Status AddPod(const framework::Attempt& attempt, const framework::PlacedPod& added,
                            framework::Row row) const override;
   framework::Status RemovePod(const framework::Attempt& attempt, const framework::PlacedPod& removed,
                               framework::Row row) const override;

@@ -104,7 +104,8 @@ TEST_F(SoleClaimTest, EvictingTheUserFreesIt) {
   for (const auto& entry : gone.entries()) EXPECT_TRUE(entry.rows.Empty());
   // By name alone, as the original counts.
   const auto namesake = cluster.Prepare(PodWith("namesake", {ClaimVolume("sole")}).Namespace("elsewhere"));
-  EXPECT_TRUE(plugin->AddPod(attempt, namesake, cluster.RowOf("b")).ok());
+  const framework::PlacedPod placed{namesake.pod, namesake.use};
+  EXPECT_TRUE(plugin->AddPod(attempt, placed, cluster.RowOf("b")).ok());
   framework::Rejections back;
   plugin->Filter(attempt, cluster.nodes().all(), back);
   EXPECT_EQ(back.entries().back().rows.Count(), 2U);
