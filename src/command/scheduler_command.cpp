@@ -158,14 +158,15 @@ Expected<void> Run(const Options& options) {
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
   BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config, gates));
   const client::SystemEnvironment environment;
+  const config::ClientConnection& wanted = config.client_connection;
   // The configuration file's kubeconfig counts first; kube-scheduler ignores the flag altogether once there
   // is a file.
   BERTH_TRY(
       client::ConnectionConfig connection,
       client::LoadConnection(
-          {config.kubeconfig.empty() ? options.kubeconfig : config.kubeconfig, options.master}, environment));
-  connection.qps = config.client_qps;
-  connection.burst = config.client_burst;
+          {wanted.kubeconfig.empty() ? options.kubeconfig : wanted.kubeconfig, options.master}, environment));
+  connection.qps = wanted.limits_given ? std::max(wanted.qps, 0.0) : 0;
+  connection.burst = static_cast<int>(wanted.burst);
 
   Signals signals;
   const SystemClock clock;

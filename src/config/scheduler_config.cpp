@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/go_duration.hpp"
 #include "base/nearest.hpp"
 
 namespace berth::config {
@@ -138,52 +139,60 @@ void ReadProfile(const Value& value, const std::string& path, Profile& profile, 
   reader.Finish();
 }
 
-void ReadClientConnection(const Value& value, const std::string& path, SchedulerConfig& config,
+void ReadClientConnection(const Value& value, const std::string& path, ClientConnection& connection,
                           Problems& problems) {
   StructReader reader(value, "ClientConnectionConfiguration", path, problems);
-  std::string content_type;
-  // Where only one is given the other has kube-scheduler's default. Berth has no limit where neither is.
-  double qps = 50;
-  std::int64_t burst = 100;
-  reader.Read("kubeconfig", config.kubeconfig);
-  reader.Read("acceptContentTypes", content_type);
-  reader.Read("contentType", content_type);
-  reader.Read("qps", qps);
-  reader.Read("burst", burst, "int32");
+  reader.Read("kubeconfig", connection.kubeconfig);
+  reader.Read("acceptContentTypes", connection.accept_content_types);
+  reader.Read("contentType", connection.content_type);
+  reader.Read("qps", connection.qps);
+  reader.Read("burst", connection.burst, "int32");
   reader.Finish();
-  if (reader.Has("qps") || reader.Has("burst")) {
-    config.client_qps = qps > 0 ? qps : 0;
-    config.client_burst = static_cast<int>(burst);
-  }
+  connection.limits_given = reader.Has("qps") || reader.Has("burst");
 }
 
-void ReadLeaderElection(const Value& value, const std::string& path, SchedulerConfig& config,
+void ReadDuration(StructReader& reader, const std::string& path, std::string_view name,
+                  std::chrono::nanoseconds& out, Problems& problems) {
+  std::string text;
+  reader.Read(name, text);
+  if (text.empty()) return;
+  const auto duration = ParseGoDuration(text);
+  if (!duration)
+    return problems.Other(fmt::format(
+        "time: invalid duration \"{}\"; expected {}.{} like \"15s\" or \"1m30s\"", text, path, name));
+  out = *duration;
+}
+
+void ReadLeaderElection(const Value& value, const std::string& path, LeaderElection& election,
                         Problems& problems) {
   StructReader reader(value, "LeaderElectionConfiguration", path, problems);
-  std::string ignored;
-  reader.Read("leaderElect", config.leader_elect);
-  for (const auto* name : {"leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
-                           "resourceNamespace"}) {
-    reader.Read(name, ignored);
-  }
+  reader.Read("leaderElect", election.leader_elect);
+  ReadDuration(reader, path, "leaseDuration", election.lease_duration, problems);
+  ReadDuration(reader, path, "renewDeadline", election.renew_deadline, problems);
+  ReadDuration(reader, path, "retryPeriod", election.retry_period, problems);
+  reader.Read("resourceLock", election.resource_lock);
+  reader.Read("resourceName", election.resource_name);
+  reader.Read("resourceNamespace", election.resource_namespace);
   reader.Finish();
 }
 
 void ReadConfig(const Value& root, SchedulerConfig& config, Problems& problems) {
   StructReader reader(root, std::string(kKind), "", problems);
   std::string type_meta;
-  bool flag = false;
   std::int64_t initial = config.pod_initial_backoff.count();
   std::int64_t max = config.pod_max_backoff.count();
   reader.Read("kind", type_meta);
   reader.Read("apiVersion", type_meta);
   reader.Read("parallelism", config.parallelism, "int32");
-  reader.With("leaderElection",
-              [&](const Value& v, const std::string& p) { ReadLeaderElection(v, p, config, problems); });
-  reader.With("clientConnection",
-              [&](const Value& v, const std::string& p) { ReadClientConnection(v, p, config, problems); });
-  for (const auto* name : {"enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"})
-    reader.Read(name, flag);
+  reader.With("leaderElection", [&](const Value& v, const std::string& p) {
+    ReadLeaderElection(v, p, config.leader_election, problems);
+  });
+  reader.With("clientConnection", [&](const Value& v, const std::string& p) {
+    ReadClientConnection(v, p, config.client_connection, problems);
+  });
+  reader.Read("enableProfiling", config.enable_profiling);
+  reader.Read("enableContentionProfiling", config.enable_contention_profiling);
+  reader.Read("delayCacheUntilActive", config.delay_cache_until_active);
   reader.Read("percentageOfNodesToScore", config.percentage_of_nodes_to_score, "int32");
   reader.Read("podInitialBackoffSeconds", initial);
   reader.Read("podMaxBackoffSeconds", max);

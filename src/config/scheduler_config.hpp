@@ -64,19 +64,40 @@ struct Profile {
   const PluginSet& at(Point point) const { return plugins[static_cast<std::size_t>(point)]; }
 };
 
+struct LeaderElection {
+  bool leader_elect = true;
+  std::chrono::nanoseconds lease_duration = std::chrono::seconds(15);
+  std::chrono::nanoseconds renew_deadline = std::chrono::seconds(10);
+  std::chrono::nanoseconds retry_period = std::chrono::seconds(2);
+  std::string resource_lock = "leases";
+  std::string resource_name = "kube-scheduler";
+  std::string resource_namespace = "kube-system";
+};
+
+struct ClientConnection {
+  std::string kubeconfig;
+  std::string accept_content_types;
+  std::string content_type = "application/vnd.kubernetes.protobuf";
+  // Requests per second of each client. Where the file is silent (see `limits_given`) Berth has no limit: the
+  // API server's fairness decides.
+  double qps = 50;
+  std::int64_t burst = 100;
+  bool limits_given = false;
+};
+
 struct SchedulerConfig {
   std::int64_t parallelism = 16;
   std::int64_t percentage_of_nodes_to_score = 0;  // 0: all nodes (kube-scheduler samples adaptively)
   std::chrono::seconds pod_initial_backoff{1};
   std::chrono::seconds pod_max_backoff{10};
-  std::string kubeconfig;  // clientConnection.kubeconfig
-  double client_qps =
-      0;  // requests per second of each client; 0: no limit, the API server's fairness decides
-  int client_burst = 1;
-  bool leader_elect = true;
-  FeatureGates gates;              // --feature-gates
-  std::vector<Profile> profiles;   // at least one; multiPoint merged with the defaults
-  std::vector<std::string> notes;  // accepted, but without effect here: for the log
+  LeaderElection leader_election;
+  ClientConnection client_connection;
+  bool enable_profiling = true;
+  bool enable_contention_profiling = true;
+  bool delay_cache_until_active = false;  // a standby does not watch the cluster
+  FeatureGates gates;                     // --feature-gates
+  std::vector<Profile> profiles;          // at least one; multiPoint merged with the defaults
+  std::vector<std::string> notes;         // accepted, but without effect here: for the log
 };
 
 // What runs without a configuration file: one profile, default-scheduler, all default plugins. Feature gates

@@ -37,7 +37,7 @@ TEST(SchedulerConfig, WithoutAFileIsTheDefault) {
   EXPECT_EQ(config.percentage_of_nodes_to_score, 0);
   EXPECT_EQ(config.pod_initial_backoff.count(), 1);
   EXPECT_EQ(config.pod_max_backoff.count(), 10);
-  EXPECT_TRUE(config.leader_elect);
+  EXPECT_TRUE(config.leader_election.leader_elect);
   ASSERT_EQ(config.profiles.size(), 1U);
   EXPECT_EQ(config.profiles[0].scheduler_name, "default-scheduler");
   EXPECT_THAT(MultiPoint(config.profiles[0]),
@@ -79,10 +79,10 @@ profiles:
   EXPECT_EQ(config->percentage_of_nodes_to_score, 30);
   EXPECT_EQ(config->pod_initial_backoff.count(), 2);
   EXPECT_EQ(config->pod_max_backoff.count(), 20);
-  EXPECT_FALSE(config->leader_elect);
-  EXPECT_EQ(config->kubeconfig, "/etc/k");
-  EXPECT_EQ(config->client_qps, 50);
-  EXPECT_EQ(config->client_burst, 100);
+  EXPECT_FALSE(config->leader_election.leader_elect);
+  EXPECT_EQ(config->client_connection.kubeconfig, "/etc/k");
+  EXPECT_EQ(config->client_connection.qps, 50);
+  EXPECT_EQ(config->client_connection.burst, 100);
   EXPECT_THAT(config->notes, testing::IsEmpty());
   ASSERT_EQ(config->profiles.size(), 2U);
   EXPECT_EQ(config->profiles[0].scheduler_name, "mine");
