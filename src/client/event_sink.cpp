@@ -173,7 +173,8 @@ void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
     // AlreadyExists is our own event, sent before an answer was lost.
     if (error.code != ErrorCode::kAlreadyExists) {
       dropped.Add();
-      if (log::V(2)) log::Info("Server rejected event (will not retry!)", {{"err", error.message}});
+      if (const auto log = log::V(2))
+        log.Info("Server rejected event (will not retry!)", {{"err", error.message}});
     }
     return Finish(*sending);
   }

@@ -160,10 +160,10 @@ void RestClient::Impl::Send(const CallPtr& call) {
 
 void RestClient::Impl::OnAnswer(const CallPtr& call, Expected<http::ClientResponse> answer) {
   if (!call->opened) Count(*call, answer ? answer->status : 0, answer ? answer->body.size() : 0);
-  if (log::V(8)) {
-    log::Info("Response", {{"verb", call->request.method},
-                           {"url", call->request.path},
-                           {"status", answer ? answer->status : 0}});
+  if (const auto log = log::V(8)) {
+    log.Info("Response", {{"verb", call->request.method},
+                          {"url", call->request.path},
+                          {"status", answer ? answer->status : 0}});
   }
   if (Retry(call, answer)) return;
   if (!answer) {
@@ -190,11 +190,11 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
   }
   ++call->retries;
   meters.Retried(call->request.method, answer ? answer->status : 0);
-  if (log::V(2)) {
-    log::Info("Retrying request", {{"verb", call->request.method},
-                                   {"path", call->request.path},
-                                   {"status", answer ? answer->status : 0},
-                                   {"retries", call->retries}});
+  if (const auto log = log::V(2)) {
+    log.Info("Retrying request", {{"verb", call->request.method},
+                                  {"path", call->request.path},
+                                  {"status", answer ? answer->status : 0},
+                                  {"retries", call->retries}});
   }
   call->timer = loop.After(delay, [this, call] {
     call->timer = http::Loop::TimerId::kNone;

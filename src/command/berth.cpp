@@ -60,6 +60,9 @@ int ComplainAbout(const std::string& name) {
 
 int RunBerth(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  // A link of that name is the scheduler, so that manifests need not change.
+  const std::string_view path = argc > 0 ? argv[0] : "";
+  if (path.substr(path.rfind('/') + 1) == "kube-scheduler") return RunSchedulerCommand(arguments);
   if (arguments.empty()) {
     PrintHelp(stderr);
     return 1;

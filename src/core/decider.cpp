@@ -271,10 +271,13 @@ void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& recor
 void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
                      RowSet& feasible) {
   constexpr std::size_t kFeasibleMin = 100;
-  const auto percentage = static_cast<std::size_t>(
-      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
+  constexpr std::size_t kShareMin = 5;
   const std::size_t nodes = cluster.visiting_order.size();
   const std::size_t searched = candidates.Count();
+  auto percentage = static_cast<std::size_t>(
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
+  if (percentage == 0 && options_.adaptive)
+    percentage = std::max(50 - std::min<std::size_t>(searched / 125, 50), kShareMin);
   if (!options_.sample || percentage == 0 || percentage >= 100 || searched < kFeasibleMin) return;
   // Without scores one feasible node is as good as another, and the first will do.
   const std::size_t wanted =

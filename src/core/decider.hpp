@@ -20,7 +20,8 @@ struct DeciderOptions {
   // Of how many nodes a feasible one must be among to be scored, in percent; 0 and 100: all. Profiles may
   // override.
   std::int64_t percentage_of_nodes_to_score = 0;
-  bool sample = true;  // false: look at all nodes whatever the percentages say
+  bool sample = true;     // false: look at all nodes whatever the percentages say
+  bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
   TieBreak tie_break = TieBreak::kRandom;
   std::uint64_t seed = 1;
 };

@@ -245,6 +245,14 @@ TEST_F(DeciderTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
   EXPECT_EQ(Decide(MakePod()).record->feasible.Count(), 199U);
 }
 
+TEST_F(DeciderTest, TheAdaptiveShareOfNodesShrinksWithTheClusterAsTheOriginalsDoes) {
+  AddAlike(400);
+  Options({.adaptive = true});
+  EXPECT_EQ(Decide(MakePod()).record->feasible.Count(), 188U) << "50 - 400/125 percent";
+  Options({.percentage_of_nodes_to_score = 100, .adaptive = true});
+  EXPECT_EQ(Decide(MakePod()).record->feasible.Count(), 400U);
+}
+
 TEST_F(DeciderTest, TheProfilesPercentageWins) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].percentage_of_nodes_to_score = 30;

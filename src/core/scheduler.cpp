@@ -92,7 +92,8 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
     queue_.Done(pod->info.pod->metadata.uid);
     return;
   }
-  if (log::V(3)) log::Info("Attempting to schedule pod", {{"pod", pod->info.key}});
+  if (const auto log = log::V(3))
+    log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
   Decision decision = Decide(*pod);
   meters_->algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
@@ -175,7 +176,8 @@ void Scheduler::Bound(const QueuedPodPtr& pod, const std::string& node) {
   parts_.events.Emit({framework::Event::Type::kNormal, "Scheduled", "Binding",
                       fmt::format("Successfully assigned {} to {}", pod->info.key, node),
                       pod->info.pod->spec.scheduler_name, pod->info.pod});
-  if (log::V(2)) log::Info("Successfully bound pod to node", {{"pod", pod->info.key}, {"node", node}});
+  if (const auto log = log::V(2))
+    log.Info("Successfully bound pod to node", {{"pod", log::Value::Object(pod->info.key)}, {"node", node}});
   meters_->Attempt(pod->profile, Meters::kScheduled, now - pod->attempt_started);
   meters_->Bound(*pod, now);
 }
@@ -183,7 +185,8 @@ void Scheduler::Bound(const QueuedPodPtr& pod, const std::string& node) {
 void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framework::Status status,
                        bool while_binding) {
   const std::string& uid = pod->info.pod->metadata.uid;
-  log::Error("Failed to place pod", {{"pod", pod->info.key}, {"node", node}, {"err", status.Message()}});
+  log::Error("Failed to place pod",
+             {{"pod", log::Value::Object(pod->info.key)}, {"node", node}, {"err", status.Message()}});
   parts_.cache.Forget(uid);
   const bool rejected = status.rejected();
   // A rejection by Reserve or Permit reads like one by a filter in a cluster of one node. PreBind and Bind
@@ -216,8 +219,9 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
 void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
   meters_->Attempt(attempted->profile, failure.rejected ? Meters::kUnschedulable : Meters::kError,
                    parts_.clock.Now() - attempted->attempt_started);
-  if (log::V(2)) {
-    log::Info("Unable to schedule pod", {{"pod", attempted->info.key}, {"message", failure.message}});
+  if (const auto log = log::V(2)) {
+    log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
+             {{"pod", log::Value::Object(attempted->info.key)}, {"err", failure.message}});
   }
   const std::string& uid = attempted->info.pod->metadata.uid;
   const auto latest = waiting_.find(attempted->info.key);
@@ -262,7 +266,7 @@ void Scheduler::WriteStatus(const framework::PodInfo& pod, framework::PodStatusP
   parts_.handle.api.PatchPodStatus(std::move(patch), [key = pod.key](Expected<void> written) {
     if (!written && written.error().code != ErrorCode::kCancelled &&
         written.error().code != ErrorCode::kNotFound) {
-      log::Error("Failed to patch pod status", {{"pod", key}, {"err", written.error().message}});
+      log::Error("Failed to patch pod status", {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
     }
   });
 }

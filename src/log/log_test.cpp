@@ -60,6 +60,26 @@ TEST(Log, VerbosityDecidesWhichLevelsAreWanted) {
   EXPECT_FALSE(V(1));
 }
 
+TEST(Log, JsonLinesHaveTheShapeOfComponentBase) {
+  SetFormat(Format::kJson);
+  SetVerbosity(3);
+  const auto line = Captured([] {
+    if (const auto log = V(3))
+      log.Info("Attempting", {{"pod", Value::Object("ns/p6")}, {"node", "n\"1"}, {"n", 3}, {"b", false}});
+  });
+  const auto node = Captured([] { Info("x", {{"node", Value::Object("n1")}}); });
+  const auto error = Captured([] { Error("failed", {{"err", "a\nb"}}); });
+  SetVerbosity(0);
+  SetFormat(Format::kText);
+  EXPECT_THAT(line,
+              MatchesRegex("\\{\"ts\":[0-9]{13}\\.[0-9]{4},\"caller\":\"log/log_test\\.cpp:[0-9]+\",\"msg\":"
+                           "\"Attempting\",\"v\":3,\"pod\":\\{\"name\":\"p6\",\"namespace\":\"ns\"\\},"
+                           "\"node\":\"n\\\\\"1\",\"n\":3,\"b\":false\\}\n"));
+  EXPECT_THAT(node, EndsWith(",\"v\":0,\"node\":{\"name\":\"n1\"}}\n"));
+  EXPECT_THAT(error, EndsWith("\"msg\":\"failed\",\"err\":\"a\\nb\"}\n"));
+  EXPECT_EQ(Captured([] { Info("x"); })[0], 'I') << "back in the text format";
+}
+
 TEST(Once, SaysAThingOncePerKeyAndForgetsTheOldest) {
   Once once(2);
   EXPECT_TRUE(once.First("a"));

@@ -55,8 +55,8 @@ HealthAnswer HealthPath::All(bool verbose, const std::vector<std::string>& exclu
                          fmt::join(unknown, "\", \""));
   }
   if (!failed.empty()) {
-    if (log::V(2))
-      log::Info(name_ + " check failed", {{"checks", fmt::format("{}", fmt::join(failed, "\n"))}});
+    if (const auto log = log::V(2))
+      log.Info(name_ + " check failed", {{"checks", fmt::format("{}", fmt::join(failed, "\n"))}});
     return {500, fmt::format("{}{} check failed\n", lines, name_)};
   }
   if (!verbose) return {200, "ok"};

@@ -31,11 +31,12 @@ void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Can
     // What is terminating already needs no request.
     if (!victim.pod->pod->metadata.deleting()) preemption->victims.push_back(victim.pod->pod);
   }
-  if (log::V(2)) {
-    log::Info("Start the preemption", {{"preemptor", pod->metadata.Key()},
-                                       {"node", node},
-                                       {"numVictims", candidate.victims.size()},
-                                       {"numVictimsToDelete", preemption->victims.size()}});
+  if (const auto log = log::V(2)) {
+    const std::string key = pod->metadata.Key();
+    log.Info("Start the preemption", {{"preemptor", log::Value::Object(key)},
+                                      {"node", node},
+                                      {"numVictims", candidate.victims.size()},
+                                      {"numVictimsToDelete", preemption->victims.size()}});
   }
   if (!asynchronous_) return EvictTogether(preemption);
   if (preemption->victims.empty()) return;

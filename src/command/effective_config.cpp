@@ -1,0 +1,82 @@
+#include "command/effective_config.hpp"
+
+#include <fmt/format.h>
+
+#include "command/load_config.hpp"
+
+namespace berth::command {
+namespace {
+
+using config::SchedulerConfig;
+
+void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, SchedulerConfig& config) {
+  const config::LeaderElection& given = flags.leader_election;
+  config::LeaderElection& election = config.leader_election;
+  const auto take = [&](const char* name, auto& to, const auto& from) {
+    if (table.Given(name)) to = from;
+  };
+  take("lock-object-name", election.resource_name, flags.old.lock_object_name);
+  take("lock-object-namespace", election.resource_namespace, flags.old.lock_object_namespace);
+  take("leader-elect", election.leader_elect, given.leader_elect);
+  take("leader-elect-lease-duration", election.lease_duration, given.lease_duration);
+  take("leader-elect-renew-deadline", election.renew_deadline, given.renew_deadline);
+  take("leader-elect-retry-period", election.retry_period, given.retry_period);
+  take("leader-elect-resource-lock", election.resource_lock, given.resource_lock);
+  take("leader-elect-resource-name", election.resource_name, given.resource_name);
+  take("leader-elect-resource-namespace", election.resource_namespace, given.resource_namespace);
+}
+
+void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, SchedulerConfig& config) {
+  config.client_connection = flags.client;
+  config.client_connection.limits_given = table.Given("kube-api-qps") || table.Given("kube-api-burst");
+  config.enable_profiling = flags.profiling;
+  config.enable_contention_profiling = flags.contention_profiling;
+  config::Profile& profile = config.profiles.front();
+  if (table.Given("scheduler-name")) profile.scheduler_name = flags.old.scheduler_name;
+  if (table.Given("hard-pod-affinity-symmetric-weight") &&
+      !profile.plugin_args.contains("InterPodAffinity")) {
+    config::Value weight;
+    weight.kind = config::Value::Kind::kNumber;
+    weight.text = fmt::format("{}", flags.old.hard_pod_affinity_weight);
+    config::Value& args = profile.plugin_args["InterPodAffinity"];
+    args.kind = config::Value::Kind::kMap;
+    args.members.emplace_back("hardPodAffinityWeight", std::move(weight));
+    profile.args_paths["InterPodAffinity"] = "--hard-pod-affinity-symmetric-weight";
+  }
+}
+
+Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::FeatureGates& gates) {
+  const OldFlags& old = flags.old;
+  const bool policy = !old.policy_config_file.empty();
+  if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
+    return LoadConfig(flags.config, gates);
+  if (policy) return LoadConfig(old.policy_config_file, gates);
+  if (!old.algorithm_provider.empty()) {
+    // That version of the file has a field of the same meaning.
+    return config::ParseSchedulerConfig(
+        fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+                    "algorithmSource: {{provider: {}}}\n",
+                    old.algorithm_provider),
+        gates);
+  }
+  return config::DefaultSchedulerConfig(gates);
+}
+
+}  // namespace
+
+Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+                                          std::vector<std::string>& notes) {
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(flags.feature_gates, notes));
+  if ((flags.log.text_split_stream || flags.log.json_split_stream) && !gates.Enabled("LoggingAlphaOptions")) {
+    return Invalid(fmt::format("options.{}.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled",
+                               flags.log.json_split_stream ? "json" : "text"));
+  }
+  BERTH_TRY(SchedulerConfig config, Base(flags, gates));
+  if (flags.config.empty()) ApplyDeprecated(flags, table, config);
+  if (config.client_connection.kubeconfig.empty())
+    config.client_connection.kubeconfig = flags.client.kubeconfig;
+  ApplyLeaderElection(flags, table, config);
+  return config;
+}
+
+}  // namespace berth::command

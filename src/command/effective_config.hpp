@@ -1,0 +1,16 @@
+// The configuration that a command line means.
+#pragma once
+
+#include "command/pflags.hpp"
+#include "command/scheduler_flags.hpp"
+#include "config/scheduler_config.hpp"
+
+namespace berth::command {
+
+// As kube-scheduler v1.37.1 puts it together: beside --config only leader election flags that were given
+// count; without it the deprecated flags do, too. Flags of older releases count where those releases let them
+// count.
+Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+                                                  std::vector<std::string>& notes);
+
+}  // namespace berth::command

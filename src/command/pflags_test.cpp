@@ -1,0 +1,168 @@
+#include "command/pflags.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::command {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PFlagsTest : public testing::Test {
+ protected:
+  PFlagsTest() {
+    table_.Section("First flags");
+    table_.String("config", config_, "A file.");
+    table_.Bool("leader-elect", elect_, "Elects.");
+    table_.Int("secure-port", port_, "A port.");
+    table_.Int32("burst", burst_, "A burst.");
+    table_.Float("qps", qps_, "A rate.");
+    table_.Duration("retry-period", period_, "A time.");
+    table_.Section("Second flags");
+    table_.Strings("paths", paths_, "Some paths.");
+    table_.Int32s("curves", curves_, "Some curves.");
+    table_.List("gates", "A=true", gates_, "Some gates.");
+    table_.Int("v", level_, "A level.");
+    table_.Shorthand('v');
+  }
+  std::string Error(std::vector<std::string> args) {
+    const auto parsed = table_.Parse(args);
+    return parsed ? "" : parsed.error().message;
+  }
+
+  std::string config_;
+  bool elect_ = true;
+  std::int64_t port_ = 10259;
+  std::int64_t burst_ = 100;
+  double qps_ = 50;
+  Duration period_ = std::chrono::seconds(2);
+  std::vector<std::string> paths_ = {"/healthz", "/livez"};
+  std::vector<std::int64_t> curves_;
+  std::vector<std::string> gates_;
+  std::int64_t level_ = 0;
+  PFlags table_;
+};
+
+TEST_F(PFlagsTest, ValuesComeBehindAnEqualsSignOrAsTheNextArgument) {
+  EXPECT_EQ(Error({"--config=a=b", "--secure-port", "7", "--qps=2.5", "--retry-period=1m30s"}), "");
+  EXPECT_EQ(config_, "a=b");
+  EXPECT_EQ(port_, 7);
+  EXPECT_EQ(qps_, 2.5);
+  EXPECT_EQ(period_, std::chrono::seconds(90));
+}
+
+TEST_F(PFlagsTest, ABooleanNeedsNoValueAndDoesNotTakeTheNextArgument) {
+  EXPECT_EQ(Error({"--leader-elect=false"}), "");
+  EXPECT_FALSE(elect_);
+  EXPECT_EQ(Error({"--leader-elect"}), "");
+  EXPECT_TRUE(elect_);
+  EXPECT_THAT(Error({"--leader-elect", "false"}),
+              HasSubstr("\"kube-scheduler\" does not take any arguments, got [\"false\"]"));
+}
+
+TEST_F(PFlagsTest, UnderscoresAreDashesAndTheLastMentionCounts) {
+  EXPECT_EQ(Error({"--secure_port=1", "--secure-port=2"}), "");
+  EXPECT_EQ(port_, 2);
+  EXPECT_TRUE(table_.Given("secure-port"));
+  EXPECT_FALSE(table_.Given("config"));
+}
+
+TEST_F(PFlagsTest, AShorthandTakesItsValueInThreeWays) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"-v=4"}, {"-v", "4"}, {"-v4"}, {"--v=4"}}) {
+    level_ = 0;
+    EXPECT_EQ(Error(args), "");
+    EXPECT_EQ(level_, 4);
+  }
+}
+
+TEST_F(PFlagsTest, TheFirstMentionOfAListReplacesItsDefaultAndFurtherOnesAddToIt) {
+  EXPECT_EQ(Error({"--paths=/a,\"/b,c\"", "--paths=/d", "--curves=23,24"}), "");
+  EXPECT_THAT(paths_, ElementsAre("/a", "/b,c", "/d"));
+  EXPECT_THAT(curves_, ElementsAre(23, 24));
+}
+
+TEST_F(PFlagsTest, AnEmptyListIsEmpty) {
+  EXPECT_EQ(Error({"--paths="}), "");
+  EXPECT_THAT(paths_, IsEmpty());
+}
+
+TEST_F(PFlagsTest, RepeatedValuesAreKeptAsTheyStand) {
+  EXPECT_EQ(Error({"--gates=A=true,B=false", "--gates=C=true"}), "");
+  EXPECT_THAT(gates_, ElementsAre("A=true,B=false", "C=true"));
+}
+
+TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--foo"}, "unknown flag: --foo"},
+      {{"--confg=x"}, "unknown flag: --confg; did you mean --config?"},
+      {{"-x"}, "unknown shorthand flag: 'x' in -x"},
+      {{"---x"}, "bad flag syntax: ---x"},
+      {{"--=x"}, "bad flag syntax: --=x"},
+      {{"--config"}, "flag needs an argument: --config"},
+      {{"-v"}, "flag needs an argument: 'v' in -v"},
+      {{"--leader-elect=foo"},
+       "invalid argument \"foo\" for \"--leader-elect\" flag: strconv.ParseBool: parsing \"foo\": invalid "
+       "syntax"},
+      {{"-vx"},
+       "invalid argument \"x\" for \"-v, --v\" flag: strconv.ParseInt: parsing \"x\": invalid syntax"},
+      {{"--burst=3000000000"},
+       "invalid argument \"3000000000\" for \"--burst\" flag: strconv.ParseInt: parsing \"3000000000\": "
+       "value out of "
+       "range"},
+      {{"--secure-port=99999999999999999999"},
+       "invalid argument \"99999999999999999999\" for \"--secure-port\" flag: strconv.ParseInt: parsing "
+       "\"99999999999999999999\": value out of range"},
+      {{"--qps=x"},
+       "invalid argument \"x\" for \"--qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"},
+      {{"--retry-period=5"},
+       "invalid argument \"5\" for \"--retry-period\" flag: time: missing unit in duration \"5\""},
+      {{"--retry-period=x"},
+       "invalid argument \"x\" for \"--retry-period\" flag: time: invalid duration \"x\""},
+      {{"--paths=\"a"},
+       "invalid argument \"\\\"a\" for \"--paths\" flag: parse error on line 1, column 3: extraneous or "
+       "missing \" in "
+       "quoted-field"},
+      {{"--paths=a\"b"},
+       "invalid argument \"a\\\"b\" for \"--paths\" flag: parse error on line 1, column 2: bare \" in "
+       "non-quoted-field"},
+  };
+  for (const auto& [args, message] : cases) EXPECT_EQ(Error(args), message);
+}
+
+TEST_F(PFlagsTest, AfterTwoDashesNothingIsAFlag) {
+  EXPECT_EQ(Error({"--"}), "");
+  EXPECT_THAT(Error({"--", "--config=x"}), HasSubstr("got [\"--config=x\"]"));
+}
+
+TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
+  EXPECT_EQ(Error({"--foo-is-not-looked-at", "--help"}).empty(), false);
+  EXPECT_EQ(Error({"--help"}), "");
+  EXPECT_TRUE(table_.help_wanted());
+  EXPECT_EQ(table_.Usage(),
+            "First flags:\n\n"
+            "      --burst int32             A burst. (default 100)\n"
+            "      --config string           A file.\n"
+            "      --leader-elect            Elects. (default true)\n"
+            "      --qps float32             A rate. (default 50)\n"
+            "      --retry-period duration   A time. (default 2s)\n"
+            "      --secure-port int         A port. (default 10259)\n"
+            "\nSecond flags:\n\n"
+            "      --curves int32Slice   Some curves.\n"
+            "      --gates A=true        Some gates.\n"
+            "      --paths strings       Some paths. (default [/healthz,/livez])\n"
+            "  -v, --v int               A level.\n");
+}
+
+TEST_F(PFlagsTest, ValuesAreListedByNameForTheLog) {
+  EXPECT_EQ(Error({"--gates=A=true"}), "");
+  const auto values = table_.Values();
+  ASSERT_EQ(values.size(), 10U);
+  EXPECT_EQ(values[0], (std::pair<std::string, std::string>("burst", "100")));
+  EXPECT_EQ(values[3], (std::pair<std::string, std::string>("gates", "A=true")));
+}
+
+}  // namespace
+}  // namespace berth::command

@@ -1,0 +1,16 @@
+// One scheduler at work, from its configuration to its end: what `berth scheduler` runs.
+#pragma once
+
+#include "base/result.hpp"
+#include "command/pflags.hpp"
+#include "command/scheduler_flags.hpp"
+#include "config/scheduler_config.hpp"
+
+namespace berth::command {
+
+// Schedules until a signal comes. Errors are start-up errors: nothing has been written to the cluster by
+// then. The calling thread becomes the scheduler loop's; no other thread may exist yet.
+Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                            const config::SchedulerConfig& config, std::vector<std::string> notes);
+
+}  // namespace berth::command
