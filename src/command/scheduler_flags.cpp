@@ -279,6 +279,13 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "Seed of random choices among equally good nodes; 0: a new one each time.");
   table.Int("berth-record-memory", own.record_mib,
             "How many MiB of past attempts are kept for explanations.");
+  table.String(
+      "berth-otlp-endpoint", own.otlp_endpoint,
+      "URL of an OpenTelemetry collector, e.g. http://collector:4318: traces of scheduling attempts are "
+      "sent there by OTLP over HTTP (JSON). Empty: none.");
+  table.String("berth-otlp-headers-file", own.otlp_headers_file,
+               "A file of headers, Name: value in each line, that go with them, e.g. credentials.");
+  table.Float("berth-trace-ratio", own.trace_ratio, "The part of the attempts that is traced, from 0 to 1.");
   table.Int("berth-watch-idle-timeout", own.watch_idle_seconds,
             "Seconds after which a watch that says nothing is opened anew.");
 }
@@ -390,6 +397,8 @@ Expected<void> Validate(const SchedulerFlags& flags) {
                     flags.serving.port));
   if (flags.old.port < 0 || flags.old.port > 65535)
     errors.push_back(fmt::format("--port {} must be between 0 and 65535", flags.old.port));
+  if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
+    errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
   if (!flags.old.policy_configmap.empty() && flags.config.empty())
     errors.push_back(fmt::format(
         "--policy-configmap: a Policy is not read from the API server; mount ConfigMap {}/{} as a volume and "

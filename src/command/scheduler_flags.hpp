@@ -55,6 +55,9 @@ struct OwnFlags {
   std::int64_t record_mib = 64;
   std::int64_t watch_idle_seconds = 90;
   bool adaptive_sampling = false;
+  std::string otlp_endpoint;
+  std::string otlp_headers_file;
+  double trace_ratio = 1;
 };
 
 struct SchedulerFlags {

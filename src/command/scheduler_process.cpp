@@ -16,7 +16,9 @@
 #include "client/environment.hpp"
 #include "client/event_sink.hpp"
 #include "client/informers.hpp"
+#include "command/metrics_options.hpp"
 #include "command/signals.hpp"
+#include "command/tracing.hpp"
 #include "core/scheduler.hpp"
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
@@ -134,12 +136,13 @@ Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table)
 Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
                             const config::SchedulerConfig& config, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
+  BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
   BERTH_TRY(const client::ConnectionConfig connection,
             ConnectionOf(flags, config.client_connection, environment));
 
   Signals signals;
   const SystemClock clock;
-  metrics::Registry metrics;
+  metrics::Registry metrics(std::move(metrics_options));
   http::IoThread io(clock);
   BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock));
   BERTH_TRY(const auto engine,
@@ -148,10 +151,12 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   for (const std::string& note : notes) log::Warning(note);
   log::Info(
       "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
-  core::Scheduler scheduler(
-      SchedulerOptionsOf(flags, config),
-      {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock, metrics});
+  BERTH_TRY(const Tracing tracing, Tracing::Open(flags, HostName(), io, clock, metrics));
+  core::Scheduler scheduler(SchedulerOptionsOf(flags, config),
+                            {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock,
+                             metrics, tracing.exporter.get()});
   server::AddProcessMetrics(metrics, clock);
+  AddFeatureMetrics(metrics, config.gates);
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, scheduler);
   BERTH_TRY(const auto server, Serve(flags, table, io, endpoints));

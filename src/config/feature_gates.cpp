@@ -18,7 +18,7 @@ constexpr std::string_view kWithoutEffect[] = {
     "CompositePodGroup",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",
-        "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingSchedulerPreemption",
     "InterPodAffinityHostnameFastPath",
     "NominatedNodeNameForExpectation",
@@ -109,17 +109,18 @@ Expected<FeatureGates> FeatureGates::Parse(std::span<const std::string> values,
     }
   }
   FeatureGates gates;
-  const auto whole_stage = [&](const char* name, GateStage stage) {
+  const auto whole_stage = [&](const char* name, GateStage stage, bool& on) {
     const auto setting = settings.find(name);
     if (setting == settings.end()) return;
+    on = setting->second;
     for (const Gate& gate : AllGates()) {
       if (gate.stage == stage && !gate.locked)
         gates.set_.insert_or_assign(std::string(gate.name), setting->second);
     }
     settings.erase(setting);
   };
-  whole_stage("AllAlpha", GateStage::kAlpha);
-  whole_stage("AllBeta", GateStage::kBeta);
+  whole_stage("AllAlpha", GateStage::kAlpha, gates.all_alpha_);
+  whole_stage("AllBeta", GateStage::kBeta, gates.all_beta_);
   for (const auto& [gate, on] : settings) BERTH_CHECKED(gates.Set(gate, on, notes));
   if (std::string unmet = gates.UnmetNeeds(); !unmet.empty()) return Invalid(std::move(unmet));
   return gates;
@@ -159,6 +160,26 @@ std::string FeatureGates::UnmetNeeds() const {
                                 fmt::join(needs, " ")));
   }
   return texts.size() == 1 ? texts.front() : texts.empty() ? "" : fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+void FeatureGates::ForEach(
+    const std::function<void(std::string_view gate, std::string_view stage, bool on)>& visit) const {
+  const auto stage = [](GateStage of) -> std::string_view {
+    switch (of) {
+      case GateStage::kAlpha:
+        return "ALPHA";
+      case GateStage::kBeta:
+        return "BETA";
+      case GateStage::kDeprecated:
+        return "DEPRECATED";
+      case GateStage::kGa:
+        break;
+    }
+    return "";
+  };
+  visit("AllAlpha", "ALPHA", all_alpha_);
+  visit("AllBeta", "BETA", all_beta_);
+  for (const Gate& gate : AllGates()) visit(gate.name, stage(gate.stage), Enabled(gate.name));
 }
 
 bool FeatureGates::Enabled(std::string_view gate) const {

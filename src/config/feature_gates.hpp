@@ -1,6 +1,7 @@
 // Kubernetes' feature gates, as kube-scheduler v1.37.1 knows them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -22,11 +23,18 @@ class FeatureGates {
   // A gate that does not exist is a mistake in the program.
   bool Enabled(std::string_view gate) const;
 
+  // AllAlpha, AllBeta, then every gate by name; the stage as metrics name it: ALPHA, BETA, DEPRECATED,
+  // nothing for general availability.
+  void ForEach(
+      const std::function<void(std::string_view gate, std::string_view stage, bool on)>& visit) const;
+
  private:
   Expected<void> Set(const std::string& gate, bool on, std::vector<std::string>& notes);
   std::string UnmetNeeds() const;
 
   std::map<std::string, bool, std::less<>> set_;  // that were named
+  bool all_alpha_ = false;                        // as named, for metrics
+  bool all_beta_ = false;
 };
 
 }  // namespace berth::config

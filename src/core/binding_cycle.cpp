@@ -74,6 +74,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   std::uint64_t step = 0;
   std::vector<Wait> waits;
   MonoTime waiting_since;
+  MonoTime point_started;         // of PreBind or Bind
   std::optional<Status> verdict;  // of Permit's waiting, once there is one
   runtime::PreFlightOutcome pre_flight;
   std::size_t group = 0;    // of pre_flight that is under way
@@ -131,8 +132,10 @@ void BindingCycles::Decided(const CyclePtr& cycle) {
   if (cycle->stage != Cycle::Stage::kWaiting) return;
   DropDeadline(cycle);
   cycle->stage = Cycle::Stage::kDeciding;
-  if (runtime::Instruments* instruments = cycle->profile.instruments())
-    instruments->PermitWaited(cycle->verdict->code, host_.Now() - cycle->waiting_since);
+  if (runtime::Instruments* instruments = cycle->profile.instruments()) {
+    const runtime::Instruments::Traced traced(instruments, cycle->queued->trace);
+    instruments->PermitWaited(cycle->verdict->code, cycle->waiting_since);
+  }
   if (!cycle->verdict->ok()) return Fail(cycle, *cycle->verdict, true);
   AfterPermit(cycle);
 }
@@ -140,6 +143,7 @@ void BindingCycles::Decided(const CyclePtr& cycle) {
 void BindingCycles::AfterPermit(const CyclePtr& cycle) {
   host_.PastRejection(cycle->queued);
   cycle->stage = Cycle::Stage::kPreBind;
+  cycle->point_started = host_.Now();
   StartPreBindGroup(cycle);
 }
 
@@ -177,6 +181,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
 }
 
 void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
+  if (cycle->stage == Cycle::Stage::kPreBind) PointEnds(cycle, Code::kSuccess);
   cycle->stage = Cycle::Stage::kBind;
   const std::uint64_t step = ++cycle->step;
   SetDeadline(cycle, host_.Now() + options_.bind_deadline);
@@ -194,15 +199,36 @@ void BindingCycles::BindAnswered(const CyclePtr& cycle, std::uint64_t step, std:
   DropDeadline(cycle);
   if (status.skip() && plugin + 1 < cycle->profile.bind_count()) return StartBind(cycle, plugin + 1);
   if (!status.ok()) return Fail(cycle, std::move(status), true);
+  PointEnds(cycle, Code::kSuccess);
   End(cycle);
   host_.Bound(cycle->queued, cycle->node());
-  cycle->profile.RunPostBind(cycle->placement);
+  {
+    const runtime::Instruments::Traced traced(cycle->profile.instruments(), cycle->queued->trace);
+    cycle->profile.RunPostBind(cycle->placement);
+  }
+  host_.Placed(cycle->queued, cycle->node());
   if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) host_.Activate(pods);
 }
 
+// PreBind or Bind, whose plugins answer when they like, is over.
+void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
+  runtime::Instruments* instruments = cycle->profile.instruments();
+  if (instruments == nullptr) return;
+  const auto point = cycle->stage == Cycle::Stage::kBind ? runtime::ExtensionPoint::kBind
+                                                         : runtime::ExtensionPoint::kPreBind;
+  const runtime::Instruments::Traced traced(instruments, cycle->queued->trace);
+  instruments->PointTook(point, code, cycle->point_started);
+  cycle->point_started = host_.Now();
+}
+
 void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_binding) {
+  if (cycle->stage == Cycle::Stage::kPreBind || cycle->stage == Cycle::Stage::kBind)
+    PointEnds(cycle, status.code);
   End(cycle);
-  cycle->profile.RunUnreserve(cycle->placement);
+  {
+    const runtime::Instruments::Traced traced(cycle->profile.instruments(), cycle->queued->trace);
+    cycle->profile.RunUnreserve(cycle->placement);
+  }
   host_.Failed(cycle->queued, cycle->node(), std::move(status), while_binding);
 }
 

@@ -33,6 +33,8 @@ class BindingHost {
   // The cycle is past everything that may reject the pod.
   virtual void PastRejection(const framework::QueuedPodPtr& pod) = 0;
   virtual void Bound(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
+  // Bound, and the PostBind plugins have run: the attempt is over.
+  virtual void Placed(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
   // The assumption is to be taken back (Unreserve has run) and the pod queued again. `while_binding`: others
   // have counted on its place since and are to be woken.
   virtual void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
@@ -77,6 +79,7 @@ class BindingCycles {
   void StartBind(const CyclePtr& cycle, std::size_t plugin);
   void BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
   void Decided(const CyclePtr& cycle);  // Permit's waiting is over
+  void PointEnds(const CyclePtr& cycle, framework::Code code);
   void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
   void End(const CyclePtr& cycle);
   void SetDeadline(const CyclePtr& cycle, MonoTime due);

@@ -4,12 +4,19 @@
 
 #include "core/cluster_events.hpp"
 #include "core/scheduler.hpp"
+#include "core/scheduler_meters.hpp"
 #include "log/log.hpp"
 
 namespace berth::core {
 
 using framework::Change;
 using framework::ClusterEvent;
+
+namespace {
+
+constexpr const char* kWaitingPodDeleted = "UnscheduledPodDelete";  // as metrics name it
+
+}  // namespace
 
 void Scheduler::Handle(Synced&) {
   synced_.store(true, std::memory_order_relaxed);
@@ -23,17 +30,24 @@ void Scheduler::Handle(Work& work) { work(); }
 void Scheduler::Handle(Change<api::Node>& change) {
   const framework::EventObjects objects{change.before, change.after};
   if (change.after == nullptr) {
+    const HandlingTimer timer(*this, kNodeDeleted.label);
     queue_.MoveAll(kNodeDeleted, objects);
     parts_.cache.RemoveNode(change.before->metadata.name);
     return;
   }
   if (change.before == nullptr) {
+    const HandlingTimer timer(*this, kNodeAdded.label);
     parts_.cache.AddNode(change.after);
     queue_.MoveAll(kNodeAdded, objects);
     return;
   }
   parts_.cache.UpdateNode(change.after);
-  for (const ClusterEvent& event : NodeEvents(*change.before, *change.after)) queue_.MoveAll(event, objects);
+  for (const ClusterEvent& event : NodeEvents(*change.before, *change.after)) Moved(event, objects);
+}
+
+void Scheduler::Moved(const ClusterEvent& event, const framework::EventObjects& objects) {
+  const HandlingTimer timer(*this, event.label);
+  queue_.MoveAll(event, objects);
 }
 
 void Scheduler::Handle(Change<api::Pod>& change) {
@@ -55,12 +69,17 @@ void Scheduler::Handle(Change<api::Pod>& change) {
 void Scheduler::PodGone(const api::PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   const std::string key = pod->metadata.Key();
+  std::optional<HandlingTimer> leaving;
   if (const auto waiting = waiting_.find(key);
-      waiting != waiting_.end() && waiting->second->metadata.uid == uid)
+      waiting != waiting_.end() && waiting->second->metadata.uid == uid) {
+    leaving.emplace(*this, kWaitingPodDeleted);
     waiting_.erase(waiting);
+  }
   queue_.Delete(uid);
+  leaving.reset();
   if (parts_.cache.IsAssumed(uid)) return AssumedPodGoes(uid);
   if (const api::PodPtr known = parts_.cache.FindPod(uid)) {
+    const HandlingTimer timer(*this, kAssignedPodDeleted.label);
     parts_.cache.RemovePod(uid);
     queue_.MoveAll(kAssignedPodDeleted, {pod->spec.node_name.empty() ? known : pod, nullptr});
     return;
@@ -78,6 +97,7 @@ void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
     if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting())) AssumedPodGoes(uid);
     return;
   }
+  const HandlingTimer timer(*this, before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
   if (before == nullptr) {
     queue_.Add(framework::PreparePod(pod, parts_.handle.vocabulary), *profile);
     return;
@@ -90,6 +110,7 @@ void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
 
 void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
   const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
+  const HandlingTimer timer(*this, was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
   parts_.cache.AddPod(pod);
   if (was_assigned) {
     for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
@@ -97,8 +118,10 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
     return;
   }
   // By our own binding, or somebody else's: either way nobody needs to place it any more.
-  waiting_.erase(pod->metadata.Key());
+  std::optional<HandlingTimer> leaving;
+  if (waiting_.erase(pod->metadata.Key()) > 0) leaving.emplace(*this, kWaitingPodDeleted);
   queue_.Delete(pod->metadata.uid);
+  leaving.reset();
   queue_.MoveAll(kAssignedPodAdded, {nullptr, pod});
 }
 

@@ -94,6 +94,8 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   }
   if (const auto log = log::V(3))
     log.Info("Attempting to schedule pod", {{"pod", log::Value::Object(pod->info.key)}});
+  BeginTrace(*pod);
+  const runtime::Instruments::Traced traced(parts_.profiles[pod->profile]->instruments(), pod->trace);
   Decision decision = Decide(*pod);
   meters_->algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
@@ -104,6 +106,29 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
                       .rejectors = std::move(decision.rejectors),
                       .pending = std::move(decision.pending),
                       .nominate = std::move(decision.nominate)});
+}
+
+void Scheduler::BeginTrace(framework::QueuedPod& pod) {
+  pod.trace = nullptr;
+  if (parts_.tracer != nullptr && parts_.tracer->Wants()) {
+    pod.trace = std::make_shared<framework::AttemptTrace>();
+    pod.trace->pod = pod.info.key;
+    pod.trace->uid = pod.info.pod->metadata.uid;
+    pod.trace->profile = parts_.profiles[pod.profile]->name();
+    pod.trace->attempt = pod.attempts;
+    pod.trace->begin = pod.attempt_started;
+  }
+}
+
+void Scheduler::EndTrace(framework::QueuedPod& pod, std::string_view result, std::string_view node,
+                         std::string_view message) {
+  if (pod.trace == nullptr) return;
+  const auto trace = std::exchange(pod.trace, nullptr);
+  trace->end = parts_.clock.Now();
+  trace->result = result;
+  trace->node = node;
+  trace->message = message;
+  parts_.tracer->Finished(std::move(*trace));
 }
 
 // Deleted or assumed meanwhile.
@@ -182,6 +207,10 @@ void Scheduler::Bound(const QueuedPodPtr& pod, const std::string& node) {
   meters_->Bound(*pod, now);
 }
 
+void Scheduler::Placed(const QueuedPodPtr& pod, const std::string& node) {
+  EndTrace(*pod, "scheduled", node, "");
+}
+
 void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framework::Status status,
                        bool while_binding) {
   const std::string& uid = pod->info.pod->metadata.uid;
@@ -223,6 +252,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
     log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
              {{"pod", log::Value::Object(attempted->info.key)}, {"err", failure.message}});
   }
+  EndTrace(*attempted, failure.rejected ? "unschedulable" : "error", "", failure.message);
   const std::string& uid = attempted->info.pod->metadata.uid;
   const auto latest = waiting_.find(attempted->info.key);
   if (latest == waiting_.end() || latest->second->metadata.uid != uid) {
@@ -266,7 +296,8 @@ void Scheduler::WriteStatus(const framework::PodInfo& pod, framework::PodStatusP
   parts_.handle.api.PatchPodStatus(std::move(patch), [key = pod.key](Expected<void> written) {
     if (!written && written.error().code != ErrorCode::kCancelled &&
         written.error().code != ErrorCode::kNotFound) {
-      log::Error("Failed to patch pod status", {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
+      log::Error("Failed to patch pod status",
+                 {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
     }
   });
 }

@@ -40,6 +40,7 @@ struct SchedulerParts {
   framework::EventSink& events;
   const Clock& clock;
   metrics::Registry& metrics;
+  framework::Tracer* tracer = nullptr;  // null: nobody collects traces
 };
 
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
@@ -88,6 +89,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
 
  private:
   struct Meters;
+  class HandlingTimer;
 
   // What happens to the cluster (cluster_changes.cpp).
   void Handle(framework::Change<api::Pod>& change);
@@ -96,8 +98,10 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   template <class T>
   void Handle(framework::Change<T>& change) {
     parts_.cache.objects().Apply(change);
-    if (const auto event = EventOf(change)) queue_.MoveAll(*event, {change.before, change.after});
+    if (const auto event = EventOf(change)) Moved(*event, {change.before, change.after});
   }
+  // Tries the pods again that the event may help, and takes the time of that.
+  void Moved(const framework::ClusterEvent& event, const framework::EventObjects& objects);
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
@@ -130,6 +134,10 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // An attempt failed: the pod goes back to the queue, and everybody is told.
   void AttemptFailed(const framework::QueuedPodPtr& pod, Failure failure);
   framework::QueuedPodPtr Newest(const framework::QueuedPodPtr& pod, const api::PodPtr& object);
+  void BeginTrace(framework::QueuedPod& pod);
+  // The attempt has ended; who collects traces is told.
+  void EndTrace(framework::QueuedPod& pod, std::string_view result, std::string_view node,
+                std::string_view message);
   void WriteStatus(const framework::PodInfo& pod, framework::PodStatusPatch patch);
 
   // What the binding cycles tell.
@@ -137,6 +145,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) override;
   void PastRejection(const framework::QueuedPodPtr& pod) override;
   void Bound(const framework::QueuedPodPtr& pod, const std::string& node) override;
+  void Placed(const framework::QueuedPodPtr& pod, const std::string& node) override;
   void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
               bool while_binding) override;
 

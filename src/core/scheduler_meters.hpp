@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -18,16 +20,22 @@ struct Scheduler::Meters {
   Meters(metrics::Registry& registry, std::span<const std::unique_ptr<runtime::Profile>> profiles);
 
   void Attempt(std::uint32_t profile, Result result, Duration took) {
-    per_profile[profile][result].attempts->Add();
-    per_profile[profile][result].duration->Observe(std::chrono::duration<double>(took).count());
+    Cells& cells = per_profile[profile][result];
+    if (cells.attempts == nullptr) cells = CellsOf(profile, result);
+    cells.attempts->Add();
+    cells.duration->Observe(std::chrono::duration<double>(took).count());
   }
   void Bound(const framework::QueuedPod& pod, MonoTime now);
+  void Handled(const char* event, Duration took);  // a change of the cluster
 
   struct Cells {
     metrics::Counter* attempts = nullptr;
     metrics::Histogram* duration = nullptr;
   };
+  Cells CellsOf(std::uint32_t profile, Result result);
+
   metrics::Registry& registry;
+  const std::span<const std::unique_ptr<runtime::Profile>> profiles;
   std::vector<std::array<Cells, 3>> per_profile;
   metrics::Histogram& algorithm;
   metrics::Histogram& pod_attempts;
@@ -37,6 +45,22 @@ struct Scheduler::Meters {
   metrics::Gauge& assumed_pods;
   metrics::Gauge& binding;
   metrics::Counter& after_flush;
+  std::map<std::string_view, metrics::Histogram*> handling;  // by event; keys are literals
+};
+
+// The time that the handling of a change takes, from here to the end of the scope.
+class Scheduler::HandlingTimer {
+ public:
+  HandlingTimer(const Scheduler& scheduler, const char* event)
+      : scheduler_(scheduler), event_(event), started_(scheduler.parts_.clock.Now()) {}
+  ~HandlingTimer() { scheduler_.meters_->Handled(event_, scheduler_.parts_.clock.Now() - started_); }
+  HandlingTimer(const HandlingTimer&) = delete;
+  HandlingTimer& operator=(const HandlingTimer&) = delete;
+
+ private:
+  const Scheduler& scheduler_;
+  const char* event_;
+  MonoTime started_;
 };
 
 }  // namespace berth::core

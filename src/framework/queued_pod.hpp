@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "framework/pod_info.hpp"
+#include "framework/tracing.hpp"
 
 namespace berth::framework {
 
@@ -27,7 +28,8 @@ struct QueuedPod {
   // Plugins that rejected it the last time, the one that gates it included, without repetition.
   std::vector<std::string> rejectors;
   std::vector<std::string> pending;  // those of them that answered Pending: no back-off when they free it
-  std::string gated_by;              // the PreEnqueue plugin that keeps it out; empty: not gated
+  std::shared_ptr<AttemptTrace> trace = {};  // of the attempt under way, if it is traced
+  std::string gated_by;                      // the PreEnqueue plugin that keeps it out; empty: not gated
 
   bool gated() const { return !gated_by.empty(); }
 };

@@ -1,13 +1,15 @@
 #include "metrics/registry.hpp"
 
 #include <fmt/format.h>
-#include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
-#include <sstream>
 
 namespace berth::metrics {
 namespace {
@@ -28,52 +30,124 @@ struct Family {
   std::map<Labels, Cell> cells;
 };
 
-prometheus::ClientMetric::Histogram Cumulated(const Histogram& histogram) {
-  prometheus::ClientMetric::Histogram out;
-  const auto bounds = histogram.Bounds();
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    out.sample_count += histogram.Count(i);
-    out.bucket.push_back({out.sample_count, bounds[i]});
+std::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kCounter:
+      return "counter";
+    case Kind::kGauge:
+      return "gauge";
+    case Kind::kHistogram:
+      return "histogram";
   }
-  out.sample_count += histogram.Count(bounds.size());
-  out.sample_sum = histogram.Sum();
-  return out;
+  return "untyped";
 }
 
-prometheus::ClientMetric Sample(const Labels& labels, const Cell& cell, Kind kind) {
-  prometheus::ClientMetric out;
-  for (const auto& [name, value] : labels) out.label.push_back({name, value});
-  if (cell.histogram) {
-    out.histogram = Cumulated(*cell.histogram);
-    return out;
+// Go's strconv.FormatFloat(value, 'g', -1, 64): the shortest digits that mean this number.
+void AppendNumber(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out += "NaN";
+    return;
   }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-Inf" : "+Inf";
+    return;
+  }
+  char buffer[400];  // the largest double has 309 digits
+  const auto scientific = std::to_chars(buffer, std::end(buffer), value, std::chars_format::scientific);
+  const char* mark = std::find(buffer, scientific.ptr, 'e') + 1;
+  int exponent = 0;
+  std::from_chars(*mark == '+' ? mark + 1 : mark, scientific.ptr, exponent);
+  if (exponent < -4 || exponent >= 6) {
+    out.append(buffer, scientific.ptr);
+  } else {
+    out.append(buffer, std::to_chars(buffer, std::end(buffer), value, std::chars_format::fixed).ptr);
+  }
+}
+
+void AppendEscaped(std::string& out, std::string_view text, bool quotes) {
+  for (const char c : text) {
+    if (c == '\\' || (c == '"' && quotes)) out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+}
+
+void AppendHead(std::string& out, std::string_view name, std::string_view help, Kind kind) {
+  out += "# HELP ";
+  out += name;
+  out += ' ';
+  AppendEscaped(out, help, false);
+  fmt::format_to(std::back_inserter(out), "\n# TYPE {} {}\n", name, KindName(kind));
+}
+
+// `le` is empty for all but buckets.
+void AppendSample(std::string& out, std::string_view name, std::string_view suffix, const Labels& labels,
+                  std::string_view le, double value) {
+  out += name;
+  out += suffix;
+  if (!labels.empty() || !le.empty()) {
+    char before = '{';
+    for (const auto& [label, text] : labels) {
+      out += std::exchange(before, ',');
+      out += label;
+      out += "=\"";
+      AppendEscaped(out, text, true);
+      out += '"';
+    }
+    if (!le.empty()) fmt::format_to(std::back_inserter(out), "{}le=\"{}\"", before, le);
+    out += '}';
+  }
+  out += ' ';
+  AppendNumber(out, value);
+  out += '\n';
+}
+
+void AppendHistogram(std::string& out, std::string_view name, const Labels& labels,
+                     const Histogram& histogram) {
+  const auto bounds = histogram.Bounds();
+  std::uint64_t count = 0;
+  std::string le;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    count += histogram.Count(i);
+    le.clear();
+    AppendNumber(le, bounds[i]);
+    AppendSample(out, name, "_bucket", labels, le, static_cast<double>(count));
+  }
+  count += histogram.Count(bounds.size());
+  AppendSample(out, name, "_bucket", labels, "+Inf", static_cast<double>(count));
+  AppendSample(out, name, "_sum", labels, "", histogram.Sum());
+  AppendSample(out, name, "_count", labels, "", static_cast<double>(count));
+}
+
+void AppendCell(std::string& out, std::string_view name, const Labels& labels, const Cell& cell) {
+  if (cell.histogram) return AppendHistogram(out, name, labels, *cell.histogram);
   const double value = cell.read      ? cell.read()
                        : cell.counter ? static_cast<double>(cell.counter->Value())
                                       : static_cast<double>(cell.gauge->Value());
-  (kind == Kind::kCounter ? out.counter.value : out.gauge.value) = value;
-  return out;
+  AppendSample(out, name, "", labels, "", value);
 }
 
-prometheus::MetricType TypeOf(Kind kind) {
-  switch (kind) {
-    case Kind::kCounter:
-      return prometheus::MetricType::Counter;
-    case Kind::kGauge:
-      return prometheus::MetricType::Gauge;
-    case Kind::kHistogram:
-      return prometheus::MetricType::Histogram;
-  }
-  return prometheus::MetricType::Untyped;
+// "[STABLE] ..." -> "STABLE"; empty without a mark.
+std::string StabilityOf(std::string_view help) {
+  const auto end = help.find(']');
+  return help.starts_with('[') && end != help.npos ? std::string(help.substr(1, end - 1)) : std::string();
 }
 
 }  // namespace
 
 struct Registry::Impl {
+  explicit Impl(RegistryOptions options) : options(std::move(options)) {}
+
+  const RegistryOptions options;
   mutable std::mutex mutex;
-  std::map<std::string, Family, std::less<>> families;
+  std::map<std::string, Family, std::less<>> families{};
+  std::uint64_t unexpected_values = 0;
 
   // The cell of that name and those labels, new (all null) if it was not there. The lock is held.
-  Cell& Find(Kind kind, std::string_view name, std::string_view help, const Labels& labels) {
+  Cell& Find(Kind kind, std::string_view name, std::string_view help, Labels labels) {
     auto found = families.find(name);
     if (found == families.end()) {
       found = families.emplace(std::string(name), Family{kind, std::string(help), {}}).first;
@@ -82,11 +156,53 @@ struct Registry::Impl {
       fmt::print(stderr, "metric {} is used as two different kinds\n", name);
       std::abort();
     }
+    std::ranges::sort(labels);
+    if (!options.allowed_values.empty()) Confine(found->first, labels);
     return found->second.cells[labels];
+  }
+  void Confine(const std::string& name, Labels& labels) {
+    for (auto& [label, value] : labels) {
+      const auto allowed = options.allowed_values.find({name, label});
+      if (allowed == options.allowed_values.end() || allowed->second.contains(value)) continue;
+      value = "unexpected";
+      ++unexpected_values;
+    }
+  }
+  bool Shown(const std::string& name) const {
+    return !options.disabled.contains(name) && !options.hidden.contains(name);
+  }
+  // The metrics about metrics; `out` is in order of names up to there.
+  void AppendSelf(std::string& out, std::string_view name) const {
+    static constexpr std::string_view kCardinality =
+        "cardinality_enforcement_unexpected_categorizations_total";
+    const auto counter = [&](std::string_view help, std::uint64_t value) {
+      AppendHead(out, name, help, Kind::kCounter);
+      AppendSample(out, name, "", {}, "", static_cast<double>(value));
+    };
+    if (name == kCardinality) {
+      counter("[ALPHA] The count of unexpected categorizations during cardinality enforcement.",
+              unexpected_values);
+    } else if (name == "disabled_metrics_total") {
+      counter("[BETA] The count of disabled metrics.", options.disabled.size());
+    } else if (name == "hidden_metrics_total") {
+      counter("[BETA] The count of hidden metrics.", options.hidden.size());
+    } else {
+      std::map<std::string, std::uint64_t> levels;
+      for (const auto& [family_name, family] : families) {
+        if (const std::string level = StabilityOf(family.help); !level.empty()) ++levels[level];
+      }
+      AppendHead(out, name,
+                 "[BETA] The count of registered metrics broken by stability level and deprecation version.",
+                 Kind::kCounter);
+      for (const auto& [level, count] : levels) {
+        AppendSample(out, name, "", {{"deprecated_version", ""}, {"stability_level", level}}, "",
+                     static_cast<double>(count));
+      }
+    }
   }
 };
 
-Registry::Registry() : impl_(std::make_unique<Impl>()) {}
+Registry::Registry(RegistryOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Registry::~Registry() = default;
 
 metrics::Counter& Registry::Counter(std::string_view name, std::string_view help, const Labels& labels) {
@@ -126,25 +242,30 @@ void Registry::RemoveCallback(std::string_view name, const Labels& labels) {
   std::scoped_lock lock(impl_->mutex);
   const auto family = impl_->families.find(name);
   if (family == impl_->families.end()) return;
-  const auto cell = family->second.cells.find(labels);
+  Labels sorted = labels;
+  std::ranges::sort(sorted);
+  const auto cell = family->second.cells.find(sorted);
   if (cell == family->second.cells.end()) return;
   cell->second.read = nullptr;
   if (!cell->second.counter && !cell->second.gauge) family->second.cells.erase(cell);
 }
 
 std::string Registry::Expose() const {
-  std::vector<prometheus::MetricFamily> families;
-  {
-    std::scoped_lock lock(impl_->mutex);
-    for (const auto& [name, family] : impl_->families) {
-      if (family.cells.empty()) continue;
-      auto& out = families.emplace_back(prometheus::MetricFamily{name, family.help, TypeOf(family.kind), {}});
-      for (const auto& [labels, cell] : family.cells) out.metric.push_back(Sample(labels, cell, family.kind));
-    }
+  static constexpr std::string_view kSelf[] = {"cardinality_enforcement_unexpected_categorizations_total",
+                                               "disabled_metrics_total", "hidden_metrics_total",
+                                               "registered_metrics_total"};
+  std::string text;
+  std::scoped_lock lock(impl_->mutex);
+  const auto* self = std::begin(kSelf);
+  const auto* last = impl_->options.tells_of_itself ? std::end(kSelf) : self;
+  for (const auto& [name, family] : impl_->families) {
+    for (; self != last && *self < name; ++self) impl_->AppendSelf(text, *self);
+    if (family.cells.empty() || !impl_->Shown(name)) continue;
+    AppendHead(text, name, family.help, family.kind);
+    for (const auto& [labels, cell] : family.cells) AppendCell(text, name, labels, cell);
   }
-  std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, families);
-  return std::move(text).str();
+  for (; self != last; ++self) impl_->AppendSelf(text, *self);
+  return text;
 }
 
 void Registry::Reset() {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,15 @@ namespace berth::metrics {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+// What operators say of metrics by flags.
+struct RegistryOptions {
+  bool tells_of_itself = false;  // registered_metrics_total and its like, as component-base 0.37
+  std::set<std::string, std::less<>> disabled = {};  // families that are kept, but not shown
+  std::set<std::string, std::less<>> hidden = {};    // the same, because a release has deprecated them
+  // Values that a label may have, by metric and label; others become "unexpected".
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> allowed_values = {};
+};
+
 // Families are created by their first mention; later mentions of the same name and labels return the same
 // cell. References stay valid as long as the registry. Creation locks and allocates: look cells up once and
 // keep them. Asking for one name as two kinds is a mistake in the program and stops it. Safe from any thread.
@@ -23,7 +34,7 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 // cells is not shown, as a label vector without children is not in Kubernetes.
 class Registry {
  public:
-  Registry();
+  explicit Registry(RegistryOptions options = {});
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -43,7 +54,9 @@ class Registry {
   // Forgets a callback, for owners that die before the registry.
   void RemoveCallback(std::string_view name, const Labels& labels);
 
-  // Prometheus text format 0.0.4, families sorted by name, cells by labels.
+  // Prometheus text format 0.0.4, families sorted by name, cells by labels, labels by name; numbers as Go
+  // writes them, so that the text of `le` agrees with kube-scheduler's. With what component-base 0.37 tells
+  // of the metrics themselves: registered_metrics_total and its like.
   std::string Expose() const;
   // Counters and histograms start again from zero (DELETE /metrics). Gauges tell a state and stay.
   void Reset();

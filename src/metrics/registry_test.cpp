@@ -10,20 +10,20 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 TEST(Registry, ShowsFamiliesByNameAndCellsByLabels) {
   Registry registry;
   registry.Counter("b_total", "[STABLE] Second", {{"result", "unschedulable"}}).Add(2);
   registry.Counter("b_total", "[STABLE] Second", {{"result", "scheduled"}}).Add();
   registry.Gauge("a_pods", "[ALPHA] First").Set(-7);
-  EXPECT_EQ(registry.Expose(),
-            "# HELP a_pods [ALPHA] First\n"
-            "# TYPE a_pods gauge\n"
-            "a_pods -7\n"
-            "# HELP b_total [STABLE] Second\n"
-            "# TYPE b_total counter\n"
-            "b_total{result=\"scheduled\"} 1\n"
-            "b_total{result=\"unschedulable\"} 2\n");
+  EXPECT_THAT(registry.Expose(), StartsWith("# HELP a_pods [ALPHA] First\n"
+                                            "# TYPE a_pods gauge\n"
+                                            "a_pods -7\n"
+                                            "# HELP b_total [STABLE] Second\n"
+                                            "# TYPE b_total counter\n"
+                                            "b_total{result=\"scheduled\"} 1\n"
+                                            "b_total{result=\"unschedulable\"} 2\n"));
 }
 
 TEST(Registry, TheSameNameAndLabelsAreTheSameCell) {
@@ -71,6 +71,68 @@ TEST(Registry, ResetKeepsGauges) {
   const std::string text = registry.Expose();
   EXPECT_THAT(text, HasSubstr("c_total 0\n"));
   EXPECT_THAT(text, HasSubstr("g 4\n"));
+}
+
+TEST(Registry, NumbersAreWrittenAsGoWritesThem) {
+  const std::pair<double, const char*> cases[] = {
+      {0, "0"},
+      {-7, "-7"},
+      {0.1, "0.1"},
+      {100000, "100000"},
+      {1e6, "1e+06"},
+      {1234567, "1.234567e+06"},
+      {0.0001, "0.0001"},
+      {0.00001, "1e-05"},
+      {0.00011390625000000003, "0.00011390625000000003"},
+      {1795284453.365, "1.795284453365e+09"},
+      {1e21, "1e+21"},
+      {std::numeric_limits<double>::infinity(), "+Inf"},
+      {std::numeric_limits<double>::quiet_NaN(), "NaN"},
+  };
+  for (const auto& [value, text] : cases) {
+    Registry registry;
+    registry.CallbackGauge("g", "help", {}, [value = value] { return value; });
+    EXPECT_THAT(registry.Expose(), HasSubstr(std::string("\ng ") + text + "\n"));
+  }
+}
+
+TEST(Registry, TheBoundsOfBucketsHaveTheSameTextAsTheOriginals) {
+  Registry registry;
+  registry.Histogram("h", "help", ExponentialBuckets(0.00001, 1.5, 20));
+  EXPECT_THAT(registry.Expose(), HasSubstr("h_bucket{le=\"0.00011390625000000003\"} 0\n"));
+}
+
+TEST(Registry, LabelsAreShownInOrderOfTheirNamesAndMeanTheSameInAnyOrder) {
+  Registry registry;
+  Counter& counter = registry.Counter("c_total", "help", {{"result", "ok"}, {"profile", "p"}});
+  EXPECT_EQ(&counter, &registry.Counter("c_total", "help", {{"profile", "p"}, {"result", "ok"}}));
+  EXPECT_THAT(registry.Expose(), HasSubstr("c_total{profile=\"p\",result=\"ok\"} 0\n"));
+}
+
+TEST(Registry, DisabledAndHiddenFamiliesAreKeptButNotShown) {
+  Registry registry({.tells_of_itself = true, .disabled = {"a_total"}, .hidden = {"b_total"}});
+  registry.Counter("a_total", "[ALPHA] help").Add();
+  registry.Counter("b_total", "[BETA] help").Add();
+  registry.Counter("c_total", "[BETA] help").Add();
+  const std::string text = registry.Expose();
+  EXPECT_THAT(text, Not(HasSubstr("a_total 1")));
+  EXPECT_THAT(text, Not(HasSubstr("b_total 1")));
+  EXPECT_THAT(text, HasSubstr("c_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndisabled_metrics_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nhidden_metrics_total 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 2\n"));
+}
+
+TEST(Registry, ValuesOfALabelThatAreNotAllowedAreUnexpected) {
+  Registry registry({.tells_of_itself = true, .allowed_values = {{{"c_total", "code"}, {"200"}}}});
+  registry.Counter("c_total", "help", {{"code", "200"}}).Add();
+  registry.Counter("c_total", "help", {{"code", "404"}}).Add();
+  registry.Counter("c_total", "help", {{"code", "500"}}).Add();
+  const std::string text = registry.Expose();
+  EXPECT_THAT(text, HasSubstr("c_total{code=\"200\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("c_total{code=\"unexpected\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("cardinality_enforcement_unexpected_categorizations_total 2\n"));
 }
 
 TEST(Registry, NothingIsLostWhileSomebodyLooks) {

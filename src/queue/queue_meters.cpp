@@ -7,27 +7,52 @@ SchedulingQueue::Meters::Meters(metrics::Registry& registry)
       active(Pending("active")),
       backoff(Pending("backoff")),
       unschedulable(Pending("unschedulable")),
-      gated(Pending("gated")) {}
+      gated(Pending("gated")) {
+  for (const char* of_groups : {"incomplete", "pending"}) Pending(of_groups, false);
+}
 
-metrics::Gauge& SchedulingQueue::Meters::Pending(const char* queue) {
-  return registry.Gauge(
+metrics::Gauge& SchedulingQueue::Meters::Pending(const char* queue, bool is_queue) {
+  // Groups of pods are not queued here, so the two numbers are the same.
+  metrics::Gauge& pods = registry.Gauge(
       "scheduler_pending_pods",
       "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
-      "'backoff' "
-      "means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the "
-      "scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the "
-      "scheduler never attempted to schedule because they are gated.",
+      "'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in "
+      "unschedulableEntities that the scheduler attempted to schedule and failed; 'gated' is the number of "
+      "unschedulable pods that the scheduler never attempted to schedule because they are gated; "
+      "'incomplete' "
+      "means number of pods in incompletePodGroupPods; 'pending' means number of pods in "
+      "pendingPodGroupPods.",
       {{"queue", queue}});
+  if (is_queue) {
+    registry.CallbackGauge(
+        "scheduler_queued_entities",
+        "[ALPHA] Number of queued scheduling entities ('pod' or 'podgroup'; 'pod' stands for individual pods "
+        "that are not members of any podgroup) by the queue type. 'active' means number of entities in "
+        "activeQ; "
+        "'backoff' means number of entities in backoffQ; 'unschedulable' means number of entities in "
+        "unschedulableEntities that the scheduler attempted to schedule and failed; 'gated' is the number of "
+        "unschedulable entities that the scheduler never attempted to schedule because they are gated.",
+        {{"queue", queue}, {"type", "pod"}}, [&pods] { return static_cast<double>(pods.Value()); });
+  }
+  return pods;
 }
 
 void SchedulingQueue::Meters::Incoming(const char* queue, const char* event) {
-  metrics::Counter*& cell = incoming_[{queue, event}];
-  if (cell == nullptr) {
-    cell = &registry.Counter("scheduler_queue_incoming_pods_total",
-                             "[STABLE] Number of pods added to scheduling queues by event and queue type.",
-                             {{"queue", queue}, {"event", event}});
+  Arrivals& cells = incoming_[{queue, event}];
+  if (cells.pods == nullptr) {
+    cells.pods =
+        &registry.Counter("scheduler_queue_incoming_pods_total",
+                          "[STABLE] Number of pods added to scheduling queues by event and queue type.",
+                          {{"queue", queue}, {"event", event}});
+    cells.entities = &registry.Counter(
+        "scheduler_queue_incoming_entities_total",
+        "[ALPHA] Number of scheduling entities added to scheduling queues by event, queue type, and entity "
+        "type. Entity types are either 'pod' (for individual pods that are not members of any podgroup) or "
+        "'podgroup'.",
+        {{"queue", queue}, {"event", event}, {"type", "pod"}});
   }
-  cell->Add();
+  cells.pods->Add();
+  cells.entities->Add();
 }
 
 void SchedulingQueue::Meters::InFlightEvent(const char* event, std::int64_t by) {

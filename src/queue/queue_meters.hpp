@@ -26,9 +26,13 @@ struct SchedulingQueue::Meters {
   metrics::Gauge& gated;
 
  private:
-  metrics::Gauge& Pending(const char* queue);
+  struct Arrivals {
+    metrics::Counter* pods = nullptr;
+    metrics::Counter* entities = nullptr;
+  };
+  metrics::Gauge& Pending(const char* queue, bool is_queue = true);
 
-  std::map<std::pair<std::string_view, std::string_view>, metrics::Counter*> incoming_;  // keys are literals
+  std::map<std::pair<std::string_view, std::string_view>, Arrivals> incoming_;  // keys are literals
   std::map<std::string_view, metrics::Gauge*> in_flight_;
   std::map<std::pair<std::string, std::string>, metrics::Gauge*> rejected_;
 };

@@ -18,11 +18,8 @@ void Profile::RunFilters(const Attempt& attempt, framework::NodeTable& table,
                          const RowSet& candidates, FilterOutcome& out) const {
   PointTimer timer(*this, ExtensionPoint::kFilter);
   ImagineFilters(attempt, table, pre_filter, nominations, candidates, out);
-  if (!out.errors.empty()) {
-    timer.code = framework::Code::kError;
-  } else if (out.feasible.Empty()) {
-    timer.code = framework::Code::kUnschedulable;
-  }
+  // That no node is left is no failure of the filters: the original counts it as a success, too.
+  if (!out.errors.empty()) timer.code = framework::Code::kError;
 }
 
 void Profile::ImagineFilters(const Attempt& attempt, framework::NodeTable& table,
@@ -121,6 +118,7 @@ void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& tab
 
 void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
   answer_.Reset();
+  if (!evaluations_.filter.empty()) evaluations_.filter[index]->Add(candidates.Count());
   const Status status = Guarded(ExtensionPoint::kFilter, *filters_[index], [&] {
     filters_[index]->Filter(attempt, candidates, answer_);
     return Status{};

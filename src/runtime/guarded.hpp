@@ -17,7 +17,7 @@ class Profile::PointTimer {
     if (instruments_ != nullptr) started_ = instruments_->Now();
   }
   ~PointTimer() {
-    if (instruments_ != nullptr) instruments_->PointTook(point_, code, instruments_->Now() - started_);
+    if (instruments_ != nullptr) instruments_->PointTook(point_, code, started_);
   }
   PointTimer(const PointTimer&) = delete;
   PointTimer& operator=(const PointTimer&) = delete;

@@ -37,7 +37,9 @@ Instruments::Instruments(metrics::Registry& registry, const Clock& clock, std::s
       options_(options),
       random_(options.seed) {}
 
-void Instruments::PointTook(ExtensionPoint point, framework::Code code, Duration took) {
+void Instruments::PointTook(ExtensionPoint point, framework::Code code, MonoTime began) {
+  const MonoTime now = Now();
+  if (trace_ != nullptr) trace_->parts.push_back({ExtensionPointName(point), code, began, now});
   metrics::Histogram*& cell = points_[static_cast<std::size_t>(point)][static_cast<std::size_t>(code)];
   if (cell == nullptr) {
     static const std::vector<double> kBuckets = metrics::ExponentialBuckets(0.0001, 2, 12);
@@ -48,7 +50,7 @@ void Instruments::PointTook(ExtensionPoint point, framework::Code code, Duration
                                  {"status", std::string(framework::CodeName(code))},
                                  {"profile", profile_}});
   }
-  cell->Observe(Seconds(took));
+  cell->Observe(Seconds(now - began));
 }
 
 void Instruments::PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code,
@@ -67,12 +69,24 @@ void Instruments::PluginTook(ExtensionPoint point, std::string_view plugin, fram
   if (took > options_.budget) Overrun(point, plugin, took);
 }
 
-void Instruments::PermitWaited(framework::Code code, Duration took) {
+metrics::Counter& Instruments::Evaluations(ExtensionPoint point, std::string_view plugin) {
+  return registry_.Counter(
+      "scheduler_plugin_evaluation_total",
+      "[BETA] Number of attempts to schedule pods by each plugin and the extension point "
+      "(available only in PreFilter, Filter, PreScore, and Score).",
+      {{"plugin", std::string(plugin)},
+       {"extension_point", std::string(ExtensionPointName(point))},
+       {"profile", profile_}});
+}
+
+void Instruments::PermitWaited(framework::Code code, MonoTime began) {
+  const MonoTime now = Now();
+  if (trace_ != nullptr) trace_->parts.push_back({"WaitOnPermit", code, began, now});
   registry_
       .Histogram("scheduler_permit_wait_duration_seconds", "[BETA] Duration of waiting on permit.",
                  metrics::ExponentialBuckets(0.001, 2, 15),
                  {{"result", std::string(framework::CodeName(code))}})
-      .Observe(Seconds(took));
+      .Observe(Seconds(now - began));
 }
 
 void Instruments::HintTook(std::string_view plugin, std::string_view event, std::string_view hint,

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
 #include "framework/status.hpp"
+#include "framework/tracing.hpp"
 #include "metrics/registry.hpp"
 
 namespace berth::runtime {
@@ -49,14 +51,32 @@ class Instruments {
   Instruments(metrics::Registry& registry, const Clock& clock, std::string profile,
               InstrumentOptions options);
 
+  // Whose extension points run while it lives, if anybody collects them. Either may be null.
+  class Traced {
+   public:
+    Traced(Instruments* instruments, std::shared_ptr<framework::AttemptTrace> trace)
+        : instruments_(instruments) {
+      if (instruments_ != nullptr) instruments_->trace_ = std::move(trace);
+    }
+    ~Traced() {
+      if (instruments_ != nullptr) instruments_->trace_ = nullptr;
+    }
+    Traced(const Traced&) = delete;
+    Traced& operator=(const Traced&) = delete;
+
+   private:
+    Instruments* instruments_;
+  };
   // Draws lots whether the plugins of this attempt are timed one by one.
   void BeginAttempt() { sampled_ = random_.Below(10) == 0; }
   bool sampled() const { return sampled_; }
   MonoTime Now() const { return clock_.Now(); }
 
-  void PointTook(ExtensionPoint point, framework::Code code, Duration took);
+  void PointTook(ExtensionPoint point, framework::Code code, MonoTime began);
   void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took);
-  void PermitWaited(framework::Code code, Duration took);
+  // Counts what a plugin has looked at: pods before filtering and scoring, else nodes.
+  metrics::Counter& Evaluations(ExtensionPoint point, std::string_view plugin);
+  void PermitWaited(framework::Code code, MonoTime began);
   void HintTook(std::string_view plugin, std::string_view event, std::string_view hint, Duration took);
 
  private:
@@ -69,6 +89,7 @@ class Instruments {
   const InstrumentOptions options_;
   Random random_;
   bool sampled_ = false;
+  std::shared_ptr<framework::AttemptTrace> trace_;
   std::array<std::array<metrics::Histogram*, 7>, kExtensionPoints> points_{};
   std::map<PluginKey, metrics::Histogram*> plugins_;  // names are the plugins' own, which outlive this
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;

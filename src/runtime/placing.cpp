@@ -30,7 +30,6 @@ Status Named(Status status, std::string_view point, std::string_view plugin) {
 }  // namespace
 
 Status Profile::RunReserve(const Placement& placement) const {
-  if (reserves_.empty()) return {};
   PointTimer timer(*this, ExtensionPoint::kReserve);
   for (framework::ReservePlugin* plugin : reserves_) {
     Status status = Guarded(ExtensionPoint::kReserve, *plugin, [&] { return plugin->Reserve(placement); });
@@ -60,7 +59,6 @@ void Profile::RunUnreserve(const Placement& placement) const {
 
 PermitOutcome Profile::RunPermit(const Placement& placement) const {
   PermitOutcome outcome;
-  if (permits_.empty()) return outcome;
   PointTimer timer(*this, ExtensionPoint::kPermit);
   for (framework::PermitPlugin* plugin : permits_) {
     framework::PermitAnswer answer;
@@ -166,7 +164,6 @@ void Profile::StartBind(std::size_t index, const Placement& placement, framework
 }
 
 void Profile::RunPostBind(const Placement& placement) const {
-  if (post_binds_.empty()) return;
   PointTimer timer(*this, ExtensionPoint::kPostBind);
   for (framework::PostBindPlugin* plugin : post_binds_) {
     const Status status = Guarded(ExtensionPoint::kPostBind, *plugin, [&] {

@@ -28,15 +28,11 @@ Status Profile::RunPreEnqueue(const framework::PodInfo& pod, std::string_view as
     }
     return status;
   };
-  if (pre_enqueue_.empty()) return {};
-  PointTimer timer(*this, ExtensionPoint::kPreEnqueue);
+  PointTimer timer(*this, ExtensionPoint::kPreEnqueue);  // a pod that is held back counts as a success, too
   for (const bool first : {true, false}) {
     for (const framework::PreEnqueuePlugin* plugin : pre_enqueue_) {
       if ((plugin->Name() == asked_first) != first) continue;
-      if (Status status = ask(*plugin); !status.ok()) {
-        timer.code = status.code;
-        return status;
-      }
+      if (Status status = ask(*plugin); !status.ok()) return status;
     }
   }
   return {};
@@ -102,6 +98,18 @@ framework::Requeue Profile::OpinionOn(const framework::ClusterEvent& event,
   return strongest;
 }
 
+void Profile::PrepareEvaluations() {
+  if (!instruments_) return;
+  for (const auto* plugin : pre_filters_)
+    evaluations_.pre_filter.push_back(&instruments_->Evaluations(ExtensionPoint::kPreFilter, plugin->Name()));
+  for (const auto* plugin : filters_)
+    evaluations_.filter.push_back(&instruments_->Evaluations(ExtensionPoint::kFilter, plugin->Name()));
+  for (const auto* plugin : pre_scores_)
+    evaluations_.pre_score.push_back(&instruments_->Evaluations(ExtensionPoint::kPreScore, plugin->Name()));
+  for (const WeightedScore& score : scores_)
+    evaluations_.score.push_back(&instruments_->Evaluations(ExtensionPoint::kScore, score.plugin->Name()));
+}
+
 void Profile::CollectEvents() {
   const auto collect = [&](const auto& plugins) {
     for (const framework::Plugin* plugin : plugins) {
@@ -149,7 +157,9 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   outcome.skipped_extensions.assign(extensions_.size(), false);
   PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<framework::NodeNameId>> names;
-  for (framework::PreFilterPlugin* plugin : pre_filters_) {
+  for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
+    framework::PreFilterPlugin* plugin = pre_filters_[index];
+    if (!evaluations_.pre_filter.empty()) evaluations_.pre_filter[index]->Add();
     framework::PreFilterAnswer answer;
     answer.status = Guarded(ExtensionPoint::kPreFilter, *plugin, [&] {
       answer = plugin->PreFilter(attempt);

@@ -136,6 +136,10 @@ class Profile {
     std::vector<framework::EventRegistration> events;
   };
   class PointTimer;
+  // How many pods (before filters and scores) or nodes each plugin has looked at; empty if nobody measures.
+  struct Evaluations {
+    std::vector<metrics::Counter*> pre_filter, filter, pre_score, score;  // by index of the plugin
+  };
 
   template <class Call>
   framework::Status Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const;
@@ -154,6 +158,7 @@ class Profile {
                                std::span<const framework::ScoreColumn> columns,
                                const std::vector<bool>& skipped) const;
   void CollectEvents();
+  void PrepareEvaluations();
 
   std::string name_;
   std::optional<std::int64_t> percentage_;
@@ -174,6 +179,7 @@ class Profile {
   std::vector<framework::BindPlugin*> binders_;
   std::vector<framework::PostBindPlugin*> post_binds_;
   std::vector<Registered> events_;
+  Evaluations evaluations_;
   mutable framework::Rejections answer_;  // lent to one filter after the other
 
   friend class ProfileBuilder;

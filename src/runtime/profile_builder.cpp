@@ -185,6 +185,7 @@ Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config,
     return std::unexpected(std::move(built).error().In(
         fmt::format("initializing profiles: creating profile for scheduler name {}", config.scheduler_name)));
   }
+  (*built)->PrepareEvaluations();
   return built;
 }
 

@@ -127,9 +127,7 @@ class ProfileTest : public ::testing::Test {
     for (const auto* name : names) config.at(config::Point::kMultiPoint).enabled.push_back({name, 0});
   }
   config::PluginSet& At(config::Point point) { return config.at(point); }
-  Expected<std::unique_ptr<Profile>> TryBuild() {
-    return Profile::Build(config, registry, cluster.handle());
-  }
+  Expected<std::unique_ptr<Profile>> TryBuild() { return Profile::Build(config, registry, cluster.handle()); }
   Profile& Build() {
     profile = std::move(TryBuild()).value();
     return *profile;

@@ -19,7 +19,9 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
   if (scores_.empty()) return {};  // without scores the original does not run PreScore either
   {
     PointTimer timer(*this, ExtensionPoint::kPreScore);
-    for (framework::PreScorePlugin* plugin : pre_scores_) {
+    for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
+      framework::PreScorePlugin* plugin = pre_scores_[index];
+      if (!evaluations_.pre_score.empty()) evaluations_.pre_score[index]->Add();
       const Status status =
           Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
       if (status.ok()) continue;
@@ -47,6 +49,7 @@ Status Profile::ScoreWith(std::size_t index, const Attempt& attempt, const RowSe
                           framework::ScoreColumn& column) const {
   framework::ScorePlugin& plugin = *scores_[index].plugin;
   column.Reset(attempt.nodes().rows());
+  if (!evaluations_.score.empty()) evaluations_.score[index]->Add(feasible.Count());
   if (const Status status =
           Guarded(ExtensionPoint::kScore, plugin, [&] { return plugin.Score(attempt, feasible, column); });
       !status.ok()) {

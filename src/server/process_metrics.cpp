@@ -3,8 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "metrics/registry.hpp"
@@ -39,10 +43,29 @@ double OpenFiles() {
   return count - 1;  // the one we look with
 }
 
-double OpenFilesLimit() {
+double Limit(decltype(RLIMIT_AS) resource) {
   rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(resource, &limit);
   return static_cast<double>(limit.rlim_cur);
+}
+
+// /proc/self/net/netstat has pairs of lines, names and numbers: "IpExt: InNoRoutes ... InOctets OutOctets
+// ..."
+double NetworkBytes(std::string_view counter) {
+  std::ifstream netstat("/proc/self/net/netstat");
+  std::string names;
+  std::string numbers;
+  while (std::getline(netstat, names) && std::getline(netstat, numbers)) {
+    if (!names.starts_with("IpExt:")) continue;
+    std::istringstream name(names);
+    std::istringstream number(numbers);
+    std::string n;
+    std::string value;
+    while (name >> n && number >> value) {
+      if (n == counter) return std::strtod(value.c_str(), nullptr);
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -55,14 +78,24 @@ void AddProcessMetrics(metrics::Registry& registry, const Clock& clock) {
   registry.CallbackGauge("process_resident_memory_bytes", "Resident memory size in bytes.", {},
                          [] { return Memory(1); });
   registry.CallbackGauge("process_open_fds", "Number of open file descriptors.", {}, OpenFiles);
-  registry.CallbackGauge("process_max_fds", "Maximum number of open file descriptors.", {}, OpenFilesLimit);
+  registry.CallbackGauge("process_max_fds", "Maximum number of open file descriptors.", {},
+                         [] { return Limit(RLIMIT_NOFILE); });
+  registry.CallbackGauge("process_virtual_memory_max_bytes",
+                         "Maximum amount of virtual memory available in bytes.", {},
+                         [] { return Limit(RLIMIT_AS); });
+  registry.CallbackCounter("process_network_receive_bytes_total",
+                           "Number of bytes received by the process over the network.", {},
+                           [] { return NetworkBytes("InOctets"); });
+  registry.CallbackCounter("process_network_transmit_bytes_total",
+                           "Number of bytes sent by the process over the network.", {},
+                           [] { return NetworkBytes("OutOctets"); });
   const double started = std::chrono::duration<double>(clock.WallNow().time_since_epoch()).count();
   registry.CallbackGauge("process_start_time_seconds",
                          "Start time of the process since unix epoch in seconds.", {},
                          [started] { return started; });
   registry
       .Gauge("kubernetes_build_info",
-             "[ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, "
+             "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, "
              "git tree "
              "state, build date, Go version, and compiler from which Kubernetes was built, and platform on "
              "which it is "

@@ -1,0 +1,17 @@
+// What the metrics flags mean.
+#pragma once
+
+#include "base/result.hpp"
+#include "command/scheduler_flags.hpp"
+#include "config/feature_gates.hpp"
+#include "metrics/registry.hpp"
+
+namespace berth::command {
+
+// Reads the manifest of allowed labels, if one is named. Errors are kube-scheduler's texts.
+Expected<metrics::RegistryOptions> MetricsOptionsOf(const MetricsFlags& flags);
+
+// kubernetes_feature_enabled and version_info, as component-base 0.37 tells them.
+void AddFeatureMetrics(metrics::Registry& registry, const config::FeatureGates& gates);
+
+}  // namespace berth::command

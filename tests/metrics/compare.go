@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"k8s.io/client-go/rest"
+)
+
+// exposition is what a scheduler tells, with the address of its API server taken out.
+type exposition struct{ byName map[string]*dto.MetricFamily }
+
+func parse(text string, config *rest.Config) (*exposition, error) {
+	text = strings.ReplaceAll(text, `host="`+host(config)+`"`, `host="api"`)
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return &exposition{families}, nil
+}
+
+func (e *exposition) families() int { return len(e.byName) }
+func (e *exposition) series() int {
+	count := 0
+	for _, family := range e.byName {
+		count += len(family.Metric)
+	}
+	return count
+}
+
+// Not part of kube-scheduler: the runtime of Go, and what the other programs in the same executable register.
+var foreign = regexp.MustCompile(`^(go_|node_collector_)`)
+
+// Families of which only names, types and label names can be compared, and why.
+var byChance = map[string]string{
+	"scheduler_plugin_execution_duration_seconds":        "a tenth of the attempts is drawn by lot",
+	"scheduler_queueing_hint_execution_duration_seconds": "events that come while a pod is being tried are asked about or not",
+	"scheduler_inflight_events":                          "the same",
+	"scheduler_event_handling_duration_seconds":          "kinds of updates depend on what the kubelet and the scheduler wrote first",
+	"scheduler_queue_incoming_pods_total":                "the same",
+	"scheduler_queue_incoming_entities_total":            "the same",
+	"scheduler_batch_cache_flushed_total":                "berth does not batch",
+	"rest_client_requests_total":                         "which requests are retried",
+	"rest_client_rate_limiter_duration_seconds":          "the same",
+	"rest_client_request_duration_seconds":               "the same",
+	"rest_client_request_size_bytes":                     "the same",
+	"rest_client_response_size_bytes":                    "the same",
+	"rest_client_transport_create_calls_total":           "a cache of Go's",
+	"kubernetes_build_info":                              "names the build",
+	"registered_metrics_total":                           "counts what else is there",
+	"authenticated_user_requests":                        "depends on who asked before",
+	"authentication_attempts":                            "the same",
+	"authentication_duration_seconds":                    "the same",
+	"authorization_attempts_total":                       "the same",
+	"authorization_duration_seconds":                     "the same",
+}
+
+// Numbers that the workload determines.
+var equal = []string{
+	`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"}`,
+	`scheduler_pending_pods{queue="active"}`,
+	`scheduler_pending_pods{queue="gated"}`,
+	`scheduler_queued_entities{queue="gated",type="pod"}`,
+	`scheduler_preemption_attempts_total{}`,
+	`scheduler_preemption_victims{}`,
+	`scheduler_cache_size{type="nodes"}`,
+	`scheduler_cache_size{type="assumed_pods"}`,
+	`scheduler_pod_scheduling_attempts{}`,
+	`scheduler_pod_scheduled_after_flush_total{}`,
+	`scheduler_framework_extension_point_duration_seconds{extension_point="Bind",profile="default-scheduler",status="Success"}`,
+	`scheduler_framework_extension_point_duration_seconds{extension_point="PostBind",profile="default-scheduler",status="Success"}`,
+	`scheduler_unschedulable_pods{plugin="NodeAffinity",profile="default-scheduler"}`,
+	`scheduler_unschedulable_pods{plugin="SchedulingGates",profile="default-scheduler"}`,
+	`leader_election_master_status{name="kube-scheduler"}`,
+	`version_info{binary="1.37.1",component="kube",emulation="1.37",min_compat="1.36"}`,
+}
+
+func compare(theirs, ours *exposition) []string {
+	var differences []string
+	for _, name := range slices.Sorted(maps.Keys(theirs.byName)) {
+		if !foreign.MatchString(name) {
+			differences = append(differences, compareFamily(theirs.byName[name], ours.byName[name])...)
+		}
+	}
+	their, our := theirs.values(), ours.values()
+	for _, series := range equal {
+		want, known := their[series]
+		got, there := our[series]
+		switch {
+		case !known:
+			differences = append(differences, series+": kube-scheduler does not have it")
+		case !there:
+			differences = append(differences, series+": missing")
+		case want != got:
+			differences = append(differences, fmt.Sprintf("%s: %v, kube-scheduler's is %v", series, got, want))
+		}
+	}
+	return differences
+}
+
+func compareFamily(want, got *dto.MetricFamily) []string {
+	name := want.GetName()
+	if got == nil {
+		return []string{name + ": missing"}
+	}
+	var differences []string
+	if want.GetType() != got.GetType() {
+		differences = append(differences, fmt.Sprintf("%s: type %v, not %v", name, got.GetType(), want.GetType()))
+	}
+	if want.GetHelp() != got.GetHelp() {
+		differences = append(differences, fmt.Sprintf("%s: help %q, not %q", name, got.GetHelp(), want.GetHelp()))
+	}
+	if a, b := labelNames(want), labelNames(got); !slices.Equal(a, b) {
+		differences = append(differences, fmt.Sprintf("%s: labels %v, not %v", name, b, a))
+	}
+	if len(want.Metric) > 0 && len(got.Metric) > 0 {
+		if a, b := bounds(want.Metric[0]), bounds(got.Metric[0]); !slices.Equal(a, b) {
+			differences = append(differences, fmt.Sprintf("%s: buckets %v, not %v", name, b, a))
+		}
+	}
+	if _, chance := byChance[name]; chance {
+		return differences
+	}
+	there := map[string]bool{}
+	for _, metric := range got.Metric {
+		there[labels(metric)] = true
+	}
+	for _, metric := range want.Metric {
+		if key := labels(metric); !there[key] {
+			differences = append(differences, name+key+": missing")
+		}
+	}
+	return differences
+}
+
+func labels(metric *dto.Metric) string {
+	var pairs []string
+	for _, pair := range metric.Label {
+		pairs = append(pairs, fmt.Sprintf("%s=%q", pair.GetName(), pair.GetValue()))
+	}
+	sort.Strings(pairs)
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+func labelNames(family *dto.MetricFamily) []string {
+	names := map[string]bool{}
+	for _, metric := range family.Metric {
+		for _, pair := range metric.Label {
+			names[pair.GetName()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func bounds(metric *dto.Metric) []float64 {
+	var bounds []float64
+	for _, bucket := range metric.GetHistogram().GetBucket() {
+		bounds = append(bounds, bucket.GetUpperBound())
+	}
+	return bounds
+}
+
+// values has counters, gauges and the counts of histograms.
+func (e *exposition) values() map[string]float64 {
+	values := map[string]float64{}
+	for name, family := range e.byName {
+		for _, metric := range family.Metric {
+			value := metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			values[name+labels(metric)] = value
+		}
+	}
+	return values
+}

@@ -1,0 +1,71 @@
+// Command metrics runs kube-scheduler and berth through the same workload, each in a cluster of its own, and
+// compares what they tell about it: every series name and label set of kube-scheduler's must be there, with the
+// same type and help, and numbers that must be equal are.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+func main() {
+	berth := flag.String("berth", "", "the program berth")
+	real := flag.String("real", "", "Kubernetes' control plane (tests/cluster/build)")
+	keep := flag.String("keep", "", "a directory for what was scraped and the logs (default: none is kept)")
+	flag.Parse()
+	if err := run(*berth, *real, *keep); err != nil {
+		fmt.Fprintln(os.Stderr, "metrics:", err)
+		os.Exit(1)
+	}
+}
+
+func run(berth, real, keep string) error {
+	if berth == "" || real == "" {
+		return errors.New("--berth and --real are needed")
+	}
+	for _, path := range []*string{&berth, &real} {
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = absolute
+	}
+	directory := keep
+	if directory == "" {
+		temporary, err := os.MkdirTemp("", "berth-metrics")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary)
+		directory = temporary
+	}
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+
+	theirs, err := observe(ctx, children, "kube-scheduler", berth, []string{real, "kube-scheduler"})
+	if err != nil {
+		return fmt.Errorf("kube-scheduler: %w", err)
+	}
+	ours, err := observe(ctx, children, "berth", berth, []string{berth, "scheduler"})
+	if err != nil {
+		return fmt.Errorf("berth: %w", err)
+	}
+	differences := compare(theirs, ours)
+	for _, difference := range differences {
+		fmt.Println("DIFFERENT", difference)
+	}
+	fmt.Printf("%d families of kube-scheduler's, %d series compared, %d differences\n", theirs.families(), theirs.series(), len(differences))
+	if len(differences) > 0 {
+		return errors.New("the metrics of berth are not those of kube-scheduler")
+	}
+	return nil
+}
