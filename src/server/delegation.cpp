@@ -67,7 +67,9 @@ Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const Authenticatio
     if (data) {
       io.Sync([&] { outcome = trust.Take(*data); });
       // A key that is missing may come later.
-      if (log::V(2) && !outcome) log::Info("Authentication", {{"err", outcome.error().message}});
+      if (const auto log = log::V(2); log && !outcome) {
+        log.Info("Part of the configuration of authentication is not there", {{"err", outcome.error().message}});
+      }
       return {};
     }
     outcome = std::unexpected(data.error());

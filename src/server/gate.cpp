@@ -116,7 +116,9 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
           500, Sanitized(fmt::format("Internal Server Error: {}: {}", GoQuoted(visit->request.target),
                                      decision.error))));
     }
-    if (log::V(4)) log::Info("Forbidden", {{"URI", visit->request.target}, {"reason", decision.reason}});
+    if (const auto log = log::V(4)) {
+      log.Info("Forbidden", {{"URI", visit->request.target}, {"reason", decision.reason}});
+    }
     std::string message = Sanitized(fmt::format("User {} cannot {} path {}", GoQuoted(visit->user.name), verb,
                                                 GoQuoted(visit->target.path)));
     if (!decision.reason.empty()) message += ": " + decision.reason;

@@ -113,8 +113,9 @@ void Trust::Start() {
   watch_ = std::make_unique<ConfigMapWatch>(
       parts_.loop, *parts_.api, parts_.random, "kube-system", "extension-apiserver-authentication",
       [this](const ConfigMapData& data) {
-        if (const auto taken = Take(data); !taken && log::V(2)) {
-          log::Info("Part of the configuration of authentication is not there", {{"err", taken.error().message}});
+        const auto taken = Take(data);
+        if (const auto log = log::V(2); log && !taken) {
+          log.Info("Part of the configuration of authentication is not there", {{"err", taken.error().message}});
         }
       });
   watch_->Start();
