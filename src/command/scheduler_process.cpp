@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <memory>
 #include <random>
@@ -25,6 +26,7 @@
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
 #include "server/process_metrics.hpp"
+#include "server/secure_server.hpp"
 #include "server/server.hpp"
 
 namespace berth::command {
@@ -92,24 +94,48 @@ struct Client {
   }
 };
 
-void AddHealth(server::Endpoints& endpoints, const core::Scheduler& scheduler) {
-  endpoints.AddHealth("healthz", {server::Ping()});
-  endpoints.AddHealth("livez", {server::Ping()});
-  endpoints.AddHealth("readyz", {{"sched-handler-sync", [&scheduler]() -> std::optional<std::string> {
-                                    if (scheduler.synced()) return std::nullopt;
-                                    return "handlers are not fully synchronized";
-                                  }}});
-  endpoints.AddVerbosity();
+void AddHealth(server::Endpoints& endpoints, const config::SchedulerConfig& config,
+               const core::Scheduler& scheduler, const std::atomic<bool>& stopping) {
+  std::vector<server::Check> health, ready;
+  if (config.leader_election.leader_elect) {
+    // kube-scheduler never tells its watchdog of the elector, so the check always passes.
+    const server::Check watchdog{"leaderElection", [] { return std::optional<std::string>(); }};
+    health.push_back(watchdog);
+    ready.push_back(watchdog);
+  }
+  ready.push_back({"shutdown", [&stopping]() -> std::optional<std::string> {
+                     if (stopping.load(std::memory_order_relaxed)) return "process is shutting down";
+                     return std::nullopt;
+                   }});
+  ready.push_back({"sched-handler-sync", [&scheduler]() -> std::optional<std::string> {
+                     if (scheduler.synced()) return std::nullopt;
+                     return "handlers are not fully synchronized";
+                   }});
+  endpoints.AddHealth("healthz", std::move(health));
+  endpoints.AddHealth("livez", {});
+  endpoints.AddHealth("readyz", std::move(ready));
 }
 
-// Null if serving is off.
-Expected<std::unique_ptr<server::Server>> Serve(const SchedulerFlags& flags, const PFlags& table,
-                                                http::IoThread& io, server::Endpoints& endpoints) {
+// On a thread of their own: strangers' handshakes must not keep bindings waiting.
+struct Serving {
+  std::unique_ptr<http::IoThread> io;
+  std::unique_ptr<server::Server> open;
+  std::unique_ptr<server::SecureServer> secure;
+};
+
+Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const Clock& clock,
+                        const client::Environment& environment, metrics::Registry& metrics,
+                        server::Endpoints& endpoints) {
+  Serving serving{.io = std::make_unique<http::IoThread>(clock), .open = nullptr, .secure = nullptr};
   BERTH_TRY(const HostPort address, HttpAddress(flags, table));
-  if (address.port == 0) return nullptr;
-  BERTH_TRY(auto server, server::Server::Listen(io, endpoints, address.host, address.port));
-  log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
-  return server;
+  if (address.port != 0) {
+    BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
+    log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
+  }
+  BERTH_TRY(serving.secure, server::SecureServer::Start(
+                                flags.serving, flags.authentication, flags.authorization,
+                                {*serving.io, environment, clock, metrics, endpoints}));
+  return serving;
 }
 
 // Of --berth-http-address, or of the --port and --address of old.
@@ -155,15 +181,20 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   core::Scheduler scheduler(SchedulerOptionsOf(flags, config),
                             {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock,
                              metrics, tracing.exporter.get()});
-  server::AddProcessMetrics(metrics, clock);
+  server::AddProcessMetrics(metrics);
   AddFeatureMetrics(metrics, config.gates);
+  std::atomic<bool> stopping = false;
   server::Endpoints endpoints(metrics);
-  AddHealth(endpoints, scheduler);
-  BERTH_TRY(const auto server, Serve(flags, table, io, endpoints));
+  AddHealth(endpoints, config, scheduler, stopping);
+  endpoints.AddVerbosity();
+  BERTH_TRY(const Serving serving, Serve(flags, table, clock, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds)});
-  signals.OnFirst([&scheduler] { scheduler.Stop(); });
+  signals.OnFirst([&scheduler, &stopping] {
+    stopping.store(true, std::memory_order_relaxed);
+    scheduler.Stop();
+  });
   log::Info("Starting Kubernetes Scheduler", {{"version", ReportedVersion(flags)},
                                               {"server", connection.origin.host},
                                               {"port", connection.origin.port}});

@@ -20,4 +20,12 @@ std::string_view Headers::Find(std::string_view name) const {
   return {};
 }
 
+std::vector<std::string_view> Headers::All(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (const auto& [key, value] : entries_) {
+    if (SameName(key, name)) values.push_back(value);
+  }
+  return values;
+}
+
 }  // namespace berth::http

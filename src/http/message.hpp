@@ -1,6 +1,7 @@
 // What travels over HTTP, as seen by a server's handler.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ class Headers {
   void Add(std::string name, std::string value) { entries_.emplace_back(std::move(name), std::move(value)); }
   // The first value of that name; empty if there is none.
   std::string_view Find(std::string_view name) const;
+  // All values of that name, in order.
+  std::vector<std::string_view> All(std::string_view name) const;
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
 
@@ -31,6 +34,11 @@ struct PeerCertificate {
   bool trusted = false;  // signed by the authority the server was given
   std::string common_name;
   std::vector<std::string> organizations;
+  std::vector<std::string> user_ids;  // Kubernetes' own attribute of the subject, 1.3.6.1.4.1.57683.2
+  std::vector<std::string> chain;     // DER: the client's own certificate, then what it sent along
+  std::string serial_number;          // decimal
+  std::string subject_key_id, authority_key_id;  // bytes; empty if the certificate has none
+  std::int64_t not_after = 0;                    // Unix seconds
 };
 
 struct Request {
@@ -49,7 +57,7 @@ inline SharedText Share(std::string text) { return std::make_shared<const std::s
 // Content-Length, Date and Connection are the server's business.
 struct Response {
   int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
+  std::string content_type = "text/plain; charset=utf-8";  // empty: none is named
   SharedText body = {};  // null: no body
   Headers headers = {};
 };

@@ -1,10 +1,15 @@
 #include "http/server.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cctype>
 #include <ctime>
 #include <unordered_map>
 
@@ -25,13 +30,30 @@ std::string DateLine() {
   return text;
 }
 
+std::string AddressText(const asio::ip::tcp::endpoint& endpoint) {
+  const auto host = endpoint.address().to_string();
+  return fmt::format(fmt::runtime(endpoint.address().is_v6() ? "[{}]:{}" : "{}:{}"), host, endpoint.port());
+}
+
+// Go's texts of the system's errors begin in lower case.
+std::string GoErrorText(const error_code& error) {
+  std::string text = error.message();
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  }
+  return text;
+}
+
 }  // namespace
 
 struct Server::Impl : std::enable_shared_from_this<Impl> {
   explicit Impl(asio::io_context& io) : io(io), acceptor(io), sweep(io), grace(io) {}
 
   Expected<void> Listen();
+  Expected<void> Open(const asio::ip::tcp::endpoint& endpoint);
   void Accept();
+  // False if there is no room for another connection.
+  bool MakeRoom();
   void Sweep();
   void Stop(std::chrono::milliseconds grace_period, std::function<void()> done);
   void CutAll();
@@ -41,7 +63,8 @@ struct Server::Impl : std::enable_shared_from_this<Impl> {
   asio::ip::tcp::acceptor acceptor;
   asio::steady_timer sweep;
   asio::steady_timer grace;
-  std::uint16_t port = 0;
+  asio::ip::tcp::endpoint local;
+  std::chrono::milliseconds sweep_interval{1000};
   bool accepting = false;
   std::shared_ptr<ServerShared> shared = std::make_shared<ServerShared>();
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
@@ -57,6 +80,7 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
     if (const auto self = weak.lock()) {
       self->connections.erase(&connection);
       self->CheckStopped();
+      if (!self->accepting && !self->shared->stopping) self->Accept();
     }
   };
   BERTH_CHECKED(impl->Listen());
@@ -66,35 +90,74 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
 
 Expected<void> Server::Impl::Listen() {
   const auto& options = shared->options;
-  const auto fail = [&](std::string_view what, const error_code& error) {
-    return Fail(ErrorCode::kUnavailable,
-                fmt::format("cannot {} {}:{}: {}", what, options.address, options.port, error.message()));
-  };
+  for (const auto limit : {options.handshake_timeout, options.request_timeout, options.idle_timeout,
+                           options.write_timeout}) {
+    sweep_interval = std::min(sweep_interval, std::max(limit / 4, std::chrono::milliseconds(1)));
+  }
   error_code error;
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return Invalid(fmt::format("\"{}\" is not an IP address to listen on", options.address));
-  const asio::ip::tcp::endpoint endpoint(address, options.port);
+  if (options.both_families && address.is_unspecified()) {
+    // A machine without IPv6 has only one family to offer.
+    if (Open({asio::ip::address_v6::any(), options.port})) return {};
+    acceptor.close(error);
+    return Open({asio::ip::address_v4::any(), options.port});
+  }
+  return Open({address, options.port});
+}
+
+Expected<void> Server::Impl::Open(const asio::ip::tcp::endpoint& endpoint) {
+  const auto& options = shared->options;
+  error_code error;
+  const auto fail = [&](std::string_view call) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("listen tcp {}: {}: {}", AddressText(endpoint), call, GoErrorText(error)));
+  };
   acceptor.open(endpoint.protocol(), error);
-  if (error) return fail("open a socket for", error);
-  acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (error) return fail("socket");
+  error_code ignored;
+  if (endpoint.address().is_v6()) {
+    acceptor.set_option(asio::ip::v6_only(!options.both_families || !endpoint.address().is_unspecified()),
+                        ignored);
+  }
+  acceptor.set_option(asio::socket_base::reuse_address(true), ignored);
+  if (options.reuse_port) {
+    const int on = 1;
+    ::setsockopt(acceptor.native_handle(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  }
   acceptor.bind(endpoint, error);
-  if (error) return fail("listen on", error);
+  if (error) return fail("bind");
   acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return fail("listen on", error);
-  port = acceptor.local_endpoint(error).port();
+  if (error) return fail("listen");
+  local = acceptor.local_endpoint(ignored);
   return {};
 }
 
+bool Server::Impl::MakeRoom() {
+  const std::size_t limit = shared->options.max_connections;
+  if (limit == 0 || connections.size() < limit) return true;
+  const Connection* oldest = nullptr;
+  for (const auto& [connection, _] : connections) {
+    if (!connection->Idle()) continue;
+    if (oldest == nullptr || connection->idle_since() < oldest->idle_since()) oldest = connection;
+  }
+  if (oldest == nullptr) return false;
+  const auto held = connections.at(const_cast<Connection*>(oldest));
+  held->Cut();
+  return true;
+}
+
 void Server::Impl::Accept() {
+  const std::size_t limit = shared->options.max_connections;
+  if (accepting || (limit != 0 && connections.size() >= limit && !MakeRoom())) return;
+  if (accepting) return;  // the connection that made room has seen to it
   accepting = true;
   acceptor.async_accept([weak = weak_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
     const auto self = weak.lock();
     if (!self || self->shared->stopping || error == asio::error::operation_aborted) return;
-    if (error) {
-      // Out of descriptors, most likely: the sweep tries again when connections have had time to close.
-      self->accepting = false;
-      return;
-    }
+    self->accepting = false;
+    // Out of descriptors, most likely: the sweep tries again when connections have had time to close.
+    if (error) return;
     auto connection = std::make_shared<Connection>(std::move(socket), self->shared);
     self->connections.emplace(connection.get(), connection);
     connection->Start();
@@ -110,7 +173,7 @@ void Server::Impl::Sweep() {
   for (const auto& [_, connection] : connections) all.push_back(connection);
   for (const auto& connection : all) connection->CheckTimeouts();
   if (!accepting && !shared->stopping) Accept();
-  sweep.expires_after(std::chrono::seconds(1));
+  sweep.expires_after(sweep_interval);
   sweep.async_wait([weak = weak_from_this()](const error_code& error) {
     const auto self = weak.lock();
     if (self && !error) self->Sweep();
@@ -157,7 +220,11 @@ Server::~Server() {
   impl_->CutAll();
 }
 
-std::uint16_t Server::port() const { return impl_->port; }
+std::uint16_t Server::port() const { return impl_->local.port(); }
+std::string Server::address() const { return AddressText(impl_->local); }
+void Server::SetTls(std::shared_ptr<asio::ssl::context> tls) {
+  impl_->shared->options.tls = std::move(tls);
+}
 std::size_t Server::connections() const { return impl_->connections.size(); }
 void Server::Stop(std::chrono::milliseconds grace, std::function<void()> done) {
   impl_->Stop(grace, std::move(done));

@@ -55,11 +55,19 @@ struct ServerOptions {
   std::uint16_t port = 0;                  // 0: the system chooses
   std::size_t body_limit_bytes = 3 << 20;  // as kube-apiserver
   std::size_t header_limit_bytes = 64 << 10;
+  // A peer may send so much behind the request being answered before we stop reading.
+  std::size_t read_ahead_bytes = 256 << 10;
+  // With so many open, one that is between requests has to go for a new one; if there is none, new ones wait
+  // in the system's queue. 0: as many as there are descriptors.
+  std::size_t max_connections = 0;
+  bool reuse_port = false;              // SO_REUSEPORT
+  bool both_families = false;           // 0.0.0.0 and :: mean every address of IPv4 and IPv6, as in Go
   std::shared_ptr<boost::asio::ssl::context> tls = {};  // null: plain HTTP
-  std::chrono::seconds handshake_timeout{10};
-  std::chrono::seconds request_timeout{60};  // from the first byte of a request to its last
-  std::chrono::seconds idle_timeout{300};    // between requests
-  std::chrono::seconds write_timeout{60};    // without the peer taking a single byte
+  std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
+  // From the first byte of a request to its last; for the first one, from when the connection is there.
+  std::chrono::milliseconds request_timeout = std::chrono::seconds(60);
+  std::chrono::milliseconds idle_timeout = std::chrono::seconds(300);  // between requests
+  std::chrono::milliseconds write_timeout = std::chrono::seconds(60);  // without the peer taking a byte
   // What to say to a request that never reaches the handler: 400, 413 (body too large), 431 (headers too
   // large), 500 (the handler threw or forgot to answer). Without it, the bare status line.
   std::function<Response(int status)> refusal;
@@ -67,6 +75,7 @@ struct ServerOptions {
 
 class Server {
  public:
+  // Errors read as Go's: "listen tcp 127.0.0.1:80: bind: permission denied".
   // Listens when it returns; connections are served once somebody runs `io`. The handler must not block: all
   // connections wait for it.
   static Expected<std::unique_ptr<Server>> Listen(boost::asio::io_context& io, ServerOptions options,
@@ -76,6 +85,10 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::uint16_t port() const;
+  // As Go writes it: "127.0.0.1:10259", "[::]:10259".
+  std::string address() const;
+  // From the next connection on.
+  void SetTls(std::shared_ptr<boost::asio::ssl::context> tls);
   std::size_t connections() const;
   // No new connections; answers under way are finished, streams ended. Calls `done` when the last connection
   // is gone, at the latest after `grace`, when the rest is cut.

@@ -1,12 +1,16 @@
 #include "http/server_connection.hpp"
 
 #include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/sslerr.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
+
+#include "http/server_names.hpp"
 
 namespace berth::http {
 namespace {
@@ -16,13 +20,16 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 16 << 10;
-// A peer may pipeline this much behind the request being answered before we stop reading.
-constexpr std::size_t kReadAheadBytes = 256 << 10;
 // Streams are sent in batches: large enough to make system calls rare, small enough to keep many watchers
 // going.
 constexpr std::size_t kBatchBytes = 256 << 10;
 // From here on a body is cheaper to send from its own buffer than to copy behind its head.
 constexpr std::size_t kSharedBytes = 16 << 10;
+
+bool SpeaksPlainHttp(const error_code& error) {
+  return error.category() == asio::error::get_ssl_category() &&
+         ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST;
+}
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
@@ -79,6 +86,8 @@ void Connection::Start() {
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   if (!shared_->options.tls) return Read();
   tls_.emplace(socket_, *shared_->options.tls);
+  local_address_ = socket_.local_endpoint(ignored).address().to_string();
+  TellLocalAddress(tls_->native_handle(), local_address_);
   Shake();
 }
 
@@ -87,6 +96,9 @@ void Connection::Shake() {
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](const error_code& error) {
     self->shaking_ = false;
     if (self->closed_) return;
+    if (SpeaksPlainHttp(error)) {
+      return asio::post(self->socket_.get_executor(), [self] { self->AnswerInTheClear(); });
+    }
     if (error) return self->Cut();
     self->peer_ = PeerOf(self->tls_->native_handle());
     self->read_since_ = self->shared_->now;
@@ -94,11 +106,19 @@ void Connection::Shake() {
   });
 }
 
+void Connection::AnswerInTheClear() {
+  if (closed_) return;
+  tls_.reset();
+  keep_alive_ = false;
+  Tail() += "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+  Flush();
+}
+
 // --- in
 // ---------------------------------------------------------------------------------------------------------
 
 void Connection::Read() {
-  if (reading_ || closed_ || peer_done_ || in_.size() >= kReadAheadBytes) return;
+  if (reading_ || closed_ || peer_done_ || in_.size() >= shared_->options.read_ahead_bytes) return;
   reading_ = true;
   auto read = [self = shared_from_this()](const error_code& error, std::size_t n) { self->OnRead(error, n); };
   if (tls_)
@@ -191,6 +211,7 @@ void Connection::Refuse(int status) {
 
 void Connection::RequestAnswered() {
   busy_ = false;
+  served_ = true;
   read_since_ = shared_->now;
   if (processing_) return;  // its loop goes on with the next request
   // Not from within the handler's call: it may have more to do before it wants to see another request.
@@ -257,7 +278,9 @@ void Connection::AppendHead(const Response& response, bool streamed) {
     out.append(name).append(": ").append(value).append("\r\n");
   }
   if (HasBody(response.status)) {
-    out.append("Content-Type: ").append(response.content_type).append("\r\n");
+    if (!response.content_type.empty()) {
+      out.append("Content-Type: ").append(response.content_type).append("\r\n");
+    }
     if (!streamed) {
       fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n",
                      response.body ? response.body->size() : 0);

@@ -39,6 +39,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void Finish();
   // Closes now.
   void Cut();
+  // Between two requests: nobody is hurt if it is cut.
+  bool Idle() const { return served_ && !busy_ && !parser_ && !writing_ && !shaking_; }
+  MonoTime idle_since() const { return read_since_; }
   // Cuts itself if a timeout has passed.
   void CheckTimeouts();
 
@@ -66,6 +69,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   };
 
   void Shake();
+  // The peer speaks plain HTTP where TLS is spoken: tell it so in words that it understands.
+  void AnswerInTheClear();
   void Read();
   void OnRead(const boost::system::error_code& error, std::size_t bytes);
   void Process();
@@ -95,6 +100,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   MonoTime write_since_;  // last time the peer took a byte
   unsigned version_ = 11;
   bool keep_alive_ = true;
+  std::string local_address_;  // ours, as text, for choosing a certificate by it
+  bool served_ = false;      // at least one request has been answered
   bool shaking_ = false;     // the TLS handshake is not over
   bool continued_ = false;   // "100 Continue" was said for the present request
   bool busy_ = false;        // a request is with the handler, or being streamed

@@ -55,7 +55,7 @@ void Connection::CheckTimeouts() {
   } else if (lingering_) {
     if (shared_->now - read_since_ > kLinger) Cut();
   } else if (!busy_) {
-    const auto limit = parser_ ? options.request_timeout : options.idle_timeout;
+    const auto limit = parser_ || !served_ ? options.request_timeout : options.idle_timeout;
     if (shared_->now - read_since_ > limit) Cut();
   }
 }

@@ -39,42 +39,4 @@ Expected<std::shared_ptr<ssl::context>> MakeTlsContext(const TlsOptions& options
   return context;
 }
 
-namespace {
-
-int ChooseHttp11(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
-                 unsigned size, void*) {
-  static constexpr unsigned char kAlpn[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-  unsigned char* chosen = nullptr;
-  const int found = SSL_select_next_proto(&chosen, out_size, kAlpn, sizeof kAlpn, offered, size);
-  *out = chosen;
-  return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
-}
-
-// Whoever shows a certificate that we do not trust is told so in HTTP, not by a broken handshake.
-int AcceptAnyPeer(int, X509_STORE_CTX*) { return 1; }
-
-}  // namespace
-
-Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOptions& options) {
-  auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
-  boost::system::error_code ec;
-  const auto failed = [&](std::string_view what) { return Invalid(std::string(what) + ": " + ec.message()); };
-  SSL_CTX* native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_alpn_select_cb(native, &ChooseHttp11, nullptr);
-  // Resumed sessions would have to remember who the client is.
-  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-  if (context->use_certificate_chain(boost::asio::buffer(options.certificate_pem), ec))
-    return failed("server certificate");
-  if (context->use_private_key(boost::asio::buffer(options.key_pem), ssl::context::pem, ec))
-    return failed("server key");
-  if (!options.client_ca_pem.empty()) {
-    if (context->add_certificate_authority(boost::asio::buffer(options.client_ca_pem), ec))
-      return failed("certificate authority of clients");
-    SSL_CTX_set_verify(native, SSL_VERIFY_PEER, &AcceptAnyPeer);
-  }
-  return context;
-}
-
 }  // namespace berth::http

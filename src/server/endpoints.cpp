@@ -2,122 +2,200 @@
 
 #include <fmt/format.h>
 
-#include <boost/url/parse.hpp>
+#include <algorithm>
 #include <charconv>
 #include <map>
 
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "server/gzip.hpp"
+#include "server/negotiation.hpp"
+#include "server/process_metrics.hpp"
+#include "server/utf8.hpp"
 
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kPlain = "text/plain; charset=utf-8";
-// Prometheus' negotiation of 2024 and later; the names we use need no escaping.
-constexpr std::string_view kExposition = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+// What is said about names that are not plain ASCII; ours all are, so it makes no difference to the text.
+std::string_view Escaping(const http::Request& request) {
+  constexpr std::string_view kKnown[] = {"allow-utf-8", "underscores", "dots", "values"};
+  std::string_view escaping = "underscores";
+  for (const MediaRange& range : ParseAccept(request.headers.Find("Accept"))) {
+    if (const auto said = range.params.find("escaping"); said != range.params.end()) {
+      const auto* known = std::ranges::find(kKnown, std::string_view(said->second));
+      if (known != std::end(kKnown)) escaping = *known;
+    }
+    const auto version = range.params.find("version");
+    const bool ours = version == range.params.end() || version->second == "0.0.4" || version->second.empty();
+    if (range.type == "text" && range.subtype == "plain" && ours) break;
+  }
+  return escaping;
+}
 
-http::Response Make(int status, std::string body, std::string_view content_type = kPlain) {
-  http::Response response;
-  response.status = status;
-  response.content_type = content_type;
-  response.body = http::Share(std::move(body));
-  response.headers.Add("Cache-Control", "no-cache, private");
-  if (content_type == kPlain) response.headers.Add("X-Content-Type-Options", "nosniff");
+// As writePlainText of apiserver's routes: no charset, and a newline.
+http::Response FlagAnswer(int status, const std::string& text) {
+  http::Response response = Plain(status, text + "\n", "text/plain");
+  response.headers.Add("X-Content-Type-Options", "nosniff");
   return response;
 }
 
-struct Target {
-  std::string path;
-  bool verbose = false;
-  std::vector<std::string> exclude;
-};
-
-Target Parse(std::string_view text) {
-  Target target;
-  const auto url = boost::urls::parse_origin_form(text);
-  if (!url) return target;
-  target.path = url->path();
-  for (const auto& param : url->params()) {
-    if (param.key == "verbose") target.verbose = true;
-    if (param.key == "exclude") target.exclude.push_back(param.value);
-  }
-  return target;
-}
-
 http::Response SetVerbosity(const http::Request& request) {
-  if (request.method != "PUT") {
-    return Make(406, fmt::format("unrecognized http method: {}\n", request.method));
-  }
+  if (request.method != "PUT") return FlagAnswer(406, "unsupported http method");
+  const std::string& text = request.body;
+  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* end = text.data() + text.size();
   int level = 0;
-  const auto* end = request.body.data() + request.body.size();
-  const auto [rest, ec] = std::from_chars(request.body.data(), end, level);
+  const auto [rest, ec] = std::from_chars(begin, end, level);
   if (ec != std::errc() || rest != end) {
-    return Make(400,
-                fmt::format("failed to set klog.logging.verbosity to {}: strconv.ParseInt: parsing \"{}\": "
-                            "invalid syntax\n",
-                            request.body, request.body));
+    return FlagAnswer(400, fmt::format("failed set klog.logging.verbosity {}: strconv.ParseInt: parsing {}: {}",
+                                       text, GoQuoted(text),
+                                       ec == std::errc::result_out_of_range ? "value out of range"
+                                                                            : "invalid syntax"));
   }
   log::SetVerbosity(level);
-  return Make(200, fmt::format("successfully set klog.logging.verbosity to {}", level));
+  return FlagAnswer(200, fmt::format("successfully set klog.logging.verbosity to {}", text));
 }
+
+constexpr std::string_view kFlagIndex = R"(<html>
+<head>
+<title>/debug/flags/</title>
+</head>
+<body>
+/debug/flags/<br>
+<br>
+flags:<br>
+<table>
+<tr>v<br>
+</table>
+<br>
+full flags configurable<br>
+</body>
+</html>
+)";
 
 }  // namespace
 
-struct Endpoints::Impl {
-  struct Page {
-    std::string content_type;
-    std::function<std::string()> write;
-  };
+http::Response MetricsAnswer(const http::Request& request, std::string text) {
+  const bool gzip = PrefersGzip(request.headers.Find("Accept-Encoding"));
+  auto response = Plain(200, gzip ? Gzip(text) : std::move(text),
+                        fmt::format("text/plain; version=0.0.4; charset=utf-8; escaping={}", Escaping(request)));
+  if (gzip) response.headers.Add("Content-Encoding", "gzip");
+  response.headers.Add("Process-Start-Time-Unix",
+                       std::to_string(static_cast<std::int64_t>(ProcessStart())));
+  return response;
+}
 
+struct Endpoints::Impl {
   metrics::Registry& metrics;
-  metrics::Registry
-      slis{};  // shown by itself, as upstream: service levels are scraped more often than the rest
+  // Shown by itself, as upstream: service levels are scraped more often than the rest.
+  metrics::Registry slis{};
   std::map<std::string, HealthPath, std::less<>> health{};
   std::map<std::string, Page, std::less<>> pages{};
-  bool verbosity = false;
+  std::map<std::string, Page, std::less<>> prefixes{};
+  std::vector<std::string> listed{};
 
-  http::Response Metrics(const http::Request& request) {
-    if (request.method == "DELETE") {
-      metrics.Reset();
-      return Make(200, "metrics reset\n");
-    }
-    return Make(200, metrics.Expose(), kExposition);
+  void AddMetrics(Endpoints& self, const std::string& path, metrics::Registry& registry) {
+    self.Add(path, [&registry](const http::Request& request, const Target&, const Respond& respond) {
+      if (request.method == "DELETE") {
+        registry.Reset();
+        return respond(Plain(200, "metrics reset\n"));
+      }
+      respond(MetricsAnswer(request, registry.Expose()));
+    });
   }
-  // Nothing if the path is no health path.
-  std::optional<HealthAnswer> Health(const Target& target) {
-    const std::string_view path = std::string_view(target.path).substr(1);
-    const auto slash = path.find('/');
-    const auto found = health.find(path.substr(0, slash));
-    if (found == health.end()) return std::nullopt;
-    if (slash == path.npos) return found->second.All(target.verbose, target.exclude);
-    return found->second.One(path.substr(slash + 1));
+  const Page* Find(std::string_view path) const {
+    if (const auto page = pages.find(path); page != pages.end()) return &page->second;
+    const Page* found = nullptr;
+    // In the order of the alphabet the longest prefix of a path comes last.
+    for (const auto& [prefix, page] : prefixes) {
+      if (path.starts_with(prefix)) found = &page;
+    }
+    return found;
   }
 };
 
-Endpoints::Endpoints(metrics::Registry& metrics) : impl_(new Impl{metrics}) {}
+Endpoints::Endpoints(metrics::Registry& metrics) : impl_(new Impl{metrics}) {
+  impl_->AddMetrics(*this, "/metrics", impl_->metrics);
+  impl_->AddMetrics(*this, "/metrics/slis", impl_->slis);
+  impl_->slis.CallbackGauge("process_start_time_seconds",
+                            "[ALPHA] Start time of the process since unix epoch in seconds.", {},
+                            &ProcessStart);
+}
 Endpoints::~Endpoints() = default;
 
 void Endpoints::AddHealth(std::string name, std::vector<Check> checks) {
-  impl_->health.emplace(name, HealthPath(name, std::move(checks), impl_->slis));
+  if (checks.empty()) checks.push_back(Ping());
+  std::vector<std::string> names;
+  for (const Check& check : checks) names.push_back(check.name);
+  auto [path, _] = impl_->health.emplace(name, HealthPath(name, std::move(checks), impl_->slis));
+  HealthPath& health = path->second;
+  Add("/" + name, [&health](const http::Request&, const Target& target, const Respond& respond) {
+    std::vector<std::string> exclude;
+    for (const auto& [key, value] : target.query) {
+      if (key == "exclude") exclude.push_back(value);
+    }
+    auto answer = health.All(target.Has("verbose"), exclude);
+    auto response = Plain(answer.status, std::move(answer.body));
+    response.headers.Add("X-Content-Type-Options", "nosniff");
+    respond(std::move(response));
+  });
+  for (const std::string& check : names) {
+    Add("/" + name + "/" + check,
+        [&health, check](const http::Request&, const Target&, const Respond& respond) {
+          const auto answer = health.One(check);
+          respond(answer->status == 200 ? Plain(200, answer->body) : PlainError(answer->status, answer->body));
+        });
+  }
 }
 
 void Endpoints::AddPage(std::string path, std::string content_type, std::function<std::string()> write) {
-  impl_->pages.insert_or_assign(std::move(path), Impl::Page{std::move(content_type), std::move(write)});
+  Add(std::move(path), [content_type = std::move(content_type), write = std::move(write)](
+                           const http::Request&, const Target&, const Respond& respond) {
+    auto response = Plain(200, write(), content_type);
+    response.headers.Add("X-Content-Type-Options", "nosniff");
+    respond(std::move(response));
+  });
 }
 
-void Endpoints::AddVerbosity() { impl_->verbosity = true; }
+void Endpoints::Add(std::string path, Page page) {
+  impl_->listed.push_back(path);
+  AddUnlisted(std::move(path), std::move(page));
+}
 
-http::Response Endpoints::Answer(const http::Request& request) {
-  const Target target = Parse(request.target);
-  if (target.path.empty()) return Make(404, "404 page not found\n");
-  if (const auto answer = impl_->Health(target)) return Make(answer->status, answer->body);
-  if (target.path == "/metrics") return impl_->Metrics(request);
-  if (target.path == "/metrics/slis") return Make(200, impl_->slis.Expose(), kExposition);
-  if (target.path == "/debug/flags/v" && impl_->verbosity) return SetVerbosity(request);
-  if (const auto page = impl_->pages.find(target.path); page != impl_->pages.end()) {
-    return Make(200, page->second.write(), page->second.content_type);
-  }
-  return Make(404, "404 page not found\n");
+void Endpoints::AddUnlisted(std::string path, Page page) {
+  impl_->pages.insert_or_assign(std::move(path), std::move(page));
+}
+
+void Endpoints::AddPrefix(std::string prefix, Page page) {
+  impl_->prefixes.insert_or_assign(std::move(prefix), std::move(page));
+}
+
+void Endpoints::AddVerbosity() {
+  const Page index = [](const http::Request&, const Target&, const Respond& respond) {
+    respond(Plain(200, std::string(kFlagIndex), "text/html; charset=utf-8"));
+  };
+  AddUnlisted("/debug/flags", index);
+  AddPrefix("/debug/flags/", index);
+  AddUnlisted("/debug/flags/v", [](const http::Request& request, const Target&, const Respond& respond) {
+    respond(SetVerbosity(request));
+  });
+}
+
+std::vector<std::string> Endpoints::Paths() const {
+  auto paths = impl_->listed;
+  std::ranges::sort(paths);
+  return paths;
+}
+
+void Endpoints::Answer(const http::Request& request, const Target& target, const Respond& respond) {
+  if (const Page* page = impl_->Find(target.path)) return (*page)(request, target, respond);
+  respond(NotFound());
+}
+
+bool Endpoints::IsForEverybody(std::string_view path) const {
+  if (path == "/metrics" || path.starts_with("/metrics/")) return true;
+  path.remove_prefix(std::min<std::size_t>(path.size(), 1));
+  return impl_->health.contains(path.substr(0, path.find('/')));
 }
 
 }  // namespace berth::server

@@ -1,4 +1,4 @@
-// What kube-scheduler v1.37 serves on its port, as far as it is not behind authentication.
+// What kube-scheduler v1.37 serves on its port.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,21 @@
 
 #include "http/message.hpp"
 #include "server/health.hpp"
+#include "server/target.hpp"
 
 namespace berth::server {
 
-// The answers, without the sockets. Every answer carries Cache-Control: no-cache, private; an unknown path is
-// a plain 404. One thread once serving has begun; what is handed in outlives it.
+// Answers a request: once, now or later, from any thread.
+using Respond = std::function<void(http::Response)>;
+// Called on the server's thread; must not block.
+using Page = std::function<void(const http::Request&, const Target&, Respond)>;
+
+// The answers, without sockets and without asking who wants to know. Every answer carries
+// Cache-Control: no-cache, private; an unknown path is a plain 404. A path is found whole, else by the longest
+// prefix. One thread once serving has begun; what is handed in outlives it.
 class Endpoints {
  public:
-  // `metrics` is what /metrics shows; DELETE /metrics resets it.
+  // `metrics` is what /metrics shows; DELETE /metrics resets it. /metrics/slis shows the health checks.
   explicit Endpoints(metrics::Registry& metrics);
   ~Endpoints();
   Endpoints(const Endpoints&) = delete;
@@ -26,14 +33,24 @@ class Endpoints {
   void AddHealth(std::string name, std::vector<Check> checks);
   // A page of our own making, e.g. /configz. `write` is called for every request, on the server's thread.
   void AddPage(std::string path, std::string content_type, std::function<std::string()> write);
+  void Add(std::string path, Page page);
+  // These are not named by Paths().
+  void AddUnlisted(std::string path, Page page);
+  void AddPrefix(std::string prefix, Page page);
   // PUT /debug/flags/v: the log's verbosity (with enableProfiling).
   void AddVerbosity();
 
-  http::Response Answer(const http::Request& request);
+  std::vector<std::string> Paths() const;
+  void Answer(const http::Request& request, const Target& target, const Respond& respond);
+  // Health and metrics, which may be seen without a name: over plain HTTP where nobody else can listen in.
+  bool IsForEverybody(std::string_view path) const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Metrics in Prometheus' text format in the dialect that the request asks for, gzip included.
+http::Response MetricsAnswer(const http::Request& request, std::string text);
 
 }  // namespace berth::server

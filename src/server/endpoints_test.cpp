@@ -30,7 +30,10 @@ class EndpointsTest : public testing::Test {
     request.method = std::move(method);
     request.target = std::move(target);
     request.body = std::move(body);
-    return endpoints_.Answer(request);
+    http::Response answer;
+    const auto parsed = ParseTarget(request.target).value_or(Target{});
+    endpoints_.Answer(request, parsed, [&](http::Response response) { answer = std::move(response); });
+    return answer;
   }
 
   metrics::Registry registry_;
@@ -67,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"ExcludingTheUnknown", "/readyz?verbose=1&exclude=x&exclude=y", true, 200,
                    "[+]shutdown ok\n[+]sched-handler-sync ok\nwarn: some health checks cannot be excluded: "
                    "no matches "
-                   "for \"x\", \"y\"\nreadyz check passed\n"},
+                   "for \"x\",\"y\"\nreadyz check passed\n"},
         HealthCase{"OneCheckThatHolds", "/readyz/shutdown", false, 200, "ok"},
         HealthCase{"OneCheckThatFailsTellsWhy", "/readyz/sched-handler-sync", false, 500,
                    "internal server error: handlers are not fully synchronized\n"},
@@ -106,7 +109,7 @@ TEST_F(EndpointsTest, PagesAreWrittenOnDemand) {
 TEST_F(EndpointsTest, VerbosityCanBeSet) {
   EXPECT_EQ(Get("/debug/flags/v", "PUT", "3").status, 404) << "only with profiling";
   endpoints_.AddVerbosity();
-  EXPECT_EQ(*Get("/debug/flags/v", "PUT", "3").body, "successfully set klog.logging.verbosity to 3");
+  EXPECT_EQ(*Get("/debug/flags/v", "PUT", "3").body, "successfully set klog.logging.verbosity to 3\n");
   EXPECT_TRUE(log::V(3));
   EXPECT_EQ(Get("/debug/flags/v", "PUT", "x").status, 400);
   EXPECT_EQ(Get("/debug/flags/v").status, 406);
@@ -114,8 +117,7 @@ TEST_F(EndpointsTest, VerbosityCanBeSet) {
 }
 
 TEST_F(EndpointsTest, TheProcessIsDescribed) {
-  const SystemClock clock;
-  AddProcessMetrics(registry_, clock);
+  AddProcessMetrics(registry_);
   const auto text = *Get("/metrics").body;
   for (const char* name :
        {"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ",

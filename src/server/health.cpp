@@ -52,7 +52,7 @@ HealthAnswer HealthPath::All(bool verbose, const std::vector<std::string>& exclu
   }
   if (!unknown.empty()) {
     lines += fmt::format("warn: some health checks cannot be excluded: no matches for \"{}\"\n",
-                         fmt::join(unknown, "\", \""));
+                         fmt::join(unknown, "\",\""));
   }
   if (!failed.empty()) {
     if (const auto log = log::V(2))
@@ -67,7 +67,7 @@ std::optional<HealthAnswer> HealthPath::One(std::string_view name) {
   const auto check = std::ranges::find(checks_, name, &Check::name);
   if (check == checks_.end()) return std::nullopt;
   if (const auto failure = check->failure()) {
-    return HealthAnswer{500, fmt::format("internal server error: {}\n", *failure)};
+    return HealthAnswer{500, fmt::format("internal server error: {}", *failure)};
   }
   return HealthAnswer{200, "ok"};
 }

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.hpp"
 #include "metrics/registry.hpp"
 
 namespace berth::server {
@@ -68,9 +67,31 @@ double NetworkBytes(std::string_view counter) {
   return 0;
 }
 
+double ReadProcessStart() {
+  std::ifstream stat("/proc/self/stat");
+  std::string text;
+  std::getline(stat, text);
+  // The name in parentheses may hold anything; the start is the twentieth number behind it.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  std::ifstream system("/proc/stat");
+  std::string word;
+  double booted = 0;
+  while (system >> word) {
+    if (word == "btime") system >> booted;
+  }
+  return booted + std::strtod(field.c_str(), nullptr) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 }  // namespace
 
-void AddProcessMetrics(metrics::Registry& registry, const Clock& clock) {
+double ProcessStart() {
+  static const double start = ReadProcessStart();
+  return start;
+}
+
+void AddProcessMetrics(metrics::Registry& registry) {
   registry.CallbackCounter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
                            {}, CpuSeconds);
   registry.CallbackGauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", {},
@@ -89,10 +110,8 @@ void AddProcessMetrics(metrics::Registry& registry, const Clock& clock) {
   registry.CallbackCounter("process_network_transmit_bytes_total",
                            "Number of bytes sent by the process over the network.", {},
                            [] { return NetworkBytes("OutOctets"); });
-  const double started = std::chrono::duration<double>(clock.WallNow().time_since_epoch()).count();
   registry.CallbackGauge("process_start_time_seconds",
-                         "Start time of the process since unix epoch in seconds.", {},
-                         [started] { return started; });
+                         "Start time of the process since unix epoch in seconds.", {}, &ProcessStart);
   registry
       .Gauge("kubernetes_build_info",
              "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, "

@@ -3,21 +3,50 @@
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "server/endpoints.hpp"
+#include "server/gate.hpp"
+#include "server/negotiation.hpp"
 
 namespace berth::server {
+namespace {
+
+void Handle(http::Loop& loop, Endpoints& endpoints, const http::Request& request,
+            std::shared_ptr<http::Exchange> exchange) {
+  const auto target = ParseTarget(request.target);
+  if (!target) return exchange->Respond(BadRequest(""));
+  if (!endpoints.IsForEverybody(target->path)) return exchange->Respond(NotFound());
+  if (request.method != "GET" && request.method != "HEAD") {
+    auto refusal = PlainError(405, "Method Not Allowed");
+    refusal.headers.Add("Allow", "GET, HEAD");
+    return exchange->Respond(std::move(refusal));
+  }
+  endpoints.Answer(request, *target,
+                   [exchange = FromAnyThread(loop, std::move(exchange))](http::Response response) {
+                     exchange->Respond(std::move(response));
+                   });
+}
+
+}  // namespace
 
 Expected<std::unique_ptr<Server>> Server::Listen(http::IoThread& io, Endpoints& endpoints,
-                                                 std::string address, std::uint16_t port) {
+                                                 std::string address, std::uint16_t port,
+                                                 const ServingLimits& limits) {
   http::ServerOptions options;
   options.address = std::move(address);
   options.port = port;
+  options.body_limit_bytes = limits.body_bytes;
+  options.header_limit_bytes = limits.header_bytes;
+  options.read_ahead_bytes = limits.header_bytes;
+  options.max_connections = limits.connections;
+  options.request_timeout = limits.request;
+  options.idle_timeout = limits.idle;
+  options.write_timeout = limits.write;
   Expected<std::unique_ptr<http::Server>> server;
   io.Sync([&] {
-    server =
-        http::Server::Listen(io.context(), std::move(options),
-                             [&endpoints](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-                               exchange->Respond(endpoints.Answer(request));
-                             });
+    server = http::Server::Listen(io.context(), std::move(options),
+                                  [&io, &endpoints](const http::Request& request,
+                                                    std::shared_ptr<http::Exchange> exchange) {
+                                    Handle(io, endpoints, request, std::move(exchange));
+                                  });
   });
   if (!server) return std::unexpected(std::move(server).error());
   return std::unique_ptr<Server>(new Server(io, std::move(*server)));

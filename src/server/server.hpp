@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "server/serving_limits.hpp"
 
 namespace berth::http {
 class IoThread;
@@ -16,14 +17,15 @@ namespace berth::server {
 
 class Endpoints;
 
-// Plain HTTP; whoever listens on more than loopback puts something in front of it. Answers are made on `io`,
-// where `endpoints` is used from now on; both outlive the server. Serves until it is destroyed, from any
-// thread.
+// Plain HTTP, without asking who it is: health and metrics only, and only to be read. Whoever listens on more
+// than loopback puts something in front of it. Answers are made on `io`, where `endpoints` is used from now on;
+// both outlive the server. Serves until it is destroyed, from any thread.
 class Server {
  public:
   // `port` 0: the system chooses.
   static Expected<std::unique_ptr<Server>> Listen(http::IoThread& io, Endpoints& endpoints,
-                                                  std::string address, std::uint16_t port);
+                                                  std::string address, std::uint16_t port,
+                                                  const ServingLimits& limits = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -24,7 +24,8 @@ type Authority struct {
 // KeyPair is a certificate and its key, PEM.
 type KeyPair struct{ Certificate, Key []byte }
 
-func newAuthority() (*Authority, error) {
+// NewAuthority makes one that nobody knows yet.
+func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -56,11 +57,21 @@ func certificateTemplate(name pkix.Name) *x509.Certificate {
 
 // Sign issues a certificate for a client, or for a server on the loopback address.
 func (a *Authority) Sign(name pkix.Name, server bool) (*KeyPair, error) {
+	return a.sign(certificateTemplate(name), server)
+}
+
+// SignExpired issues a client's certificate that was good until a minute ago.
+func (a *Authority) SignExpired(name pkix.Name) (*KeyPair, error) {
+	template := certificateTemplate(name)
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
+	return a.sign(template, false)
+}
+
+func (a *Authority) sign(template *x509.Certificate, server bool) (*KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	template := certificateTemplate(name)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	if server {

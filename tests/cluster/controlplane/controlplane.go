@@ -50,7 +50,7 @@ func Start(ctx context.Context, program, directory string, children *Children) (
 	if err != nil {
 		return nil, err
 	}
-	ca, err := newAuthority()
+	ca, err := NewAuthority()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,27 @@
+// The API server that knows who is who and who may do what.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "client/connection.hpp"
+
+namespace berth::server {
+
+struct AuthenticationOptions;
+class Trust;
+
+// The connection of --authentication-kubeconfig or --authorization-kubeconfig (`what`: "authentication",
+// "authorization"); without one that of the pod we run in. Null outside of a pod.
+Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
+    http::IoThread& io, const std::string& kubeconfig, const std::string& what,
+    const client::Environment& environment, metrics::Registry& metrics, const Clock& clock);
+
+// Reads kube-system/extension-apiserver-authentication once, waiting ten seconds at most, and hands it to
+// `trust`. Not on the io thread. An error only if `options` do not tolerate it; one that is absent is none.
+Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
+                       Trust& trust);
+
+}  // namespace berth::server

@@ -1,0 +1,96 @@
+// Command serving asks kube-scheduler and berth the same questions over HTTPS, with a real API server behind both, and
+// compares what they answer.
+package main
+
+import (
+	"berth.test/cluster/controlplane"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+)
+
+func main() {
+	berth := flag.String("berth", "", "the program to compare with kube-scheduler")
+	only := flag.String("only", "", "only questions whose name contains this")
+	verbose := flag.Bool("verbose", false, "print every answer of kube-scheduler")
+	keep := flag.Bool("keep", false, "keep the directory with logs and files")
+	flag.Parse()
+	failed, err := run(*berth, *only, *verbose, *keep)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "serving:", err)
+		os.Exit(1)
+	}
+	if failed > 0 {
+		fmt.Printf("%d answers differ\n", failed)
+		os.Exit(1)
+	}
+}
+
+func run(berth, only string, verbose, keep bool) (failed int, err error) {
+	directory, err := os.MkdirTemp("", "berth-serving-")
+	if err != nil {
+		return 0, err
+	}
+	children := &controlplane.Children{Directory: directory}
+	defer func() {
+		children.StopAll()
+		if keep || err != nil {
+			fmt.Println("logs are in", directory)
+		} else {
+			os.RemoveAll(directory)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	stage, err := newStage(ctx, directory, children)
+	if err != nil {
+		return 0, err
+	}
+	if berth, err = filepath.Abs(berth); err != nil {
+		return 0, err
+	}
+	reference, err := stage.start(ctx, "kube-scheduler", []string{stage.program, "kube-scheduler"})
+	if err != nil {
+		return 0, err
+	}
+	ours, err := stage.start(ctx, "berth", []string{berth, "scheduler"}, "--berth-http-address=127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	asked := 0
+	for _, act := range acts(stage) {
+		if act.before != nil {
+			if err := act.before(ctx); err != nil {
+				return failed, fmt.Errorf("%s: %w", act.name, err)
+			}
+		}
+		for _, question := range act.questions {
+			if !strings.Contains(question.name, only) {
+				continue
+			}
+			asked++
+			wanted, err := stage.ask(reference, question)
+			if err != nil {
+				return failed, fmt.Errorf("%s: kube-scheduler: %w", question.name, err)
+			}
+			if verbose {
+				fmt.Printf("--- %s\n%s\n", question.name, wanted)
+			}
+			got, err := stage.ask(ours, question)
+			if err != nil {
+				got = &answer{body: err.Error()}
+			}
+			if difference := compare(question, wanted, got); difference != "" {
+				failed++
+				fmt.Printf("DIFFERS: %s\n%s\n", question.name, difference)
+			}
+		}
+	}
+	fmt.Printf("%d questions asked, %d answered differently\n", asked, failed)
+	return failed, nil
+}
