@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -44,6 +45,10 @@ class ClusterSource {
   ClusterSource& operator=(const ClusterSource&) = delete;
 
   void Start();
+  // Calls `caught_up` once on the loop, when all pods, volumes and claims that anybody had written before this
+  // call have been delivered to the sink: what a leader needs to know of the one before. Waits as long as that
+  // takes; the time goes into berth_leader_barrier_seconds. After Start; not again before the end.
+  void CatchUp(std::move_only_function<void()> caught_up);
 
  private:
   struct Impl;
