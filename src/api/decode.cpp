@@ -144,7 +144,8 @@ Expected<VersionList> Decoder::Versions(std::string_view text) {
     if (item["metadata"].get(metadata) != simdjson::SUCCESS ||
         metadata["name"].get(entry.name) != simdjson::SUCCESS ||
         metadata["resourceVersion"].get(entry.resource_version) != simdjson::SUCCESS) {
-      return Invalid(fmt::format("items[{}].metadata: expected a name and a resourceVersion", list.items.size() - 1));
+      return Invalid(
+          fmt::format("items[{}].metadata: expected a name and a resourceVersion", list.items.size() - 1));
     }
     if (metadata["namespace"].get(entry.ns) != simdjson::SUCCESS) entry.ns = {};
   }

@@ -71,8 +71,8 @@ class Decoder {
   // The body of a list response. Fails only if the list itself is broken.
   template <class T>
   Expected<ObjectList<T>> List(std::string_view json);
-  // The same of any kind, or a PartialObjectMetadataList; nothing but metadata is looked at. The views last until
-  // the decoder is used again.
+  // The same of any kind, or a PartialObjectMetadataList; nothing but metadata is looked at. The views last
+  // until the decoder is used again.
   Expected<VersionList> Versions(std::string_view json);
   // One frame of a watch. Fails only if the frame itself is broken.
   template <class T>

@@ -92,7 +92,8 @@ void CatchUp::Compare(const api::VersionList& list) {
     const std::string* known = view_.version_of(item.ns, item.name);
     if (known != nullptr) ++found;
     if (known != nullptr && VersionReached(*known, item.resource_version)) continue;
-    std::string key = item.ns.empty() ? std::string(item.name) : std::string(item.ns).append("/").append(item.name);
+    std::string key =
+        item.ns.empty() ? std::string(item.name) : std::string(item.ns).append("/").append(item.name);
     if (view_.unreadable(key)) continue;
     awaited_.emplace(std::move(key), Awaited{std::string(item.resource_version)});
   }

@@ -38,15 +38,16 @@ struct CatchUpOptions {
 };
 
 // Who leads now must know all that the leader before has written, and the view comes by a watch that may lag.
-// A read of the collection without resourceVersion is served from a quorum, so that its version R is not older
-// than any write that was answered before. The view is as new
-//   - once its watch has delivered any event or bookmark of version R or later: the order of one watch is total.
+// A read of the collection without resourceVersion is served from a quorum, so that its version R is not
+// older than any write that was answered before. The view is as new
+//   - once its watch has delivered any event or bookmark of version R or later: the order of one watch is
+//   total.
 //     In a busy cluster that is a matter of milliseconds, and a read of a single object tells R;
 //   - or once every object of a full read is in the view in its version or a later one, and the view holds
-//     nothing else that is older than R. In a quiet cluster nothing comes by the watch, and this is the proof.
-//     Only names and versions are asked for (PartialObjectMetadataList).
-// A read that fails is repeated; one that has not led to an end after five seconds too. The end comes once, on
-// the loop. One thread; destroyed before the end, nothing is called.
+//     nothing else that is older than R. In a quiet cluster nothing comes by the watch, and this is the
+//     proof. Only names and versions are asked for (PartialObjectMetadataList).
+// A read that fails is repeated; one that has not led to an end after five seconds too. The end comes once,
+// on the loop. One thread; destroyed before the end, nothing is called.
 class CatchUp {
  public:
   // `how`: "watch" or "list".
@@ -81,7 +82,8 @@ class CatchUp {
   Done done_;
   Backoff backoff_;
   std::string wanted_{};  // R of the first read that was answered
-  // Objects that the view has to hear of, and in which version; of one that is not there any more its end will do.
+  // Objects that the view has to hear of, and in which version; of one that is not there any more its end
+  // will do.
   struct Awaited {
     std::string version;
     bool gone = false;

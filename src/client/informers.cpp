@@ -36,8 +36,8 @@ struct ClusterSource::Impl {
         api(api),
         registry(registry),
         sink(sink),
-        options(options),
-        random(options.seed),
+        options(std::move(options)),
+        random(this->options.seed),
         discovery(loop, api, decoder, random) {}
 
   void Start() {
@@ -98,7 +98,8 @@ struct ClusterSource::Impl {
       auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
       if (reflector == nullptr) return;  // not wanted
       ++unproven;
-      reflector->ProveFresh([this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
+      reflector->ProveFresh(
+          [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
     };
     ++unproven;
     prove.template operator()<api::Pod>();
@@ -114,7 +115,8 @@ struct ClusterSource::Impl {
     if (--unproven > 0) return;
     registry
         .Histogram("berth_leader_barrier_seconds",
-                   "[ALPHA] Time from the lease to the proof that everything the leader before had written is known.",
+                   "[ALPHA] Time from the lease to the proof that everything the leader before had written "
+                   "is known.",
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
     log::Info("Caught up with what was written before", {{"seconds", seconds}});
@@ -128,6 +130,7 @@ struct ClusterSource::Impl {
               {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
                {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
     sink.OnSynced();
+    if (options.on_synced) options.on_synced();
   }
 
   http::Loop& loop;
@@ -146,7 +149,7 @@ struct ClusterSource::Impl {
 
 ClusterSource::ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry,
                              framework::ClusterSink& sink, ClusterSourceOptions options)
-    : impl_(std::make_unique<Impl>(loop, api, registry, sink, options)) {}
+    : impl_(std::make_unique<Impl>(loop, api, registry, sink, std::move(options))) {}
 
 ClusterSource::~ClusterSource() {
   http::Loop& loop = impl_->loop;

@@ -21,6 +21,8 @@ namespace berth::client {
 namespace {
 
 constexpr double kJitterFactor = 1.2;
+// The end of a candidacy waits so long for its last event to be written.
+constexpr Duration kEventPatience = std::chrono::seconds(1);
 
 Duration Scaled(Duration d, double by) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(d.count()) * by));
@@ -119,6 +121,9 @@ struct LeaderElector::Impl {
   bool attempting = false;
   bool hurry = false;  // something happened while an attempt was under way: try once more
   std::move_only_function<void(bool)> released{};
+  bool free = false;  // what it will be told
+  // Events on their way; they may outlive us.
+  std::shared_ptr<int> telling = std::make_shared<int>(0);
 
   bool IsLeader() const { return observed.holder == options.identity; }
   bool Valid() const { return observed_at + observed.lease() > clock.BootNow(); }
@@ -138,7 +143,8 @@ struct LeaderElector::Impl {
   // Giving it back.
   void StartRelease();
   void OnReleaseRead(Reply reply);
-  void EndRelease(bool free);
+  void EndRelease(bool is_free);
+  void TellReleased();
 
   // client-go's tryAcquireOrRenew.
   void Attempt(Attempted done);
@@ -312,8 +318,7 @@ void LeaderElector::Impl::StartRelease() {
 }
 
 void LeaderElector::Impl::OnReleaseRead(Reply reply) {
-  const auto seen = reply ? Lease::Parse(*reply)
-                          : Expected<Lease>(std::unexpected(reply.error().ToError()));
+  const auto seen = reply ? Lease::Parse(*reply) : Expected<Lease>(std::unexpected(reply.error().ToError()));
   if (!seen) {
     log::Error("error retrieving resource lock", {{"lock", described}, {"err", seen.error().message}});
     return EndRelease(false);
@@ -337,10 +342,17 @@ void LeaderElector::Impl::OnReleaseRead(Reply reply) {
   });
 }
 
-void LeaderElector::Impl::EndRelease(bool free) {
+void LeaderElector::Impl::EndRelease(bool is_free) {
   phase = Phase::kEnded;
   StopTimers();
-  for (auto done = std::exchange(released, nullptr); done;) return done(free);
+  free = is_free;
+  if (*telling == 0) return TellReleased();
+  deadline = loop.After(kEventPatience, [this] { TellReleased(); });
+}
+
+void LeaderElector::Impl::TellReleased() {
+  StopTimers();
+  if (auto done = std::exchange(released, nullptr)) done(free);
 }
 
 // --- one attempt
@@ -348,10 +360,11 @@ void LeaderElector::Impl::EndRelease(bool free) {
 
 void LeaderElector::Impl::Attempt(Attempted done) {
   const std::string now = FormatMicroTime(clock.WallNow());
-  LeaseRecord wanted{.holder = options.identity,
-                     .lease_seconds = std::chrono::floor<std::chrono::seconds>(options.lease_duration).count(),
-                     .acquired = now,
-                     .renewed = now};
+  LeaseRecord wanted{
+      .holder = options.identity,
+      .lease_seconds = std::chrono::floor<std::chrono::seconds>(options.lease_duration).count(),
+      .acquired = now,
+      .renewed = now};
   if (!IsLeader() || !Valid() || !lease) return Read(std::move(wanted), std::move(done));
   // The leader assumes that nobody has touched the Lease since.
   LeaseRecord renewal = wanted;
@@ -369,7 +382,8 @@ void LeaderElector::Impl::Attempt(Attempted done) {
 
 void LeaderElector::Impl::Read(LeaseRecord wanted, Attempted done) {
   Send({.path = path}, [this, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
-    if (!reply && reply.error().code == ErrorCode::kNotFound) return Create(std::move(wanted), std::move(done));
+    if (!reply && reply.error().code == ErrorCode::kNotFound)
+      return Create(std::move(wanted), std::move(done));
     auto seen = reply ? Lease::Parse(*reply) : Expected<Lease>(std::unexpected(reply.error().ToError()));
     if (!seen) {
       log::Error("Error retrieving lease lock", {{"lock", described}, {"err", seen.error().message}});
@@ -474,8 +488,14 @@ void LeaderElector::Impl::Send(ApiRequest request, std::move_only_function<void(
 
 void LeaderElector::Impl::Tell(std::string_view what) {
   if (!lease) return;
-  SendLeaderEvent(events, MakeLeaderEvent(*lease, options.ns, options.name, options.component,
-                                          fmt::format("{} {}", options.identity, what), clock.WallNow()));
+  ++*telling;
+  SendLeaderEvent(events,
+                  MakeLeaderEvent(*lease, options.ns, options.name, options.component,
+                                  fmt::format("{} {}", options.identity, what), clock.WallNow()),
+                  [this, telling = std::weak_ptr(telling)] {
+                    const auto alive = telling.lock();
+                    if (alive && --*alive == 0 && phase == Phase::kEnded) TellReleased();
+                  });
 }
 
 void LeaderElector::Impl::StopTimers() {

@@ -27,15 +27,15 @@ struct LeaderElectionOptions {
   std::string resource_lock = "leases";
   std::string ns = "kube-system";
   std::string name = "kube-scheduler";
-  std::string identity{};                        // see NewIdentity
-  std::string component = "default-scheduler";   // the source of events
+  std::string identity{};                       // see NewIdentity
+  std::string component = "default-scheduler";  // the source of events
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
   std::uint64_t seed = 1;  // of the jitter in delays
 
-  // How long a request of the election may take: max(1s, renewDeadline/2), so that one that hangs does not cost
-  // the lease.
+  // How long a request of the election may take: max(1s, renewDeadline/2), so that one that hangs does not
+  // cost the lease.
   Duration request_timeout() const;
 };
 
@@ -49,15 +49,15 @@ std::string NewIdentity(const std::string& hostname);
 // All called on the loop.
 struct LeaderElectionHandlers {
   std::function<void()> on_started{};  // the lease is ours; the fence is open
-  // It is not any more, or we did not manage to say that it is: the fence is closed for good. Not called after
-  // Release.
+  // It is not any more, or we did not manage to say that it is: the fence is closed for good. Not called
+  // after Release.
   std::function<void()> on_stopped{};
 };
 
-// kube-scheduler's election (client-go 0.37's leaderelection with a LeaseLock): the same record, timing, events,
-// log lines and metrics, so that both can stand by for each other. A candidate counts another one's lease from
-// the moment it saw it change, by its own clock; a leader renews every retryPeriod and gives up when it could
-// not for renewDeadline.
+// kube-scheduler's election (client-go 0.37's leaderelection with a LeaseLock): the same record, timing,
+// events, log lines and metrics, so that both can stand by for each other. A candidate counts another one's
+// lease from the moment it saw it change, by its own clock; a leader renews every retryPeriod and gives up
+// when it could not for renewDeadline.
 //
 // Beyond the original:
 //   - A standby also watches the Lease, and tries at once when it is released or runs out. Where it may not
@@ -79,9 +79,9 @@ class LeaderElector {
   LeaderElector& operator=(const LeaderElector&) = delete;
 
   void Start();
-  // Ends the candidacy. A leader's fence is closed and its lease given back, so that another one may take it at
-  // once; that is tried for renewDeadline. Then calls `done` (on the loop), with whether the lease is free.
-  // From any thread.
+  // Ends the candidacy. A leader's fence is closed and its lease given back, so that another one may take it
+  // at once; that is tried for renewDeadline. Then calls `done` (on the loop), with whether the lease is
+  // free. From any thread.
   void Release(std::move_only_function<void(bool)> done);
 
  private:

@@ -33,11 +33,13 @@ LeaderEvent MakeLeaderEvent(const Lease& lease, std::string_view ns, std::string
   return event;
 }
 
-void SendLeaderEvent(Api& api, LeaderEvent event) {
-  api.Send({.method = "POST", .path = std::move(event.path), .body = std::move(event.body)}, [](Reply reply) {
-    if (!reply && log::V(2))
-      log::Info("Server rejected event (will not retry!)", {{"err", reply.error().message}});
-  });
+void SendLeaderEvent(Api& api, LeaderEvent event, std::move_only_function<void()> ended) {
+  api.Send({.method = "POST", .path = std::move(event.path), .body = std::move(event.body)},
+           [ended = std::move(ended)](Reply reply) mutable {
+             if (!reply && log::V(2))
+               log::Info("Server rejected event (will not retry!)", {{"err", reply.error().message}});
+             ended();
+           });
 }
 
 }  // namespace berth::client

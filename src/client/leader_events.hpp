@@ -1,6 +1,7 @@
 // "<identity> became leader": the events of an election, as core/v1 events on the Lease.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,6 @@ LeaderEvent MakeLeaderEvent(const Lease& lease, std::string_view ns, std::string
                             std::string_view component, std::string_view message, WallTime time);
 
 // Posts it; an event that is refused or does not arrive is given up. On the API's loop.
-void SendLeaderEvent(Api& api, LeaderEvent event);
+void SendLeaderEvent(Api& api, LeaderEvent event, std::move_only_function<void()> ended);
 
 }  // namespace berth::client

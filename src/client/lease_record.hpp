@@ -1,4 +1,5 @@
-// The Lease that a leader holds: what stands in it, and how it is written without losing what others put there.
+// The Lease that a leader holds: what stands in it, and how it is written without losing what others put
+// there.
 #pragma once
 
 #include <boost/json/fwd.hpp>

@@ -19,8 +19,9 @@ struct LeaseWatchHandlers {
   std::function<void()> on_gone;        // it was deleted
 };
 
-// Opened again whenever it ends, after one to two seconds. Given up where it is refused (403, 404, 405): roles
-// that let somebody get and update a lease need not let him watch it. On the loop; handlers may call Stop.
+// Opened again whenever it ends, after one to two seconds. Given up where it is refused (403, 404, 405):
+// roles that let somebody get and update a lease need not let him watch it. On the loop; handlers may call
+// Stop.
 class LeaseWatch {
  public:
   LeaseWatch(http::Loop& loop, Api& api, Random& random, std::string collection, std::string name,

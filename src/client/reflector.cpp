@@ -83,6 +83,7 @@ struct Reflector<T>::Impl {
         api(api),
         decoder(decoder),
         registry(registry),
+        random(random),
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
@@ -95,6 +96,7 @@ struct Reflector<T>::Impl {
   Api& api;
   api::Decoder& decoder;
   metrics::Registry& registry;
+  Random& random;
   ReflectorOptions options;
   const ReflectorHandlers<T> handlers;
   ReflectorState state;
@@ -301,22 +303,22 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
       },
       .each =
           [this](const auto& visit) {
-            store.ForEach([&](const T& object) { visit(object.metadata.Key(), object.metadata.resource_version); });
+            store.ForEach(
+                [&](const T& object) { visit(object.metadata.Key(), object.metadata.resource_version); });
           },
       .size = [this] { return store.size(); },
       .last_version = [this] { return synced ? std::string_view(state.last_version()) : std::string_view(); },
       .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); }};
-  catch_up = std::make_unique<CatchUp>(loop, api, decoder, random,
-                                       CatchUpOptions{.resource = options.resource,
-                                                      .path = options.path,
-                                                      .field_selector = options.field_selector},
-                                       std::move(view),
-                                       [this, done = std::move(done)](std::string_view how) mutable {
-                                         auto ended = std::move(catch_up);  // it is in the middle of a call
-                                         loop.Post([ended = std::move(ended)] {});
-                                         auto tell = std::move(done);
-                                         tell(how);
-                                       });
+  catch_up = std::make_unique<CatchUp>(
+      loop, api, decoder, random,
+      CatchUpOptions{
+          .resource = options.resource, .path = options.path, .field_selector = options.field_selector},
+      std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
+        auto ended = std::move(catch_up);  // it is in the middle of a call
+        loop.Post([ended = std::move(ended)] {});
+        auto tell = std::move(done);
+        tell(how);
+      });
   catch_up->Start();
 }
 

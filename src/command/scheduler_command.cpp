@@ -18,6 +18,7 @@
 #include "client/environment.hpp"
 #include "client/event_sink.hpp"
 #include "client/informers.hpp"
+#include "command/leadership.hpp"
 #include "command/load_config.hpp"
 #include "command/pflags.hpp"
 #include "core/scheduler.hpp"
@@ -47,7 +48,7 @@ struct Options {
 };
 
 PFlags FlagsOf(Options& options);
-Expected<void> Run(const Options& options);
+Expected<int> Run(const Options& options);
 
 int Complain(const std::string& what) {
   fmt::print(stderr, "Error: {}\n", what);
@@ -72,7 +73,7 @@ PFlags FlagsOf(Options& options) {
       "Comma-separated Feature=true|false; may be repeated. Gates and defaults are those of kube-scheduler "
       "v1.37.1.");
   flags.Bool("leader-elect", options.leader_elect,
-             "Accepted; leader election is not part of this version and off.");
+             "Stand by until the lease of the configuration's leaderElection is ours; off unless asked for.");
   flags.Integer("v", options.verbosity, "Number for the log level verbosity.");
   flags.Shorthand('v');
   flags.String("berth-http-address", options.http_address,
@@ -153,7 +154,7 @@ Expected<std::unique_ptr<server::Server>> Serve(const Options& options, http::Io
   return server;
 }
 
-Expected<void> Run(const Options& options) {
+Expected<int> Run(const Options& options) {
   std::vector<std::string> notes;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
   BERTH_TRY(const config::SchedulerConfig config, LoadConfig(options.config, gates));
@@ -176,7 +177,18 @@ Expected<void> Run(const Options& options) {
             client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
   BERTH_TRY(const auto event_connection,
             client::Connection::Open(io, connection, environment, metrics, clock, ""));
-  auto writer = std::make_unique<client::ApiWriter>(io, main_connection->api(), clock);
+  // Where several replicas run, one leads.
+  LeaseFence fence(clock);
+  const bool elect = options.leader_elect && config.leader_election.leader_elect;
+  const client::LeaderElectionOptions election = ElectionOf(config, HostName());
+  std::unique_ptr<client::Connection> lease_connection;
+  if (elect) {
+    BERTH_CHECKED(client::CheckLeaderElection(election));
+    BERTH_TRY(lease_connection,
+              client::Connection::Open(io, connection, environment, metrics, clock, "leader-election"));
+  }
+  auto writer = std::make_unique<client::ApiWriter>(
+      io, main_connection->api(), clock, client::ApiWriterOptions{.fence = elect ? &fence : nullptr});
   auto events = std::make_unique<client::EventSink>(
       io, event_connection->api(), clock, metrics,
       // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
@@ -191,9 +203,17 @@ Expected<void> Run(const Options& options) {
   for (const std::string& note : notes) log::Warning(note);
   log::Info(
       "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
-  if (options.leader_elect) log::Warning("Leader election is not part of this version: run one replica");
-  core::Scheduler scheduler(SchedulerOptionsOf(options, config),
-                            {engine->handle(), engine->cache(), engine->profiles(), *events, clock, metrics});
+  core::SchedulerOptions scheduler_options = SchedulerOptionsOf(options, config);
+  scheduler_options.stand_by = elect;
+  core::Scheduler scheduler(scheduler_options, {engine->handle(), engine->cache(), engine->profiles(),
+                                                *events, clock, metrics, elect ? &fence : nullptr});
+  std::unique_ptr<Leadership> leadership;
+  if (elect) {
+    leadership =
+        std::make_unique<Leadership>(election, config.delay_cache_until_active,
+                                     LeadershipParts{io, lease_connection->api(), event_connection->api(),
+                                                     clock, metrics, fence, scheduler, *writer});
+  }
   server::AddProcessMetrics(metrics, clock);
   server::Endpoints endpoints(metrics);
   endpoints.AddHealth("healthz", {server::Ping()});
@@ -206,19 +226,28 @@ Expected<void> Run(const Options& options) {
   BERTH_TRY(const auto server, Serve(options, io, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, main_connection->api(), metrics, scheduler.sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(options.watch_idle_seconds)});
-  signals.OnFirst([&scheduler] { scheduler.Stop(); });
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(options.watch_idle_seconds),
+                                   .on_synced = [&leadership] {
+                                     if (leadership) leadership->OnSynced();
+                                   }});
+  signals.OnFirst([&] { leadership ? leadership->Leave() : scheduler.Stop(); });
   log::Info("Starting Berth", {{"follows", "Kubernetes v1.37.1"},
                                {"server", connection.origin.host},
                                {"port", connection.origin.port}});
-  source->Start();
-  scheduler.Run();
+  int code = 0;
+  if (leadership) {
+    code = leadership->Run(*source);
+  } else {
+    source->Start();
+    scheduler.Run();
+  }
 
   // Who delivers to the scheduler goes first, then who answers it.
   source.reset();
+  leadership.reset();
   events.reset();
   writer.reset();
-  return {};
+  return code;
 }
 
 }  // namespace
@@ -237,7 +266,7 @@ int RunSchedulerCommand(std::span<const std::string> args) {
   }
   log::SetVerbosity(static_cast<int>(options.verbosity));
   const auto ran = Run(options);
-  return ran ? 0 : Complain(ran.error().message);
+  return ran ? *ran : Complain(ran.error().message);
 }
 
 }  // namespace berth::command

@@ -54,7 +54,8 @@ void Scheduler::ShowSizes() {
 }
 
 // A leader before us may have sent a binding that arrives only now, after we gave its room to others. That
-// cannot be prevented (see LeaseFence), but it can be told. Who stands by does not know what is being decided.
+// cannot be prevented (see LeaseFence), but it can be told. Who stands by does not know what is being
+// decided.
 void Scheduler::CheckRoom(const api::Pod& pod) {
   if (!leading_ || !synced()) return;
   const framework::NodeTable& nodes = parts_.cache.nodes();

@@ -42,8 +42,8 @@ struct SchedulerParts {
   framework::EventSink& events;
   const Clock& clock;
   metrics::Registry& metrics;
-  // Null: without election. Looked at before each decision; what is on its way when it closes is undone without
-  // a word to the API server.
+  // Null: without election. Looked at before each decision; what is on its way when it closes is undone
+  // without a word to the API server.
   const LeaseFence* fence = nullptr;
 };
 
@@ -67,7 +67,8 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // Makes Run return after the turn it is in.
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
-  // Ends the standing by: decisions begin when everything that was delivered before this call has been taken in.
+  // Ends the standing by: decisions begin when everything that was delivered before this call has been taken
+  // in.
   void Lead();
   // Ends the deciding, and Run once no binding is on its way any more. Pods that wait for Permit go back at
   // once; so do, after `patience`, those whose binding has not been answered.
