@@ -22,7 +22,7 @@ namespace berth {
 //     closes a twentieth of D early (0.75 s of 15 s): ten times what ppm of two drifting clocks add up to,
 //     and far more than a request takes.
 //   - A candidate of client-go compares records with times cut to seconds. Of several renewals within one
-//     second of the calendar it notices only the first, so only the first counts (see LeaderElector).
+//     second of the calendar it notices only the first, so only the first counts (see LeaseHold).
 // What is left is a write that the kernel took in time and the network delivered late. No clock of ours can
 // hold that back; the next leader finds and reports what comes of it (berth_overcommitted_placements_total).
 //
