@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/json_reader.hpp"
+#include "api/version_list.hpp"
 
 namespace berth::api {
 
@@ -125,31 +126,9 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
 }
 
 Expected<VersionList> Decoder::Versions(std::string_view text) {
+  if (IsProtobuf(text)) return VersionsFromProtobuf(text);
   BERTH_TRY(const element root, impl_->Parse(text));
-  VersionList list;
-  element metadata;
-  simdjson::dom::array items;
-  if (root["metadata"].get(metadata) != simdjson::SUCCESS) return Invalid("metadata: missing");
-  std::string_view value;
-  if (metadata["resourceVersion"].get(value) == simdjson::SUCCESS) list.resource_version = value;
-  if (list.resource_version.empty()) return Invalid("metadata.resourceVersion: missing");
-  if (metadata["continue"].get(value) == simdjson::SUCCESS) list.continue_token = value;
-  element member;
-  // A list without items may say null.
-  if (root["items"].get(member) != simdjson::SUCCESS || member.is_null()) return list;
-  if (member.get(items) != simdjson::SUCCESS) return Invalid("items: expected a list");
-  list.items.reserve(items.size());
-  for (const element& item : items) {
-    VersionList::Item& entry = list.items.emplace_back();
-    if (item["metadata"].get(metadata) != simdjson::SUCCESS ||
-        metadata["name"].get(entry.name) != simdjson::SUCCESS ||
-        metadata["resourceVersion"].get(entry.resource_version) != simdjson::SUCCESS) {
-      return Invalid(
-          fmt::format("items[{}].metadata: expected a name and a resourceVersion", list.items.size() - 1));
-    }
-    if (metadata["namespace"].get(entry.ns) != simdjson::SUCCESS) entry.ns = {};
-  }
-  return list;
+  return VersionsFromJson(root);
 }
 
 template <class T>

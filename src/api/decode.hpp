@@ -71,9 +71,9 @@ class Decoder {
   // The body of a list response. Fails only if the list itself is broken.
   template <class T>
   Expected<ObjectList<T>> List(std::string_view json);
-  // The same of any kind, or a PartialObjectMetadataList; nothing but metadata is looked at. The views last
-  // until the decoder is used again.
-  Expected<VersionList> Versions(std::string_view json);
+  // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes' protobuf; nothing but
+  // metadata is looked at. The views last as long as the text, and until the decoder is used again.
+  Expected<VersionList> Versions(std::string_view text);
   // One frame of a watch. Fails only if the frame itself is broken.
   template <class T>
   Expected<WatchEvent<T>> Event(std::string_view json);

@@ -16,7 +16,9 @@ constexpr BackoffOptions kBackoff{.initial = 100ms, .factor = 2, .jitter = 0.2, 
 // How long the watch may show by itself that it is far enough, before everything is read.
 constexpr Duration kHead = 20ms;
 constexpr Duration kPatience = 5s;
+// Protobuf costs an API server a fifth of what JSON does.
 constexpr const char* kNamesAndVersions =
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 bool IsNumber(std::string_view text) {
