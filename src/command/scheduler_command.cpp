@@ -13,7 +13,8 @@
 namespace berth::command {
 namespace {
 
-Expected<void> Schedule(const SchedulerFlags& flags, const PFlags& table) {
+Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table) {
+  BERTH_CHECKED(Validate(flags));
   std::vector<std::string> notes = NotesOn(flags, table);
   BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, notes));
   return RunScheduler(flags, table, config, std::move(notes));
@@ -69,10 +70,9 @@ int RunSchedulerCommand(std::span<const std::string> args) {
   if (const auto log = log::V(1)) {
     for (const auto& [name, value] : table.Values()) log.Info(fmt::format("FLAG: --{}=\"{}\"", name, value));
   }
-  auto ran = Validate(flags);
-  if (ran) ran = Schedule(flags, table);
-  if (!ran) log::Error("command failed", {{"err", ran.error().message}});
-  return ran ? 0 : 1;
+  const Expected<int> code = Schedule(flags, table);
+  if (!code) log::Error("command failed", {{"err", code.error().message}});
+  return code.value_or(1);
 }
 
 }  // namespace berth::command

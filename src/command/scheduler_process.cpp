@@ -17,6 +17,7 @@
 #include "client/environment.hpp"
 #include "client/event_sink.hpp"
 #include "client/informers.hpp"
+#include "command/leadership.hpp"
 #include "command/metrics_options.hpp"
 #include "command/signals.hpp"
 #include "command/tracing.hpp"
@@ -67,21 +68,27 @@ Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
   return connection;
 }
 
-// The two doors to the API server, and what goes through them.
+// The doors to the API server, and what goes through them.
 struct Client {
   std::unique_ptr<client::Connection> main;
   std::unique_ptr<client::Connection> for_events;
+  std::unique_ptr<client::Connection> for_lease;  // null: without election
   std::unique_ptr<client::ApiWriter> writer;
   std::unique_ptr<client::EventSink> events;
 
   static Expected<Client> Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                const client::Environment& environment, metrics::Registry& metrics,
-                               const Clock& clock) {
+                               const Clock& clock, const LeaseFence* fence) {
     Client client;
     BERTH_TRY(client.main,
               client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
     BERTH_TRY(client.for_events, client::Connection::Open(io, connection, environment, metrics, clock, ""));
-    client.writer = std::make_unique<client::ApiWriter>(io, client.main->api(), clock);
+    if (fence != nullptr) {
+      BERTH_TRY(client.for_lease,
+                client::Connection::Open(io, connection, environment, metrics, clock, "leader-election"));
+    }
+    client.writer = std::make_unique<client::ApiWriter>(io, client.main->api(), clock,
+                                                        client::ApiWriterOptions{.fence = fence});
     client.events = std::make_unique<client::EventSink>(
         io, client.for_events->api(), clock, metrics,
         // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
@@ -132,9 +139,9 @@ Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const 
     BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
     log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
   }
-  BERTH_TRY(serving.secure, server::SecureServer::Start(
-                                flags.serving, flags.authentication, flags.authorization,
-                                {*serving.io, environment, clock, metrics, endpoints}));
+  BERTH_TRY(serving.secure,
+            server::SecureServer::Start(flags.serving, flags.authentication, flags.authorization,
+                                        {*serving.io, environment, clock, metrics, endpoints}));
   return serving;
 }
 
@@ -159,8 +166,8 @@ Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table)
 
 }  // namespace
 
-Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
-                            const config::SchedulerConfig& config, std::vector<std::string> notes) {
+Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                           const config::SchedulerConfig& config, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
   BERTH_TRY(const client::ConnectionConfig connection,
@@ -170,17 +177,30 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   const SystemClock clock;
   metrics::Registry metrics(std::move(metrics_options));
   http::IoThread io(clock);
-  BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock));
+  // Where several replicas run, one leads.
+  LeaseFence closed(clock);
+  LeaseFence* const fence = config.leader_election.leader_elect ? &closed : nullptr;
+  const client::LeaderElectionOptions election = ElectionOf(config, HostName());
+  if (fence != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election));
+  BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock, fence));
   BERTH_TRY(const auto engine,
             assembly::Engine::Build(config, assembly::InTreePlugins(), *client.writer, notes,
                                     {.registry = &metrics, .clock = &clock, .options = {}}));
   for (const std::string& note : notes) log::Warning(note);
   log::Info(
       "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
-  BERTH_TRY(const Tracing tracing, Tracing::Open(flags, HostName(), io, clock, metrics));
-  core::Scheduler scheduler(SchedulerOptionsOf(flags, config),
-                            {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock,
-                             metrics, tracing.exporter.get()});
+  BERTH_TRY(const Tracing tracing, Tracing::Open(flags, election.identity, io, clock, metrics));
+  core::SchedulerOptions options = SchedulerOptionsOf(flags, config);
+  options.stand_by = fence != nullptr;
+  core::Scheduler scheduler(options, {engine->handle(), engine->cache(), engine->profiles(), *client.events,
+                                      clock, metrics, tracing.exporter.get(), fence});
+  std::unique_ptr<Leadership> leadership;
+  if (fence != nullptr) {
+    leadership =
+        std::make_unique<Leadership>(election, config.delay_cache_until_active,
+                                     LeadershipParts{io, client.for_lease->api(), client.for_events->api(),
+                                                     clock, metrics, *fence, scheduler, *client.writer});
+  }
   server::AddProcessMetrics(metrics);
   AddFeatureMetrics(metrics, config.gates);
   std::atomic<bool> stopping = false;
@@ -190,22 +210,31 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   BERTH_TRY(const Serving serving, Serve(flags, table, clock, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds)});
-  signals.OnFirst([&scheduler, &stopping] {
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds),
+                                   .on_synced = [&leadership] {
+                                     if (leadership) leadership->OnSynced();
+                                   }});
+  signals.OnFirst([&] {
     stopping.store(true, std::memory_order_relaxed);
-    scheduler.Stop();
+    leadership ? leadership->Leave() : scheduler.Stop();
   });
   log::Info("Starting Kubernetes Scheduler", {{"version", ReportedVersion(flags)},
                                               {"server", connection.origin.host},
                                               {"port", connection.origin.port}});
-  source->Start();
-  scheduler.Run();
+  int code = 0;
+  if (leadership) {
+    code = leadership->Run(*source);
+  } else {
+    source->Start();
+    scheduler.Run();
+  }
 
   // Who delivers to the scheduler goes first, then who answers it.
   source.reset();
+  leadership.reset();
   client.events.reset();
   client.writer.reset();
-  return {};
+  return code;
 }
 
 }  // namespace berth::command

@@ -62,7 +62,11 @@ Scheduler::Meters::Meters(metrics::Registry& registry,
           "scheduler_pod_scheduled_after_flush_total",
           "[ALPHA] Number of pods that were successfully scheduled after being flushed from "
           "unschedulableEntities due to timeout. This metric helps detect potential queueing hint "
-          "misconfigurations or event handling issues.")) {
+          "misconfigurations or event handling issues.")),
+      overcommitted(registry.Counter("berth_overcommitted_placements_total",
+                                     "[ALPHA] Pods bound by somebody else to a node that holds more than it "
+                                     "offers since, as this leader sees "
+                                     "it.")) {
   // Work that the original gives to goroutines of their own and that is done on the loop here.
   for (const char* operation :
        {"DefaultPreemption", "Filter", "InterPodAffinity", "PodTopologySpread", "Score"}) {

@@ -45,6 +45,7 @@ struct Scheduler::Meters {
   metrics::Gauge& assumed_pods;
   metrics::Gauge& binding;
   metrics::Counter& after_flush;
+  metrics::Counter& overcommitted;
   std::map<std::string_view, metrics::Histogram*> handling;  // by event; keys are literals
 };
 
