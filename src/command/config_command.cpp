@@ -33,7 +33,9 @@ struct Loaded {
 Expected<Loaded> Load(const std::string& path, const Options& options) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
-  BERTH_TRY(loaded.config, LoadConfig(path, gates));
+  auto config = LoadConfig(path, gates);
+  if (!config) return std::unexpected(std::move(config).error().In(path));
+  loaded.config = *std::move(config);
   config::SchedulerConfig callable = loaded.config;
   if (!callable.extenders.empty())
     loaded.notes.push_back(

@@ -45,21 +45,26 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
   }
 }
 
+Expected<SchedulerConfig> FromFile(const std::string& path, const config::FeatureGates& gates) {
+  auto config = LoadConfig(path, gates);
+  if (!config && config.error().code == ErrorCode::kInvalid) config.error().message += "; in " + path;
+  return config;
+}
+
 Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::FeatureGates& gates) {
   const OldFlags& old = flags.old;
   const bool policy = !old.policy_config_file.empty();
   if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
-    return LoadConfig(flags.config, gates);
-  if (policy) return LoadConfig(old.policy_config_file, gates);
-  if (!old.algorithm_provider.empty()) {
-    // That version of the file has a field of the same meaning.
-    return config::ParseSchedulerConfig(
-        fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
-                    "algorithmSource: {{provider: {}}}\n",
-                    old.algorithm_provider),
-        gates);
-  }
-  return config::DefaultSchedulerConfig(gates);
+    return FromFile(flags.config, gates);
+  if (policy) return FromFile(old.policy_config_file, gates);
+  if (old.algorithm_provider.empty()) return LoadConfig("", gates);
+  // That version of the file has a field of the same meaning.
+  const runtime::Registry registry = assembly::InTreePlugins();
+  return config::ParseSchedulerConfig(
+      fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+                  "algorithmSource: {{provider: {}}}\n",
+                  old.algorithm_provider),
+      config::ParseOptions{.gates = gates, .codecs = &registry.codecs(), .read_file = {}});
 }
 
 }  // namespace

@@ -4,20 +4,46 @@
 
 #include <cstdio>
 
+#include "assembly/explainer.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "client/connection_config.hpp"
+#include "client/environment.hpp"
 #include "command/effective_config.hpp"
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "command/scheduler_process.hpp"
+#include "command/write_file.hpp"
+#include "config/write_config.hpp"
 #include "log/log.hpp"
 
 namespace berth::command {
 namespace {
 
+Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
+                                   std::vector<std::string> notes);
+
 Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table) {
   BERTH_CHECKED(Validate(flags));
   std::vector<std::string> notes = NotesOn(flags, table);
   BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, notes));
+  if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, std::move(notes));
   return RunScheduler(flags, table, config, std::move(notes));
+}
+
+// As the original: everything that a start would find wrong without an API server is found wrong here.
+Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
+                                   std::vector<std::string> notes) {
+  const client::SystemEnvironment environment;
+  BERTH_CHECKED(client::LoadConnection({config.client_connection.kubeconfig, flags.master}, environment));
+  const runtime::Registry registry = assembly::InTreePlugins();
+  config::SchedulerConfig runnable = config;
+  runnable.extenders.clear();
+  BERTH_CHECKED(assembly::Explainer::Create(runnable, registry, notes));
+  for (const std::string& note : notes) log::Warning(note);
+  const std::string text = config::WriteConfigYaml(config, registry.codecs());
+  BERTH_CHECKED(WriteFileAtomically(flags.write_config_to, text, 0644));
+  log::Info("Wrote configuration", {{"file", flags.write_config_to}});
+  return 0;
 }
 
 void PrintHelp(const PFlags& table) {

@@ -21,6 +21,7 @@
 #include "command/metrics_options.hpp"
 #include "command/signals.hpp"
 #include "command/tracing.hpp"
+#include "config/write_config.hpp"
 #include "core/scheduler.hpp"
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
@@ -207,6 +208,9 @@ Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, config, scheduler, stopping);
   endpoints.AddVerbosity();
+  endpoints.AddPage(
+      "/configz", "application/json",
+      [text = config::WriteConfigz(config, assembly::InTreePlugins().codecs())] { return text; });
   BERTH_TRY(const Serving serving, Serve(flags, table, clock, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),

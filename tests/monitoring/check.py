@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Evaluates every expression of deploy/monitoring in a real Prometheus that scrapes a scheduler at work.
+
+    check.py <the program berth>
+
+Needs prometheus (script/setup --monitoring). A cluster in memory, a scheduler that leads, a few pods that find a node and
+some that do not; then each expression of the alerts, the recording rules and the dashboard must be understood, must name
+metrics that exist, and those that describe a scheduler at work must have a value.
+"""
+
+import json
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MONITORING = ROOT / "deploy" / "monitoring"
+# Families that appear when something goes wrong, which it does not here; that the code has them is checked.
+RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total"}
+# What has no value in a cluster where all is well, by a part of the expression.
+QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 100", 'code=~"5..', "berth_reflector_failures_total",
+         "berth_objects_skipped_total", "berth_plugin_overruns_total", "increase(berth_events_dropped_total",
+         "increase(berth_overcommitted_placements_total")
+METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)_[a-z0-9_]+)\b(?!\s*:)")
+
+
+def expressions():
+    """(where it stands, the expression) for each expression that is shipped."""
+    for name in ("alerts.yaml", "recording-rules.yaml"):
+        # promtool reads the rules; here only the expressions are needed, and they stand behind "expr:".
+        lines = (MONITORING / name).read_text().splitlines()
+        for number, line in enumerate(lines):
+            if not (found := re.match(r"\s*expr: (.*)", line)):
+                continue
+            text = found.group(1)
+            if text == "|":
+                indent = len(line) - len(line.lstrip())
+                block = []
+                for following in lines[number + 1:]:
+                    if following.strip() and len(following) - len(following.lstrip()) <= indent:
+                        break
+                    block.append(following.strip())
+                text = " ".join(block)
+            yield f"{name}:{number + 1}", text
+    for panel in json.loads((MONITORING / "dashboard.json").read_text())["panels"]:
+        for target in panel.get("targets", []):
+            yield f"dashboard.json: {panel['title']}", target["expr"].replace("$job", "scheduler")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def get(url, body=None):
+    request = urllib.request.Request(url, data=body and json.dumps(body).encode(), headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def wait_for(what, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if condition():
+                return
+        except (urllib.error.URLError, OSError, ValueError, KeyError):
+            pass
+        time.sleep(0.1)
+    sys.exit(f"monitoring: {what} did not happen within {seconds} s")
+
+
+def pod(name, cpu, priority=0):
+    return {"metadata": {"name": name}, "spec": {"priority": priority, "containers": [
+        {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": cpu}}}]}}
+
+
+class Prometheus:
+    def __init__(self, port):
+        self.url = f"http://127.0.0.1:{port}/api/v1/"
+
+    def query(self, expression):
+        """The samples, or the error as text."""
+        try:
+            return json.loads(get(self.url + "query?" + urllib.parse.urlencode({"query": expression})))["data"]["result"]
+        except urllib.error.HTTPError as error:
+            return json.loads(error.read().decode())["error"]
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    berth = str(pathlib.Path(sys.argv[1]).resolve())
+    subprocess.run(["promtool", "check", "rules", *map(str, MONITORING.glob("*.yaml"))], check=True, stdout=subprocess.DEVNULL)
+    api, own, web = free_port(), free_port(), free_port()
+    children = []
+    with tempfile.TemporaryDirectory() as directory:
+        def start(name, *command):
+            log = open(pathlib.Path(directory) / f"{name}.log", "w")
+            children.append(subprocess.Popen(command, cwd=directory, stdout=log, stderr=log))
+
+        try:
+            start("sandbox", berth, "sandbox", "--nodes=5", "--node-cpus=8", f"--port={api}", "--kubeconfig=kubeconfig")
+            pods = f"http://127.0.0.1:{api}/api/v1/namespaces/default/pods"
+            wait_for("the cluster", lambda: json.loads(get(pods)))
+            start("scheduler", berth, "scheduler", "--kubeconfig=kubeconfig", "--secure-port=0",
+                  f"--berth-http-address=127.0.0.1:{own}")
+            (pathlib.Path(directory) / "prometheus.yaml").write_text(json.dumps({
+                "global": {"scrape_interval": "500ms", "evaluation_interval": "1s"},
+                "rule_files": [str(path) for path in MONITORING.glob("*.yaml")],
+                "scrape_configs": [{"job_name": "scheduler", "static_configs": [{"targets": [f"127.0.0.1:{own}"]}]}]}))
+            start("prometheus", "prometheus", "--config.file=prometheus.yaml", f"--web.listen-address=127.0.0.1:{web}",
+                  "--storage.tsdb.path=data")
+            prometheus = Prometheus(web)
+            wait_for("leading", lambda: prometheus.query('leader_election_master_status == 1'))
+            work(pods)
+            scheduled = 'scheduler_schedule_attempts_total{result="scheduled"} >= 41'
+            wait_for("scheduling", lambda: prometheus.query(scheduled))
+            # Two scrapes of everything that was counted, so that rates have something to go by.
+            seen = time.time()
+            wait_for("another scrape", lambda: float(prometheus.query("timestamp(up)")[0]["value"][1]) > seen + 1)
+            sys.exit(judge(prometheus))
+        finally:
+            for child in reversed(children):
+                child.terminate()
+                child.wait()
+
+
+def work(pods):
+    for number in range(40):
+        get(pods, pod(f"small-{number}", "500m"))
+    get(pods, pod("huge", "1000"))
+    wait_for("the rejection of a huge pod", lambda: any(
+        condition.get("reason") == "Unschedulable" for condition in json.loads(get(pods + "/huge"))["status"].get("conditions", [])))
+    get(pods, pod("strong", "7", priority=1000))
+    wait_for("a preemption", lambda: json.loads(get(pods + "/strong"))["spec"].get("nodeName"))
+
+
+def judge(prometheus):
+    code = (ROOT / "src").rglob("*.cpp")
+    sources = "".join(path.read_text() for path in code)
+    known = {re.sub(r"_(bucket|sum|count)$", "", name) for name in
+             json.loads(get(prometheus.url + "label/__name__/values"))["data"]}
+    wrong = []
+    count = 0
+    for where, expression in expressions():
+        count += 1
+        for name in METRIC.findall(expression):
+            family = re.sub(r"_(bucket|sum|count)$", "", name)
+            if family not in known and not (family in RARE and f'"{family}"' in sources):
+                wrong.append(f"{where}: there is no {family}")
+        result = prometheus.query(expression)
+        if isinstance(result, str):
+            wrong.append(f"{where}: {result}")
+        elif not result and not any(part in expression for part in QUIET):
+            wrong.append(f"{where}: no value: {expression}")
+    firing = [alert["labels"]["alertname"] for alert in json.loads(get(prometheus.url + "alerts"))["data"]["alerts"]
+              if alert["state"] == "firing"]
+    wrong += [f"{name} fires although all is well" for name in firing]
+    for line in wrong:
+        print("WRONG", line)
+    print(f"{count} expressions evaluated, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    main()
