@@ -9,10 +9,20 @@ namespace berth::assembly {
 Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
                                                 const runtime::Registry& registry, framework::ApiWriter& api,
                                                 std::vector<std::string>& notes, const Measure& measure) {
+  if (!config.extenders.empty())
+    return Invalid(fmt::format(
+        "extenders[0]: extender \"{}\" cannot be called: Berth does not talk to extenders yet; remove "
+        "\"extenders\" from the configuration",
+        config.extenders.front().url_prefix));
   std::unique_ptr<Engine> engine(new Engine(api));
   engine->handle_.metrics = measure.registry;
   engine->handle_.gates = config.gates;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
+  for (const auto& [plugin, note] : registry.notes()) {
+    const bool enabled = std::ranges::any_of(
+        config.profiles, [&](const config::Profile& profile) { return profile.Enables(plugin); });
+    if (enabled) notes.push_back(note);
+  }
   for (const config::Profile& profile : config.profiles) {
     std::unique_ptr<runtime::Instruments> instruments;
     if (measure.registry != nullptr) {

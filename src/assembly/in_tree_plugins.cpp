@@ -1,11 +1,15 @@
 #include "assembly/in_tree_plugins.hpp"
 
+#include <fmt/format.h>
+
+#include "plugins/custom/custom.hpp"
 #include "plugins/default_binder/default_binder.hpp"
 #include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/dynamic_resources/dynamic_resources.hpp"
 #include "plugins/gang_scheduling/gang_scheduling.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
+#include "plugins/network_traffic/network_traffic.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
 #include "plugins/node_declared_features/node_declared_features.hpp"
 #include "plugins/node_name/node_name.hpp"
@@ -16,6 +20,7 @@
 #include "plugins/node_volume_limits/node_volume_limits.hpp"
 #include "plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "plugins/priority_sort/priority_sort.hpp"
+#include "plugins/sample_plugin/sample_plugin.hpp"
 #include "plugins/scheduling_gates/scheduling_gates.hpp"
 #include "plugins/taint_toleration/taint_toleration.hpp"
 #include "plugins/volume_binding/volume_binding.hpp"
@@ -23,6 +28,24 @@
 #include "plugins/volume_zone/volume_zone.hpp"
 
 namespace berth::assembly {
+namespace {
+
+// Plugins that well-known tutorials build into a scheduler of their own, by the names and arguments that they
+// have there.
+void AddTutorialPlugins(runtime::Registry& registry) {
+  for (const auto* name : {"NetworkTraffic", "network_traffic"}) {
+    registry.Add(name, plugins::NetworkTraffic::Factory(name), plugins::NetworkTrafficArgsCodec());
+    registry.SetNote(name,
+                     fmt::format("plugin {} has no measurements yet: it gives every node the score 0", name));
+  }
+  registry.Add("custom", framework::Make<plugins::Custom>);
+  registry.SetNote("custom",
+                   "plugin custom has no measurements yet: it lets every node pass and gives it the score 0");
+  registry.Add("sample-plugin", plugins::SamplePlugin::Create, plugins::SamplePluginArgsCodec());
+  registry.SetNote("sample-plugin", "plugin sample-plugin has no effect but log lines with -v=3");
+}
+
+}  // namespace
 
 runtime::Registry InTreePlugins() {
   using framework::Make;
@@ -32,22 +55,26 @@ runtime::Registry InTreePlugins() {
   registry.Add("NodeName", Make<plugins::NodeName>);
   registry.Add("NodeUnschedulable", Make<plugins::NodeUnschedulable>);
   registry.Add("TaintToleration", Make<plugins::TaintToleration>);
-  registry.Add("NodeAffinity", plugins::NodeAffinity::Create);
+  registry.Add("NodeAffinity", plugins::NodeAffinity::Create, plugins::NodeAffinityArgsCodec());
   registry.Add("NodePorts", Make<plugins::NodePorts>);
-  registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create);
-  registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create);
+  registry.Add("NodeResourcesFit", plugins::NodeResourcesFit::Create, plugins::NodeResourcesFitArgsCodec());
+  registry.Add("NodeResourcesBalancedAllocation", plugins::NodeResourcesBalancedAllocation::Create,
+               plugins::BalancedAllocationArgsCodec());
   registry.Add("ImageLocality", Make<plugins::ImageLocality>);
   registry.Add("VolumeRestrictions", Make<plugins::VolumeRestrictions>);
   registry.Add("NodeVolumeLimits", Make<plugins::NodeVolumeLimits>);
   registry.Add("VolumeZone", Make<plugins::VolumeZone>);
-  registry.Add("VolumeBinding", plugins::VolumeBinding::Create);
-  registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create);
-  registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create);
-  registry.Add("DynamicResources", plugins::DynamicResources::Create);
+  registry.Add("VolumeBinding", plugins::VolumeBinding::Create, plugins::VolumeBindingArgsCodec());
+  registry.Add("PodTopologySpread", plugins::PodTopologySpread::Create,
+               plugins::PodTopologySpreadArgsCodec());
+  registry.Add("InterPodAffinity", plugins::InterPodAffinity::Create, plugins::InterPodAffinityArgsCodec());
+  registry.Add("DynamicResources", plugins::DynamicResources::Create, plugins::DynamicResourcesArgsCodec());
   registry.Add("NodeDeclaredFeatures", Make<plugins::NodeDeclaredFeatures>);
   registry.Add("DefaultBinder", Make<plugins::DefaultBinder>);
   registry.Add("GangScheduling", Make<plugins::GangScheduling>);
-  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create);
+  registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
+               plugins::DefaultPreemptionArgsCodec());
+  AddTutorialPlugins(registry);
   return registry;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
 #include "command/sandbox_command.hpp"
@@ -34,6 +35,7 @@ int PrintVersion(Arguments) {
 constexpr Subcommand kSubcommands[] = {
     {"scheduler", "schedule a cluster", &RunSchedulerCommand},
     {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
+    {"config", "check configuration files, or convert old ones", &RunConfigCommand},
     {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
     {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
     {"version", "print the version", &PrintVersion},

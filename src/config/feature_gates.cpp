@@ -18,7 +18,7 @@ constexpr std::string_view kWithoutEffect[] = {
     "CompositePodGroup",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",
-        "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingSchedulerPreemption",
     "InterPodAffinityHostnameFastPath",
     "NominatedNodeNameForExpectation",

@@ -1,10 +1,13 @@
-// KubeSchedulerConfiguration as the program uses it: read, defaulted, validated
-// (kubescheduler.config.k8s.io/v1 as kube-scheduler v1.37.1 understands it).
+// The scheduler's configuration as the program uses it, whatever the file's age: read, converted to the form
+// of kubescheduler.config.k8s.io/v1, defaulted, validated as kube-scheduler v1.37.1 does. The way:
+//
+//   text -> Value (value.hpp) -> the version's reader (versions/) -> this form -> defaults -> validation
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +15,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "config/args_codec.hpp"
+#include "config/extender_config.hpp"
 #include "config/feature_gates.hpp"
 #include "config/value.hpp"
 
@@ -25,6 +30,7 @@ struct PluginRef {
 struct PluginSet {
   std::vector<PluginRef> enabled;
   std::vector<std::string> disabled;  // "*" for all
+  bool Enables(std::string_view plugin) const;
   bool Disables(std::string_view plugin) const;
   bool DisablesAll() const { return Disables("*"); }
   friend bool operator==(const PluginSet&, const PluginSet&) = default;
@@ -56,12 +62,16 @@ struct Profile {
   std::string scheduler_name;
   std::optional<std::int64_t> percentage_of_nodes_to_score;
   std::array<PluginSet, kPointCount> plugins;
-  std::map<std::string, Value, std::less<>> plugin_args;  // as written; plugins decode their own
+  // Complete, with defaults, for plugins with a codec: those of the file and those that are enabled. Others
+  // as written.
+  std::map<std::string, Value, std::less<>> plugin_args;
   std::map<std::string, std::string, std::less<>>
       args_paths;  // "profiles[0].pluginConfig[1].args", for errors
 
   PluginSet& at(Point point) { return plugins[static_cast<std::size_t>(point)]; }
   const PluginSet& at(Point point) const { return plugins[static_cast<std::size_t>(point)]; }
+  // At one point or at multiPoint.
+  bool Enables(std::string_view plugin) const;
 };
 
 struct LeaderElection {
@@ -97,15 +107,26 @@ struct SchedulerConfig {
   bool delay_cache_until_active = false;  // a standby does not watch the cluster
   FeatureGates gates;                     // --feature-gates
   std::vector<Profile> profiles;          // at least one; multiPoint merged with the defaults
-  std::vector<std::string> notes;         // accepted, but without effect here: for the log
+  std::vector<ExtenderConfig> extenders;  // in the order of the file
+  // What the file was: "kubescheduler.config.k8s.io/v1beta2", "Policy"; empty without one.
+  std::string version;
+  std::vector<std::string> notes;  // what an old file says and means otherwise now: for the log
+};
+
+struct ParseOptions {
+  FeatureGates gates;
+  const ArgsCodecs* codecs = nullptr;  // null: arguments stay as written and are not looked at
+  // For a v1alpha1 file whose algorithmSource names a policy file. Without it such a file is refused.
+  std::function<Expected<std::string>(const std::string& path)> read_file;
 };
 
 // What runs without a configuration file: one profile, default-scheduler, all default plugins. Feature gates
 // decide which those are.
-SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates = {});
+SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates = {}, const ArgsCodecs* codecs = nullptr);
 
-// Errors are kube-scheduler's texts, followed by "; " and a hint where there is one. All validation errors
-// are reported at once.
+// Reads a KubeSchedulerConfiguration of any version, or a Policy. Errors are kube-scheduler's texts, followed
+// by "; " and a hint where there is one. All validation errors are reported at once.
+Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const ParseOptions& options);
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates = {});
 
 }  // namespace berth::config

@@ -150,10 +150,10 @@ INSTANTIATE_TEST_SUITE_P(
                   {"SchedulingGates(5)", "PrioritySort"},
                   {"Z"},
                   21},
-        MergeCase{"DisabledAndNamedAgainItKeepsItsPlace",
+        MergeCase{"DisabledAndNamedAgainItComesLast",
                   "{disabled: [{name: PrioritySort}], enabled: [{name: PrioritySort, weight: 7}]}",
-                  {"SchedulingGates", "PrioritySort(7)"},
-                  {},
+                  {"SchedulingGates", "NodeName"},
+                  {"NodeDeclaredFeatures", "PrioritySort(7)"},
                   20},
         MergeCase{
             "DisablingAStrangerIsNoMistake", "{disabled: [{name: Nobody}]}", {"SchedulingGates"}, {}, 20}),
@@ -194,9 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         MistakeCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
         MistakeCase{"UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
-                    "strict decoding error: unknown field \"profiles[0].schedulerNam\", unknown field "
-                    "\"profiles[0].bar\", unknown field "
-                    "\"paralelism\"; did you mean \"schedulerName\"? did you mean \"parallelism\"?"},
+                    "strict decoding error: unknown field \"paralelism\", unknown field \"profiles[0].bar\", "
+                    "unknown field \"profiles[0].schedulerNam\"; did you mean \"parallelism\"? did you mean "
+                    "\"schedulerName\"?"},
         MistakeCase{"UnknownFieldOfAPlugin", "profiles: [{plugins: {filter: {enabled: [{nme: x}]}}}]",
                     "strict decoding error: unknown field \"profiles[0].plugins.filter.enabled[0].nme\"; did "
                     "you mean \"name\"?"},
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "KubeSchedulerConfiguration.parallelism of type int32"},
         MistakeCase{"NumberForAName", "profiles: [{schedulerName: 5}]",
                     "json: cannot unmarshal number into Go struct field "
-                    "KubeSchedulerProfile.profiles[0].schedulerName of type string"},
+                    "KubeSchedulerProfile.profiles.schedulerName of type string"},
         MistakeCase{"QuotedBoolean", "leaderElection: {leaderElect: 'true'}",
                     "json: cannot unmarshal string into Go struct field "
                     "LeaderElectionConfiguration.leaderElection.leaderElect of type bool"},
@@ -263,17 +263,16 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(AMistakenConfig, OfNoKindShowsTheText) {
-  EXPECT_EQ(ParseSchedulerConfig("").error().message, "Object 'Kind' is missing in ''");
-  EXPECT_EQ(ParseSchedulerConfig("apiVersion: v1\n").error().message,
-            "Object 'Kind' is missing in 'apiVersion: v1\n'");
-  EXPECT_EQ(ParseSchedulerConfig("kind: X\n").error().message,
-            "Object 'apiVersion' is missing in 'kind: X\n'");
-  EXPECT_THAT(ParseSchedulerConfig(
-                  "kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1beta3\n")
-                  .error()
-                  .message,
-              StartsWith("no kind \"KubeSchedulerConfiguration\" is registered for version "
-                         "\"kubescheduler.config.k8s.io/v1beta3\""));
+  const auto error = [](const char* text) { return ParseSchedulerConfig(text).error().message; };
+  EXPECT_THAT(error(""), StartsWith("Object 'Kind' is missing in ''; expected"));
+  EXPECT_THAT(error("apiVersion: v1\n"), StartsWith("Object 'Kind' is missing in 'apiVersion: v1\n'; "));
+  EXPECT_THAT(error("kind: X\n"), StartsWith("Object 'apiVersion' is missing in 'kind: X\n'; "));
+  EXPECT_THAT(error("kind: X\napiVersion: v1\n"),
+              StartsWith("no kind \"X\" is registered for version \"v1\" in scheme "));
+  EXPECT_THAT(error("kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v2\n"),
+              testing::AllOf(StartsWith("no kind \"KubeSchedulerConfiguration\" is registered for version "
+                                        "\"kubescheduler.config.k8s.io/v2\""),
+                             HasSubstr("one of v1, v1beta3, v1beta2, v1beta1, v1alpha2, v1alpha1")));
 }
 
 TEST(AMistakenConfig, ThatIsNoYamlNamesTheLine) {

@@ -16,7 +16,10 @@ namespace berth::config {
 struct Value {
   enum class Kind { kNull, kBool, kNumber, kString, kList, kMap };
   Kind kind = Kind::kNull;
-  std::string text;  // kNumber: as written; kString; kBool: "true" or "false"
+  // Where the value comes in the walk that a Go program makes through the document: of several mistakes the
+  // one with the lowest number is reported first.
+  std::uint32_t order = 0;
+  std::string text;  // kNumber: as JSON has it; kString; kBool: "true" or "false"
   std::vector<Value> items;
   std::vector<std::pair<std::string, Value>> members;  // in the order of the file, keys unique
 
@@ -28,29 +31,68 @@ struct Value {
   Value& operator=(Value&&) noexcept;
   ~Value();
 
+  static Value Null() { return {}; }
+  static Value Bool(bool value);
+  static Value Number(std::int64_t value);
+  static Value Float(double value);  // a float32 of Kubernetes' types
+  static Value Text(std::string value);
+  static Value List();
+  static Value Map();
+
   const Value* Find(std::string_view key) const;
+  Value* Find(std::string_view key);
+  // Adds the member or replaces it. Only for a map.
+  Value& Set(std::string_view key, Value value);
+  void Remove(std::string_view key);
+  friend bool operator==(const Value& a, const Value& b);  // whatever the order of members
 };
 
-// One document. Errors name line and key ("line 5: key \"parallelism\" already set in map").
+struct ParsedText {
+  Value root;
+  bool json = false;
+  // One text if members occur more than once, in the words of Go's YAML or JSON reader; the last one counts.
+  std::vector<std::string> duplicates;
+};
+
+// One document: JSON if it begins with a brace, else YAML 1.1 as Kubernetes' parser reads it. Errors name
+// the line ("yaml: line 5: ...").
+Expected<ParsedText> ParseText(std::string_view text);
+
+// The same; a member that occurs twice is an error ("line 5: key \"parallelism\" already set in map").
 Expected<Value> ParseValue(std::string_view text);
 
 // Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a
 // wrong type ends the report.
 class Problems {
  public:
-  void UnknownField(const std::string& path, const std::string& nearest);
+  // `order` as in Value.
+  void UnknownField(const std::string& path, const std::string& nearest, std::uint32_t order = 0);
+  // `field` without indices.
   void WrongType(std::string_view got, std::string_view type_name, std::string_view field,
-                 std::string_view go_type);
-  void Other(std::string text) {
-    if (fatal_.empty()) fatal_ = std::move(text);
-  }
-  bool empty() const { return fatal_.empty() && unknown_.empty(); }
+                 std::string_view go_type, std::uint32_t order = 0);
+  void Other(std::string text, std::uint32_t order = 0);
+  // A mistake that is listed with the unknown fields, after those of the document itself.
+  void Strict(std::string text, std::vector<std::string> hints = {});
+  bool empty() const { return fatal_.empty() && unknown_.empty() && strict_.empty(); }
+  bool fatal() const { return !fatal_.empty(); }
+  // What is listed, without "strict decoding error: "; hints apart.
+  std::vector<std::string> StrictTexts() const;
+  std::vector<std::string> Hints() const;
   // Empty if there are no problems.
   std::string Text() const;
 
  private:
-  std::vector<std::string> unknown_;
-  std::vector<std::string> hints_;
+  struct Unknown {
+    std::uint32_t order = 0;
+    std::string text;
+    std::string hint;
+  };
+  std::vector<Unknown> SortedUnknown() const;
+
+  std::vector<Unknown> unknown_;
+  std::vector<std::string> strict_;
+  std::vector<std::string> strict_hints_;
+  std::uint32_t fatal_order_ = 0;
   std::string fatal_;
 };
 
@@ -58,33 +100,45 @@ class Problems {
 // absent or null member leaves its variable alone.
 class StructReader {
  public:
+  using Visit = std::function<void(const Value&, const std::string&)>;
+
   // `type_name` is the Go type in error texts, `path` what comes before a field's name in them
   // ("profiles[0]").
   StructReader(const Value& value, std::string type_name, std::string path, Problems& problems);
 
+  // Names are compared as Go's own JSON reader does, whatever their case.
+  void IgnoreCase() { ignore_case_ = true; }
+
   bool Has(std::string_view name) const;
-  void Read(std::string_view name, std::string& out);
+  void Read(std::string_view name, std::string& out, std::string_view go_type = "string");
   void Read(std::string_view name, bool& out);
   void Read(std::string_view name, std::int64_t& out, std::string_view go_type = "int64");
   void Read(std::string_view name, double& out, std::string_view go_type = "float32");
   void Read(std::string_view name, std::vector<std::string>& out);
-  // Calls each(value, path) for the items of a list.
-  void Each(std::string_view name, const std::function<void(const Value&, const std::string&)>& each);
+  // Calls each(value, path) for the items of a list. `element_type` is the Go type of an item that must be an
+  // object.
+  void Each(std::string_view name, const Visit& each, std::string_view element_type = "");
   // Calls with(value, path) if the member is there.
-  void With(std::string_view name, const std::function<void(const Value&, const std::string&)>& with);
+  void With(std::string_view name, const Visit& with, std::string_view go_type = "object");
   // Takes note of a member that is read elsewhere or on purpose not at all.
   const Value* Take(std::string_view name);
   void Finish();
+  // The members that nobody asked for, instead of Finish: their paths.
+  std::vector<std::string> Rest() const;
+  std::string PathOf(std::string_view name) const;
 
  private:
+  const Value* FindMember(std::string_view name) const;
   const Value* Expect(std::string_view name, Value::Kind kind, std::string_view go_type);
-  std::string PathOf(std::string_view name) const;
+  bool Known(std::string_view name) const;
+  void Wrong(const Value& member, std::string_view name, std::string_view got, std::string_view go_type);
 
   const Value& value_;
   std::string type_name_;
   std::string path_;
   Problems& problems_;
   std::vector<std::string> known_;
+  bool ignore_case_ = false;
 };
 
 }  // namespace berth::config

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/args_codec.hpp"
 #include "framework/factory.hpp"
 
 namespace berth::runtime {
@@ -15,10 +16,19 @@ class Registry {
   void Add(std::string name, framework::Factory factory) {
     factories_.insert_or_assign(std::move(name), std::move(factory));
   }
+  // With arguments that the configuration can complete, check and write out.
+  void Add(std::string name, framework::Factory factory, config::ArgsCodec codec) {
+    codecs_.insert_or_assign(name, std::move(codec));
+    Add(std::move(name), std::move(factory));
+  }
   // A plugin that is not Berth's own: every call of it is timed.
   void AddForeign(std::string name, framework::Factory factory) {
     foreign_.insert(name);
     Add(std::move(name), std::move(factory));
+  }
+  // What the log shall say when a profile enables the plugin.
+  void SetNote(std::string name, std::string note) {
+    notes_.insert_or_assign(std::move(name), std::move(note));
   }
 
   // Null if there is no such plugin.
@@ -27,6 +37,8 @@ class Registry {
     return found == factories_.end() ? nullptr : &found->second;
   }
   bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
+  const config::ArgsCodecs& codecs() const { return codecs_; }
+  const std::map<std::string, std::string, std::less<>>& notes() const { return notes_; }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& [name, factory] : factories_) names.push_back(name);
@@ -36,6 +48,8 @@ class Registry {
  private:
   std::map<std::string, framework::Factory, std::less<>> factories_;
   std::set<std::string, std::less<>> foreign_;
+  config::ArgsCodecs codecs_;
+  std::map<std::string, std::string, std::less<>> notes_;
 };
 
 }  // namespace berth::runtime

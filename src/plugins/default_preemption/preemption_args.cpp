@@ -4,31 +4,26 @@
 
 #include <algorithm>
 
-#include "api/selectors.hpp"
-
 namespace berth::plugins {
+namespace {
 
-std::size_t DefaultPreemptionArgs::Wanted(std::size_t nodes) const {
-  const auto all = static_cast<std::int64_t>(nodes);
-  const std::int64_t share = all * min_candidate_nodes_percentage / 100;
-  return static_cast<std::size_t>(std::min(std::max(share, min_candidate_nodes_absolute), all));
-}
+using config::Value;
 
-Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw) {
+DefaultPreemptionArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   DefaultPreemptionArgs args;
-  if (raw.value == nullptr) return args;
-  config::Problems problems;
-  config::StructReader reader(*raw.value, "DefaultPreemptionArgs", "", problems);
-  reader.Take("kind");
-  reader.Take("apiVersion");
+  config::StructReader reader(value, "DefaultPreemptionArgs", "", problems);
+  framework::TakeTypeMeta(reader);
   reader.Read("minCandidateNodesPercentage", args.min_candidate_nodes_percentage, "int32");
   reader.Read("minCandidateNodesAbsolute", args.min_candidate_nodes_absolute, "int32");
   reader.Finish();
-  if (!problems.empty()) return Invalid(problems.Text());
+  return args;
+}
 
+std::vector<std::string> Check(const DefaultPreemptionArgs& args, const std::string& path,
+                               const config::FeatureGates&) {
   std::vector<std::string> errors;
   const auto wrong = [&](const char* field, std::int64_t value, const char* why) {
-    errors.push_back(fmt::format("{}.{}: Invalid value: {}: {}", raw.path, field, value, why));
+    errors.push_back(fmt::format("{}.{}: Invalid value: {}: {}", path, field, value, why));
   };
   const std::int64_t percentage = args.min_candidate_nodes_percentage;
   const std::int64_t absolute = args.min_candidate_nodes_absolute;
@@ -39,8 +34,30 @@ Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawA
     wrong("minCandidateNodesPercentage", 0, "cannot be zero at the same time as minCandidateNodesAbsolute");
     wrong("minCandidateNodesAbsolute", 0, "cannot be zero at the same time as minCandidateNodesPercentage");
   }
-  if (errors.empty()) return args;
-  return Invalid(api::JoinErrors(errors));
+  return errors;
+}
+
+Value Encode(const DefaultPreemptionArgs& args) {
+  Value out = Value::Map();
+  out.Set("minCandidateNodesPercentage", Value::Number(args.min_candidate_nodes_percentage));
+  out.Set("minCandidateNodesAbsolute", Value::Number(args.min_candidate_nodes_absolute));
+  return out;
+}
+
+}  // namespace
+
+std::size_t DefaultPreemptionArgs::Wanted(std::size_t nodes) const {
+  const auto all = static_cast<std::int64_t>(nodes);
+  const std::int64_t share = all * min_candidate_nodes_percentage / 100;
+  return static_cast<std::size_t>(std::min(std::max(share, min_candidate_nodes_absolute), all));
+}
+
+Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw) {
+  return framework::ParseArgs(raw, {}, Decode, Check);
+}
+
+config::ArgsCodec DefaultPreemptionArgsCodec() {
+  return config::MakeArgsCodec<DefaultPreemptionArgs>("DefaultPreemptionArgs", Decode, Check, Encode);
 }
 
 }  // namespace berth::plugins

@@ -17,5 +17,6 @@ struct DefaultPreemptionArgs {
 
 // Read strictly, defaulted and validated. Errors are kube-scheduler's texts.
 Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw);
+config::ArgsCodec DefaultPreemptionArgsCodec();
 
 }  // namespace berth::plugins

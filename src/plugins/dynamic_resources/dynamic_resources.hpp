@@ -10,6 +10,7 @@ namespace berth::plugins {
 // DynamicResourcesArgs (kubescheduler.config.k8s.io/v1), read strictly and validated with kube-scheduler's
 // texts; nothing of it matters while nothing is allocated.
 Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& args, const config::FeatureGates& gates);
+config::ArgsCodec DynamicResourcesArgsCodec();
 
 class DynamicResources final : public framework::PreFilterPlugin,
                                public framework::FilterPlugin,

@@ -14,5 +14,6 @@ struct InterPodAffinityArgs {
 
 // Read strictly, defaulted and validated; errors are kube-scheduler's texts.
 Expected<InterPodAffinityArgs> ParseInterPodAffinityArgs(const framework::RawArgs& args);
+config::ArgsCodec InterPodAffinityArgsCodec();
 
 }  // namespace berth::plugins

@@ -3,14 +3,9 @@
 
 #include "framework/factory.hpp"
 #include "framework/plugin.hpp"
+#include "plugins/node_affinity/node_affinity_args.hpp"
 
 namespace berth::plugins {
-
-struct NodeAffinityArgs {
-  std::optional<api::NodeSelector> added_required;
-  std::vector<api::PreferredSchedulingTerm> added_preferred;
-};
-Expected<NodeAffinityArgs> ParseNodeAffinityArgs(const framework::RawArgs& args);
 
 class NodeAffinity final : public framework::PreFilterPlugin,
                            public framework::FilterPlugin,

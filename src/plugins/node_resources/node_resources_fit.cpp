@@ -68,7 +68,7 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
       too_many_pods_(handle.reasons.Intern("Too many pods")),
       ignored_resources_(args.ignored_resources),
       ignored_groups_(args.ignored_resource_groups),
-      strategy_(args.strategy),
+      strategy_(args.strategy()),
       shape_(args.shape) {
   for (const auto& [name, weight] : args.resources) {
     const ResourceId id = handle.vocabulary.InternResource(name);

@@ -20,9 +20,12 @@ enum class ScoringStrategy { kLeastAllocated, kMostAllocated, kRequestedToCapaci
 struct NodeResourcesFitArgs {
   std::vector<std::string> ignored_resources;
   std::vector<std::string> ignored_resource_groups;
-  ScoringStrategy strategy = ScoringStrategy::kLeastAllocated;
+  std::string strategy_type = "LeastAllocated";
   std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
+  bool has_ratio = false;         // requestedToCapacityRatio is given
   std::vector<ShapePoint> shape;  // kRequestedToCapacityRatio only
+
+  ScoringStrategy strategy() const;  // of checked arguments
 };
 
 struct BalancedAllocationArgs {
@@ -33,5 +36,7 @@ struct BalancedAllocationArgs {
 // no path to the profile, since the original checks them when the plugin is built.
 Expected<NodeResourcesFitArgs> ParseNodeResourcesFitArgs(const framework::RawArgs& args);
 Expected<BalancedAllocationArgs> ParseBalancedAllocationArgs(const framework::RawArgs& args);
+config::ArgsCodec NodeResourcesFitArgsCodec();
+config::ArgsCodec BalancedAllocationArgsCodec();
 
 }  // namespace berth::plugins

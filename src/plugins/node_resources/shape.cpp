@@ -6,14 +6,27 @@ namespace berth::plugins {
 
 std::vector<ShapePoint> ReadShape(config::StructReader& reader, config::Problems& problems) {
   std::vector<ShapePoint> shape;
-  reader.Each("shape", [&](const config::Value& item, const std::string& path) {
-    ShapePoint& point = shape.emplace_back();
-    config::StructReader fields(item, "UtilizationShapePoint", path, problems);
-    fields.Read("utilization", point.utilization, "int32");
-    fields.Read("score", point.score, "int32");
-    fields.Finish();
-  });
+  reader.Each(
+      "shape",
+      [&](const config::Value& item, const std::string& path) {
+        ShapePoint& point = shape.emplace_back();
+        config::StructReader fields(item, "UtilizationShapePoint", path, problems);
+        fields.Read("utilization", point.utilization, "int32");
+        fields.Read("score", point.score, "int32");
+        fields.Finish();
+      },
+      "v1.UtilizationShapePoint");
   return shape;
+}
+
+config::Value WriteShape(const std::vector<ShapePoint>& shape) {
+  config::Value list = config::Value::List();
+  for (const ShapePoint& point : shape) {
+    config::Value& item = list.items.emplace_back(config::Value::Map());
+    item.Set("utilization", config::Value::Number(point.utilization));
+    item.Set("score", config::Value::Number(point.score));
+  }
+  return list;
 }
 
 void CheckShape(const std::vector<ShapePoint>& shape, const std::string& path,

@@ -17,6 +17,8 @@ struct ShapePoint {
 // Reads the member "shape" of the arguments.
 std::vector<ShapePoint> ReadShape(config::StructReader& reader, config::Problems& problems);
 
+config::Value WriteShape(const std::vector<ShapePoint>& shape);
+
 // Appends what is wrong with the points, in kube-scheduler's words.
 void CheckShape(const std::vector<ShapePoint>& shape, const std::string& path,
                 std::vector<std::string>& errors);

@@ -9,12 +9,16 @@
 namespace berth::plugins {
 
 struct VolumeBindingArgs {
-  Duration bind_timeout = std::chrono::seconds(600);
+  std::int64_t bind_timeout_seconds = 600;
+  bool has_shape = false;
   std::vector<ShapePoint> shape;  // empty without the gate StorageCapacityScoring
+
+  Duration bind_timeout() const { return std::chrono::seconds(bind_timeout_seconds); }
 };
 
 // Read strictly, defaulted and validated; errors are kube-scheduler's texts.
 Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& args,
                                                    const config::FeatureGates& gates);
+config::ArgsCodec VolumeBindingArgsCodec();
 
 }  // namespace berth::plugins

@@ -29,7 +29,7 @@ VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& h
     : handle_(handle),
       index_(handle.Shared<StorageIndex>()),
       failures_(handle.metrics),
-      bind_timeout_(args.bind_timeout),
+      bind_timeout_(args.bind_timeout()),
       scores_(handle.gates.Enabled("StorageCapacityScoring")),
       uses_attributes_(handle.gates.Enabled("VolumeAttributesClass")),
       shape_(args.shape),

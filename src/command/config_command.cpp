@@ -1,0 +1,132 @@
+#include "command/config_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <set>
+
+#include "assembly/explainer.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "command/files.hpp"
+#include "command/flags.hpp"
+#include "command/load_config.hpp"
+#include "command/write_file.hpp"
+#include "config/write_config.hpp"
+
+namespace berth::command {
+namespace {
+
+struct Options {
+  std::vector<std::string> check;
+  std::string convert;
+  std::string output = "-";
+  std::vector<std::string> feature_gates;
+};
+
+struct Loaded {
+  config::SchedulerConfig config;
+  std::vector<std::string> notes;
+};
+
+// Reads the file and builds its plugins, as the scheduler would.
+Expected<Loaded> Load(const std::string& path, const Options& options) {
+  Loaded loaded;
+  BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
+  BERTH_TRY(loaded.config, LoadConfig(path, gates));
+  config::SchedulerConfig callable = loaded.config;
+  if (!callable.extenders.empty())
+    loaded.notes.push_back(
+        fmt::format("{} extender{}: read and checked, but `berth scheduler` refuses to start "
+                    "with extenders",
+                    callable.extenders.size(), callable.extenders.size() == 1 ? "" : "s"));
+  callable.extenders.clear();
+  auto built = assembly::Explainer::Create(callable, assembly::InTreePlugins(), loaded.notes);
+  if (!built) return std::unexpected(std::move(built).error().In(path));
+  return loaded;
+}
+
+std::size_t CountPlugins(const config::Profile& profile) {
+  std::set<std::string_view> names;
+  for (const config::PluginSet& set : profile.plugins) {
+    for (const config::PluginRef& plugin : set.enabled) names.insert(plugin.name);
+  }
+  return names.size();
+}
+
+int Check(const Options& options) {
+  int code = 0;
+  for (const std::string& path : options.check) {
+    const auto loaded = Load(path, options);
+    if (!loaded) {
+      fmt::print(stderr, "Error: {}\n", loaded.error().message);
+      code = 1;
+      continue;
+    }
+    fmt::print("{}: valid, {}\n", path, loaded->config.version);
+    for (const config::Profile& profile : loaded->config.profiles)
+      fmt::print("  profile {}: {} plugins\n", profile.scheduler_name, CountPlugins(profile));
+    for (const std::string& note : loaded->notes) fmt::print("  warning: {}\n", note);
+  }
+  return code;
+}
+
+int Convert(const Options& options) {
+  const auto loaded = Load(options.convert, options);
+  if (!loaded) {
+    fmt::print(stderr, "Error: {}\n", loaded.error().message);
+    return 1;
+  }
+  const std::string text = config::WriteConfigYaml(loaded->config, assembly::InTreePlugins().codecs());
+  if (options.output == "-") {
+    fmt::print("{}", text);
+  } else if (const auto written = WriteFileAtomically(options.output, text, 0644); !written) {
+    fmt::print(stderr, "Error: {}\n", written.error().message);
+    return 1;
+  }
+  fmt::print(stderr, "Converted {} from {} to kubescheduler.config.k8s.io/v1.\n", options.convert,
+             loaded->config.version);
+  for (const std::string& note : loaded->notes) fmt::print(stderr, "  {}\n", note);
+  return 0;
+}
+
+}  // namespace
+
+int RunConfigCommand(std::span<const std::string> args) {
+  Options options;
+  CLI::App app(
+      "Looks at scheduler configuration files: KubeSchedulerConfiguration of any version from v1alpha1 to "
+      "v1, "
+      "and the legacy Policy, as YAML or JSON.\n\n"
+      "  berth config check scheduler.yaml other.yaml\n"
+      "  berth config convert old.yaml --output scheduler.yaml",
+      "berth config");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--feature-gates", options.feature_gates,
+                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
+      ->type_name("GATES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::App* check = app.add_subcommand(
+      "check",
+      "say whether a scheduler would start with these files, and what they mean otherwise than they "
+      "used to; exit code 1 if one is wrong");
+  check->add_option("files", options.check, "configuration files, '-' for standard input")
+      ->required()
+      ->type_name("FILE...");
+  CLI::App* convert = app.add_subcommand(
+      "convert",
+      "write the effective configuration as kubescheduler.config.k8s.io/v1, with all defaults; what "
+      "changed in meaning is said on standard error");
+  convert->add_option("file", options.convert, "the configuration file, '-' for standard input")
+      ->required()
+      ->type_name("FILE");
+  convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  if (const auto code = ParseFlags(app, args)) return *code;
+  return check->parsed() ? Check(options) : Convert(options);
+}
+
+}  // namespace berth::command

@@ -1,0 +1,51 @@
+// How the arguments of one kind of plugin are read, defaulted, checked and written back. Plugins register
+// theirs beside their factory.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/feature_gates.hpp"
+#include "config/value.hpp"
+
+namespace berth::config {
+
+struct ArgsCodec {
+  std::string kind;  // "VolumeBindingArgs"
+  // Reads strictly and returns all fields as the original writes them, defaults filled in; without kind and
+  // apiVersion, which are taken note of.
+  std::function<Value(const Value& given, const FeatureGates& gates, Problems& problems)> complete;
+  // What is wrong with completed arguments, each with its path below `path`.
+  std::function<std::vector<std::string>(const Value& completed, const std::string& path,
+                                         const FeatureGates& gates)>
+      validate;
+  // kube-scheduler checks the arguments of NodeResourcesFit only when it builds the plugin.
+  bool checked_by_plugin = false;
+  // The kind is one of kube-scheduler's, so that the arguments are written with kind and apiVersion.
+  bool in_tree = true;
+};
+
+using ArgsCodecs = std::map<std::string, ArgsCodec, std::less<>>;  // by plugin
+
+// From a typed reader, checker and writer.
+template <class Args>
+ArgsCodec MakeArgsCodec(std::string kind, Args (*decode)(const Value&, const FeatureGates&, Problems&),
+                        std::vector<std::string> (*check)(const Args&, const std::string& path,
+                                                          const FeatureGates&),
+                        Value (*encode)(const Args&)) {
+  ArgsCodec codec;
+  codec.kind = std::move(kind);
+  codec.complete = [decode, encode](const Value& given, const FeatureGates& gates, Problems& problems) {
+    return encode(decode(given, gates, problems));
+  };
+  codec.validate = [decode, check](const Value& completed, const std::string& path,
+                                   const FeatureGates& gates) {
+    Problems ignored;  // it was read strictly before
+    return check(decode(completed, gates, ignored), path, gates);
+  };
+  return codec;
+}
+
+}  // namespace berth::config

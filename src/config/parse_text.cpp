@@ -1,0 +1,329 @@
+// Text becomes a tree: JSON by Boost, YAML by yaml-cpp with plain scalars understood as Go's YAML 1.1 reader
+// understands them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <boost/json/basic_parser_impl.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <regex>
+
+#include "config/value.hpp"
+
+namespace berth::config {
+namespace {
+
+constexpr int kDepthMax = 100;
+
+// --- scalars of YAML
+// ----------------------------------------------------------------------------------------
+
+// The number as encoding/json writes a float64.
+std::string JsonNumber(double value) {
+  const double magnitude = std::fabs(value);
+  std::string text = fmt::format("{}", value);
+  if (magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21)) {
+    if (const auto e = text.find("e-0"); e != std::string::npos) text.erase(e + 2, 1);
+    return text;
+  }
+  if (text.find('e') == std::string::npos) return text;
+  text = fmt::format("{:.12f}", value);
+  text.resize(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+// An integer as strconv.ParseInt reads it with base 0: 0x, 0o, 0b and a leading 0 count. Decimal text, or
+// nothing.
+std::optional<std::string> Integer(std::string text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.erase(0, 1);
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    const char letter = static_cast<char>(text[1] | 0x20);
+    base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
+    text.erase(0, letter == 'x' || letter == 'b' || letter == 'o' ? 2 : 1);
+  }
+  if (text.empty() || !std::isxdigit(static_cast<unsigned char>(text[0]))) return std::nullopt;
+  errno = 0;
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text.c_str(), &end, base);
+  if (errno != 0 || end != text.c_str() + text.size()) return std::nullopt;
+  if (negative && value > 9223372036854775808ULL) return std::nullopt;
+  return (negative && value != 0 ? "-" : "") + std::to_string(value);
+}
+
+std::optional<std::string> NumberOf(const std::string& plain) {
+  if (plain.empty()) return std::nullopt;
+  static const std::regex float_form(R"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)");
+  const char first = plain[0];
+  if (first != '.' && first != '-' && first != '+' && (first < '0' || first > '9')) return std::nullopt;
+  std::string digits;
+  std::ranges::remove_copy(plain, std::back_inserter(digits), '_');
+  if (first != '.') {
+    if (auto integer = Integer(digits)) return integer;
+  }
+  if (plain.size() > 64 || !std::regex_match(digits, float_form)) return std::nullopt;
+  const double value = std::strtod(digits.c_str(), nullptr);
+  if (!std::isfinite(value)) return std::nullopt;
+  return JsonNumber(value);
+}
+
+// Plain scalars by YAML 1.1 as Kubernetes' parser reads them; quoted ones are text.
+Value ScalarOf(const YAML::Node& node) {
+  std::string text = node.Scalar();
+  if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return Value::Text(std::move(text));
+  const auto is_one_of = [&](std::initializer_list<const char*> words) {
+    return std::ranges::any_of(words, [&](const char* word) { return text == word; });
+  };
+  if (is_one_of({"", "~", "null", "Null", "NULL"})) return Value::Null();
+  if (is_one_of({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}))
+    return Value::Bool(true);
+  if (is_one_of({"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"}))
+    return Value::Bool(false);
+  Value value = Value::Text(std::move(text));
+  if (auto number = NumberOf(value.text)) {
+    value.kind = Value::Kind::kNumber;
+    value.text = std::move(*number);
+  }
+  return value;
+}
+
+// --- YAML
+// ---------------------------------------------------------------------------------------------------
+
+class YamlReader {
+ public:
+  Expected<Value> Read(const YAML::Node& node, int depth) {
+    if (depth > kDepthMax)
+      return Invalid(
+          fmt::format("yaml: line {}: nested deeper than {} levels", node.Mark().line + 1, kDepthMax));
+    // References to anchors can make a small file unfold into a huge tree.
+    if (++values_ > kValuesMax) return Invalid("yaml: document contains excessive aliasing");
+    switch (node.Type()) {
+      case YAML::NodeType::Undefined:
+      case YAML::NodeType::Null:
+        return Value::Null();
+      case YAML::NodeType::Scalar:
+        return ScalarOf(node);
+      case YAML::NodeType::Sequence: {
+        Value list = Value::List();
+        for (const auto& item : node) {
+          BERTH_TRY(list.items.emplace_back(), Read(item, depth + 1));
+        }
+        return list;
+      }
+      case YAML::NodeType::Map:
+        break;
+    }
+    return ReadMap(node, depth);
+  }
+
+  std::vector<std::string> duplicates;
+
+ private:
+  static constexpr std::size_t kValuesMax = 1'000'000;
+
+  Expected<Value> ReadMap(const YAML::Node& node, int depth) {
+    Value map = Value::Map();
+    std::vector<Value> merged;
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar())
+        return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
+      BERTH_TRY(Value member, Read(entry.second, depth + 1));
+      const Value key = ScalarOf(entry.first);
+      if (key.kind == Value::Kind::kString && key.text == "<<" && entry.first.Tag() != "!") {
+        merged.push_back(std::move(member));
+        continue;
+      }
+      const std::string name = key.kind == Value::Kind::kNull ? entry.first.Scalar() : key.text;
+      if (map.Find(name) != nullptr)
+        duplicates.push_back(
+            fmt::format("line {}: key \"{}\" already set in map", entry.first.Mark().line + 1, name));
+      map.Set(name, std::move(member));
+    }
+    for (const Value& source : merged) {
+      if (!Merge(source, map))
+        return Invalid("yaml: map merge requires map or sequence of maps as the value");
+    }
+    return map;
+  }
+
+  // What the map has itself counts; of several sources the first.
+  static bool Merge(const Value& source, Value& map) {
+    if (source.kind == Value::Kind::kList) {
+      return std::ranges::all_of(source.items, [&](const Value& item) {
+        return item.kind == Value::Kind::kMap && Merge(item, map);
+      });
+    }
+    if (source.kind != Value::Kind::kMap) return false;
+    for (const auto& [name, member] : source.members) {
+      if (map.Find(name) == nullptr) map.Set(name, member);
+    }
+    return true;
+  }
+
+  std::size_t values_ = 0;
+};
+
+Expected<ParsedText> ParseYaml(std::string_view text) {
+  try {
+    ParsedText parsed;
+    YamlReader reader;
+    BERTH_TRY(parsed.root, reader.Read(YAML::Load(std::string(text)), 0));
+    if (!reader.duplicates.empty())
+      parsed.duplicates.push_back(
+          fmt::format("yaml: unmarshal errors:\n  {}", fmt::join(reader.duplicates, "\n  ")));
+    return parsed;
+  } catch (const YAML::Exception& error) {
+    return Invalid(fmt::format("yaml: line {}: {}", error.mark.line + 1, error.msg));
+  }
+}
+
+// --- JSON
+// ---------------------------------------------------------------------------------------------------
+
+// Receives Boost's events and builds the tree: Boost's own would hide members that occur twice.
+struct TreeBuilder {
+  using error_code = boost::json::error_code;
+  using view = boost::json::string_view;
+  constexpr static std::size_t max_object_size = std::size_t(-1);
+  constexpr static std::size_t max_array_size = std::size_t(-1);
+  constexpr static std::size_t max_key_size = std::size_t(-1);
+  constexpr static std::size_t max_string_size = std::size_t(-1);
+
+  Value root;
+  std::vector<std::string> duplicates;
+
+  bool on_document_begin(error_code&) { return true; }
+  bool on_document_end(error_code&) { return true; }
+  bool on_object_begin(error_code&) { return Open(Value::Map()); }
+  bool on_object_end(std::size_t, error_code&) { return Close(); }
+  bool on_array_begin(error_code&) { return Open(Value::List()); }
+  bool on_array_end(std::size_t, error_code&) { return Close(); }
+  bool on_key_part(view part, std::size_t, error_code&) { return Append(key_text_, part); }
+  bool on_key(view part, std::size_t, error_code&) {
+    Append(key_text_, part);
+    keys_.back() = std::move(key_text_);
+    key_text_.clear();
+    return true;
+  }
+  bool on_string_part(view part, std::size_t, error_code&) { return Append(text_, part); }
+  bool on_string(view part, std::size_t, error_code&) {
+    Append(text_, part);
+    Put(Value::Text(std::move(text_)));
+    text_.clear();
+    return true;
+  }
+  bool on_number_part(view part, error_code&) { return Append(text_, part); }
+  bool on_int64(std::int64_t, view part, error_code&) { return PutNumber(part); }
+  bool on_uint64(std::uint64_t, view part, error_code&) { return PutNumber(part); }
+  bool on_double(double, view part, error_code&) { return PutNumber(part); }
+  bool on_bool(bool value, error_code&) { return Put(Value::Bool(value)); }
+  bool on_null(error_code&) { return Put(Value::Null()); }
+  bool on_comment_part(view, error_code&) { return true; }
+  bool on_comment(view, error_code&) { return true; }
+
+ private:
+  static bool Append(std::string& text, view part) {
+    text.append(part.data(), part.size());
+    return true;
+  }
+  bool PutNumber(view part) {
+    Append(text_, part);
+    Value number = Value::Text(std::move(text_));
+    number.kind = Value::Kind::kNumber;
+    text_.clear();
+    return Put(std::move(number));
+  }
+  bool Open(Value value) {
+    open_.push_back(std::move(value));
+    keys_.emplace_back();
+    return true;
+  }
+  bool Close() {
+    Value value = std::move(open_.back());
+    open_.pop_back();
+    keys_.pop_back();
+    return Put(std::move(value));
+  }
+  std::string PathOf(const std::string& key) const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+      if (open_[i].kind == Value::Kind::kList) {
+        path += fmt::format("[{}]", open_[i].items.size());
+      } else {
+        path += (path.empty() ? "" : ".") + keys_[i];
+      }
+    }
+    return path.empty() ? key : path + "." + key;
+  }
+  bool Put(Value value) {
+    if (open_.empty()) {
+      root = std::move(value);
+    } else if (open_.back().kind == Value::Kind::kList) {
+      open_.back().items.push_back(std::move(value));
+    } else {
+      const std::string& key = keys_.back();
+      if (open_.back().Find(key) != nullptr)
+        duplicates.push_back(fmt::format("duplicate field \"{}\"", PathOf(key)));
+      open_.back().Set(key, std::move(value));
+    }
+    return true;
+  }
+
+  std::vector<Value> open_;        // from the outermost
+  std::vector<std::string> keys_;  // of each, the member being read
+  std::string key_text_;
+  std::string text_;
+};
+
+Expected<ParsedText> ParseJson(std::string_view text) {
+  boost::json::parse_options options;
+  options.max_depth = kDepthMax;
+  boost::json::basic_parser<TreeBuilder> parser(options);
+  boost::json::error_code error;
+  const std::size_t read = parser.write_some(false, text.data(), text.size(), error);
+  const bool rest = text.substr(read).find_first_not_of(" \t\r\n") != std::string_view::npos;
+  if (error || rest) {
+    const bool cut = error == boost::json::error::incomplete;
+    const auto line = 1 + std::ranges::count(text.substr(0, read), '\n');
+    return Invalid(fmt::format(
+        "couldn't get version/kind; json parse error: {}; line {} of the JSON text",
+        cut ? "unexpected end of JSON input" : (error ? error.message() : "text after the end"), line));
+  }
+  ParsedText parsed{std::move(parser.handler().root), true, std::move(parser.handler().duplicates)};
+  return parsed;
+}
+
+// Go walks YAML by sorted keys, since it becomes JSON from a map first; JSON as it stands.
+void Number(Value& value, bool by_key, std::uint32_t& next) {
+  value.order = next++;
+  for (Value& item : value.items) Number(item, by_key, next);
+  std::vector<std::pair<std::string, Value>*> members;
+  for (auto& member : value.members) members.push_back(&member);
+  if (by_key) std::ranges::sort(members, {}, [](const auto* member) { return member->first; });
+  for (auto* member : members) Number(member->second, by_key, next);
+}
+
+}  // namespace
+
+Expected<ParsedText> ParseText(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  const bool json = begin != std::string_view::npos && text[begin] == '{';
+  BERTH_TRY(ParsedText parsed, json ? ParseJson(text) : ParseYaml(text));
+  std::uint32_t next = 1;
+  Number(parsed.root, !json, next);
+  return parsed;
+}
+
+Expected<Value> ParseValue(std::string_view text) {
+  BERTH_TRY(ParsedText parsed, ParseYaml(text));
+  if (!parsed.duplicates.empty()) return Invalid(parsed.duplicates.front());
+  return std::move(parsed.root);
+}
+
+}  // namespace berth::config

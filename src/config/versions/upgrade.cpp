@@ -1,0 +1,117 @@
+// An old file in the terms of v1: every default that has changed since is written out.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "config/versions/version.hpp"
+
+namespace berth::config {
+namespace {
+
+// Score weights that v1 has changed, as they were until v1beta2. PodTopologySpread was doubled in 1.19.
+PluginSet OldWeights(Version version) {
+  PluginSet weights{{{"TaintToleration", 1}, {"NodeAffinity", 1}, {"InterPodAffinity", 1}}, {}};
+  if (version <= Version::kV1Alpha2) weights.enabled.push_back({"PodTopologySpread", 1});
+  return weights;
+}
+
+void Disable(PluginSet& set, const std::string& plugin) {
+  if (!set.DisablesAll() && !set.Disables(plugin)) set.disabled.push_back(plugin);
+}
+
+// Until v1beta2 every point had defaults of its own. Those of v1 stand in multiPoint, and what a file says of
+// a point goes before them; so only weights need writing out.
+void WriteOutWeights(Version version, ProfileDocument& profile, Document& document) {
+  PluginSet& multi = profile.at(Point::kMultiPoint);
+  if (!multi.enabled.empty() || !multi.disabled.empty())
+    document.Note(
+        fmt::format("{} has no effect, as it had none in v1beta2", profile.PathOf(Point::kMultiPoint)));
+  multi = OldWeights(version);
+}
+
+// Reserve and unreserve are one point since v1beta1.
+void JoinUnreserve(ProfileDocument& profile) {
+  PluginSet& reserve = profile.at(Point::kReserve);
+  for (const PluginRef& plugin : profile.unreserve.enabled) {
+    if (!reserve.Enables(plugin.name)) reserve.enabled.push_back(plugin);
+  }
+  profile.unreserve = {};
+}
+
+// VolumeBinding has scored storage capacity since 1.37; it did not then.
+void KeepStorageOutOfScores(ProfileDocument& profile) {
+  if (profile.at(Point::kScore).Enables("VolumeBinding")) return;
+  Disable(profile.at(Point::kPreScore), "VolumeBinding");
+  Disable(profile.at(Point::kScore), "VolumeBinding");
+}
+
+void MoveFieldsIntoArgs(const Document& document, ProfileDocument& profile) {
+  if (document.disable_preemption) Disable(profile.at(Point::kPostFilter), "DefaultPreemption");
+  const auto set = [&](const std::string& plugin, std::string_view field, std::optional<std::int64_t> value) {
+    if (!value) return;
+    Value& args = profile.ArgsOf(plugin);
+    if (args.Find(field) == nullptr) args.Set(field, Value::Number(*value));
+  };
+  set("VolumeBinding", "bindTimeoutSeconds", document.bind_timeout_seconds);
+  set("InterPodAffinity", "hardPodAffinityWeight", document.hard_pod_affinity_weight);
+}
+
+// Constraints without a type meant a list until v1beta1.
+void NameDefaultingType(ProfileDocument& profile) {
+  PluginConfigEntry* spread = profile.FindConfig("PodTopologySpread");
+  if (spread == nullptr || !spread->args || spread->args->Find("defaultingType") != nullptr) return;
+  const Value* constraints = spread->args->Find("defaultConstraints");
+  if (constraints != nullptr && !constraints->items.empty())
+    spread->args->Set("defaultingType", Value::Text("List"));
+}
+
+// Arguments named the version they were written in.
+void ForgetOldTypeMeta(Version version, ProfileDocument& profile) {
+  const std::string api_version = ApiVersion(version);
+  for (PluginConfigEntry& entry : profile.plugin_config) {
+    if (!entry.args) continue;
+    const Value* given = entry.args->Find("apiVersion");
+    if (given != nullptr && given->text == api_version) entry.args->Remove("apiVersion");
+  }
+}
+
+void ReplaceLock(Document& document) {
+  std::string& lock = document.config.leader_election.resource_lock;
+  static constexpr std::string_view kOld[] = {"endpoints", "configmaps", "endpointsleases",
+                                              "configmapsleases"};
+  if (std::ranges::find(kOld, lock) == std::end(kOld)) return;
+  if (!lock.ends_with("leases") && document.config.leader_election.leader_elect)
+    document.Note(
+        fmt::format("leaderElection.resourceLock \"{}\" is gone, a lease is used instead; a scheduler that "
+                    "still holds the "
+                    "old lock is not seen, stop it first",
+                    lock));
+  lock = "leases";
+}
+
+}  // namespace
+
+void Upgrade(Version version, Document& document) {
+  if (version == Version::kV1) return;
+  if (document.profiles.empty()) document.profiles.emplace_back().path = "profiles[0]";
+  ReplaceLock(document);
+  for (ProfileDocument& profile : document.profiles) {
+    ForgetOldTypeMeta(version, profile);
+    if (version <= Version::kV1Beta2) WriteOutWeights(version, profile, document);
+    if (version <= Version::kV1Beta1) NameDefaultingType(profile);
+    JoinUnreserve(profile);
+    MoveFieldsIntoArgs(document, profile);
+    ReplaceRemovedPlugins(version, profile, document);
+    KeepStorageOutOfScores(profile);
+  }
+  if (version <= Version::kV1Beta2) {
+    std::vector<std::string> weights;
+    for (const PluginRef& plugin : OldWeights(version).enabled)
+      weights.push_back(fmt::format("{} {}", plugin.name, plugin.weight));
+    document.Note(fmt::format("score weights are those that {} had by default: {} (in v1 they are higher)",
+                              document.config.version, fmt::join(weights, ", ")));
+  }
+}
+
+}  // namespace berth::config

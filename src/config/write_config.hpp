@@ -1,0 +1,17 @@
+// The effective configuration as a file of kubescheduler.config.k8s.io/v1.
+#pragma once
+
+#include <string>
+
+#include "config/scheduler_config.hpp"
+
+namespace berth::config {
+
+// Byte for byte what kube-scheduler v1.37.1 --write-config-to writes: keys sorted, defaults filled in,
+// multiPoint not expanded, arguments only of plugins that are enabled.
+std::string WriteConfigYaml(const SchedulerConfig& config, const ArgsCodecs& codecs);
+
+// For /configz: {"componentconfig":{...}} on one line, without a newline.
+std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs);
+
+}  // namespace berth::config

@@ -1,0 +1,17 @@
+// A tree becomes text: the YAML of Kubernetes' own writer, byte for byte, or compact JSON.
+#pragma once
+
+#include <string>
+
+#include "config/value.hpp"
+
+namespace berth::config {
+
+// Keys sorted, lists not indented, text quoted only where it would be read as something else; ends with a
+// newline.
+std::string ToYaml(const Value& value);
+
+// Keys sorted, no spaces.
+std::string ToJson(const Value& value);
+
+}  // namespace berth::config
