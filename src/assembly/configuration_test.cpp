@@ -157,6 +157,39 @@ TEST(Engine, RefusesExtendersThatItCannotCall) {
               StartsWith("extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be called"));
 }
 
+struct BuildCase {
+  std::string name;
+  std::string plugins;
+  std::string error;
+};
+class AProfile : public testing::TestWithParam<BuildCase> {};
+TEST_P(AProfile, IsRefusedForWhatItsPluginsCannotDo) {
+  const auto config = Parse(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {" +
+      GetParam().plugins + "}}]\n");
+  ASSERT_TRUE(config) << config.error().message;
+  std::vector<std::string> notes;
+  const auto built = Explainer::Create(*config, InTreePlugins(), notes);
+  ASSERT_FALSE(built);
+  EXPECT_EQ(
+      built.error().message,
+      "initializing profiles: creating profile for scheduler name default-scheduler: " + GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, AProfile,
+    testing::Values(
+        BuildCase{"NegativeWeight", "score: {enabled: [{name: NodeAffinity, weight: -1}]}",
+                  "score plugins: total score of Score plugins could overflow"},
+        BuildCase{"NoPlacementScore", "placementScore: {enabled: [{name: NodeName}]}",
+                  "plugin \"NodeName\" does not extend PlacementScorePlugin plugin"},
+        BuildCase{"NoPlacements", "placementGenerate: {enabled: [{name: NodeName}]}",
+                  "plugin \"NodeName\" does not extend PlacementGeneratePlugin plugin"},
+        BuildCase{"NoPodGroups", "podGroupPostFilter: {enabled: [{name: NodeName}]}",
+                  "plugin \"NodeName\" does not extend PodGroupPostFilterPlugin plugin"},
+        BuildCase{"Slip", "score: {enabled: [{name: NodeResourceFit}]}",
+                  "ScorePlugin \"NodeResourceFit\" does not exist; did you mean \"NodeResourcesFit\"?"}),
+    [](const auto& row) { return row.param.name; });
+
 struct ArgsCase {
   std::string name;
   std::string args;

@@ -95,6 +95,18 @@ Value ScalarOf(const YAML::Node& node) {
 // --- YAML
 // ---------------------------------------------------------------------------------------------------
 
+// What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
+std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
+  if (scalar.kind != Value::Kind::kString || node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str")
+    return "";
+  std::string_view text = scalar.text;
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text == ".inf" || text == ".Inf" || text == ".INF") return negative ? "-Inf" : "+Inf";
+  const bool signless = text.size() == scalar.text.size();
+  return signless && (text == ".nan" || text == ".NaN" || text == ".NAN") ? "NaN" : "";
+}
+
 class YamlReader {
  public:
   Expected<Value> Read(const YAML::Node& node, int depth) {
@@ -107,8 +119,12 @@ class YamlReader {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
         return Value::Null();
-      case YAML::NodeType::Scalar:
-        return ScalarOf(node);
+      case YAML::NodeType::Scalar: {
+        Value scalar = ScalarOf(node);
+        if (const auto infinite = InfiniteName(node, scalar); !infinite.empty())
+          return Invalid(fmt::format("json: unsupported value: {}", infinite));
+        return scalar;
+      }
       case YAML::NodeType::Sequence: {
         Value list = Value::List();
         for (const auto& item : node) {

@@ -55,7 +55,7 @@ func scalars() []row {
 	for _, boolean := range []string{"yes", "No", "on", "OFF", "y", "N", "true", "False", "~", "'true'", "1", "maybe"} {
 		rows = append(rows, row{name: "boolean " + boolean, text: "enableProfiling: " + boolean + "\n"})
 	}
-	for _, number := range []string{"0x10", "017", "0o17", "0b101", "1_0", "+5", "3.0", "1e1", "1.5", "2147483648", "'5'", "null", ".5", "1e400", "5 ", "12:30"} {
+	for _, number := range []string{"0x10", "017", "0o17", "0b101", "1_0", "+5", "3.0", "1e1", "1.5", "2147483648", "'5'", "null", ".5", "1e400", ".inf", "-.Inf", ".nan", "0x", "08", "1__0", "_1", "18446744073709551615", "99999999999999999999", "1e21", "-0", "5 ", "12:30"} {
 		rows = append(rows, row{name: "number " + number, text: "parallelism: " + number + "\n"})
 	}
 	for _, text := range []string{"yes", "5", "0.5", "2001-01-01", "null", "~", "''", "'5'", "a b", "'a: b'", "a:b", "'#a'", "'-'", "'- a'", "'@a'", "'1:30'",
@@ -170,6 +170,16 @@ func pluginSets() []row {
 		{name: "weight 0", text: "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: 0}]}}}]\n"},
 		{name: "a name missing", text: "profiles: [{plugins: {score: {enabled: [{weight: 3}]}}}]\n"},
 		{name: "empty sets", text: "profiles: [{plugins: {score: {}, filter: {enabled: [], disabled: []}}}]\n"},
+		{name: "a negative weight", text: "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: -1}]}}}]\n"},
+		{name: "a negative weight alone", text: "profiles: [{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeAffinity, weight: -1}]}, multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}]}}}]\n"},
+		{name: "a huge weight", text: "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: 2147483647}]}}}]\n"},
+		{name: "a plugin without placements", text: "profiles: [{plugins: {placementScore: {enabled: [{name: NodeName}]}}}]\n"},
+		{name: "a plugin that generates no placements", text: "profiles: [{plugins: {placementGenerate: {enabled: [{name: NodeName}]}}}]\n"},
+		{name: "a plugin without pod groups", text: "profiles: [{plugins: {podGroupPostFilter: {enabled: [{name: NodeName}]}}}]\n"},
+		{name: "a plugin with pod groups", text: "profiles: [{plugins: {podGroupPostFilter: {enabled: [{name: DefaultPreemption}]}}}]\n"},
+		{name: "disabled for pod groups", text: "profiles: [{plugins: {podGroupPostFilter: {disabled: [{name: '*'}]}}}]\n"},
+		{name: "two binders", text: "profiles: [{plugins: {bind: {enabled: [{name: DefaultBinder}]}}}]\n"},
+		{name: "disabled twice", text: "profiles: [{plugins: {score: {disabled: [{name: NodeAffinity}, {name: NodeAffinity}, {}]}}}]\n"},
 		{name: "pod groups", gates: "GenericWorkload=true", text: ""},
 	}
 	for _, point := range []string{"preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind", "postBind", "multiPoint"} {
