@@ -33,9 +33,7 @@ struct Loaded {
 Expected<Loaded> Load(const std::string& path, const Options& options) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
-  auto config = LoadConfig(path, gates);
-  if (!config) return std::unexpected(std::move(config).error().In(path));
-  loaded.config = *std::move(config);
+  BERTH_TRY(loaded.config, LoadConfig(path, gates));
   config::SchedulerConfig callable = loaded.config;
   if (!callable.extenders.empty())
     loaded.notes.push_back(
@@ -112,14 +110,14 @@ int RunConfigCommand(std::span<const std::string> args) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   CLI::App* check = app.add_subcommand(
       "check",
-      "say whether a scheduler would start with these files, and what they mean otherwise than they "
+      "Says whether a scheduler would start with these files, and what they mean otherwise than they "
       "used to; exit code 1 if one is wrong");
   check->add_option("files", options.check, "configuration files, '-' for standard input")
       ->required()
       ->type_name("FILE...");
   CLI::App* convert = app.add_subcommand(
       "convert",
-      "write the effective configuration as kubescheduler.config.k8s.io/v1, with all defaults; what "
+      "Writes the effective configuration as kubescheduler.config.k8s.io/v1, with all defaults; what "
       "changed in meaning is said on standard error");
   convert->add_option("file", options.convert, "the configuration file, '-' for standard input")
       ->required()

@@ -46,8 +46,9 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
 }
 
 Expected<SchedulerConfig> FromFile(const std::string& path, const config::FeatureGates& gates) {
-  auto config = LoadConfig(path, gates);
-  if (!config && config.error().code == ErrorCode::kInvalid) config.error().message += "; in " + path;
+  BERTH_TRY(const std::string text, ReadWholeFile(path));
+  auto config = ReadConfig(text, gates);
+  if (!config) config.error().message += "; in " + path;
   return config;
 }
 
@@ -59,12 +60,11 @@ Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::Featur
   if (policy) return FromFile(old.policy_config_file, gates);
   if (old.algorithm_provider.empty()) return LoadConfig("", gates);
   // That version of the file has a field of the same meaning.
-  const runtime::Registry registry = assembly::InTreePlugins();
-  return config::ParseSchedulerConfig(
+  return ReadConfig(
       fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
                   "algorithmSource: {{provider: {}}}\n",
                   old.algorithm_provider),
-      config::ParseOptions{.gates = gates, .codecs = &registry.codecs(), .read_file = {}});
+      gates);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ int Complain(const Error& error) {
 }
 
 int Explain(const Options& options) {
-  auto config = LoadConfig(options.config);
-  if (!config) return Complain(std::move(config).error().In(options.config));
+  const auto config = LoadConfig(options.config);
+  if (!config) return Complain(config.error());
   std::vector<std::string> notes;
   auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
   if (!explainer) return Complain(explainer.error());

@@ -9,15 +9,25 @@
 
 namespace berth::command {
 
-// Without a file the defaults. The arguments of plugins are completed and checked. Errors do not name the
-// file.
-inline Expected<config::SchedulerConfig> LoadConfig(const std::string& path,
+// Reads a configuration of any version. The arguments of plugins are completed and checked.
+inline Expected<config::SchedulerConfig> ReadConfig(const std::string& text,
                                                     const config::FeatureGates& gates = {}) {
   const runtime::Registry registry = assembly::InTreePlugins();
-  if (path.empty()) return config::DefaultSchedulerConfig(gates, &registry.codecs());
-  BERTH_TRY(const std::string text, ReadWholeFile(path));
   return config::ParseSchedulerConfig(
       text, config::ParseOptions{.gates = gates, .codecs = &registry.codecs(), .read_file = ReadWholeFile});
+}
+
+// The same from a file; without one the defaults. Errors begin with the file's name.
+inline Expected<config::SchedulerConfig> LoadConfig(const std::string& path,
+                                                    const config::FeatureGates& gates = {}) {
+  if (path.empty()) {
+    const runtime::Registry registry = assembly::InTreePlugins();
+    return config::DefaultSchedulerConfig(gates, &registry.codecs());
+  }
+  BERTH_TRY(const std::string text, ReadWholeFile(path));
+  auto config = ReadConfig(text, gates);
+  if (!config) return std::unexpected(std::move(config).error().In(path));
+  return config;
 }
 
 }  // namespace berth::command

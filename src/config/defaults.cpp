@@ -95,6 +95,8 @@ void ApplyDefaults(Document& document, const ArgsCodecs* codecs) {
   or_default(election.resource_lock, standard.resource_lock);
   or_default(election.resource_name, standard.resource_name);
   or_default(election.resource_namespace, standard.resource_namespace);
+  for (ExtenderConfig& extender : config.extenders)
+    or_default(extender.http_timeout, std::chrono::nanoseconds(std::chrono::seconds(5)));
   const ClientConnection usual;
   or_default(config.client_connection.content_type, usual.content_type);
   or_default(config.client_connection.qps, usual.qps);

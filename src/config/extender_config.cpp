@@ -8,6 +8,7 @@
 #include "api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "config/duration.hpp"
+#include "config/name_errors.hpp"
 
 namespace berth::config {
 namespace {
@@ -45,10 +46,7 @@ ExtenderTls ReadTls(const Value& value, const std::string& path, const ExtenderF
 }
 
 void CheckResourceName(const std::string& path, const std::string& name, std::vector<std::string>& errors) {
-  if (auto wrong = api::CheckLabelKey(name); !wrong.empty()) {
-    errors.push_back(fmt::format("{}: Invalid value: \"{}\": {}", path, name, wrong));
-    return;
-  }
+  if (!CheckQualifiedName(path, name, errors)) return;
   const bool native = name.find('/') == std::string::npos || name.find("kubernetes.io/") != std::string::npos;
   if (native || name.starts_with("requests.") || !api::CheckLabelKey("requests." + name).empty()) {
     errors.push_back(

@@ -30,7 +30,7 @@ struct ExtenderConfig {
   std::int64_t weight = 0;
   bool enable_https = false;
   std::optional<ExtenderTls> tls;
-  std::chrono::nanoseconds http_timeout{0};  // 0: the client's default, 5 seconds; negative: none
+  std::chrono::nanoseconds http_timeout{0};  // unset: 5 seconds; negative: none
   bool node_cache_capable = false;
   std::vector<ManagedResource> managed_resources;  // empty: interested in every pod
   bool ignorable = false;

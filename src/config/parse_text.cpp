@@ -95,6 +95,18 @@ Value ScalarOf(const YAML::Node& node) {
 // --- YAML
 // ---------------------------------------------------------------------------------------------------
 
+// What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
+std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
+  if (scalar.kind != Value::Kind::kString || node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str")
+    return "";
+  std::string_view text = scalar.text;
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text == ".inf" || text == ".Inf" || text == ".INF") return negative ? "-Inf" : "+Inf";
+  const bool signless = text.size() == scalar.text.size();
+  return signless && (text == ".nan" || text == ".NaN" || text == ".NAN") ? "NaN" : "";
+}
+
 class YamlReader {
  public:
   Expected<Value> Read(const YAML::Node& node, int depth) {
@@ -107,8 +119,12 @@ class YamlReader {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
         return Value::Null();
-      case YAML::NodeType::Scalar:
-        return ScalarOf(node);
+      case YAML::NodeType::Scalar: {
+        Value scalar = ScalarOf(node);
+        if (const auto infinite = InfiniteName(node, scalar); !infinite.empty())
+          return Invalid(fmt::format("json: unsupported value: {}", infinite));
+        return scalar;
+      }
       case YAML::NodeType::Sequence: {
         Value list = Value::List();
         for (const auto& item : node) {
@@ -129,41 +145,43 @@ class YamlReader {
 
   Expected<Value> ReadMap(const YAML::Node& node, int depth) {
     Value map = Value::Map();
-    std::vector<Value> merged;
     for (const auto& entry : node) {
       if (!entry.first.IsScalar())
         return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
-      BERTH_TRY(Value member, Read(entry.second, depth + 1));
       const Value key = ScalarOf(entry.first);
       if (key.kind == Value::Kind::kString && key.text == "<<" && entry.first.Tag() != "!") {
-        merged.push_back(std::move(member));
+        BERTH_CHECKED(Merge(entry.second, depth, map));
         continue;
       }
       const std::string name = key.kind == Value::Kind::kNull ? entry.first.Scalar() : key.text;
-      if (map.Find(name) != nullptr)
-        duplicates.push_back(
-            fmt::format("line {}: key \"{}\" already set in map", entry.first.Mark().line + 1, name));
-      map.Set(name, std::move(member));
-    }
-    for (const Value& source : merged) {
-      if (!Merge(source, map))
-        return Invalid("yaml: map merge requires map or sequence of maps as the value");
+      BERTH_CHECKED(Put(name, entry, depth, map));
     }
     return map;
   }
 
-  // What the map has itself counts; of several sources the first.
-  static bool Merge(const Value& source, Value& map) {
-    if (source.kind == Value::Kind::kList) {
-      return std::ranges::all_of(source.items, [&](const Value& item) {
-        return item.kind == Value::Kind::kMap && Merge(item, map);
-      });
+  template <class Entry>
+  Expected<void> Put(const std::string& name, const Entry& entry, int depth, Value& map) {
+    BERTH_TRY(Value member, Read(entry.second, depth + 1));
+    if (map.Find(name) != nullptr) {
+      const int line = entry.second.Mark().line >= 0 ? entry.second.Mark().line : entry.first.Mark().line;
+      duplicates.push_back(fmt::format("line {}: key \"{}\" already set in map", line + 1, name));
     }
-    if (source.kind != Value::Kind::kMap) return false;
-    for (const auto& [name, member] : source.members) {
-      if (map.Find(name) == nullptr) map.Set(name, member);
+    map.Set(name, std::move(member));
+    return {};
+  }
+
+  // The members of another map, or of several, as if they stood here.
+  Expected<void> Merge(const YAML::Node& source, int depth, Value& map) {
+    if (depth > kDepthMax || (!source.IsMap() && !source.IsSequence()))
+      return Invalid("yaml: map merge requires map or sequence of maps as the value");
+    for (const auto& entry : source) {
+      if (source.IsSequence()) {
+        BERTH_CHECKED(Merge(entry, depth + 1, map));
+      } else if (entry.first.IsScalar()) {
+        BERTH_CHECKED(Put(entry.first.Scalar(), entry, depth, map));
+      }
     }
-    return true;
+    return {};
   }
 
   std::size_t values_ = 0;

@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "api/selectors.hpp"
-#include "base/nearest.hpp"
 #include "config/document.hpp"
 #include "config/versions/version.hpp"
 
@@ -80,20 +78,18 @@ Expected<void> Report(const ParsedText& parsed, const Problems& problems) {
 
 // Extenders that account for a resource take it away from NodeResourcesFit, in every profile.
 Expected<void> IgnoreManagedResources(Document& document) {
-  std::set<std::string> ignored;
+  Value ignored = Value::List();
   for (const ExtenderConfig& extender : document.config.extenders) {
     for (const ManagedResource& resource : extender.managed_resources) {
-      if (resource.ignored_by_scheduler) ignored.insert(resource.name);
+      if (resource.ignored_by_scheduler) ignored.items.push_back(Value::Text(resource.name));
     }
   }
-  if (ignored.empty()) return {};
-  Value list = Value::List();
-  for (const std::string& name : ignored) list.items.push_back(Value::Text(name));
+  if (ignored.items.empty()) return {};
   for (ProfileDocument& profile : document.profiles) {
     PluginConfigEntry* fit = profile.FindConfig("NodeResourcesFit");
     if (fit == nullptr || !fit->args)
       return Invalid("couldn't build extenders: can't find NodeResourcesFitArgs in plugin config");
-    fit->args->Set("ignoredResources", list);
+    fit->args->Set("ignoredResources", ignored);
   }
   return {};
 }

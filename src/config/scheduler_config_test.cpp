@@ -284,6 +284,85 @@ TEST(AMistakenConfig, NestingHasABound) {
               HasSubstr("nested deeper than 100 levels"));
 }
 
+// --- extenders
+// ----------------------------------------------------------------------------------------------------
+
+TEST(Extenders, AreReadWhole) {
+  const auto config = Parse(R"(
+extenders:
+- urlPrefix: https://e/
+  filterVerb: filter
+  preemptVerb: preempt
+  prioritizeVerb: prioritize
+  bindVerb: bind
+  weight: 5
+  enableHTTPS: true
+  tlsConfig: {serverName: e, certFile: /c, keyFile: /k, caData: aGVsbG8=}
+  httpTimeout: 200ms
+  nodeCacheCapable: true
+  managedResources: [{name: example.com/nic, ignoredByScheduler: true}]
+  ignorable: true
+- urlPrefix: http://other
+)");
+  ASSERT_TRUE(config) << config.error().message;
+  ASSERT_EQ(config->extenders.size(), 2U);
+  const ExtenderConfig& first = config->extenders[0];
+  EXPECT_EQ(first.url_prefix, "https://e/");
+  EXPECT_EQ(first.filter_verb + first.preempt_verb + first.prioritize_verb + first.bind_verb,
+            "filterpreemptprioritizebind");
+  EXPECT_EQ(first.weight, 5);
+  EXPECT_TRUE(first.enable_https && first.node_cache_capable && first.ignorable);
+  ASSERT_TRUE(first.tls);
+  EXPECT_EQ(first.tls->ca_data, "aGVsbG8=");
+  EXPECT_EQ(first.http_timeout, std::chrono::milliseconds(200));
+  ASSERT_EQ(first.managed_resources.size(), 1U);
+  EXPECT_TRUE(first.managed_resources[0].ignored_by_scheduler);
+  EXPECT_EQ(config->extenders[1].http_timeout, std::chrono::seconds(5)) << "the default";
+}
+INSTANTIATE_TEST_SUITE_P(
+    Extenders, AMistakenConfig,
+    testing::Values(
+        MistakeCase{"NoWeight", "extenders: [{urlPrefix: x, prioritizeVerb: p}]",
+                    "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
+        MistakeCase{
+            "TwoBinders", "extenders: [{bindVerb: b}, {bindVerb: b}]",
+            "extenders: Invalid value: \"found 2 extenders implementing bind\": only one extender can "
+            "implement bind"},
+        MistakeCase{"NoExtendedResource", "extenders: [{managedResources: [{name: cpu}]}]",
+                    "extenders[0].managedResources[0].name: Invalid value: \"cpu\": is an invalid extended "
+                    "resource name"},
+        MistakeCase{
+            "ResourceTwice",
+            "extenders: [{managedResources: [{name: a.b/c}]}, {managedResources: [{name: a.b/c}]}]",
+            "extenders[1].managedResources[0].name: Invalid value: \"a.b/c\": duplicate extender managed "
+            "resource name"},
+        MistakeCase{"OldKey", "extenders: [{enableHttps: true}]",
+                    "strict decoding error: unknown field \"extenders[0].enableHttps\"; did you mean "
+                    "\"enableHTTPS\"?"},
+        MistakeCase{
+            "TimeoutInNanoseconds", "extenders: [{httpTimeout: 5000}]",
+            "json: cannot unmarshal number into Go struct field Extender.extenders.httpTimeout of type "
+            "string"}),
+    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    LeaderElection, AMistakenConfig,
+    testing::Values(
+        MistakeCase{"Lock", "leaderElection: {resourceLock: endpoints}",
+                    "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must be "
+                    "\"leases\""},
+        MistakeCase{"LeaseTooShort", "leaderElection: {leaseDuration: 5s}",
+                    "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than "
+                    "`RenewDeadline`"},
+        MistakeCase{
+            "NoUnit", "leaderElection: {leaseDuration: '15'}",
+            "time: missing unit in duration \"15\"; expected leaderElection.leaseDuration like \"15s\" or "
+            "\"1m30s\""},
+        MistakeCase{"UnknownUnit", "leaderElection: {retryPeriod: 15x}",
+                    "time: unknown unit \"x\" in duration \"15x\"; expected leaderElection.retryPeriod like "
+                    "\"15s\" or \"1m30s\""},
+        MistakeCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
+    [](const auto& row) { return row.param.name; });
+
 // --- scalars
 // ------------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ bool WasRemovedFromV1(std::string_view plugin) {
 }
 
 constexpr std::string_view kRemovedText =
-    "was invalid in version \"kubescheduler.config.k8s.io/v1\" (KubeSchedulerConfiguration is version "
+    "was invalid in version \"v1\" (KubeSchedulerConfiguration is version "
     "\"kubescheduler.config.k8s.io/v1\")";
 constexpr std::string_view kRemovedHint = "NodeVolumeLimits counts the volumes of all CSI drivers";
 

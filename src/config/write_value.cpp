@@ -20,7 +20,7 @@ std::vector<const std::pair<std::string, Value>*> Sorted(const Value& map) {
 
 // Would the plain text be read as something else than text?
 bool ReadsAsSomethingElse(const std::string& text) {
-  if (text == "<<" || text.empty()) return true;
+  if (text.empty()) return true;
   static constexpr std::string_view kNotNumbers[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF",
                                                      "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
   if (std::ranges::find(kNotNumbers, text) != std::end(kNotNumbers)) return true;

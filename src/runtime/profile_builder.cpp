@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/nearest.hpp"
+#include "base/wrap.hpp"
 #include "runtime/profile.hpp"
 
 namespace berth::runtime {
@@ -40,6 +41,7 @@ class ProfileBuilder {
     BERTH_CHECKED(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
     BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
     BERTH_CHECKED(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
+    BERTH_CHECKED(CheckGroupPoints());
     for (framework::ScorePlugin* plugin : scores)
       profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
     if (sorts.size() != 1) {
@@ -52,6 +54,7 @@ class ProfileBuilder {
       return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
                                  config_.scheduler_name));
     }
+    BERTH_CHECKED(CheckScoreWeights());
     FindExtensions();
     profile_->CollectEvents();
     return std::move(profile_);
@@ -142,6 +145,42 @@ class ProfileBuilder {
     for (const std::string_view name : from_multi) add(name);
     for (const std::string_view name : explicit_names) {
       if (!overridden(name)) add(name);
+    }
+    return {};
+  }
+
+  // Points that only pod groups come by. Berth does not run them; what can be there is known by name.
+  Expected<void> CheckGroupPoints() const {
+    BERTH_CHECKED(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
+    BERTH_CHECKED(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
+    return AllowOnly(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin",
+                     {"DynamicResources", "DefaultPreemption"});
+  }
+
+  Expected<void> AllowOnly(Point point, std::string_view type_name,
+                           std::initializer_list<std::string_view> names) const {
+    for (const PluginRef& plugin : config_.at(point).enabled) {
+      if (std::ranges::find(names, plugin.name) == names.end())
+        return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
+    }
+    return {};
+  }
+
+  // The sum of all scores must stay below 2^63, worked out as the original does: a negative weight makes it
+  // wrap.
+  Expected<void> CheckScoreWeights() const {
+    std::int64_t total = 0;
+    std::vector<std::string_view> seen;
+    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+      for (const PluginRef& ref : config_.at(point).enabled) {
+        if (dynamic_cast<framework::ScorePlugin*>(instances_.at(ref.name)) == nullptr) continue;
+        if (std::ranges::find(seen, ref.name) != seen.end()) continue;
+        seen.push_back(ref.name);
+        const std::int64_t most = (ref.weight == 0 ? 1 : ref.weight) * framework::kMaxScore;
+        if (most > WrapSub(INT64_MAX, total))
+          return Invalid("score plugins: total score of Score plugins could overflow");
+        total += most;
+      }
     }
     return {};
   }

@@ -1,14 +1,40 @@
-// The scheduler's configuration file: what is accepted is usable, what is refused has a reason, twice the
-// same.
+// The scheduler's configuration file, in every version and as a Policy: what is accepted is usable and can be
+// written as v1 and read again; what is refused has a reason, twice the same.
+#include <array>
+
+#include "assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
+#include "config/write_config.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+namespace {
+
+using berth::fuzz::Require;
+
+// A first character from '1' on stands for the head of a version, so that mutations go to what follows.
+std::string WithHead(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kVersions{"v1",      "v1beta3",  "v1beta2",
+                                                             "v1beta1", "v1alpha2", "v1alpha1"};
+  const std::size_t version = text.empty() ? kVersions.size() : static_cast<std::size_t>(text.front() - '1');
+  if (version >= kVersions.size()) return std::string(text);
+  return "apiVersion: kubescheduler.config.k8s.io/" + std::string(kVersions[version]) +
+         "\nkind: KubeSchedulerConfiguration\n" + std::string(text.substr(1));
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using berth::fuzz::Require;
-  const auto text = berth::fuzz::Text(data, size);
+  static const berth::runtime::Registry registry = berth::assembly::InTreePlugins();
+  berth::config::ParseOptions options;
+  options.codecs = &registry.codecs();
+  options.read_file = [](const std::string&) -> berth::Expected<std::string> {
+    return R"({"predicates":[{"name":"HostName"}]})";
+  };
+  const std::string text = WithHead(berth::fuzz::Text(data, size));
   (void)berth::config::ParseValue(text);
-  const auto config = berth::config::ParseSchedulerConfig(text);
-  const auto again = berth::config::ParseSchedulerConfig(text);
+  (void)berth::config::ParseSchedulerConfig(text);  // arguments as written
+  const auto config = berth::config::ParseSchedulerConfig(text, options);
+  const auto again = berth::config::ParseSchedulerConfig(text, options);
   Require(config.has_value() == again.has_value(), "the same text, the same verdict");
   if (!config) {
     Require(!config.error().message.empty(), "a refusal has a reason");
@@ -20,5 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           "validated");
   Require(!config->profiles.empty(), "there is a profile");
   for (const auto& profile : config->profiles) Require(!profile.scheduler_name.empty(), "with a name");
+  const std::string written = berth::config::WriteConfigYaml(*config, registry.codecs());
+  const auto converted = berth::config::ParseSchedulerConfig(written, options);
+  Require(converted.has_value(), "what is written can be read");
+  Require(converted->profiles.size() == config->profiles.size(), "with all profiles");
+  Require(converted->extenders.size() == config->extenders.size(), "and all extenders");
   return 0;
 }

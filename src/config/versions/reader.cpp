@@ -15,11 +15,12 @@ class Reader {
   Reader(Version version, Document& document, Problems& problems)
       : version_(version), document_(document), config_(document.config), problems_(problems) {}
 
-  void ReadRoot(StructReader& reader) {
+  void ReadRoot(const Value& root, StructReader& reader) {
     std::string type_meta;
     reader.Read("kind", type_meta);
     reader.Read("apiVersion", type_meta);
     ReadCommon(reader);
+    ReadDebugging(root);
     if (Until(Version::kV1Beta2)) ReadAddresses(reader);
     if (Until(Version::kV1Alpha2)) {
       reader.Read("disablePreemption", document_.disable_preemption);
@@ -75,15 +76,21 @@ class Reader {
     reader.With(
         "clientConnection", [&](const Value& v, const std::string& p) { ReadClientConnection(v, p); },
         "v1alpha1.ClientConnectionConfiguration");
-    reader.Read("enableProfiling", config_.enable_profiling);
-    config_.enable_contention_profiling = config_.enable_profiling;
-    reader.Read("enableContentionProfiling", config_.enable_contention_profiling);
+    for (const auto* name : {"enableProfiling", "enableContentionProfiling"}) reader.Take(name);
     if (version_ == Version::kV1) reader.Read("delayCacheUntilActive", config_.delay_cache_until_active);
     reader.Read("percentageOfNodesToScore", config_.percentage_of_nodes_to_score, "int32");
     reader.Read("podInitialBackoffSeconds", initial);
     reader.Read("podMaxBackoffSeconds", max);
     config_.pod_initial_backoff = std::chrono::seconds(initial);
     config_.pod_max_backoff = std::chrono::seconds(max);
+  }
+
+  // A struct of its own in Go, which shows in errors.
+  void ReadDebugging(const Value& root) {
+    StructReader reader(root, std::string(kKind) + ".DebuggingConfiguration", "", problems_);
+    reader.Read("enableProfiling", config_.enable_profiling);
+    config_.enable_contention_profiling = config_.enable_profiling;
+    reader.Read("enableContentionProfiling", config_.enable_contention_profiling);
   }
 
   // The port without TLS went in 1.23.
@@ -324,7 +331,7 @@ std::optional<Version> VersionOf(std::string_view api_version) {
 Expected<void> ReadConfiguration(const Value& root, Version version, const ReadFile& read_file,
                                  Document& document, Problems& problems) {
   StructReader reader(root, std::string(kKind), "", problems);
-  Reader(version, document, problems).ReadRoot(reader);
+  Reader(version, document, problems).ReadRoot(root, reader);
   if (version != Version::kV1Alpha1) {
     reader.Finish();
     return {};

@@ -39,11 +39,13 @@ void JoinUnreserve(ProfileDocument& profile) {
   profile.unreserve = {};
 }
 
-// VolumeBinding has scored storage capacity since 1.37; it did not then.
-void KeepStorageOutOfScores(ProfileDocument& profile) {
-  if (profile.at(Point::kScore).Enables("VolumeBinding")) return;
+// VolumeBinding has scored storage capacity since 1.37; it did not then. True if that had to be written out.
+bool KeepStorageOutOfScores(ProfileDocument& profile) {
+  PluginSet& score = profile.at(Point::kScore);
+  if (score.Enables("VolumeBinding") || score.DisablesAll()) return false;
   Disable(profile.at(Point::kPreScore), "VolumeBinding");
-  Disable(profile.at(Point::kScore), "VolumeBinding");
+  Disable(score, "VolumeBinding");
+  return true;
 }
 
 void MoveFieldsIntoArgs(const Document& document, ProfileDocument& profile) {
@@ -90,28 +92,54 @@ void ReplaceLock(Document& document) {
   lock = "leases";
 }
 
+// Defaults of the version that were written out, or are gone.
+struct Changes {
+  bool weights = false;
+  bool storage = false;
+  bool avoided_pods = false;
+};
+
+void UpgradeProfile(Version version, ProfileDocument& profile, Document& document, Changes& changes) {
+  const PluginSet& score = profile.at(Point::kScore);
+  const bool default_scores = !score.DisablesAll();
+  changes.weights |= default_scores && version <= Version::kV1Beta2;
+  changes.avoided_pods |=
+      default_scores && version <= Version::kV1Beta1 && !score.Disables("NodePreferAvoidPods");
+  ForgetOldTypeMeta(version, profile);
+  if (version <= Version::kV1Beta2) WriteOutWeights(version, profile, document);
+  if (version <= Version::kV1Beta1) NameDefaultingType(profile);
+  JoinUnreserve(profile);
+  MoveFieldsIntoArgs(document, profile);
+  ReplaceRemovedPlugins(version, profile, document);
+  changes.storage |= KeepStorageOutOfScores(profile);
+}
+
+void NoteChanges(Version version, const Changes& changes, Document& document) {
+  const std::string& name = document.config.version;
+  if (changes.storage)
+    document.Note(fmt::format("{} did not score storage capacity, so VolumeBinding does not score", name));
+  if (changes.avoided_pods)
+    document.Note(
+        "NodePreferAvoidPods, which scored by default, is gone: the node annotation "
+        "scheduler.alpha.kubernetes.io/preferAvoidPods has no effect any more; a taint with effect "
+        "PreferNoSchedule keeps pods away");
+  if (!changes.weights) return;
+  std::vector<std::string> weights;
+  for (const PluginRef& plugin : OldWeights(version).enabled)
+    weights.push_back(fmt::format("{} {}", plugin.name, plugin.weight));
+  document.Note(fmt::format("score weights are those that {} had by default: {} (in v1 they are higher)",
+                            name, fmt::join(weights, ", ")));
+}
+
 }  // namespace
 
 void Upgrade(Version version, Document& document) {
   if (version == Version::kV1) return;
   if (document.profiles.empty()) document.profiles.emplace_back().path = "profiles[0]";
   ReplaceLock(document);
-  for (ProfileDocument& profile : document.profiles) {
-    ForgetOldTypeMeta(version, profile);
-    if (version <= Version::kV1Beta2) WriteOutWeights(version, profile, document);
-    if (version <= Version::kV1Beta1) NameDefaultingType(profile);
-    JoinUnreserve(profile);
-    MoveFieldsIntoArgs(document, profile);
-    ReplaceRemovedPlugins(version, profile, document);
-    KeepStorageOutOfScores(profile);
-  }
-  if (version <= Version::kV1Beta2) {
-    std::vector<std::string> weights;
-    for (const PluginRef& plugin : OldWeights(version).enabled)
-      weights.push_back(fmt::format("{} {}", plugin.name, plugin.weight));
-    document.Note(fmt::format("score weights are those that {} had by default: {} (in v1 they are higher)",
-                              document.config.version, fmt::join(weights, ", ")));
-  }
+  Changes changes;
+  for (ProfileDocument& profile : document.profiles) UpgradeProfile(version, profile, document, changes);
+  NoteChanges(version, changes, document);
 }
 
 }  // namespace berth::config

@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"WrongType",
                  "scoringStrategy: {type: LeastAllocated, resources: [{name: cpu, weight: heavy}]}",
                  "json: cannot unmarshal string into Go struct field "
-                 "ResourceSpec.scoringStrategy.resources[0].weight of type int64"},
+                 "ResourceSpec.scoringStrategy.resources.weight of type int64"},
         ArgsCase{"UnknownType", "scoringStrategy: {type: Least}",
                  "scoringStrategy.type: Unsupported value: \"Least\": supported values: \"LeastAllocated\", "
                  "\"MostAllocated\", "

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "api/selectors.hpp"
+#include "config/name_errors.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -50,22 +50,16 @@ void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitA
 }
 
 void CheckIgnored(const NodeResourcesFitArgs& args, std::vector<std::string>& errors) {
-  for (std::size_t i = 0; i < args.ignored_resources.size(); ++i) {
-    if (auto wrong = api::CheckLabelKey(args.ignored_resources[i]); !wrong.empty()) {
-      errors.push_back(fmt::format("ignoredResources[{}]: Invalid value: \"{}\": {}", i,
-                                   args.ignored_resources[i], wrong));
-    }
-  }
+  for (std::size_t i = 0; i < args.ignored_resources.size(); ++i)
+    config::CheckQualifiedName(fmt::format("ignoredResources[{}]", i), args.ignored_resources[i], errors);
   for (std::size_t i = 0; i < args.ignored_resource_groups.size(); ++i) {
     const std::string& group = args.ignored_resource_groups[i];
+    const std::string path = fmt::format("ignoredResourceGroups[{}]", i);
     if (group.find('/') != std::string::npos) {
-      errors.push_back(fmt::format(
-          "ignoredResourceGroups[{}]: Invalid value: \"{}\": resource group name can't contain '/'", i,
-          group));
+      errors.push_back(
+          fmt::format("{}: Invalid value: \"{}\": resource group name can't contain '/'", path, group));
     }
-    if (auto wrong = api::CheckLabelKey(group); !wrong.empty()) {
-      errors.push_back(fmt::format("ignoredResourceGroups[{}]: Invalid value: \"{}\": {}", i, group, wrong));
-    }
+    config::CheckQualifiedName(path, group, errors);
   }
 }
 

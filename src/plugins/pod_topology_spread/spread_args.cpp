@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/selectors.hpp"
+#include "config/name_errors.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -48,8 +48,8 @@ SpreadConstraintArgs ReadConstraint(const Value& value, const std::string& path,
 void CheckKey(const std::string& path, const std::string& key, std::vector<std::string>& errors) {
   if (key.empty()) {
     errors.push_back(fmt::format("{}.topologyKey: Required value: can not be empty", path));
-  } else if (auto wrong = api::CheckLabelKey(key); !wrong.empty()) {
-    errors.push_back(fmt::format("{}.topologyKey: Invalid value: \"{}\": {}", path, key, wrong));
+  } else {
+    config::CheckQualifiedName(path + ".topologyKey", key, errors);
   }
 }
 

@@ -1,0 +1,272 @@
+// Config gives the same configuration files to kube-scheduler and to berth and compares what they say: the verdict,
+// the error, and for valid files the effective configuration, field by field.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+// A row is a configuration file. Without raw, the head of a v1 file goes before the text.
+type row struct {
+	name  string
+	text  string
+	raw   bool
+	gates string
+	// What berth does differently on purpose, and why; then only the verdict is compared.
+	differs string
+}
+
+const head = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+`
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
+current-context: nowhere
+users: [{name: nobody, user: {}}]
+`
+
+type verdict struct {
+	err    string // empty: valid
+	config string // the effective configuration
+}
+
+// The text that "command failed" stands before, unquoted.
+func failure(log string) (string, bool) {
+	_, rest, found := strings.Cut(log, `"command failed" err=`)
+	if !found {
+		return "", false
+	}
+	if text, ok := strings.CutPrefix(rest, "<\n"); ok {
+		var lines []string
+		for _, line := range strings.Split(text, "\n") {
+			if line == " >" {
+				break
+			}
+			lines = append(lines, strings.TrimPrefix(line, "\t"))
+		}
+		return strings.Join(lines, "\n"), true
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	var text string
+	if _, err := fmt.Sscanf(line, "%q", &text); err != nil {
+		return line, true
+	}
+	return text, true
+}
+
+func askReal(real, dir, file, gates string) (verdict, error) {
+	out := filepath.Join(dir, "effective.yaml")
+	args := []string{"kube-scheduler", "--config", file, "--write-config-to", out, "--secure-port", "0"}
+	if gates != "" {
+		args = append(args, "--feature-gates", gates)
+	}
+	command := exec.Command(real, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG=")
+	log, err := command.CombinedOutput()
+	if err == nil {
+		config, err := os.ReadFile(out)
+		return verdict{config: string(config)}, err
+	}
+	text, found := failure(string(log))
+	if !found {
+		return verdict{}, fmt.Errorf("kube-scheduler ended without saying why:\n%s", log)
+	}
+	return verdict{err: text}, nil
+}
+
+func askBerth(berth, file, gates string) (verdict, error) {
+	args := []string{"config", "convert", file}
+	if gates != "" {
+		args = append(args, "--feature-gates", gates)
+	}
+	command := exec.Command(berth, args...)
+	var out, log bytes.Buffer
+	command.Stdout, command.Stderr = &out, &log
+	err := command.Run()
+	if err == nil {
+		return verdict{config: out.String()}, nil
+	}
+	text, ok := strings.CutPrefix(log.String(), "Error: "+file+": ")
+	if !ok || command.ProcessState.ExitCode() != 1 {
+		return verdict{}, fmt.Errorf("berth: %v:\n%s", err, log.String())
+	}
+	return verdict{err: strings.TrimSuffix(text, "\n")}, nil
+}
+
+// Where the two documents differ.
+func differences(path string, real, ours any) []string {
+	if reflect.DeepEqual(real, ours) {
+		return nil
+	}
+	realMap, ok1 := real.(map[string]any)
+	ourMap, ok2 := ours.(map[string]any)
+	if ok1 && ok2 {
+		var found []string
+		keys := map[string]bool{}
+		for key := range realMap {
+			keys[key] = true
+		}
+		for key := range ourMap {
+			keys[key] = true
+		}
+		for key := range keys {
+			found = append(found, differences(path+"."+key, realMap[key], ourMap[key])...)
+		}
+		return found
+	}
+	realList, ok1 := real.([]any)
+	ourList, ok2 := ours.([]any)
+	if ok1 && ok2 && len(realList) == len(ourList) {
+		var found []string
+		for i := range realList {
+			found = append(found, differences(fmt.Sprintf("%s[%d]", path, i), realList[i], ourList[i])...)
+		}
+		return found
+	}
+	return []string{fmt.Sprintf("%s: kube-scheduler has %v, berth %v", path, real, ours)}
+}
+
+func compare(r row, real, ours verdict) []string {
+	if (real.err == "") != (ours.err == "") {
+		return []string{fmt.Sprintf("verdicts differ\n  kube-scheduler: %q\n  berth:          %q", real.err, ours.err)}
+	}
+	if r.differs != "" {
+		return nil
+	}
+	if real.err != "" {
+		// Berth may go on with a hint.
+		if ours.err == real.err || strings.HasPrefix(ours.err, real.err+"; ") {
+			return nil
+		}
+		return []string{fmt.Sprintf("errors differ\n  kube-scheduler: %s\n  berth:          %s", real.err, ours.err)}
+	}
+	if real.config == ours.config {
+		return nil
+	}
+	var realTree, ourTree any
+	if err := yaml.Unmarshal([]byte(real.config), &realTree); err != nil {
+		return []string{err.Error()}
+	}
+	if err := yaml.Unmarshal([]byte(ours.config), &ourTree); err != nil {
+		return []string{"berth writes what is no YAML: " + err.Error()}
+	}
+	if found := differences("", realTree, ourTree); len(found) > 0 {
+		return found
+	}
+	return []string{"the same configuration, but other bytes:\n" + firstDifference(real.config, ours.config)}
+}
+
+func firstDifference(real, ours string) string {
+	a, b := strings.Split(real, "\n"), strings.Split(ours, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			other := ""
+			if i < len(b) {
+				other = b[i]
+			}
+			return fmt.Sprintf("  line %d, kube-scheduler: %q\n  line %d, berth:          %q", i+1, a[i], i+1, other)
+		}
+	}
+	return "  berth writes more lines"
+}
+
+type judge struct {
+	real, berth string
+	verbose     bool
+}
+
+func (j judge) try(r row) []string {
+	dir, err := os.MkdirTemp("", "berth-config-")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "scheduler.yaml")
+	kube := filepath.Join(dir, "kubeconfig")
+	if err := os.WriteFile(kube, []byte(kubeconfig), 0o600); err != nil {
+		return []string{err.Error()}
+	}
+	text := r.text
+	if !r.raw {
+		text = head + text
+		if !strings.Contains(text, "clientConnection") {
+			text += "\nclientConnection: {kubeconfig: KUBECONFIG}\n"
+		}
+	}
+	text = strings.ReplaceAll(text, "KUBECONFIG", kube)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return []string{err.Error()}
+	}
+	real, err := askReal(j.real, dir, file, r.gates)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	ours, err := askBerth(j.berth, file, r.gates)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if j.verbose {
+		fmt.Printf("%s: %q\n", r.name, real.err)
+	}
+	return compare(r, real, ours)
+}
+
+func main() {
+	berth := flag.String("berth", "../build/bin/berth", "the program to compare")
+	real := flag.String("real", "", "Kubernetes' control plane (see tests/cluster/build)")
+	only := flag.String("only", "", "only rows whose name contains this")
+	verbose := flag.Bool("verbose", false, "print what kube-scheduler says of each file")
+	flag.Parse()
+	if *real == "" {
+		fmt.Fprintln(os.Stderr, "config: --real is missing")
+		os.Exit(2)
+	}
+	j := judge{real: *real, berth: *berth, verbose: *verbose}
+	rows := table()
+	failed, tried := 0, 0
+	var lock sync.Mutex
+	var lanes sync.WaitGroup
+	next := make(chan row)
+	for range 2 {
+		lanes.Go(func() {
+			for r := range next {
+				found := j.try(r)
+				lock.Lock()
+				tried++
+				if len(found) > 0 {
+					failed++
+					fmt.Printf("FAIL %s\n  %s\n", r.name, strings.Join(found, "\n  "))
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	for _, r := range rows {
+		if strings.Contains(r.name, *only) {
+			next <- r
+		}
+	}
+	close(next)
+	lanes.Wait()
+	if tried == 0 {
+		fmt.Println("no row has that name")
+		os.Exit(2)
+	}
+	fmt.Printf("%d configuration files, %d judged differently\n", tried, failed)
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
