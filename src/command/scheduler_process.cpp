@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -23,9 +24,12 @@
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
+#include "server/pod_resources.hpp"
 #include "server/process_metrics.hpp"
+#include "server/profiling/pprof.hpp"
 #include "server/secure_server.hpp"
 #include "server/server.hpp"
+#include "server/zpages.hpp"
 
 namespace berth::command {
 namespace {
@@ -117,14 +121,37 @@ void AddHealth(server::Endpoints& endpoints, const config::SchedulerConfig& conf
 // On a thread of their own: strangers' handshakes must not keep bindings waiting.
 struct Serving {
   std::unique_ptr<http::IoThread> io;
+  std::unique_ptr<server::PodResources> resources;
+  std::unique_ptr<server::Pprof> profiles;  // null without --profiling
   std::unique_ptr<server::Server> open;
   std::unique_ptr<server::SecureServer> secure;
 };
 
+std::unique_ptr<server::PodResources> AddPages(const PFlags& table, core::Scheduler& scheduler,
+                                               server::Endpoints& endpoints) {
+  server::AddFlagz(endpoints, [&table] {
+    const auto values = table.Values();
+    return std::map<std::string, std::string>(values.begin(), values.end());
+  });
+  return std::make_unique<server::PodResources>(
+      endpoints, [] { return true; },
+      [&scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
+      });
+}
+
 Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const Clock& clock,
+                        core::Scheduler& scheduler,
                         const client::Environment& environment, metrics::Registry& metrics,
                         server::Endpoints& endpoints) {
-  Serving serving{.io = std::make_unique<http::IoThread>(clock), .open = nullptr, .secure = nullptr};
+  Serving serving;
+  serving.io = std::make_unique<http::IoThread>(clock);
+  serving.resources = AddPages(table, scheduler, endpoints);
+  if (flags.profiling) {
+    serving.profiles = std::make_unique<server::Pprof>(endpoints, *serving.io, clock);
+    endpoints.AddVerbosity();
+  }
+  server::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, clock);
   BERTH_TRY(const HostPort address, HttpAddress(flags, table));
   if (address.port != 0) {
     BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
@@ -181,8 +208,8 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   std::atomic<bool> stopping = false;
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, config, scheduler, stopping);
-  endpoints.AddVerbosity();
-  BERTH_TRY(const Serving serving, Serve(flags, table, clock, environment, metrics, endpoints));
+  BERTH_TRY(const Serving serving,
+            Serve(flags, table, clock, scheduler, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds)});

@@ -42,17 +42,15 @@ http::Response FlagAnswer(int status, const std::string& text) {
 http::Response SetVerbosity(const http::Request& request) {
   if (request.method != "PUT") return FlagAnswer(406, "unsupported http method");
   const std::string& text = request.body;
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
-  int level = 0;
-  const auto [rest, ec] = std::from_chars(begin, end, level);
+  std::uint32_t level = 0;
+  const auto [rest, ec] = std::from_chars(text.data(), end, level);
   if (ec != std::errc() || rest != end) {
-    return FlagAnswer(400, fmt::format("failed set klog.logging.verbosity {}: strconv.ParseInt: parsing {}: {}",
-                                       text, GoQuoted(text),
+    return FlagAnswer(400, fmt::format("strconv.ParseUint: parsing {}: {}", GoQuoted(text),
                                        ec == std::errc::result_out_of_range ? "value out of range"
                                                                             : "invalid syntax"));
   }
-  log::SetVerbosity(level);
+  log::SetVerbosity(static_cast<int>(std::min<std::uint32_t>(level, 1'000'000)));
   return FlagAnswer(200, fmt::format("successfully set klog.logging.verbosity to {}", text));
 }
 
