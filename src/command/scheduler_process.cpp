@@ -141,9 +141,8 @@ std::unique_ptr<server::PodResources> AddPages(const PFlags& table, core::Schedu
 }
 
 Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const Clock& clock,
-                        core::Scheduler& scheduler,
-                        const client::Environment& environment, metrics::Registry& metrics,
-                        server::Endpoints& endpoints) {
+                        core::Scheduler& scheduler, const client::Environment& environment,
+                        metrics::Registry& metrics, server::Endpoints& endpoints) {
   Serving serving;
   serving.io = std::make_unique<http::IoThread>(clock);
   serving.resources = AddPages(table, scheduler, endpoints);
@@ -157,9 +156,9 @@ Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const 
     BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
     log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
   }
-  BERTH_TRY(serving.secure, server::SecureServer::Start(
-                                flags.serving, flags.authentication, flags.authorization,
-                                {*serving.io, environment, clock, metrics, endpoints}));
+  BERTH_TRY(serving.secure,
+            server::SecureServer::Start(flags.serving, flags.authentication, flags.authorization,
+                                        {*serving.io, environment, clock, metrics, endpoints}));
   return serving;
 }
 
@@ -208,8 +207,7 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   std::atomic<bool> stopping = false;
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, config, scheduler, stopping);
-  BERTH_TRY(const Serving serving,
-            Serve(flags, table, clock, scheduler, environment, metrics, endpoints));
+  BERTH_TRY(const Serving serving, Serve(flags, table, clock, scheduler, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds)});

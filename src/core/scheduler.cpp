@@ -273,7 +273,8 @@ void Scheduler::WriteStatus(const framework::PodInfo& pod, framework::PodStatusP
   parts_.handle.api.PatchPodStatus(std::move(patch), [key = pod.key](Expected<void> written) {
     if (!written && written.error().code != ErrorCode::kCancelled &&
         written.error().code != ErrorCode::kNotFound) {
-      log::Error("Failed to patch pod status", {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
+      log::Error("Failed to patch pod status",
+                 {{"pod", log::Value::Object(key)}, {"err", written.error().message}});
     }
   });
 }

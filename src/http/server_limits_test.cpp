@@ -80,7 +80,8 @@ class ServerLimits : public testing::Test {
   std::string Shown(const std::string& name) {
     auto socket = Connect();
     socket.native_non_blocking(true);
-    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                    &SSL_CTX_free);
     const std::unique_ptr<SSL, decltype(&SSL_free)> ssl(SSL_new(context.get()), &SSL_free);
     SSL_set_fd(ssl.get(), socket.native_handle());
     if (!name.empty()) SSL_set_tlsext_host_name(ssl.get(), name.c_str());
@@ -151,7 +152,8 @@ TEST_F(ServerLimits, AnIdleConnectionIsClosed) {
 TEST_F(ServerLimits, AReaderThatNeverReadsIsCut) {
   ServerOptions options;
   options.write_timeout = 20ms;
-  Listen(std::move(options), [](Request, auto exchange) { exchange->Respond(Text(std::string(64 << 20, 'x'))); });
+  Listen(std::move(options),
+         [](Request, auto exchange) { exchange->Respond(Text(std::string(64 << 20, 'x'))); });
   auto client = Connect();
   Send(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   WaitUntil([&] { return server->connections() == 1; });
@@ -276,8 +278,9 @@ TEST(ListeningErrors, ReadAsGos) {
             "listen tcp 127.0.0.1:" + std::to_string(options.port) + ": bind: address already in use");
   EXPECT_EQ((*first)->address(), "127.0.0.1:" + std::to_string(options.port));
   options.address = "192.0.2.1";
-  EXPECT_EQ(Server::Listen(io, options, {}).error().message,
-            "listen tcp 192.0.2.1:" + std::to_string(options.port) + ": bind: cannot assign requested address");
+  EXPECT_EQ(
+      Server::Listen(io, options, {}).error().message,
+      "listen tcp 192.0.2.1:" + std::to_string(options.port) + ": bind: cannot assign requested address");
 }
 
 TEST(ListeningErrors, APortCanBeShared) {

@@ -56,8 +56,7 @@ bool ParseRange(std::string_view part, MediaRange& range) {
 }
 
 bool Before(const MediaRange& a, const MediaRange& b) {
-  return a.quality > b.quality || (a.type != "*" && b.type == "*") ||
-         (a.subtype != "*" && b.subtype == "*");
+  return a.quality > b.quality || (a.type != "*" && b.type == "*") || (a.subtype != "*" && b.subtype == "*");
 }
 
 // "application/json" and so on; empty: none of the forms will do.

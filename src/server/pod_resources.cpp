@@ -43,7 +43,8 @@ double Number(const api::Quantity& quantity) {
 // As Go prints the shortest form: with an exponent from a million on.
 std::string NumberText(double value) {
   char buffer[512];
-  const auto written = std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::scientific);
+  const auto written =
+      std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::scientific);
   std::string text(buffer, written.ptr);
   const int exponent = std::atoi(text.c_str() + text.find('e') + 1);
   if (exponent < -4 || exponent >= 6) return text;
@@ -69,10 +70,10 @@ api::ResourceList Limits(const api::Pod& pod) {
 void Add(const api::Pod& pod, const api::ResourceList& amounts, std::vector<Series>& series) {
   for (const auto& [name, quantity] : amounts) {
     if (quantity.IsZero()) continue;
-    series.push_back({{pod.metadata.ns, pod.spec.node_name, pod.metadata.name,
-                       std::to_string(pod.spec.priority), std::string(name), pod.spec.scheduler_name,
-                       std::string(UnitOf(name))},
-                      Number(quantity)});
+    series.push_back(
+        {{pod.metadata.ns, pod.spec.node_name, pod.metadata.name, std::to_string(pod.spec.priority),
+          std::string(name), pod.spec.scheduler_name, std::string(UnitOf(name))},
+         Number(quantity)});
   }
 }
 
@@ -80,8 +81,10 @@ std::string Escaped(const std::string& label) {
   std::string out;
   for (const char c : label) {
     if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out;
 }
@@ -90,8 +93,10 @@ void Write(std::string_view what, std::string_view named, std::vector<Series>& s
   if (series.empty()) return;
   std::ranges::sort(series, {}, &Series::labels);
   out += fmt::format(
-      "# HELP kube_pod_resource_{0} [STABLE] Resources {1} workloads on the cluster, broken down by pod. This "
-      "shows the resource usage the scheduler and kubelet expect per pod for resources along with the unit for "
+      "# HELP kube_pod_resource_{0} [STABLE] Resources {1} workloads on the cluster, broken down by pod. "
+      "This "
+      "shows the resource usage the scheduler and kubelet expect per pod for resources along with the unit "
+      "for "
       "the resource if any.\n# TYPE kube_pod_resource_{0} gauge\n",
       what, named);
   for (const Series& one : series) {

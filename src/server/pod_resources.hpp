@@ -16,12 +16,13 @@ class Endpoints;
 // format.
 std::string PodResourcesText(const std::vector<api::PodPtr>& pods);
 
-// Hands all pods that are known to `take`, later and on any thread: whoever owns them lists pointers when it has
-// a moment, and the rest is not its business.
+// Hands all pods that are known to `take`, later and on any thread: whoever owns them lists pointers when it
+// has a moment, and the rest is not its business.
 using PodSource = std::function<void(std::move_only_function<void(std::vector<api::PodPtr>)> take)>;
 
-// The page. While `leading` says no it is empty. The text is written on a thread of our own; who asks while it
-// is being written shares one answer. Lives as long as `endpoints` are asked; `pods` may answer after that.
+// The page. While `leading` says no it is empty. The text is written on a thread of our own; who asks while
+// it is being written shares one answer. Lives as long as `endpoints` are asked; `pods` may answer after
+// that.
 class PodResources {
  public:
   PodResources(Endpoints& endpoints, std::function<bool()> leading, PodSource pods);

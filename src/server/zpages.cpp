@@ -42,7 +42,8 @@ bool Serves(const MediaRange& range, std::string_view kind, bool text) {
   const bool object = said("as") || said("g") || said("v");
   if (text) return !object;
   const std::string version = said("v").value_or("");
-  return said("as") == kind && said("g") == "config.k8s.io" && (version == "v1alpha1" || version == "v1beta1");
+  return said("as") == kind && said("g") == "config.k8s.io" &&
+         (version == "v1alpha1" || version == "v1beta1");
 }
 
 std::optional<Form> Negotiate(const http::Request& request, const Target& target, std::string_view kind) {
@@ -69,8 +70,8 @@ std::optional<Form> Negotiate(const http::Request& request, const Target& target
   return std::nullopt;
 }
 
-using Value = std::variant<std::string, std::int64_t, std::vector<std::string>,
-                           std::map<std::string, std::string>>;
+using Value =
+    std::variant<std::string, std::int64_t, std::vector<std::string>, std::map<std::string, std::string>>;
 struct Field {
   std::string key;
   Value value;
@@ -117,8 +118,8 @@ std::string Json(const Fields& fields, bool pretty) {
 // Texts that could be taken for something else are quoted.
 std::string YamlText(const std::string& text) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-           c == '.' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '/';
   };
   static const std::set<std::string> words = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
   const bool starts = !text.empty() && (plain(text[0]) && text[0] != '-' && text[0] != '.' &&
@@ -168,13 +169,14 @@ http::Response Answer(const http::Request& request, const Target& target, const 
                 {"metadata", std::map<std::string, std::string>{{"name", std::string(kComponent)}}}};
   for (Field& field : fields()) object.push_back(std::move(field));
   const bool json = form->kind == Form::Kind::kJson;
-  auto response = Plain(200, json ? Json(object, form->pretty) : Yaml(object),
-                        fmt::format("application/{};g=config.k8s.io;v={};as={}", json ? "json" : "yaml",
-                                    form->version, kind));
+  auto response = Plain(
+      200, json ? Json(object, form->pretty) : Yaml(object),
+      fmt::format("application/{};g=config.k8s.io;v={};as={}", json ? "json" : "yaml", form->version, kind));
   if (form->version == "v1alpha1") {
-    response.headers.Add("Warning", fmt::format("299 - \"This version of the {} endpoint is deprecated. Please "
-                                                "use a newer version.\"",
-                                                page));
+    response.headers.Add("Warning",
+                         fmt::format("299 - \"This version of the {} endpoint is deprecated. Please "
+                                     "use a newer version.\"",
+                                     page));
   }
   return response;
 }
@@ -186,7 +188,8 @@ std::vector<std::string> Folders(const std::vector<std::string>& paths) {
   return {folders.begin(), folders.end()};
 }
 
-std::string StatuszText(const StatusFacts& facts, const std::vector<std::string>& paths, std::int64_t seconds) {
+std::string StatuszText(const StatusFacts& facts, const std::vector<std::string>& paths,
+                        std::int64_t seconds) {
   const auto start = static_cast<std::time_t>(ProcessStart());
   std::tm parts{};
   localtime_r(&start, &parts);
@@ -220,9 +223,12 @@ void AddStatusz(Endpoints& endpoints, StatusFacts facts, const Clock& clock) {
     const auto up = std::max<std::int64_t>(0, static_cast<std::int64_t>(now - ProcessStart()));
     const auto fields = [&] {
       const WallTime start{std::chrono::seconds(static_cast<std::int64_t>(ProcessStart()))};
-      return Fields{{"startTime", FormatTime(start)},     {"uptimeSeconds", up},
-                    {"goVersion", std::string()},         {"binaryVersion", facts.binary_version},
-                    {"emulationVersion", facts.emulation_version}, {"paths", paths}};
+      return Fields{{"startTime", FormatTime(start)},
+                    {"uptimeSeconds", up},
+                    {"goVersion", std::string()},
+                    {"binaryVersion", facts.binary_version},
+                    {"emulationVersion", facts.emulation_version},
+                    {"paths", paths}};
     };
     respond(Answer(request, target, "statusz", [&] { return StatuszText(facts, paths, up); }, fields));
   });

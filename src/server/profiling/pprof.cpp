@@ -85,9 +85,9 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
     writer = std::jthread([sampler = std::move(sampler), respond = std::move(respond), began, took] {
       const auto stacks = sampler->Finish();
       const Symbols symbols;
-      auto response = Plain(200, Gzip(WriteProfile(stacks, Sampler::kPeriod, began, took, symbols,
-                                                   ExecutableMappings())),
-                            "application/octet-stream");
+      auto response =
+          Plain(200, Gzip(WriteProfile(stacks, Sampler::kPeriod, began, took, symbols, ExecutableMappings())),
+                "application/octet-stream");
       response.headers.Add("X-Content-Type-Options", "nosniff");
       response.headers.Add("Content-Disposition", "attachment; filename=\"profile\"");
       respond(std::move(response));
@@ -124,25 +124,26 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
 
 Pprof::Pprof(Endpoints& endpoints, http::Loop& loop, const Clock& clock)
     : impl_(std::make_shared<Impl>(loop, clock)) {
-  endpoints.AddUnlisted("/debug/pprof", [](const http::Request& request, const Target&, const Respond& respond) {
-    respond(Redirect(request));
-  });
-  endpoints.AddPrefix("/debug/pprof/", [](const http::Request&, const Target& target, const Respond& respond) {
-    if (target.path != "/debug/pprof/") return respond(ProfileError(404, "Unknown profile"));
-    auto response = Plain(200, std::string(kIndex), "text/html; charset=utf-8");
-    response.headers.Add("X-Content-Type-Options", "nosniff");
-    respond(std::move(response));
-  });
-  endpoints.AddUnlisted("/debug/pprof/profile", [weak = std::weak_ptr(impl_)](
-                                                    const http::Request&, const Target& target,
-                                                    const Respond& respond) {
-    if (const auto impl = weak.lock()) return impl->Profile(target, respond);
-    respond(NotFound());
-  });
-  endpoints.AddUnlisted("/debug/pprof/symbol", [](const http::Request& request, const Target& target,
-                                                  const Respond& respond) {
-    respond(Impl::Symbol(request, target));
-  });
+  endpoints.AddUnlisted("/debug/pprof", [](const http::Request& request, const Target&,
+                                           const Respond& respond) { respond(Redirect(request)); });
+  endpoints.AddPrefix("/debug/pprof/",
+                      [](const http::Request&, const Target& target, const Respond& respond) {
+                        if (target.path != "/debug/pprof/")
+                          return respond(ProfileError(404, "Unknown profile"));
+                        auto response = Plain(200, std::string(kIndex), "text/html; charset=utf-8");
+                        response.headers.Add("X-Content-Type-Options", "nosniff");
+                        respond(std::move(response));
+                      });
+  endpoints.AddUnlisted(
+      "/debug/pprof/profile",
+      [weak = std::weak_ptr(impl_)](const http::Request&, const Target& target, const Respond& respond) {
+        if (const auto impl = weak.lock()) return impl->Profile(target, respond);
+        respond(NotFound());
+      });
+  endpoints.AddUnlisted("/debug/pprof/symbol",
+                        [](const http::Request& request, const Target& target, const Respond& respond) {
+                          respond(Impl::Symbol(request, target));
+                        });
 }
 
 Pprof::~Pprof() {

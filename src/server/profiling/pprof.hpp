@@ -14,10 +14,10 @@ namespace berth::server {
 
 class Endpoints;
 
-// profile (CPU, for `go tool pprof`) and symbol; an index that names them; anything else is an unknown profile,
-// as it is in Go: there is no heap of Go's, and there are no goroutines. Waiting is done by `loop`'s timers,
-// writing on a thread of our own. One CPU profile at a time. Destroyed on the loop or after it, before
-// `endpoints` are asked again.
+// profile (CPU, for `go tool pprof`) and symbol; an index that names them; anything else is an unknown
+// profile, as it is in Go: there is no heap of Go's, and there are no goroutines. Waiting is done by `loop`'s
+// timers, writing on a thread of our own. One CPU profile at a time. Destroyed on the loop or after it,
+// before `endpoints` are asked again.
 class Pprof {
  public:
   Pprof(Endpoints& endpoints, http::Loop& loop, const Clock& clock);

@@ -9,8 +9,8 @@
 
 namespace berth::server {
 
-// Filled by the signal's handler: no locks, no allocation. Memory is claimed by the frame, so that shallow stacks
-// take little of it.
+// Filled by the signal's handler: no locks, no allocation. Memory is claimed by the frame, so that shallow
+// stacks take little of it.
 struct Sampler::Buffer {
   explicit Buffer(std::size_t samples) : frames(samples * 16) {}
   std::vector<std::uint64_t> frames;  // each stack: how many frames, then those
@@ -55,7 +55,8 @@ void Sampler::OnSignal(int) {
     const std::size_t at = buffer->used.fetch_add(size);
     if (at + size <= buffer->frames.size()) {
       buffer->frames[at] = static_cast<std::uint64_t>(walk.count);
-      for (int i = 0; i < walk.count; ++i) buffer->frames[at + 1 + static_cast<std::size_t>(i)] = walk.frames[i];
+      for (int i = 0; i < walk.count; ++i)
+        buffer->frames[at + 1 + static_cast<std::size_t>(i)] = walk.frames[i];
     }
   }
   g_writers.fetch_sub(1);
@@ -70,7 +71,7 @@ std::unique_ptr<Sampler> Sampler::Start(std::size_t most_samples) {
   Walk walk;
   _Unwind_Backtrace(&Step, &walk);
   // The handler stays for good: a late signal must find it.
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = &Sampler::OnSignal;
   action.sa_flags = SA_RESTART;
   sigaction(SIGPROF, &action, nullptr);

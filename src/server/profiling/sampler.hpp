@@ -9,9 +9,9 @@
 
 namespace berth::server {
 
-// While one exists, a signal (SIGPROF) interrupts the process a hundred times per second of CPU time, whichever
-// thread is running then, and takes down the stack. Costs less than a hundredth of the time; nothing without a
-// sampler. At most one at a time.
+// While one exists, a signal (SIGPROF) interrupts the process a hundred times per second of CPU time,
+// whichever thread is running then, and takes down the stack. Costs less than a hundredth of the time;
+// nothing without a sampler. At most one at a time.
 class Sampler {
  public:
   static constexpr std::chrono::microseconds kPeriod{10'000};

@@ -74,7 +74,8 @@ std::string Symbols::NameOf(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(own_, address, {}, &Symbol::begin);
   if (after != own_.begin()) {
     const Symbol& symbol = *(after - 1);
-    if (address < symbol.begin + std::max<std::uint64_t>(symbol.size, 1)) return Demangled(symbol.name.c_str());
+    if (address < symbol.begin + std::max<std::uint64_t>(symbol.size, 1))
+      return Demangled(symbol.name.c_str());
   }
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_sname != nullptr) {
@@ -91,7 +92,8 @@ std::vector<Mapping> ExecutableMappings() {
     Mapping mapping;
     char dash = 0;
     std::string permissions, device, inode;
-    fields >> std::hex >> mapping.begin >> dash >> mapping.end >> permissions >> mapping.offset >> device >> inode;
+    fields >> std::hex >> mapping.begin >> dash >> mapping.end >> permissions >> mapping.offset >> device >>
+        inode;
     std::getline(fields >> std::ws, mapping.file);
     if (permissions.size() > 2 && permissions[2] == 'x' && mapping.file.starts_with('/')) {
       mappings.push_back(std::move(mapping));

@@ -7,8 +7,8 @@
 
 namespace berth::server {
 
-// The executable's own symbol table, read once; what it does not know (shared libraries, a stripped program) is
-// asked of the dynamic linker. Any thread.
+// The executable's own symbol table, read once; what it does not know (shared libraries, a stripped program)
+// is asked of the dynamic linker. Any thread.
 class Symbols {
  public:
   Symbols();
