@@ -108,6 +108,13 @@ bool ClusterCache::IsAssumed(const std::string& uid) const {
   return found != pods_.end() && found->second.assumed;
 }
 
+void ClusterCache::AppendBoundPods(std::vector<api::PodPtr>& out) const {
+  out.reserve(out.size() + pods_.size());
+  for (const auto& [uid, state] : pods_) {
+    if (!state.assumed) out.push_back(state.placed.pod);
+  }
+}
+
 api::PodPtr ClusterCache::FindPod(const std::string& uid) const {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return nullptr;

@@ -62,6 +62,9 @@ class ClusterCache {
   // As it was last seen; an assumed pod with the node it is assumed on. Null if the UID is unknown.
   api::PodPtr FindPod(const std::string& uid) const;
 
+  // Adds those that were seen with a node, in no particular order; assumed pods are not among them.
+  void AppendBoundPods(std::vector<api::PodPtr>& out) const;
+
   std::size_t pod_count() const { return pods_.size(); }
   std::size_t assumed_count() const { return assumed_; }
   // Changes whenever a node comes or goes.

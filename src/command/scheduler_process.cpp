@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -27,9 +28,12 @@
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
+#include "server/pod_resources.hpp"
 #include "server/process_metrics.hpp"
+#include "server/profiling/pprof.hpp"
 #include "server/secure_server.hpp"
 #include "server/server.hpp"
+#include "server/zpages.hpp"
 
 namespace berth::command {
 namespace {
@@ -127,14 +131,41 @@ void AddHealth(server::Endpoints& endpoints, const config::SchedulerConfig& conf
 // On a thread of their own: strangers' handshakes must not keep bindings waiting.
 struct Serving {
   std::unique_ptr<http::IoThread> io;
+  std::unique_ptr<server::PodResources> resources;
+  std::unique_ptr<server::Pprof> profiles;  // null without enableProfiling
   std::unique_ptr<server::Server> open;
   std::unique_ptr<server::SecureServer> secure;
 };
 
-Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table, const Clock& clock,
-                        const client::Environment& environment, metrics::Registry& metrics,
-                        server::Endpoints& endpoints) {
-  Serving serving{.io = std::make_unique<http::IoThread>(clock), .open = nullptr, .secure = nullptr};
+std::unique_ptr<server::PodResources> AddPages(const PFlags& table, const config::SchedulerConfig& config,
+                                               core::Scheduler& scheduler, const LeaseFence* fence,
+                                               server::Endpoints& endpoints) {
+  endpoints.AddPage(
+      "/configz", "application/json",
+      [text = config::WriteConfigz(config, assembly::InTreePlugins().codecs())] { return text; });
+  server::AddFlagz(endpoints, [&table] {
+    const auto values = table.Values();
+    return std::map<std::string, std::string>(values.begin(), values.end());
+  });
+  return std::make_unique<server::PodResources>(
+      endpoints, [fence] { return fence == nullptr || fence->Open(); },
+      [&scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
+      });
+}
+
+Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table,
+                        const config::SchedulerConfig& config, const Clock& clock, core::Scheduler& scheduler,
+                        const LeaseFence* fence, const client::Environment& environment,
+                        metrics::Registry& metrics, server::Endpoints& endpoints) {
+  Serving serving;
+  serving.io = std::make_unique<http::IoThread>(clock);
+  serving.resources = AddPages(table, config, scheduler, fence, endpoints);
+  if (config.enable_profiling) {
+    serving.profiles = std::make_unique<server::Pprof>(endpoints, *serving.io, clock);
+    endpoints.AddVerbosity();
+  }
+  server::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, clock);
   BERTH_TRY(const HostPort address, HttpAddress(flags, table));
   if (address.port != 0) {
     BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
@@ -207,11 +238,8 @@ Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   std::atomic<bool> stopping = false;
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, config, scheduler, stopping);
-  endpoints.AddVerbosity();
-  endpoints.AddPage(
-      "/configz", "application/json",
-      [text = config::WriteConfigz(config, assembly::InTreePlugins().codecs())] { return text; });
-  BERTH_TRY(const Serving serving, Serve(flags, table, clock, environment, metrics, endpoints));
+  BERTH_TRY(const Serving serving,
+            Serve(flags, table, config, clock, scheduler, fence, environment, metrics, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds),

@@ -177,6 +177,13 @@ std::vector<api::PodPtr> Scheduler::NominatedPods(std::string_view node) const {
   return pods;
 }
 
+std::vector<api::PodPtr> Scheduler::Pods() const {
+  std::vector<api::PodPtr> pods;
+  parts_.cache.AppendBoundPods(pods);
+  for (const auto& [key, pod] : waiting_) pods.push_back(pod);
+  return pods;
+}
+
 api::PodPtr Scheduler::FindPod(const api::ObjectMeta& pod) const {
   // An assumed pod is in the cache as it was when it was assumed.
   const auto waiting = waiting_.find(pod.Key());

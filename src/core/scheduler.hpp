@@ -97,6 +97,10 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::vector<api::PodPtr> NominatedPods(std::string_view node) const override;
   api::PodPtr FindPod(const api::ObjectMeta& pod) const override;
 
+  // As they were last seen, in no particular order: those with a node, and those without that are ours to
+  // place.
+  std::vector<api::PodPtr> Pods() const;
+
   const queue::SchedulingQueue& queue() const { return queue_; }
   const record::RecordRing& records() const { return records_; }
 

@@ -18,7 +18,7 @@ struct Free {
 };
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 
-void FreeStack(STACK_OF(X509)* stack) { sk_X509_pop_free(stack, X509_free); }
+void FreeStack(STACK_OF(X509) * stack) { sk_X509_pop_free(stack, X509_free); }
 
 Certificate FromDer(const std::string& der) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
@@ -27,8 +27,8 @@ Certificate FromDer(const std::string& der) {
 
 // Without an extended key usage anything goes.
 bool MayBeAClient(X509* certificate) {
-  auto* usages = static_cast<EXTENDED_KEY_USAGE*>(
-      X509_get_ext_d2i(certificate, NID_ext_key_usage, nullptr, nullptr));
+  auto* usages =
+      static_cast<EXTENDED_KEY_USAGE*>(X509_get_ext_d2i(certificate, NID_ext_key_usage, nullptr, nullptr));
   if (usages == nullptr) return true;
   bool may = sk_ASN1_OBJECT_num(usages) == 0;
   for (int i = 0; i < sk_ASN1_OBJECT_num(usages); ++i) {
@@ -93,8 +93,8 @@ Expected<> AuthorityPool::Verify(const PeerCertificate& peer, WallTime now) cons
   // In Go a trusted certificate need not be a root, and what is signed with SHA-1 counts as not signed.
   X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_auth_level(rules, 1);
-  X509_VERIFY_PARAM_set_time(rules, std::chrono::system_clock::to_time_t(
-                                        std::chrono::time_point_cast<std::chrono::seconds>(now)));
+  X509_VERIFY_PARAM_set_time(
+      rules, std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::seconds>(now)));
   const bool trusted = X509_verify_cert(check.get()) == 1;
   ERR_clear_error();
   if (!trusted) return refused(Describe(X509_STORE_CTX_get_error(check.get())));

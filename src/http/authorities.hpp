@@ -18,8 +18,8 @@ class AuthorityPool {
   // A bundle of PEM certificates, at least one. Errors read as client-go's.
   static Expected<std::shared_ptr<const AuthorityPool>> Parse(std::string_view pem);
 
-  // Whether a chain leads from the client's certificate to one of these, all of it is valid now, and all of it
-  // may be used by clients; as Go's crypto/x509 judges. The error says which of these fails.
+  // Whether a chain leads from the client's certificate to one of these, all of it is valid now, and all of
+  // it may be used by clients; as Go's crypto/x509 judges. The error says which of these fails.
   Expected<> Verify(const PeerCertificate& peer, WallTime now) const;
 
   const std::string& pem() const { return pem_; }

@@ -58,7 +58,7 @@ inline SharedText Share(std::string text) { return std::make_shared<const std::s
 struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";  // empty: none is named
-  SharedText body = {};  // null: no body
+  SharedText body = {};                                    // null: no body
   Headers headers = {};
 };
 

@@ -90,8 +90,8 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
 
 Expected<void> Server::Impl::Listen() {
   const auto& options = shared->options;
-  for (const auto limit : {options.handshake_timeout, options.request_timeout, options.idle_timeout,
-                           options.write_timeout}) {
+  for (const auto limit :
+       {options.handshake_timeout, options.request_timeout, options.idle_timeout, options.write_timeout}) {
     sweep_interval = std::min(sweep_interval, std::max(limit / 4, std::chrono::milliseconds(1)));
   }
   error_code error;
@@ -222,9 +222,7 @@ Server::~Server() {
 
 std::uint16_t Server::port() const { return impl_->local.port(); }
 std::string Server::address() const { return AddressText(impl_->local); }
-void Server::SetTls(std::shared_ptr<asio::ssl::context> tls) {
-  impl_->shared->options.tls = std::move(tls);
-}
+void Server::SetTls(std::shared_ptr<asio::ssl::context> tls) { impl_->shared->options.tls = std::move(tls); }
 std::size_t Server::connections() const { return impl_->connections.size(); }
 void Server::Stop(std::chrono::milliseconds grace, std::function<void()> done) {
   impl_->Stop(grace, std::move(done));

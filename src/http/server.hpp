@@ -60,8 +60,8 @@ struct ServerOptions {
   // With so many open, one that is between requests has to go for a new one; if there is none, new ones wait
   // in the system's queue. 0: as many as there are descriptors.
   std::size_t max_connections = 0;
-  bool reuse_port = false;              // SO_REUSEPORT
-  bool both_families = false;           // 0.0.0.0 and :: mean every address of IPv4 and IPv6, as in Go
+  bool reuse_port = false;     // SO_REUSEPORT
+  bool both_families = false;  // 0.0.0.0 and :: mean every address of IPv4 and IPv6, as in Go
   std::shared_ptr<boost::asio::ssl::context> tls = {};  // null: plain HTTP
   std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
   // From the first byte of a request to its last; for the first one, from when the connection is there.

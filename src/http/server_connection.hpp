@@ -101,12 +101,12 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   unsigned version_ = 11;
   bool keep_alive_ = true;
   std::string local_address_;  // ours, as text, for choosing a certificate by it
-  bool served_ = false;      // at least one request has been answered
-  bool shaking_ = false;     // the TLS handshake is not over
-  bool continued_ = false;   // "100 Continue" was said for the present request
-  bool busy_ = false;        // a request is with the handler, or being streamed
-  bool head_only_ = false;   // the present request is a HEAD
-  bool processing_ = false;  // Process is on the stack
+  bool served_ = false;        // at least one request has been answered
+  bool shaking_ = false;       // the TLS handshake is not over
+  bool continued_ = false;     // "100 Continue" was said for the present request
+  bool busy_ = false;          // a request is with the handler, or being streamed
+  bool head_only_ = false;     // the present request is a HEAD
+  bool processing_ = false;    // Process is on the stack
   bool reading_ = false;
   bool writing_ = false;
   bool flush_scheduled_ = false;

@@ -25,7 +25,7 @@ void Connection::Finish() {
   keep_alive_ = false;
   if (stream_) {
     CloseStream();
-  } else if (!busy_ && !writing_) {
+  } else if (!busy_ && !writing_ && out_.empty()) {
     Cut();
   }
 }

@@ -99,14 +99,13 @@ std::vector<std::string> NamesOf(X509* certificate) {
   for (int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1); at >= 0;
        at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) {
     unsigned char* text = nullptr;
-    const int size =
-        ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
     if (size >= 0) common_name.assign(reinterpret_cast<char*>(text), static_cast<std::size_t>(size));
     OPENSSL_free(text);
   }
   if (LooksLikeAName(common_name)) names.push_back(Lower(common_name));
-  auto* alternatives = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  auto* alternatives =
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
     if (name->type != GEN_DNS) continue;

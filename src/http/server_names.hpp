@@ -11,8 +11,8 @@
 namespace berth::http {
 
 // Contexts by lower-case name; "*.example.com" stands for any first label, and addresses for clients that ask
-// for no name. Chosen as Go's crypto/tls chooses: by name, by wildcard, then the first certificate that says it
-// is for the name (`standard` before `all`), else `standard`.
+// for no name. Chosen as Go's crypto/tls chooses: by name, by wildcard, then the first certificate that says
+// it is for the name (`standard` before `all`), else `standard`.
 struct ServerNames {
   using Context = std::shared_ptr<SSL_CTX>;
 

@@ -30,7 +30,8 @@ int LookLater(X509_STORE_CTX* context, void*) {
 Expected<> Use(ssl::context& context, const std::string& certificate, const std::string& key) {
   boost::system::error_code ec;
   const auto failed = [&](std::string_view what) { return Invalid(std::string(what) + ": " + ec.message()); };
-  if (context.use_certificate_chain(boost::asio::buffer(certificate), ec)) return failed("server certificate");
+  if (context.use_certificate_chain(boost::asio::buffer(certificate), ec))
+    return failed("server certificate");
   if (context.use_private_key(boost::asio::buffer(key), ssl::context::pem, ec)) return failed("server key");
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
     return Invalid("server key: does not belong to the server certificate");

@@ -41,13 +41,13 @@ struct ServerTlsOptions {
   // Signs the certificates of clients. They are asked for one; what they show, if anything, is told with each
   // request.
   std::string client_ca_pem{};
-  // Clients are asked in any case, and client_ca_pem only tells them which certificate to take: whoever handles
-  // the request looks at what they show. PeerCertificate::trusted is false then.
+  // Clients are asked in any case, and client_ca_pem only tells them which certificate to take: whoever
+  // handles the request looks at what they show. PeerCertificate::trusted is false then.
   bool trust_later = false;
-  int min_version = 0;      // as on the wire, 0x0303 for TLS 1.2; 0: that
-  std::string ciphers{};    // for TLS 1.2 and older, OpenSSL's names; empty: none, if `set_ciphers`
+  int min_version = 0;    // as on the wire, 0x0303 for TLS 1.2; 0: that
+  std::string ciphers{};  // for TLS 1.2 and older, OpenSSL's names; empty: none, if `set_ciphers`
   bool set_ciphers = false;
-  std::string groups{};     // OpenSSL's names, best first; empty: the library's choice
+  std::string groups{};  // OpenSSL's names, best first; empty: the library's choice
   friend bool operator==(const ServerTlsOptions&, const ServerTlsOptions&) = default;
 };
 

@@ -68,7 +68,8 @@ Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const Authenticatio
       io.Sync([&] { outcome = trust.Take(*data); });
       // A key that is missing may come later.
       if (const auto log = log::V(2); log && !outcome) {
-        log.Info("Part of the configuration of authentication is not there", {{"err", outcome.error().message}});
+        log.Info("Part of the configuration of authentication is not there",
+                 {{"err", outcome.error().message}});
       }
       return {};
     }
@@ -76,8 +77,10 @@ Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const Authenticatio
   } else if (reply.error().http_code != 404) {
     if (reply.error().http_code == 403) {
       log::Warning(
-          "Unable to get configmap/extension-apiserver-authentication in kube-system.  Usually fixed by 'kubectl "
-          "create rolebinding -n kube-system ROLEBINDING_NAME --role=extension-apiserver-authentication-reader "
+          "Unable to get configmap/extension-apiserver-authentication in kube-system.  Usually fixed by "
+          "'kubectl "
+          "create rolebinding -n kube-system ROLEBINDING_NAME "
+          "--role=extension-apiserver-authentication-reader "
           "--serviceaccount=YOUR_NS:YOUR_SA'");
     }
     outcome = std::unexpected(reply.error().ToError());

@@ -42,17 +42,15 @@ http::Response FlagAnswer(int status, const std::string& text) {
 http::Response SetVerbosity(const http::Request& request) {
   if (request.method != "PUT") return FlagAnswer(406, "unsupported http method");
   const std::string& text = request.body;
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
-  int level = 0;
-  const auto [rest, ec] = std::from_chars(begin, end, level);
+  std::uint32_t level = 0;
+  const auto [rest, ec] = std::from_chars(text.data(), end, level);
   if (ec != std::errc() || rest != end) {
-    return FlagAnswer(400, fmt::format("failed set klog.logging.verbosity {}: strconv.ParseInt: parsing {}: {}",
-                                       text, GoQuoted(text),
-                                       ec == std::errc::result_out_of_range ? "value out of range"
-                                                                            : "invalid syntax"));
+    return FlagAnswer(
+        400, fmt::format("strconv.ParseUint: parsing {}: {}", GoQuoted(text),
+                         ec == std::errc::result_out_of_range ? "value out of range" : "invalid syntax"));
   }
-  log::SetVerbosity(level);
+  log::SetVerbosity(static_cast<int>(std::min<std::uint32_t>(level, 1'000'000)));
   return FlagAnswer(200, fmt::format("successfully set klog.logging.verbosity to {}", text));
 }
 
@@ -77,11 +75,11 @@ full flags configurable<br>
 
 http::Response MetricsAnswer(const http::Request& request, std::string text) {
   const bool gzip = PrefersGzip(request.headers.Find("Accept-Encoding"));
-  auto response = Plain(200, gzip ? Gzip(text) : std::move(text),
-                        fmt::format("text/plain; version=0.0.4; charset=utf-8; escaping={}", Escaping(request)));
+  auto response =
+      Plain(200, gzip ? Gzip(text) : std::move(text),
+            fmt::format("text/plain; version=0.0.4; charset=utf-8; escaping={}", Escaping(request)));
   if (gzip) response.headers.Add("Content-Encoding", "gzip");
-  response.headers.Add("Process-Start-Time-Unix",
-                       std::to_string(static_cast<std::int64_t>(ProcessStart())));
+  response.headers.Add("Process-Start-Time-Unix", std::to_string(static_cast<std::int64_t>(ProcessStart())));
   return response;
 }
 
@@ -140,11 +138,11 @@ void Endpoints::AddHealth(std::string name, std::vector<Check> checks) {
     respond(std::move(response));
   });
   for (const std::string& check : names) {
-    Add("/" + name + "/" + check,
-        [&health, check](const http::Request&, const Target&, const Respond& respond) {
-          const auto answer = health.One(check);
-          respond(answer->status == 200 ? Plain(200, answer->body) : PlainError(answer->status, answer->body));
-        });
+    Add("/" + name + "/" + check, [&health, check](const http::Request&, const Target&,
+                                                   const Respond& respond) {
+      const auto answer = health.One(check);
+      respond(answer->status == 200 ? Plain(200, answer->body) : PlainError(answer->status, answer->body));
+    });
   }
 }
 

@@ -19,8 +19,8 @@ using Respond = std::function<void(http::Response)>;
 using Page = std::function<void(const http::Request&, const Target&, Respond)>;
 
 // The answers, without sockets and without asking who wants to know. Every answer carries
-// Cache-Control: no-cache, private; an unknown path is a plain 404. A path is found whole, else by the longest
-// prefix. One thread once serving has begun; what is handed in outlives it.
+// Cache-Control: no-cache, private; an unknown path is a plain 404. A path is found whole, else by the
+// longest prefix. One thread once serving has begun; what is handed in outlives it.
 class Endpoints {
  public:
   // `metrics` is what /metrics shows; DELETE /metrics resets it. /metrics/slis shows the health checks.

@@ -23,10 +23,14 @@ std::string Lower(std::string text) {
 std::string Sanitized(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
   }
   return out;
 }
@@ -112,9 +116,9 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
       });
     }
     if (!decision.error.empty()) {
-      return visit->exchange->Respond(PlainError(
-          500, Sanitized(fmt::format("Internal Server Error: {}: {}", GoQuoted(visit->request.target),
-                                     decision.error))));
+      return visit->exchange->Respond(
+          PlainError(500, Sanitized(fmt::format("Internal Server Error: {}: {}",
+                                                GoQuoted(visit->request.target), decision.error))));
     }
     if (const auto log = log::V(4)) {
       log.Info("Forbidden", {{"URI", visit->request.target}, {"reason", decision.reason}});
@@ -122,11 +126,9 @@ void Gate::Authorize(const std::shared_ptr<Visit>& visit) {
     std::string message = Sanitized(fmt::format("User {} cannot {} path {}", GoQuoted(visit->user.name), verb,
                                                 GoQuoted(visit->target.path)));
     if (!decision.reason.empty()) message += ": " + decision.reason;
-    auto answer = StatusAnswer(visit->request, visit->target,
-                               {.code = 403,
-                                .reason = "Forbidden",
-                                .message = "forbidden: " + message,
-                                .with_details = true});
+    auto answer = StatusAnswer(
+        visit->request, visit->target,
+        {.code = 403, .reason = "Forbidden", .message = "forbidden: " + message, .with_details = true});
     answer.headers.Add("X-Content-Type-Options", "nosniff");
     visit->exchange->Respond(std::move(answer));
   });

@@ -20,8 +20,8 @@ class Authorizer;
 class Endpoints;
 class FilterMeters;
 
-// As kube-scheduler's chain of filters: 401 for wrong credentials, 403 for who may not, both as a metav1.Status;
-// 500 if nobody could say. Lives on the loop; everything handed in outlives it.
+// As kube-scheduler's chain of filters: 401 for wrong credentials, 403 for who may not, both as a
+// metav1.Status; 500 if nobody could say. Lives on the loop; everything handed in outlives it.
 class Gate {
  public:
   struct Parts {

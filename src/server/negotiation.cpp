@@ -56,16 +56,16 @@ bool ParseRange(std::string_view part, MediaRange& range) {
 }
 
 bool Before(const MediaRange& a, const MediaRange& b) {
-  return a.quality > b.quality || (a.type != "*" && b.type == "*") ||
-         (a.subtype != "*" && b.subtype == "*");
+  return a.quality > b.quality || (a.type != "*" && b.type == "*") || (a.subtype != "*" && b.subtype == "*");
 }
 
 // "application/json" and so on; empty: none of the forms will do.
-std::string_view StatusForm(const http::Request& request, bool& pretty) {
+std::string_view StatusForm(const http::Request& request, bool with_protobuf, bool& pretty) {
   const std::string_view accept = request.headers.Find("Accept");
   if (accept.empty()) return kJson;
   for (const MediaRange& range : ParseAccept(accept)) {
     for (const std::string_view form : {kJson, kYaml, kProtobuf}) {
+      if (form == kProtobuf && !with_protobuf) continue;
       const bool same = range.type == "application" && form.substr(12) == range.subtype;
       if (!same && !(range.subtype == "*" && (range.type == "application" || range.type == "*"))) continue;
       // A Status cannot be had as a kind or of a version of the client's choice, nor as a stream.
@@ -209,9 +209,10 @@ bool WantsPretty(const http::Request& request, const Target& target) {
   return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
 }
 
-http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status) {
+http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status,
+                            bool with_protobuf) {
   bool pretty = WantsPretty(request, target);
-  const std::string_view form = StatusForm(request, pretty);
+  const std::string_view form = StatusForm(request, with_protobuf, pretty);
   if (form == kYaml) return Plain(status.code, YamlStatus(status), form);
   if (form == kProtobuf) return Plain(status.code, ProtobufStatus(status), form);
   // What went wrong must not be hidden behind the form in which it cannot be told.

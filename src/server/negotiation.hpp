@@ -39,8 +39,9 @@ struct StatusText {
 };
 
 // The status as JSON, YAML or protobuf, whatever the request's Accept likes best; indented for people (curl,
-// wget, browsers, ?pretty=true). Where nothing of it will do, the answer is a 406 that says what there is.
-http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status);
+// wget, browsers, ?pretty=true). Where none of them will do it is indented JSON all the same.
+http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status,
+                            bool with_protobuf = true);
 
 // Whether the answer is to be indented.
 bool WantsPretty(const http::Request& request, const Target& target);

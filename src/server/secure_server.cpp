@@ -87,8 +87,9 @@ Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingO
                                                             const AuthorizationOptions& authorization,
                                                             Parts parts, const ServingLimits& limits) {
   if (serving.port < 0 || serving.port > 65535) {
-    return Invalid(fmt::format(
-        "--secure-port {} must be between 0 and 65535, inclusive. 0 for turning off secure port", serving.port));
+    return Invalid(
+        fmt::format("--secure-port {} must be between 0 and 65535, inclusive. 0 for turning off secure port",
+                    serving.port));
   }
   if (serving.port == 0) return nullptr;
   auto server = std::unique_ptr<SecureServer>(new SecureServer(std::make_unique<Impl>(parts, limits)));
@@ -115,10 +116,11 @@ Expected<> SecureServer::Impl::Connect(const AuthenticationOptions& authenticati
   BERTH_TRY(authz, ConnectForReviews(parts.io, authorization.kubeconfig, "authorization", parts.environment,
                                      parts.metrics, parts.clock));
   const auto missing = [&](const char* key, const char* what) {
-    log::Warning(fmt::format("No authentication-kubeconfig provided in order to lookup {} in "
-                             "configmap/extension-apiserver-authentication in kube-system, so {} "
-                             "authentication won't work.",
-                             key, what));
+    log::Warning(
+        fmt::format("No authentication-kubeconfig provided in order to lookup {} in "
+                    "configmap/extension-apiserver-authentication in kube-system, so {} "
+                    "authentication won't work.",
+                    key, what));
   };
   if (!authn && !authentication.skip_lookup) {
     if (authentication.client_ca_file.empty()) missing("client-ca-file", "client certificate");
@@ -135,8 +137,8 @@ Expected<> SecureServer::Impl::Connect(const AuthenticationOptions& authenticati
 
 void SecureServer::Impl::Assemble(const AuthenticationOptions& authentication,
                                   const AuthorizationOptions& authorization, AlwaysAllowed always) {
-  trust = std::make_unique<Trust>(authentication, Trust::Parts{parts.io, parts.environment, random, authn_api()},
-                                  [this] { Renew(); });
+  trust = std::make_unique<Trust>(
+      authentication, Trust::Parts{parts.io, parts.environment, random, authn_api()}, [this] { Renew(); });
   if (authn) {
     tokens = std::make_unique<TokenReviewer>(parts.io, authn->api(), random, parts.metrics,
                                              authentication.token_cache_ttl);
@@ -153,11 +155,11 @@ Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
   tls.trust_later = trust->WantsCertificates();
   tls.client_ca_pem = trust->AuthoritiesPem();
   BERTH_TRY(options.tls, http::MakeServerTlsContext(tls));
-  auto listening = http::Server::Listen(
-      parts.io.context(), std::move(options),
-      [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-        gate->Handle(std::move(request), std::move(exchange));
-      });
+  auto listening =
+      http::Server::Listen(parts.io.context(), std::move(options),
+                           [this](http::Request request, std::shared_ptr<http::Exchange> exchange) {
+                             gate->Handle(std::move(request), std::move(exchange));
+                           });
   if (!listening) {
     const bool v6 = serving.bind_address.contains(':');
     return std::unexpected(std::move(listening).error().In(
@@ -187,7 +189,8 @@ void SecureServer::Impl::Renew() {
 void SecureServer::Impl::LookAtFiles() {
   const auto changed = certificates->Reload(parts.environment);
   if (!changed && complaints.First(changed.error().message)) {
-    log::Error("Failed to load the serving certificate, the old one stays", {{"err", changed.error().message}});
+    log::Error("Failed to load the serving certificate, the old one stays",
+               {{"err", changed.error().message}});
   }
   if (changed && *changed) {
     log::Info("Loaded serving cert");

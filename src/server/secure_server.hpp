@@ -27,8 +27,8 @@ namespace berth::server {
 class Endpoints;
 
 // Serves until it is destroyed, from any thread but `io`'s: then answers under way are finished. Certificates
-// and authorities are read again when their files or the cluster's ConfigMap change; connections that are there
-// are not disturbed. HTTP/1.1 only: kube-scheduler's HTTP/2 switches have nothing to switch.
+// and authorities are read again when their files or the cluster's ConfigMap change; connections that are
+// there are not disturbed. HTTP/1.1 only: kube-scheduler's HTTP/2 switches have nothing to switch.
 class SecureServer {
  public:
   struct Parts {
@@ -38,8 +38,8 @@ class SecureServer {
     metrics::Registry& metrics;
     Endpoints& endpoints;  // used on `io` from now on
   };
-  // Null if the port is 0. Errors in kube-scheduler's words. Waits for the cluster's ConfigMap, ten seconds at
-  // most.
+  // Null if the port is 0. Errors in kube-scheduler's words. Waits for the cluster's ConfigMap, ten seconds
+  // at most.
   static Expected<std::unique_ptr<SecureServer>> Start(const SecureServingOptions& serving,
                                                        const AuthenticationOptions& authentication,
                                                        const AuthorizationOptions& authorization, Parts parts,

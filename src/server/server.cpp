@@ -42,11 +42,11 @@ Expected<std::unique_ptr<Server>> Server::Listen(http::IoThread& io, Endpoints& 
   options.write_timeout = limits.write;
   Expected<std::unique_ptr<http::Server>> server;
   io.Sync([&] {
-    server = http::Server::Listen(io.context(), std::move(options),
-                                  [&io, &endpoints](const http::Request& request,
-                                                    std::shared_ptr<http::Exchange> exchange) {
-                                    Handle(io, endpoints, request, std::move(exchange));
-                                  });
+    server = http::Server::Listen(
+        io.context(), std::move(options),
+        [&io, &endpoints](const http::Request& request, std::shared_ptr<http::Exchange> exchange) {
+          Handle(io, endpoints, request, std::move(exchange));
+        });
   });
   if (!server) return std::unexpected(std::move(server).error());
   return std::unique_ptr<Server>(new Server(io, std::move(*server)));

@@ -18,8 +18,8 @@ namespace berth::server {
 class Endpoints;
 
 // Plain HTTP, without asking who it is: health and metrics only, and only to be read. Whoever listens on more
-// than loopback puts something in front of it. Answers are made on `io`, where `endpoints` is used from now on;
-// both outlive the server. Serves until it is destroyed, from any thread.
+// than loopback puts something in front of it. Answers are made on `io`, where `endpoints` is used from now
+// on; both outlive the server. Serves until it is destroyed, from any thread.
 class Server {
  public:
   // `port` 0: the system chooses.

@@ -62,7 +62,8 @@ Expected<ServingCertificates> ServingCertificates::Load(const SecureServingOptio
 Expected<> ServingCertificates::Choose(const SecureServingOptions& options, const Clock& clock) {
   if (!options.cert_file.empty() || !options.key_file.empty()) {
     if (options.cert_file.empty() || options.key_file.empty()) {
-      return Invalid("missing filename for serving cert: --tls-cert-file and --tls-private-key-file belong together");
+      return Invalid(
+          "missing filename for serving cert: --tls-cert-file and --tls-private-key-file belong together");
     }
     own_ = {options.cert_file, options.key_file};
     return {};
@@ -74,7 +75,8 @@ Expected<> ServingCertificates::Choose(const SecureServingOptions& options, cons
   }
   if (!options.cert_dir.empty()) {
     auto chosen = ChooseFromDirectory(options.cert_dir, names, clock);
-    if (!chosen) return std::unexpected(std::move(chosen).error().In("error creating self-signed certificates"));
+    if (!chosen)
+      return std::unexpected(std::move(chosen).error().In("error creating self-signed certificates"));
     return {};
   }
   BERTH_TRY(const http::KeyPair pair, MakePair(names, clock));
@@ -85,7 +87,8 @@ Expected<> ServingCertificates::Choose(const SecureServingOptions& options, cons
 }
 
 Expected<> ServingCertificates::ChooseFromDirectory(const std::string& directory,
-                                                    const std::vector<std::string>& names, const Clock& clock) {
+                                                    const std::vector<std::string>& names,
+                                                    const Clock& clock) {
   own_ = {fs::path(directory) / "kube-scheduler.crt", fs::path(directory) / "kube-scheduler.key"};
   const bool certificate = Readable(own_.certificate), key = Readable(own_.key);
   if (certificate && key) return {};
@@ -94,9 +97,9 @@ Expected<> ServingCertificates::ChooseFromDirectory(const std::string& directory
                                certificate ? own_.key : own_.certificate));
   }
   BERTH_TRY(const http::KeyPair pair, MakePair(names, clock));
-  BERTH_CHECKED(Write(own_.certificate, pair.certificate,
-                      fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
-                          fs::perms::others_read));
+  BERTH_CHECKED(
+      Write(own_.certificate, pair.certificate,
+            fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read));
   BERTH_CHECKED(Write(own_.key, pair.key, fs::perms::owner_read | fs::perms::owner_write));
   log::Info(fmt::format("Generated self-signed cert ({}, {})", own_.certificate, own_.key));
   return {};

@@ -17,8 +17,8 @@ class Environment;
 
 namespace berth::server {
 
-// From --tls-cert-file and --tls-private-key-file; else from --cert-dir, where a pair of our own making is put
-// if there is none; else made and kept in memory. Beside them those of --tls-sni-cert-key. One thread.
+// From --tls-cert-file and --tls-private-key-file; else from --cert-dir, where a pair of our own making is
+// put if there is none; else made and kept in memory. Beside them those of --tls-sni-cert-key. One thread.
 class ServingCertificates {
  public:
   static Expected<ServingCertificates> Load(const SecureServingOptions& options,

@@ -19,8 +19,8 @@ struct Target {
   std::string_view Get(std::string_view key) const;
 };
 
-// Of a request line: "/path?query", or an absolute URL. Nothing if it is neither, or has a wrong escape in its
-// path; a wrong escape in the query only loses that parameter.
+// Of a request line: "/path?query", or an absolute URL. Nothing if it is neither, or has a wrong escape in
+// its path; a wrong escape in the query only loses that parameter.
 std::optional<Target> ParseTarget(std::string_view text);
 
 }  // namespace berth::server

@@ -73,6 +73,11 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
 
 Expected<> SetCipherSuites(const std::vector<std::string>& names, http::ServerTlsOptions& tls) {
   std::set<std::string_view> wanted;
+  if (names.empty()) {
+    for (const Suite& suite : kSuites) {
+      if (!suite.insecure && !suite.openssl.empty()) wanted.insert(suite.openssl);
+    }
+  }
   for (const std::string& name : names) {
     const auto* suite = std::ranges::find(kSuites, std::string_view(name), &Suite::go);
     if (suite == std::end(kSuites)) {
@@ -87,8 +92,7 @@ Expected<> SetCipherSuites(const std::vector<std::string>& names, http::ServerTl
   }
   tls.set_ciphers = true;
   for (const Suite& suite : kSuites) {
-    const bool on = names.empty() ? !suite.openssl.empty() && !suite.insecure : wanted.erase(suite.openssl) > 0;
-    if (on) Append(tls.ciphers, suite.openssl);
+    if (wanted.erase(suite.openssl) > 0) Append(tls.ciphers, suite.openssl);
   }
   return {};
 }
@@ -108,7 +112,7 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
     std::string_view openssl;
   };
   // The order of the flag does not count: this is Go's.
-  constexpr Curve kCurves[] = {{4588, kGone},    {4587, kGone},    {4589, kGone},  {29, "X25519"},
+  constexpr Curve kCurves[] = {{4588, kGone}, {4587, kGone}, {4589, kGone}, {29, "X25519"},
                                {23, "P-256"}, {24, "P-384"}, {25, "P-521"}};
   std::set<std::int64_t> wanted;
   for (const std::int64_t id : ids) {

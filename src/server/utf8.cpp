@@ -70,7 +70,8 @@ std::string GoQuoted(std::string_view bytes) {
     constexpr std::string_view kShort = "\a\b\f\n\r\t\v\\\"";
     constexpr std::string_view kLetters = "abfnrtv\\\"";
     const auto known = kShort.find(bytes[0]);
-    if (next.bytes == 0 || (next.bytes == 1 && known == kShort.npos && (next.code < 0x20 || next.code == 0x7F))) {
+    if (next.bytes == 0 ||
+        (next.bytes == 1 && known == kShort.npos && (next.code < 0x20 || next.code == 0x7F))) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
     } else if (next.bytes == 1 && known != kShort.npos) {
       out += '\\';

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -166,6 +167,11 @@ func series(values bool, prefixes ...string) func(string) string {
 		for _, line := range strings.Split(body, "\n") {
 			for _, prefix := range prefixes {
 				if strings.HasPrefix(line, prefix) {
+					// Go writes large bounds with an exponent; a number is a number.
+					line = bound.ReplaceAllStringFunc(line, func(text string) string {
+						number, _ := strconv.ParseFloat(text[4:len(text)-1], 64)
+						return fmt.Sprintf("le=%q", fmt.Sprint(number))
+					})
 					if at := strings.LastIndex(line, " "); !values && at > 0 {
 						line = line[:at]
 					}
@@ -178,6 +184,8 @@ func series(values bool, prefixes ...string) func(string) string {
 	}
 }
 
+var bound = regexp.MustCompile(`le="[^"]*"`)
+
 // names keeps what stands before the first delimiter of each line, which is drawn by lot.
 func names(body string) string {
 	var kept []string
@@ -188,7 +196,7 @@ func names(body string) string {
 		if strings.HasPrefix(line, "Go version") || strings.HasPrefix(line, "Started") || strings.HasPrefix(line, "Up") {
 			line, _, _ = strings.Cut(line, " ")
 		}
-		kept = append(kept, strings.TrimRight(line, " "))
+		kept = append(kept, strings.Fields(line + " -")[0])
 	}
 	return strings.Join(kept, "\n")
 }
@@ -198,5 +206,7 @@ func timeless(body string) string {
 	for _, key := range []string{"startTime", "goVersion"} {
 		body = regexp.MustCompile(`"`+key+`":( ?)"[^"]*"`).ReplaceAllString(body, `"`+key+`":$1""`)
 	}
+	// Whether the configuration is told is another question's business.
+	body = regexp.MustCompile(`\s*"/configz",`).ReplaceAllString(body, "")
 	return regexp.MustCompile(`"uptimeSeconds":( ?)\d+`).ReplaceAllString(body, `"uptimeSeconds":${1}0`)
 }

@@ -61,7 +61,9 @@ func (s *stage) makeCertificates() (err error) {
 	if err != nil {
 		return err
 	}
-	subject := func(name string, groups ...string) pkix.Name { return pkix.Name{CommonName: name, Organization: groups} }
+	subject := func(name string, groups ...string) pkix.Name {
+		return pkix.Name{CommonName: name, Organization: groups}
+	}
 	var problems []error
 	add := func(name string, pair *controlplane.KeyPair, err error) {
 		if err == nil {
@@ -144,12 +146,12 @@ func (s *stage) makeObjects(ctx context.Context) error {
 			Spec: corev1.PodSpec{
 				NodeName:   "node-1",
 				Containers: []corev1.Container{{Name: "a", Image: "a", Resources: list}, {Name: "b", Image: "b", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("50m")}}}},
-				Overhead:   nil,
 			},
 		}
 		if i == 1 {
+			// Nobody places it, so both show it without a node.
 			pod.Spec.NodeName = ""
-			pod.Spec.SchedulerName = "somebody-else"
+			pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/later"}}
 		}
 		if _, err := s.Client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			return err

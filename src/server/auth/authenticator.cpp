@@ -45,10 +45,12 @@ Expected<std::optional<User>> Authenticator::AskCertificate(const http::Request&
 void Authenticator::Ask(const http::Request& request, Done done) {
   std::vector<std::string> errors;
   for (const bool by_proxy : {true, false}) {
-    auto said = by_proxy ? AskFrontProxy(request, trust_.front_proxy(), clock_.WallNow())
-                         : AskCertificate(request);
-    if (!said) errors.push_back(std::move(said).error().message);
-    else if (*said) return done(WithGroup(std::move(**said)));
+    auto said =
+        by_proxy ? AskFrontProxy(request, trust_.front_proxy(), clock_.WallNow()) : AskCertificate(request);
+    if (!said)
+      errors.push_back(std::move(said).error().message);
+    else if (*said)
+      return done(WithGroup(std::move(**said)));
   }
   const std::string_view token =
       tokens_ == nullptr ? std::string_view() : BearerToken(request.headers.Find("Authorization"));

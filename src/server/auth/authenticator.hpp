@@ -14,9 +14,9 @@
 namespace berth::server {
 
 // In this order, as apiserver v0.37's delegating authenticator: a trusted front proxy's headers, the client's
-// certificate, a bearer token; the first that knows the user counts, whatever the others say. If none does and
-// one found something wrong, that is an error; else the user is system:anonymous. Everybody else belongs to
-// system:authenticated. One thread, the loop's.
+// certificate, a bearer token; the first that knows the user counts, whatever the others say. If none does
+// and one found something wrong, that is an error; else the user is system:anonymous. Everybody else belongs
+// to system:authenticated. One thread, the loop's.
 class Authenticator {
  public:
   using Done = std::move_only_function<void(Expected<User>)>;

@@ -60,7 +60,10 @@ bool AlwaysAllowed::Allows(std::string_view path) const {
 struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
   Impl(http::Loop& loop, client::Api* api, Random& random, metrics::Registry& registry, AlwaysAllowed always,
        Duration authorized_ttl, Duration unauthorized_ttl)
-      : loop(loop), always(std::move(always)), authorized_ttl(authorized_ttl), unauthorized_ttl(unauthorized_ttl) {
+      : loop(loop),
+        always(std::move(always)),
+        authorized_ttl(authorized_ttl),
+        unauthorized_ttl(unauthorized_ttl) {
     if (api == nullptr) return;
     reviews.emplace(loop, *api, random, registry,
                     ReviewOptions{.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -77,8 +80,10 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
     if (const auto known = cache.Get(body, loop.Now())) return done(AsDecision(*known));
     const bool keep = verb.size() + path.size() < kTooLongToKeep;
     std::string key = keep ? body : "";
-    reviews->Post(std::move(body), [this, key = std::move(key), done = std::move(done)](
-                                       client::Reply reply) mutable { Answered(key, std::move(reply), done); });
+    reviews->Post(std::move(body),
+                  [this, key = std::move(key), done = std::move(done)](client::Reply reply) mutable {
+                    Answered(key, std::move(reply), done);
+                  });
   }
 
   void Answered(const std::string& key, client::Reply reply, Done& done) {

@@ -32,7 +32,8 @@ class AlwaysAllowed {
 };
 
 // In this order: the group system:masters may do everything; the paths above are open; else the API server is
-// asked, if there is one, and its answer kept for a while. Lives on the loop; destroyed, it calls nobody back.
+// asked, if there is one, and its answer kept for a while. Lives on the loop; destroyed, it calls nobody
+// back.
 class Authorizer {
  public:
   using Done = std::move_only_function<void(Decision)>;

@@ -26,8 +26,7 @@ Expected<std::string> UidOf(const http::PeerCertificate& peer) {
   const auto refused = [](std::string why) { return Fail(ErrorCode::kUnauthorized, std::move(why)); };
   if (peer.user_ids.empty()) return std::string();
   if (peer.user_ids.size() > 1) {
-    return refused(
-        fmt::format("expected 1 UID, but found multiple: [{}]", fmt::join(peer.user_ids, " ")));
+    return refused(fmt::format("expected 1 UID, but found multiple: [{}]", fmt::join(peer.user_ids, " ")));
   }
   if (peer.user_ids.front().empty()) return refused("UID cannot be an empty string");
   return peer.user_ids.front();

@@ -37,7 +37,8 @@ std::string Version(const json::object& object) {
   const json::object* metadata = Object(object, "metadata");
   if (metadata == nullptr) return {};
   const json::value* version = metadata->if_contains("resourceVersion");
-  return version != nullptr && version->is_string() ? std::string(std::string_view(version->get_string())) : "";
+  return version != nullptr && version->is_string() ? std::string(std::string_view(version->get_string()))
+                                                    : "";
 }
 
 ConfigMapData DataOf(const json::object& config_map) {
@@ -81,8 +82,7 @@ struct ConfigMapWatch::Impl {
                              path, version, kWatchSeconds),
          .timeout = std::chrono::seconds(kWatchSeconds + 60),
          .idle_timeout = std::chrono::seconds(kWatchSeconds + 60)},
-        {.on_line = [this](std::string_view line) { return OnEvent(line); }},
-        [this](client::Reply reply) {
+        {.on_line = [this](std::string_view line) { return OnEvent(line); }}, [this](client::Reply reply) {
           call = 0;
           if (reply) return Watch();
           Retry(reply.error().message);
@@ -105,7 +105,8 @@ struct ConfigMapWatch::Impl {
 
   void Retry(const std::string& why) {
     if (complaints.First(why)) {
-      log::Warning("Failed to watch the configuration of authentication", {{"configMap", name}, {"err", why}});
+      log::Warning("Failed to watch the configuration of authentication",
+                   {{"configMap", name}, {"err", why}});
     }
     timer = loop.After(pauses.Next(loop.Now(), random), [this] {
       timer = http::Loop::TimerId::kNone;
@@ -128,10 +129,10 @@ struct ConfigMapWatch::Impl {
 
 ConfigMapWatch::ConfigMapWatch(http::Loop& loop, client::Api& api, Random& random, std::string name_space,
                                std::string name, std::function<void(const ConfigMapData&)> on_change)
-    : impl_(new Impl{loop, api, random, name_space + "/" + name,
-                     fmt::format("/api/v1/namespaces/{}/configmaps?fieldSelector=metadata.name%3D{}",
-                                 name_space, name),
-                     std::move(on_change)}) {}
+    : impl_(new Impl{
+          loop, api, random, name_space + "/" + name,
+          fmt::format("/api/v1/namespaces/{}/configmaps?fieldSelector=metadata.name%3D{}", name_space, name),
+          std::move(on_change)}) {}
 
 ConfigMapWatch::~ConfigMapWatch() {
   if (impl_->call != 0) impl_->api.Cancel(impl_->call);

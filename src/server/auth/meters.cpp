@@ -34,9 +34,8 @@ void ReviewMeters::Answered(int code, Duration took) {
                {{"code", label}})
       .Add();
   registry_
-      .Histogram(name + "duration_seconds",
-                 "[ALPHA] Request latency in seconds. Broken down by status code.", kReviewSeconds,
-                 {{"code", label}})
+      .Histogram(name + "duration_seconds", "[ALPHA] Request latency in seconds. Broken down by status code.",
+                 kReviewSeconds, {{"code", label}})
       .Observe(Seconds(took));
 }
 
@@ -92,8 +91,7 @@ void TokenCacheMeters::Asked(bool hit, Duration took) {
 void TokenCacheMeters::Blocked(int by) { Active("blocked").Add(by); }
 void TokenCacheMeters::FetchBegins() { Active("in_flight").Add(1); }
 void TokenCacheMeters::FetchEnds(bool ok) {
-  registry_
-      .Counter("authentication_token_cache_fetch_total", "[ALPHA] ", {{"status", ok ? "ok" : "error"}})
+  registry_.Counter("authentication_token_cache_fetch_total", "[ALPHA] ", {{"status", ok ? "ok" : "error"}})
       .Add();
   Active("in_flight").Add(-1);
 }

@@ -10,7 +10,8 @@
 
 namespace berth::server {
 
-// The requests of one kind of review: apiserver_delegated_<authn|authz>_request_total and ..._duration_seconds.
+// The requests of one kind of review: apiserver_delegated_<authn|authz>_request_total and
+// ..._duration_seconds.
 class ReviewMeters {
  public:
   ReviewMeters(metrics::Registry& registry, std::string_view kind) : registry_(registry), kind_(kind) {}

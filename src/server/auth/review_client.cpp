@@ -18,7 +18,8 @@ bool WorthRetrying(const client::RequestError& error) {
   if (!error.answered()) return error.code == ErrorCode::kAmbiguous;  // the connection broke
   return error.reason == "InternalError" || error.reason == "Timeout" || error.reason == "TooManyRequests" ||
          error.retry_after_seconds > 0 ||
-         (error.reason.empty() && (error.http_code == 500 || error.http_code == 504 || error.http_code == 429));
+         (error.reason.empty() &&
+          (error.http_code == 500 || error.http_code == 504 || error.http_code == 429));
 }
 
 struct Question {
@@ -49,11 +50,11 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
   void Ask(const std::shared_ptr<Question>& question, Duration timeout) {
     ++question->tries;
     question->asked = loop.Now();
-    question->call = api.Send(
-        {.method = "POST", .path = options.path, .body = question->body, .timeout = timeout},
-        [weak = weak_from_this(), question](client::Reply reply) {
-          if (const auto self = weak.lock()) self->Answered(question, std::move(reply));
-        });
+    question->call =
+        api.Send({.method = "POST", .path = options.path, .body = question->body, .timeout = timeout},
+                 [weak = weak_from_this(), question](client::Reply reply) {
+                   if (const auto self = weak.lock()) self->Answered(question, std::move(reply));
+                 });
   }
 
   void Answered(const std::shared_ptr<Question>& question, client::Reply reply) {

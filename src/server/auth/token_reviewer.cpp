@@ -85,7 +85,8 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     together.push_back({std::move(done), now});
     if (together.size() > 1) return;
     meters.FetchBegins();
-    reviews.Post(TokenReviewBody(token), [this, hash](client::Reply reply) { Answered(hash, std::move(reply)); });
+    reviews.Post(TokenReviewBody(token),
+                 [this, hash](client::Reply reply) { Answered(hash, std::move(reply)); });
   }
 
   void Answered(const std::string& hash, client::Reply reply) {

@@ -20,7 +20,8 @@ Expected<std::vector<std::string>> ParseList(const ConfigMapData& data, const st
   if (found == data.end() || found->second.empty()) return list;
   boost::system::error_code error;
   const auto value = boost::json::parse(found->second, error);
-  if (error || !(value.is_array() || value.is_null())) return Invalid(key + ": expected a JSON list of strings");
+  if (error || !(value.is_array() || value.is_null()))
+    return Invalid(key + ": expected a JSON list of strings");
   if (value.is_null()) return list;
   for (const auto& item : value.get_array()) {
     if (!item.is_string()) return Invalid(key + ": expected a JSON list of strings");
@@ -42,8 +43,8 @@ Trust::Trust(const AuthenticationOptions& options, Parts parts, std::function<vo
                           !options.request_header.client_ca_file.empty()) {
   if (options.request_header.client_ca_file.empty()) return;
   const RequestHeaderOptions& given = options.request_header;
-  front_proxy_ = {nullptr, given.allowed_names, given.username_headers, given.uid_headers, given.group_headers,
-                  given.extra_header_prefixes};
+  front_proxy_ = {nullptr,           given.allowed_names, given.username_headers,
+                  given.uid_headers, given.group_headers, given.extra_header_prefixes};
 }
 
 Trust::~Trust() { parts_.loop.Cancel(static_cast<http::Loop::TimerId>(timer_)); }
@@ -61,8 +62,8 @@ Expected<> Trust::ReadFile(const std::string& file, const char* purpose,
   if (pool && pool->pem() == text) return {};
   auto parsed = http::AuthorityPool::Parse(text);
   if (!parsed) {
-    return Invalid(fmt::format("error loading CA bundle for \"{}::{}\": {}", purpose, file,
-                               parsed.error().message));
+    return Invalid(
+        fmt::format("error loading CA bundle for \"{}::{}\": {}", purpose, file, parsed.error().message));
   }
   const bool again = pool != nullptr;
   pool = std::move(*parsed);
@@ -115,7 +116,8 @@ void Trust::Start() {
       [this](const ConfigMapData& data) {
         const auto taken = Take(data);
         if (const auto log = log::V(2); log && !taken) {
-          log.Info("Part of the configuration of authentication is not there", {{"err", taken.error().message}});
+          log.Info("Part of the configuration of authentication is not there",
+                   {{"err", taken.error().message}});
         }
       });
   watch_->Start();

@@ -19,9 +19,9 @@ class Environment;
 
 namespace berth::server {
 
-// --client-ca-file and --requestheader-client-ca-file, read again when they change; what is not given by a file
-// comes from the ConfigMap kube-system/extension-apiserver-authentication, which is watched. What cannot be
-// read or understood changes nothing. Lives on the loop; everything handed in outlives it.
+// --client-ca-file and --requestheader-client-ca-file, read again when they change; what is not given by a
+// file comes from the ConfigMap kube-system/extension-apiserver-authentication, which is watched. What cannot
+// be read or understood changes nothing. Lives on the loop; everything handed in outlives it.
 class Trust {
  public:
   struct Parts {

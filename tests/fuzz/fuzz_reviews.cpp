@@ -1,0 +1,58 @@
+// What the API server says in reviews and in the ConfigMap of authentication, and what a front proxy says in
+// headers.
+#include <boost/json.hpp>
+
+#include "server/auth/config_map_watch.hpp"
+#include "server/auth/front_proxy.hpp"
+#include "server/auth/reviews.hpp"
+#include "server/auth/token_reviewer.hpp"
+#include "server/utf8.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+namespace {
+
+using namespace berth;
+using namespace berth::server;
+using fuzz::Require;
+
+void CheckBody(const std::string& body) {
+  boost::system::error_code error;
+  boost::json::parse(body, error);
+  Require(!error, "what we ask is JSON, whatever is in it");
+}
+
+void CheckHeaders(std::string_view text) {
+  FrontProxy proxy;
+  proxy.username_headers = {"x-remote-user"};
+  proxy.uid_headers = {"x-remote-uid"};
+  proxy.group_headers = {"x-remote-group"};
+  proxy.extra_header_prefixes = {"x-remote-extra-"};
+  http::Headers headers;
+  bool named = false;
+  for (const std::string& line : fuzz::Lines(text)) {
+    const auto colon = line.find(": ");
+    if (colon != line.npos) headers.Add(line.substr(0, colon), line.substr(colon + 2));
+  }
+  named = !headers.Find("X-Remote-User").empty();
+  const auto user = UserOfHeaders(headers, proxy);
+  Require(user.has_value() == named, "a user is there if it is named");
+  if (!user) return;
+  for (const std::string& group : user->groups) Require(!group.empty(), "an empty group is none");
+  CheckBody(AccessReviewBody(*user, "get", text));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto text = fuzz::Text(data, size);
+  CheckBody(TokenReviewBody(text));
+  CheckHeaders(text);
+  if (const auto verdict = ParseTokenReview(text)) CheckBody(AccessReviewBody(verdict->user, "get", "/"));
+  if (const auto verdict = ParseAccessReview(text))
+    Require(verdict->reason.size() <= size, "a reason is in the text");
+  if (const auto parsed = ParseConfigMap(text)) Require(parsed->size() <= size, "so are the keys");
+  const std::string valid = ValidUtf8(text);
+  Require(ValidUtf8(valid) == valid, "what is valid stays");
+  Require(BearerToken(text).size() <= size && !BearerToken(text).contains(' '), "a token is a word");
+  return 0;
+}
