@@ -47,7 +47,8 @@ std::optional<std::string> Integer(std::string text) {
     base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
     text.erase(0, letter == 'x' || letter == 'b' || letter == 'o' ? 2 : 1);
   }
-  if (text.empty() || !std::isxdigit(static_cast<unsigned char>(text[0]))) return std::nullopt;
+  const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
   errno = 0;
   char* end = nullptr;
   const unsigned long long value = std::strtoull(text.c_str(), &end, base);
@@ -109,12 +110,14 @@ std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
 
 class YamlReader {
  public:
+  explicit YamlReader(std::size_t text_size) : values_max_(text_size + 100'000) {}
+
   Expected<Value> Read(const YAML::Node& node, int depth) {
     if (depth > kDepthMax)
       return Invalid(
           fmt::format("yaml: line {}: nested deeper than {} levels", node.Mark().line + 1, kDepthMax));
-    // References to anchors can make a small file unfold into a huge tree.
-    if (++values_ > kValuesMax) return Invalid("yaml: document contains excessive aliasing");
+    // Only references to anchors make a file unfold into more values than it has characters.
+    if (++values_ > values_max_) return Invalid("yaml: document contains excessive aliasing");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
@@ -141,8 +144,6 @@ class YamlReader {
   std::vector<std::string> duplicates;
 
  private:
-  static constexpr std::size_t kValuesMax = 1'000'000;
-
   Expected<Value> ReadMap(const YAML::Node& node, int depth) {
     Value map = Value::Map();
     for (const auto& entry : node) {
@@ -184,13 +185,14 @@ class YamlReader {
     return {};
   }
 
+  const std::size_t values_max_;
   std::size_t values_ = 0;
 };
 
 Expected<ParsedText> ParseYaml(std::string_view text) {
   try {
     ParsedText parsed;
-    YamlReader reader;
+    YamlReader reader(text.size());
     BERTH_TRY(parsed.root, reader.Read(YAML::Load(std::string(text)), 0));
     if (!reader.duplicates.empty())
       parsed.duplicates.push_back(

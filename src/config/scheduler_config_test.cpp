@@ -380,6 +380,49 @@ TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   for (const auto* text : {"", "~", "null"}) EXPECT_EQ(kind(text), Value::Kind::kNull) << text;
 }
 
+TEST(Value, NumbersAreWrittenAsJsonHasThem) {
+  const auto number = [](const std::string& scalar) {
+    const Value root = ParseValue("a: " + scalar).value();
+    return root.Find("a")->kind == Value::Kind::kNumber ? root.Find("a")->text : "text";
+  };
+  const std::pair<const char*, const char*> rows[] = {{"0x10", "16"},
+                                                      {"-0x10", "-16"},
+                                                      {"017", "15"},
+                                                      {"0o17", "15"},
+                                                      {"0b101", "5"},
+                                                      {"1_000", "1000"},
+                                                      {"+5", "5"},
+                                                      {"3.0", "3"},
+                                                      {"1e1", "10"},
+                                                      {".5", "0.5"},
+                                                      {"1e-5", "0.00001"},
+                                                      {"1e-7", "1e-7"},
+                                                      {"1e21", "1e+21"},
+                                                      {"0x0x10", "text"},
+                                                      {"0x", "text"},
+                                                      {"08", "8"},
+                                                      {"1e400", "text"},
+                                                      {"_1", "text"},
+                                                      {"18446744073709551615", "18446744073709551615"}};
+  for (const auto& [scalar, json] : rows) EXPECT_EQ(number(scalar), json) << scalar;
+}
+
+TEST(Value, MergedMapsLoseToNothing) {
+  EXPECT_EQ(ParseValue("a: &a {x: 1}\nb: {<<: *a, y: 2}")->Find("b")->Find("x")->text, "1");
+  EXPECT_THAT(ParseValue("a: &a {x: 1}\nb: {<<: *a, x: 2}").error().message,
+              HasSubstr("key \"x\" already set in map"));
+}
+
+TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    text += fmt::format("a{}: &a{} [", i, i);
+    for (int k = 0; k < 10; ++k) text += fmt::format("*a{},", i - 1);
+    text += "]\n";
+  }
+  EXPECT_EQ(ParseValue(text).error().message, "yaml: document contains excessive aliasing");
+}
+
 TEST(SchedulerConfig, TheGateOfPodGroupsAddsTheirPlugin) {
   std::vector<std::string> notes;
   const std::string on[] = {"GenericWorkload=true"};
