@@ -53,14 +53,16 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
         std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (error != std::errc() || number < 0) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
-                                                                     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},   {"us", 1e3},  {"µs", 1e3},
+                                                                     {"μs", 1e3}, {"ms", 1e6},  {"s", 1e9},
+                                                                     {"m", 60e9}, {"h", 3600e9}};
     const auto unit = std::ranges::find_if(kUnits, [&](const auto& u) { return text.starts_with(u.first); });
     if (unit == std::end(kUnits)) return std::nullopt;
     total += number * unit->second;
     text.remove_prefix(unit->first.size());
   }
-  if (total > 1e18) return std::nullopt;
+  constexpr double kTooLong = 9.2e18;  // nanoseconds; 292 years are 2^63
+  if (total > kTooLong) return std::nullopt;
   return Duration(static_cast<std::int64_t>(sign * total));
 }
 

@@ -30,5 +30,18 @@ TEST(GoDuration, IsWrittenAsGoWritesIt) {
   for (const auto& [duration, text] : cases) EXPECT_EQ(FormatGoDuration(duration), text);
 }
 
+TEST(GoDuration, IsReadAsGoReadsIt) {
+  const std::pair<const char*, Duration> cases[] = {{"0", Duration{0}},
+                                                    {"1us", Duration{1000}},
+                                                    {"1µs", Duration{1000}},
+                                                    {"1.5ms", Duration{1'500'000}},
+                                                    {"1h1m1.1s", hours(1) + minutes(1) + milliseconds(1100)},
+                                                    {"-1m30s", -seconds(90)},
+                                                    {"2500000h", hours(2'500'000)}};
+  for (const auto& [text, duration] : cases) EXPECT_EQ(ParseGoDuration(text), duration) << text;
+  for (const auto* text : {"", "-", "5", "5x", "s", "1h 1m", "3000000h"})
+    EXPECT_EQ(ParseGoDuration(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace berth

@@ -125,7 +125,7 @@ func elections() []row {
 	var rows []row
 	for _, fields := range []string{
 		"leaseDuration: 15", "leaseDuration: 15x", "leaseDuration: ''", "leaseDuration: abc", "leaseDuration: '15'", "leaseDuration: 0s", "leaseDuration: -1s",
-		"leaseDuration: 5s", "renewDeadline: 20s", "retryPeriod: -1s", "leaseDuration: 1h2m3.5s", "retryPeriod: 1us", "resourceLock: endpoints",
+		"leaseDuration: 5s", "renewDeadline: 20s", "retryPeriod: -1s", "leaseDuration: 1h2m3.5s", "retryPeriod: 1us", "retryPeriod: 1µs", "resourceLock: endpoints",
 		"resourceLock: endpoints, leaderElect: false", "resourceName: ''", "leaderElect: 'true'", "leaseDuration: 1s1", "leaseDuration: -15s, renewDeadline: -20s",
 	} {
 		rows = append(rows, row{name: "election " + fields, text: "leaderElection: {" + fields + "}\n"})
