@@ -283,6 +283,17 @@ TEST(ListeningErrors, ReadAsGos) {
       "listen tcp 192.0.2.1:" + std::to_string(options.port) + ": bind: cannot assign requested address");
 }
 
+TEST_F(ServerLimits, EveryAddressMeansBothFamilies) {
+  ServerOptions options;
+  options.address = "0.0.0.0";
+  options.both_families = true;
+  Listen(std::move(options));
+  EXPECT_THAT(server->address(), testing::AnyOf(StartsWith("[::]:"), StartsWith("0.0.0.0:")));
+  auto client = Connect();
+  Send(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(Read(client, "ok"), EndsWith("ok"));
+}
+
 TEST(ListeningErrors, APortCanBeShared) {
   asio::io_context io;
   ServerOptions options;

@@ -126,25 +126,31 @@ TEST_F(EndpointsTest, TheProcessIsDescribed) {
   }
 }
 
-TEST_F(EndpointsTest, TheyAreServedOverHttp) {
+TEST_F(EndpointsTest, WithoutTlsOnlyHealthAndMetricsAreServedAndOnlyToBeRead) {
   const SystemClock clock;
   http::IoThread io(clock);
+  endpoints_.AddPage("/configz", "application/json", [] { return std::string("{}"); });
+  endpoints_.AddVerbosity();
   const auto server = Server::Listen(io, endpoints_, "127.0.0.1", 0);
   ASSERT_TRUE(server) << server.error().message;
   const auto client = *http::Client::Make(io, {.origin = {.host = "127.0.0.1", .port = (*server)->port()}});
-  const auto get = [&](std::string target) {
+  const auto ask = [&](std::string method, std::string target) {
     std::promise<Expected<http::ClientResponse>> answer;
-    client->Send({.target = std::move(target)},
+    client->Send({.method = std::move(method), .target = std::move(target)},
                  [&](Expected<http::ClientResponse> r) { answer.set_value(std::move(r)); });
     return answer.get_future().get();
   };
-  const auto live = get("/livez");
-  ASSERT_TRUE(live) << live.error().message;
-  EXPECT_EQ(live->status, 200);
-  EXPECT_EQ(live->body, "ok");
-  EXPECT_EQ(get("/readyz")->status, 500);
-  EXPECT_EQ(*get("/metrics")->Find("content-type"),
+  EXPECT_EQ(ask("GET", "/livez")->body, "ok");
+  EXPECT_EQ(ask("GET", "/readyz")->status, 500);
+  EXPECT_EQ(*ask("GET", "/metrics")->Find("content-type"),
             "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+  EXPECT_EQ(ask("GET", "/metrics/slis")->status, 200);
+  EXPECT_EQ(ask("DELETE", "/metrics")->status, 405);
+  for (const char* closed : {"/configz", "/debug/flags/v", "/", "/metricsx", "/nothing"}) {
+    EXPECT_EQ(ask("GET", closed)->status, 404) << closed;
+  }
+  EXPECT_EQ(ask("PUT", "/debug/flags/v")->status, 404);
+  EXPECT_EQ(ask("GET", "/%zz")->status, 400);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ class AnyThreadExchange final : public http::Exchange {
     if (exchange_) loop_.Post([exchange = std::move(exchange_)] {});
   }
   void Respond(http::Response response) override {
+    if (!exchange_) return;
     if (loop_.OnThread()) return std::exchange(exchange_, nullptr)->Respond(std::move(response));
     loop_.Post([exchange = std::exchange(exchange_, nullptr), response = std::move(response)]() mutable {
       exchange->Respond(std::move(response));
@@ -69,11 +70,10 @@ std::shared_ptr<http::Exchange> FromAnyThread(http::Loop& loop, std::shared_ptr<
   return std::make_shared<AnyThreadExchange>(loop, std::move(exchange));
 }
 
-http::Response BadRequest(const char* why) {
+http::Response BadRequest() {
   http::Response response;
   response.status = 400;
-  response.body = http::Share(std::string("400 Bad Request") + why);
-  response.headers.Add("Connection", "close");
+  response.body = http::Share("400 Bad Request");
   return response;
 }
 
@@ -87,7 +87,7 @@ struct Gate::Visit {
 
 void Gate::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
   auto target = ParseTarget(request.target);
-  if (!target) return exchange->Respond(BadRequest(""));
+  if (!target) return exchange->Respond(BadRequest());
   auto visit = std::make_shared<Visit>(std::move(request), std::move(*target), std::move(exchange));
   visit->since = parts_.loop.Now();
   parts_.authenticator.Ask(visit->request, [this, visit](Expected<User> user) {

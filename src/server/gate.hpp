@@ -42,10 +42,10 @@ class Gate {
   const Parts parts_;
 };
 
-// An exchange that may be answered, or let go of, on any thread.
+// An exchange that may be answered, or let go of, on any thread. A second answer is thrown away.
 std::shared_ptr<http::Exchange> FromAnyThread(http::Loop& loop, std::shared_ptr<http::Exchange> exchange);
 
-// What is no request, or one without a host, where HTTP/1.1 asks for one: what to answer.
-http::Response BadRequest(const char* why);
+// For what is no request, or names no path.
+http::Response BadRequest();
 
 }  // namespace berth::server

@@ -25,7 +25,7 @@ namespace {
 constexpr std::chrono::seconds kLookAtFiles{1};
 
 http::Response Refusal(int status) {
-  if (status == 400) return BadRequest("");
+  if (status == 400) return BadRequest();
   if (status == 413) return PlainError(413, "413 Request Entity Too Large");
   if (status == 431) return PlainError(431, "431 Request Header Fields Too Large");
   return PlainError(status, "Internal Server Error");

@@ -61,6 +61,9 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := stage.checkProfile(ours); err != nil {
+		return 0, fmt.Errorf("CPU profile: %w", err)
+	}
 	asked := 0
 	for _, act := range acts(stage) {
 		if act.before != nil {

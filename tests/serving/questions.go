@@ -13,6 +13,11 @@ func acts(s *stage) []act {
 		{name: "what", questions: whatQuestions()},
 		{name: "pages", questions: pageQuestions()},
 		{name: "metrics", questions: metricsQuestions()},
+		{name: "trusted", before: s.trustStranger, questions: []question{
+			{name: "trusted: yesterday's stranger", cert: "stranger", path: "/livez/ping"},
+			{name: "trusted: still expired", cert: "expired", path: "/livez/ping"},
+			{name: "trusted: still a master", cert: "master", path: "/livez/ping"},
+		}},
 		// Tokens are remembered for ten seconds, so these two were asked about before.
 		{name: "away", before: func(context.Context) error {
 			s.APIServer.Kill()

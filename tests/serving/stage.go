@@ -26,6 +26,7 @@ type stage struct {
 	children *controlplane.Children
 	proxyCA  *controlplane.Authority
 	certs    map[string]*tls.Certificate
+	stranger *controlplane.Authority
 	tokens   map[string]string
 	ports    map[string]int
 }
@@ -57,8 +58,7 @@ func (s *stage) makeCertificates() (err error) {
 	if err := os.WriteFile(s.File("proxy-ca.crt"), s.proxyCA.PEM, 0o600); err != nil {
 		return err
 	}
-	stranger, err := controlplane.NewAuthority()
-	if err != nil {
+	if s.stranger, err = controlplane.NewAuthority(); err != nil {
 		return err
 	}
 	subject := func(name string, groups ...string) pkix.Name {
@@ -82,7 +82,7 @@ func (s *stage) makeCertificates() (err error) {
 	sign("nobody", s.Authority, subject("no \"body\" <x> & co"), false)
 	sign("nameless", s.Authority, subject(""), false)
 	sign("server", s.Authority, subject("reader"), true)
-	sign("stranger", stranger, subject("root", "system:masters"), false)
+	sign("stranger", s.stranger, subject("root", "system:masters"), false)
 	sign("proxy", s.proxyCA, subject("front-proxy"), false)
 	sign("other-proxy", s.proxyCA, subject("somebody"), false)
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))
@@ -191,4 +191,29 @@ func (s *stage) start(ctx context.Context, name string, command []string, more .
 		}
 	}
 	return "", fmt.Errorf("%s is not ready after a minute; see %s.log", name, name)
+}
+
+// trustStranger adds another authority to the cluster's ConfigMap and waits until both schedulers have heard of it.
+func (s *stage) trustStranger(ctx context.Context) error {
+	maps := s.Client.CoreV1().ConfigMaps("kube-system")
+	known, err := maps.Get(ctx, "extension-apiserver-authentication", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	known.Data["client-ca-file"] += string(s.stranger.PEM)
+	if _, err := maps.Update(ctx, known, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	for name := range s.ports {
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			answer, err := s.ask(name, question{path: "/livez/ping", cert: "stranger"})
+			if err == nil && answer.status == 200 {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s has not heard of the new authority after twenty seconds", name)
+			}
+		}
+	}
+	return nil
 }
