@@ -22,6 +22,12 @@ std::string DateAndTime(const std::tm& t) {
 
 }  // namespace
 
+BootTime SystemClock::BootNow() const {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return BootTime(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
+}
+
 std::string FormatTime(WallTime time) { return DateAndTime(Utc(time)) + "Z"; }
 
 std::string FormatMicroTime(WallTime time) {

@@ -1,0 +1,74 @@
+#include "base/lease_fence.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LeaseFence, IsClosedBeforeTheFirstRenewal) {
+  ManualClock clock;
+  EXPECT_FALSE(LeaseFence(clock).Open());
+}
+
+TEST(LeaseFence, ClosesBeforeAnybodyElseMayTakeTheLease) {
+  ManualClock clock;
+  LeaseFence fence(clock);
+  fence.Renewed(clock.BootNow(), 15s);
+  clock.Advance(14s);
+  EXPECT_TRUE(fence.Open());
+  clock.Advance(250ms);
+  EXPECT_FALSE(fence.Open()) << "a twentieth of the lease is kept as a margin";
+}
+
+TEST(LeaseFence, CountsFromWhenTheRequestWasSent) {
+  ManualClock clock;
+  LeaseFence fence(clock);
+  const BootTime sent = clock.BootNow();
+  clock.Advance(10s);  // the answer took its time
+  fence.Renewed(sent, 15s);
+  clock.Advance(4s);
+  EXPECT_TRUE(fence.Open());
+  clock.Advance(1s);
+  EXPECT_FALSE(fence.Open());
+}
+
+TEST(LeaseFence, TimeGoesOnWhileTheMachineSleeps) {
+  ManualClock clock;
+  LeaseFence fence(clock);
+  fence.Renewed(clock.BootNow(), 15s);
+  const MonoTime before = clock.Now();
+  clock.Suspend(20s);
+  EXPECT_EQ(clock.Now(), before);
+  EXPECT_FALSE(fence.Open());
+}
+
+TEST(LeaseFence, ALateAnswerToAnEarlierRenewalTakesNothingBack) {
+  ManualClock clock;
+  LeaseFence fence(clock);
+  const BootTime early = clock.BootNow();
+  clock.Advance(5s);
+  fence.Renewed(clock.BootNow(), 15s);
+  fence.Renewed(early, 15s);
+  clock.Advance(14s);
+  EXPECT_TRUE(fence.Open());
+}
+
+TEST(LeaseFence, StaysClosedOnceItIsClosedForGood) {
+  ManualClock clock;
+  LeaseFence fence(clock);
+  fence.Renewed(clock.BootNow(), 15s);
+  fence.Close();
+  EXPECT_FALSE(fence.Open());
+  fence.Renewed(clock.BootNow(), 15s);
+  EXPECT_FALSE(fence.Open());
+}
+
+TEST(SystemClock, TimeSinceBootIsNotBehindTheMonotonicClock) {
+  const SystemClock clock;
+  EXPECT_GE(clock.BootNow().time_since_epoch() + 1s, clock.Now().time_since_epoch());
+}
+
+}  // namespace
+}  // namespace berth
