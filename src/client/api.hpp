@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ struct ApiRequest {
   std::string content_type = "application/json";
   Duration timeout = std::chrono::seconds(60);  // of each try
   Duration idle_timeout{};  // of a watch: without a byte it ends with kTimeout; zero: for ever
+  std::string accept = "application/json, */*";
+  // Asked immediately before each try is handed to the kernel; see http::ClientRequest.
+  std::function<std::optional<std::string>()> refused{};
 };
 
 struct WatchHandlers {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "api/decode.hpp"
+#include "base/lease_fence.hpp"
 #include "base/random.hpp"
 #include "client/api.hpp"
 #include "client/backoff.hpp"
@@ -135,7 +136,22 @@ struct ApiWriter::Impl {
   boost::unordered_flat_map<std::string, Line> lines{};
   std::deque<std::string> ready{};  // pods whose first write waits for a free place
   std::size_t in_flight = 0;
+  std::vector<std::move_only_function<void()>> idle{};  // who waits for nothing to be left
 
+  // Writes go through here, questions do not.
+  Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
+    if (options.fence != nullptr) {
+      request.refused = [fence = options.fence]() -> std::optional<std::string> {
+        if (fence->Open()) return std::nullopt;
+        return "not the leader any more";
+      };
+    }
+    return api.Send(std::move(request), std::move(done));
+  }
+  void TellIdle() {
+    if (!lines.empty()) return;
+    for (auto& tell : std::exchange(idle, {})) tell();
+  }
   void Patch(std::string key, ObjectPatch patch, framework::VersionDone done);  // from any thread
   void Accept(const WritePtr& write);
   void Pump();
@@ -215,7 +231,7 @@ void ApiWriter::Impl::Try(const WritePtr& write) {
 
 void ApiWriter::Impl::PostBinding(const WritePtr& write) {
   const auto& binding = *write->binding;
-  write->call = api.Send({.method = "POST",
+  write->call = Send({.method = "POST",
                           .path = PodPath(binding.ns, binding.name) + "/binding",
                           .body = BindingBody(binding)},
                          [this, write](Reply reply) { OnBound(write, std::move(reply)); });
@@ -283,7 +299,7 @@ void ApiWriter::Impl::SendPatch(const WritePtr& write) {
     });
     return;
   }
-  write->call = api.Send({.method = "PATCH",
+  write->call = Send({.method = "PATCH",
                           .path = PodPath(patch.ns, patch.name) + "/status",
                           .body = std::move(body),
                           .content_type = "application/strategic-merge-patch+json"},
@@ -301,7 +317,7 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
 
 void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
   const auto& deletion = *write->deletion;
-  write->call = api.Send(
+  write->call = Send(
       {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
       [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
 }
@@ -317,7 +333,7 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
 }
 
 void ApiWriter::Impl::SendObject(const WritePtr& write) {
-  write->call = api.Send({.method = "PATCH",
+  write->call = Send({.method = "PATCH",
                           .path = write->object->path,
                           .body = write->object->body,
                           .content_type = "application/merge-patch+json"},
@@ -359,6 +375,7 @@ void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
   auto done = std::exchange(write->done, nullptr);
   Pump();
   done(std::move(result));
+  TellIdle();
 }
 
 void ApiWriter::Impl::Shutdown() {
@@ -411,6 +428,13 @@ void ApiWriter::ClaimVolume(framework::VolumeClaimed write, framework::VersionDo
 void ApiWriter::SelectNode(framework::NodeSelected write, framework::VersionDone done) {
   impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
                std::move(done));
+}
+
+void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {
+  impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
+    impl->idle.push_back(std::move(idle));
+    impl->TellIdle();
+  });
 }
 
 std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }

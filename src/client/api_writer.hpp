@@ -7,6 +7,9 @@
 #include "base/clock.hpp"
 #include "framework/ports.hpp"
 
+namespace berth {
+class LeaseFence;
+}
 namespace berth::http {
 class Loop;
 }
@@ -18,6 +21,9 @@ class Api;
 struct ApiWriterOptions {
   std::size_t max_in_flight = 100;  // pods written to at one time; others wait in order
   std::uint64_t seed = 1;           // of the jitter in delays
+  // Null: always. Else a write whose first byte the kernel would get while it is closed ends with kCancelled
+  // and "not the leader any more".
+  const LeaseFence* fence = nullptr;
 };
 
 // Writes as kube-scheduler v1.37 does, with two differences: an answer that was lost is settled by looking at
@@ -48,6 +54,8 @@ class ApiWriter final : public framework::ApiWriter {
   void SelectNode(framework::NodeSelected write, framework::VersionDone done) override;
   // Writes that wait for a free place; on the loop's thread.
   std::size_t Backlog() const;
+  // Calls `idle` once, on the loop's thread, as soon as nothing waits or is under way. From any thread.
+  void WhenIdle(std::move_only_function<void()> idle);
 
  private:
   struct Impl;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/lease_fence.hpp"
 #include "client/fake_api.hpp"
 #include "http/fake_loop.hpp"
 
@@ -316,6 +317,52 @@ TEST_F(VolumeWriter, SomebodyElsesChangeIsTheEnd) {
   ClaimVolume();
   api_.Answer(Refused(409, "Conflict"));
   EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
+}
+
+// What the API asks before it hands a request to the kernel.
+TEST_F(Writer, EveryWriteAsksTheFenceWhenItIsSentAndNotWhenItIsQueued) {
+  LeaseFence fence(loop_.clock());
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  Bind();
+  Patch("m");
+  writer_->DeletePod({.ns = "default", .name = "q", .uid = "u2"}, Note("delete q"));
+  writer_->ClaimVolume({.name = "v", .resource_version = "1", .claim = {}}, [](auto) {});
+  writer_->SelectNode({.ns = "default", .name = "c", .resource_version = "1", .node = "n"}, [](auto) {});
+  loop_.Run();
+  ASSERT_THAT(api_.open, SizeIs(4)) << "the patch waits behind the binding";
+  for (const auto& call : api_.open) {
+    ASSERT_TRUE(call.request.refused) << call.request.path;
+    EXPECT_EQ(call.request.refused(), "not the leader any more") << call.request.path;
+  }
+  fence.Renewed(loop_.clock().BootNow(), 15s);
+  EXPECT_EQ(api_.open[0].request.refused(), std::nullopt);
+  api_.Answer(
+      std::unexpected(RequestError{.code = ErrorCode::kCancelled, .message = "not the leader any more"}));
+  EXPECT_THAT(results_, ElementsAre(Failed(ErrorCode::kCancelled, "not the leader any more")));
+}
+
+TEST_F(Writer, AQuestionNeedsNoLease) {
+  LeaseFence fence(loop_.clock());
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  Bind();
+  api_.Answer(AnswerLost());
+  ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
+  EXPECT_FALSE(api_.open[0].request.refused);
+}
+
+TEST_F(Writer, TellsWhenNothingIsLeft) {
+  int idle = 0;
+  writer_->WhenIdle([&] { ++idle; });
+  loop_.Run();
+  EXPECT_EQ(idle, 1);
+  Bind();
+  Patch("m");
+  writer_->WhenIdle([&] { ++idle; });
+  loop_.Run();
+  api_.Answer("{}");
+  EXPECT_EQ(idle, 1) << "the patch is under way";
+  api_.Answer("{}");
+  EXPECT_EQ(idle, 2);
 }
 
 }  // namespace

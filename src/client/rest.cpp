@@ -129,7 +129,8 @@ void RestClient::Impl::Send(const CallPtr& call) {
   out.body = call->request.body;
   out.timeout = call->request.timeout;
   out.body_limit_bytes = kBodyLimitBytes;
-  out.headers = {{"User-Agent", options.user_agent}, {"Accept", "application/json, */*"}};
+  out.refused = call->request.refused;
+  out.headers = {{"User-Agent", options.user_agent}, {"Accept", call->request.accept}};
   out.headers.insert(out.headers.end(), options.headers.begin(), options.headers.end());
   if (!out.body.empty()) out.headers.emplace_back("Content-Type", call->request.content_type);
   if (options.credentials) {

@@ -29,6 +29,10 @@ struct ClientRequest {
   std::string body{};
   Duration timeout = std::chrono::seconds(60);  // from Send to the last byte, waiting included; zero: none
   std::size_t body_limit_bytes = 64U << 20;     // of a response that is collected
+  // Asked on the io thread immediately before the first byte goes to the kernel, after all waiting and
+  // connecting, and again before a second sending. A text says why not: the request ends with kCancelled and
+  // that text, and nothing has been sent. May be empty.
+  std::function<std::optional<std::string>()> refused{};
 };
 
 struct ClientResponse {

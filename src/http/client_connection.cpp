@@ -98,7 +98,7 @@ struct ClientConnection::Steps {
     } else {
       carried = co_await Exchange(c.socket_);
     }
-    carried.stale = !carried.response && reused && !received && !c.aborted_;
+    carried.stale = !carried.response && !carried.reusable && reused && !received && !c.aborted_;
     co_return carried;
   }
 
@@ -150,6 +150,11 @@ struct ClientConnection::Steps {
   template <class Stream>
   asio::awaitable<Carried> Exchange(Stream& stream) {
     const auto message = Message(c.origin_, c.proxy_, out.request);
+    if (out.request.refused) {
+      if (auto why = out.request.refused()) {
+        co_return Carried{Fail(ErrorCode::kCancelled, *std::move(why)), true, false};
+      }
+    }
     const auto [write_ec, written] = co_await bhttp::async_write(stream, message, kAwait);
     // A peer that refuses a body answers before it has read it all; a failed write is told only if the read
     // fails.

@@ -317,5 +317,29 @@ TEST_F(HttpClient, DestructionEndsEveryCall) {
   EXPECT_EQ(cancelled, 6);
 }
 
+TEST_F(HttpClient, ARequestIsAskedForItsLeaveAfterTheConnectionIsThere) {
+  std::atomic<int> accepted = 0;
+  std::atomic<int> read = 0;
+  FakeServer server([&](FakePeer& peer, int) {
+    ++accepted;
+    while (peer.Read()) {
+      ++read;
+      peer.Answer(200, "x");
+    }
+  });
+  auto client = Connect(server.port());
+  ClientRequest request = Post("b");
+  request.refused = [] { return std::optional<std::string>("not now"); };
+  const auto answer = Do(*client, std::move(request));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(answer.error().message, "not now");
+  ClientRequest allowed = Post("b");
+  allowed.refused = [] { return std::optional<std::string>(); };
+  EXPECT_TRUE(Do(*client, std::move(allowed)));
+  EXPECT_EQ(read, 1) << "of the refused one nothing was sent";
+  EXPECT_EQ(server.connections(), 1) << "and its connection is as good as before";
+}
+
 }  // namespace
 }  // namespace berth::http
