@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/json_reader.hpp"
+#include "api/version_list.hpp"
 
 namespace berth::api {
 
@@ -122,6 +123,12 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
   });
   if (!fine) return Invalid(failure.Text());
   return list;
+}
+
+Expected<VersionList> Decoder::Versions(std::string_view text) {
+  if (IsProtobuf(text)) return VersionsFromProtobuf(text);
+  BERTH_TRY(const element root, impl_->Parse(text));
+  return VersionsFromJson(root);
 }
 
 template <class T>

@@ -34,6 +34,16 @@ struct ObjectList {
   std::vector<Skipped> skipped;
 };
 
+// Names and versions of a list's objects, whatever their kind: views into the text that was read.
+struct VersionList {
+  struct Item {
+    std::string_view ns, name, resource_version;
+  };
+  std::string resource_version;
+  std::string continue_token;
+  std::vector<Item> items;
+};
+
 enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
 
 template <class T>
@@ -61,6 +71,9 @@ class Decoder {
   // The body of a list response. Fails only if the list itself is broken.
   template <class T>
   Expected<ObjectList<T>> List(std::string_view json);
+  // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes' protobuf; nothing but
+  // metadata is looked at. The views last as long as the text, and until the decoder is used again.
+  Expected<VersionList> Versions(std::string_view text);
   // One frame of a watch. Fails only if the frame itself is broken.
   template <class T>
   Expected<WatchEvent<T>> Event(std::string_view json);

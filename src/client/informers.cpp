@@ -9,6 +9,7 @@
 #include "client/resources.hpp"
 #include "http/loop.hpp"
 #include "log/log.hpp"
+#include "metrics/registry.hpp"
 
 namespace berth::client {
 namespace {
@@ -35,8 +36,8 @@ struct ClusterSource::Impl {
         api(api),
         registry(registry),
         sink(sink),
-        options(options),
-        random(options.seed),
+        options(std::move(options)),
+        random(this->options.seed),
         discovery(loop, api, decoder, random) {}
 
   void Start() {
@@ -90,6 +91,38 @@ struct ClusterSource::Impl {
     reflector->Start();
   }
 
+  void CatchUp(std::move_only_function<void()> caught_up) {
+    catching_up = std::move(caught_up);
+    const MonoTime since = loop.Now();
+    const auto prove = [&]<class T>() {
+      auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
+      if (reflector == nullptr) return;  // not wanted
+      ++unproven;
+      reflector->ProveFresh(
+          [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
+    };
+    ++unproven;
+    prove.template operator()<api::Pod>();
+    prove.template operator()<api::PersistentVolume>();
+    prove.template operator()<api::PersistentVolumeClaim>();
+    Proven("", "", since);
+  }
+
+  void Proven(std::string_view resource, std::string_view how, MonoTime since) {
+    const double seconds = std::chrono::duration<double>(loop.Now() - since).count();
+    if (const auto log = log::V(2); log && !resource.empty())
+      log.Info("Caught up", {{"resource", resource}, {"by", how}, {"seconds", seconds}});
+    if (--unproven > 0) return;
+    registry
+        .Histogram("berth_leader_barrier_seconds",
+                   "[ALPHA] Time from the lease to the proof that everything the leader before had written "
+                   "is known.",
+                   metrics::ExponentialBuckets(0.001, 2, 16))
+        .Observe(seconds);
+    log::Info("Caught up with what was written before", {{"seconds", seconds}});
+    if (auto tell = std::exchange(catching_up, nullptr)) tell();
+  }
+
   // One kind more has been delivered, or does not exist.
   void Settled() {
     if (--unsettled > 0) return;
@@ -97,6 +130,7 @@ struct ClusterSource::Impl {
               {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
                {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
     sink.OnSynced();
+    if (options.on_synced) options.on_synced();
   }
 
   http::Loop& loop;
@@ -107,17 +141,25 @@ struct ClusterSource::Impl {
   Random random;
   api::Decoder decoder;
   int unsettled = 0;
+  int unproven = 0;  // kinds that CatchUp waits for
+  std::move_only_function<void()> catching_up;
   ReflectorsOf<api::AllKinds>::type reflectors;
   Discovery discovery;
 };
 
 ClusterSource::ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry,
                              framework::ClusterSink& sink, ClusterSourceOptions options)
-    : impl_(std::make_unique<Impl>(loop, api, registry, sink, options)) {}
+    : impl_(std::make_unique<Impl>(loop, api, registry, sink, std::move(options))) {}
 
 ClusterSource::~ClusterSource() {
   http::Loop& loop = impl_->loop;
   loop.Sync([this] { impl_.reset(); });
+}
+
+void ClusterSource::CatchUp(std::move_only_function<void()> caught_up) {
+  impl_->loop.Post([impl = impl_.get(), caught_up = std::move(caught_up)]() mutable {
+    impl->CatchUp(std::move(caught_up));
+  });
 }
 
 void ClusterSource::Start() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -27,6 +28,8 @@ struct ClusterSourceOptions {
   // Which kinds to follow (pods and nodes must be among them); null: all. kube-scheduler follows what its
   // plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
+  // Called once on the loop, after the sink was told OnSynced; may be empty.
+  std::function<void()> on_synced{};
 };
 
 // Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
@@ -44,6 +47,10 @@ class ClusterSource {
   ClusterSource& operator=(const ClusterSource&) = delete;
 
   void Start();
+  // Calls `caught_up` once on the loop, when all pods, volumes and claims that anybody had written before
+  // this call have been delivered to the sink: what a leader needs to know of the one before. Waits as long
+  // as that takes; the time goes into berth_leader_barrier_seconds. After Start; not again before the end.
+  void CatchUp(std::move_only_function<void()> caught_up);
 
  private:
   struct Impl;

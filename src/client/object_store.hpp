@@ -95,6 +95,15 @@ class ObjectStore {
   }
 
   std::size_t size() const { return objects_.size(); }
+  // Null if there is none of that name.
+  const T* Find(ObjectKey key) const {
+    const auto found = objects_.find(key);
+    return found == objects_.end() ? nullptr : found->get();
+  }
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    for (const Ptr& object : objects_) visit(*object);
+  }
 
  private:
   Emit emit_;

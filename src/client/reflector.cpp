@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <optional>
 
 #include "base/random.hpp"
+#include "client/catch_up.hpp"
 #include "client/object_store.hpp"
 #include "client/reflector_state.hpp"
 #include "http/loop.hpp"
@@ -69,15 +71,6 @@ std::string_view ReasonOf(const RequestError& error) {
   return error.http_code == 404 ? "not_found" : "refused";
 }
 
-// Resource versions of one resource are numbers of any length that only grow.
-bool Before(const std::string& version, const std::string& other) {
-  const auto number = [](const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-  };
-  if (!number(version) || !number(other)) return false;
-  return version.size() != other.size() ? version.size() < other.size() : version < other;
-}
-
 }  // namespace
 
 template <class T>
@@ -90,6 +83,7 @@ struct Reflector<T>::Impl {
         api(api),
         decoder(decoder),
         registry(registry),
+        random(random),
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
@@ -102,6 +96,7 @@ struct Reflector<T>::Impl {
   Api& api;
   api::Decoder& decoder;
   metrics::Registry& registry;
+  Random& random;
   ReflectorOptions options;
   const ReflectorHandlers<T> handlers;
   ReflectorState state;
@@ -110,6 +105,8 @@ struct Reflector<T>::Impl {
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
   log::Once skipped_once{};
+  boost::unordered_flat_set<std::string> skipped_keys{};  // what the store lacks for that reason
+  std::unique_ptr<CatchUp> catch_up{};
   bool synced = false;
   Api::CallId call = 0;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
@@ -128,6 +125,7 @@ struct Reflector<T>::Impl {
   void OnStreamEnd(Reply reply);
   void Replace(const std::vector<Ptr>& objects);
   void Skip(const std::string& key, const std::string& why);
+  void ProveFresh(std::move_only_function<void(std::string_view)> done);
   void Complain(std::string_view what, const RequestError& error);
   void Count(const RequestError& error);
 };
@@ -187,6 +185,7 @@ void Reflector<T>::Impl::Replace(const std::vector<Ptr>& objects) {
   store.Replace(objects, unreadable);
   unreadable.clear();
   if (!std::exchange(synced, true)) handlers.on_synced();
+  if (catch_up) catch_up->OnProgress(/*replaced=*/true);
 }
 
 template <class T>
@@ -226,7 +225,7 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   // A step back in time would undo what we know; better a fresh list. Initial events have no order, and those
   // of a watch that began anywhere are no progress either.
   if (!streaming_list && state.Ordered(event->type == api::WatchEventType::kAdded) &&
-      Before(event->resource_version, state.last_version())) {
+      VersionBefore(event->resource_version, state.last_version())) {
     end.error = RequestError{.code = ErrorCode::kInternal,
                              .message = fmt::format("event out of order: version {} after {}",
                                                     event->resource_version, state.last_version()),
@@ -278,7 +277,9 @@ void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
   switch (event.type) {
     case api::WatchEventType::kAdded:
     case api::WatchEventType::kModified:
-      if (event.object) store.Put(event.object);
+      if (!event.object) break;
+      if (!skipped_keys.empty()) skipped_keys.erase(event.key);
+      store.Put(event.object);
       break;
     case api::WatchEventType::kDeleted:
       store.Remove(event.key);
@@ -288,6 +289,37 @@ void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
       break;
   }
   state.OnEvent(event.resource_version, event.type == api::WatchEventType::kAdded);
+  if (!catch_up) return;
+  if (event.type == api::WatchEventType::kBookmark) return catch_up->OnProgress(/*replaced=*/false);
+  catch_up->OnEvent(event.key, event.resource_version, event.type == api::WatchEventType::kDeleted);
+}
+
+template <class T>
+void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_view)> done) {
+  CatchUpView view{
+      .version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
+        const T* object = store.Find({ns, name});
+        return object == nullptr ? nullptr : &object->metadata.resource_version;
+      },
+      .each =
+          [this](const auto& visit) {
+            store.ForEach(
+                [&](const T& object) { visit(object.metadata.Key(), object.metadata.resource_version); });
+          },
+      .size = [this] { return store.size(); },
+      .last_version = [this] { return synced ? std::string_view(state.last_version()) : std::string_view(); },
+      .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); }};
+  catch_up = std::make_unique<CatchUp>(
+      loop, api, decoder, random,
+      CatchUpOptions{
+          .resource = options.resource, .path = options.path, .field_selector = options.field_selector},
+      std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
+        auto ended = std::move(catch_up);  // it is in the middle of a call
+        loop.Post([ended = std::move(ended)] {});
+        auto tell = std::move(done);
+        tell(how);
+      });
+  catch_up->Start();
 }
 
 template <class T>
@@ -302,6 +334,7 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
 template <class T>
 void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
   skipped.Add();
+  skipped_keys.insert(key);
   if (!skipped_once.First(key)) return;
   log::Error("Skipped an object that cannot be understood",
              {{"resource", options.resource}, {"object", key}, {"err", why}});
@@ -346,6 +379,11 @@ void Reflector<T>::Start() {
 template <class T>
 void Reflector<T>::MoveTo(std::string path) {
   impl_->options.path = std::move(path);
+}
+
+template <class T>
+void Reflector<T>::ProveFresh(std::move_only_function<void(std::string_view how)> done) {
+  impl_->ProveFresh(std::move(done));
 }
 
 template <class T>

@@ -59,6 +59,9 @@ class Reflector {
   // The resource is found under another path (another version of its group) from the next request on.
   void MoveTo(std::string path);
   std::size_t size() const;
+  // Calls `done` once on the loop, when everything that was written before this call has gone to on_change.
+  // One at a time. See CatchUp.
+  void ProveFresh(std::move_only_function<void(std::string_view how)> done);
 
  private:
   struct Impl;
