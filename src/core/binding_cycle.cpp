@@ -236,6 +236,18 @@ bool BindingCycles::CancelPreBind(std::string_view uid, std::string message) {
   return true;
 }
 
+std::size_t BindingCycles::Abandon(const std::string& why) {
+  std::vector<CyclePtr> left;
+  std::size_t asked = 0;
+  for (const auto& [uid, cycle] : cycles_) left.push_back(cycle);
+  for (const CyclePtr& cycle : left) {
+    if (cycle->stage == Cycle::Stage::kBind) ++asked;
+    cycle->stop.request_stop();
+    Fail(cycle, Status::Error(why), true);
+  }
+  return asked;
+}
+
 void BindingCycles::Tick() {
   const MonoTime now = host_.Now();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {

@@ -54,6 +54,8 @@ class BindingCycles {
              framework::CycleState state);
 
   std::size_t size() const { return cycles_.size(); }
+  // Ends all cycles in Failed, whatever they wait for; returns how many of them had asked for the binding.
+  std::size_t Abandon(const std::string& why);
   // Null if the pod does not wait for Permit.
   framework::WaitingPod* FindWaiting(std::string_view uid);
   void ForEachWaiting(const std::function<void(framework::WaitingPod&)>& visit);

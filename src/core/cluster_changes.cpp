@@ -90,7 +90,9 @@ void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
 
 void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
   const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
+  const bool ours = parts_.cache.Knows(pod->metadata.uid);
   parts_.cache.AddPod(pod);
+  if (!ours) CheckRoom(*pod);
   if (was_assigned) {
     for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
       queue_.MoveAll(event, {before, pod});

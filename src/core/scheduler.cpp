@@ -20,6 +20,7 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       queue_(options.queue, parts.clock, *this, parts.metrics),
       decider_(options.decider, parts.handle.reasons),
       records_(options.record_bytes),
+      leading_(!options.stand_by),
       bindings_(options.binding, *this, poster()),
       workers_(options.blocking_threads) {
   parts_.handle.services = this;
@@ -44,7 +45,7 @@ void Scheduler::Run() {
 
 MonoTime Scheduler::NextDue() const {
   const MonoTime timer = timers_.empty() ? MonoTime::max() : timers_.begin()->first;
-  return std::min({queue_.NextDue(), bindings_.NextDue(), timer});
+  return std::min({queue_.NextDue(), bindings_.NextDue(), timer, drain_by_, look_again_});
 }
 
 bool Scheduler::RunTimers(MonoTime now) {
@@ -70,14 +71,12 @@ bool Scheduler::Turn() {
     bindings_.Tick();
     arrived = true;
   }
+  if (draining_) ContinueDrain();
   // Before everything that exists has been seen, a decision would be made for a cluster that is not there.
   if (!synced()) return arrived;
-  const QueuedPodPtr pod = queue_.Pop();
+  const QueuedPodPtr pod = MayDecide() ? queue_.Pop() : nullptr;
   if (pod == nullptr) {
-    meters_->cached_nodes.Set(static_cast<std::int64_t>(parts_.cache.nodes().node_count()));
-    meters_->cached_pods.Set(static_cast<std::int64_t>(parts_.cache.pod_count()));
-    meters_->assumed_pods.Set(static_cast<std::int64_t>(parts_.cache.assumed_count()));
-    meters_->binding.Set(static_cast<std::int64_t>(bindings_.size()));
+    ShowSizes();
     return arrived;
   }
   ScheduleOne(pod);
@@ -241,6 +240,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
                                           : parts_.handle.vocabulary.node_names.Intern(*failure.nominate);
   }
   queue_.nominator().Set(pod, nominated);
+  if (Leaving()) return;
   parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", failure.message,
                       pod->info.pod->spec.scheduler_name, pod->info.pod});
   framework::PodStatusPatch patch;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lease_fence.hpp"
 #include "cache/cluster_cache.hpp"
 #include "core/binding_cycle.hpp"
 #include "core/cluster_events.hpp"
@@ -29,6 +30,7 @@ struct SchedulerOptions {
   BindingOptions binding;
   std::size_t record_bytes = 64u << 20;  // how much of the past is kept for explanations
   std::size_t blocking_threads = 16;     // for plugins whose PreBind or Bind blocks
+  bool stand_by = false;                 // follow the cluster and decide nothing until Lead
 };
 
 // What the loop works with; all of it outlives the scheduler. Vocabulary, cache and profiles belong to the
@@ -40,6 +42,9 @@ struct SchedulerParts {
   framework::EventSink& events;
   const Clock& clock;
   metrics::Registry& metrics;
+  // Null: without election. Looked at before each decision; what is on its way when it closes is undone
+  // without a word to the API server.
+  const LeaseFence* fence = nullptr;
 };
 
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
@@ -62,6 +67,14 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // Makes Run return after the turn it is in.
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
+  // Ends the standing by: decisions begin when everything that was delivered before this call has been taken
+  // in.
+  void Lead();
+  // Ends the deciding, and Run once no binding is on its way any more. Pods that wait for Permit go back at
+  // once; so do, after `patience`, those whose binding has not been answered.
+  void Drain(Duration patience);
+  // After a Drain: bindings that the API server may still carry out.
+  std::size_t unanswered() const { return unanswered_; }
 
   // --- the loop's thread
   // -------------------------------------------------------------------------------------
@@ -101,6 +114,16 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
+  // Standing by, leading, leaving (leading.cpp).
+  bool MayDecide();
+  // What fails now is nobody's business any more: others decide.
+  bool Leaving() const { return draining_ || (parts_.fence != nullptr && !parts_.fence->Open()); }
+  void BeginDrain(Duration patience);
+  void ContinueDrain();
+  // Somebody else has bound this pod: does its node hold more than it offers now?
+  void CheckRoom(const api::Pod& pod);
+  void ShowSizes();
+
   // Does what is due; false if nothing was.
   bool RunTimers(MonoTime now);
   MonoTime NextDue() const;
@@ -173,6 +196,11 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
+  bool leading_ = false;
+  bool draining_ = false;
+  MonoTime drain_by_ = MonoTime::max();
+  MonoTime look_again_ = MonoTime::max();  // at the fence
+  std::size_t unanswered_ = 0;
   BindingCycles bindings_;
   WorkerPool workers_;  // ends first: what it runs speaks of all the others
 };

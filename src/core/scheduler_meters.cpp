@@ -36,7 +36,11 @@ Scheduler::Meters::Meters(metrics::Registry& registry,
           "scheduler_pod_scheduled_after_flush_total",
           "[ALPHA] Number of pods that were successfully scheduled after being flushed from "
           "unschedulableEntities due to timeout. This metric helps detect potential queueing hint "
-          "misconfigurations or event handling issues.")) {
+          "misconfigurations or event handling issues.")),
+      overcommitted(registry.Counter(
+          "berth_overcommitted_placements_total",
+          "[ALPHA] Pods bound by somebody else to a node that holds more than it offers since, as this leader sees "
+          "it.")) {
   static constexpr std::array<const char*, 3> kResults{"scheduled", "unschedulable", "error"};
   for (const auto& profile : profiles) {
     std::array<Cells, 3>& cells = per_profile.emplace_back();

@@ -37,6 +37,7 @@ struct Scheduler::Meters {
   metrics::Gauge& assumed_pods;
   metrics::Gauge& binding;
   metrics::Counter& after_flush;
+  metrics::Counter& overcommitted;
 };
 
 }  // namespace berth::core

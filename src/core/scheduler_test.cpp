@@ -231,5 +231,215 @@ TEST_F(SchedulerTest, TheLastAttemptOfAPodIsOnRecord) {
   EXPECT_EQ(record->result, record::Result::kUnschedulable);
 }
 
+// --- standing by, leading, leaving
+// ------------------------------------------------------------------------------------------------------------
+
+class LeadingTest : public SchedulerTest {
+ protected:
+  LeadingTest() {
+    scheduler.reset();
+    SchedulerOptions options;
+    options.stand_by = true;
+    scheduler = std::make_unique<Scheduler>(
+        options, SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics,
+                                &fence});
+  }
+  void Lead() {
+    fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s
+    scheduler->Lead();
+    Settle();
+  }
+  std::string Metric(const std::string& name) const {
+    const std::string all = metrics.Expose();
+    const auto at = all.find("\n" + name);
+    return all.substr(at + 1, all.find('\n', at + 1) - at - 1);
+  }
+
+  LeaseFence fence{clock};
+};
+
+TEST_F(LeadingTest, AStandbyKnowsTheClusterAndDecidesNothing) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("100m"));
+  Sync();
+  Wait(std::chrono::minutes(10));
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_TRUE(scheduler->synced());
+  EXPECT_EQ(Metric("scheduler_cache_size{type=\"nodes\"}"), "scheduler_cache_size{type=\"nodes\"} 1");
+  EXPECT_EQ(scheduler->queue().sizes().active, 1U);
+  Lead();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(LeadingTest, WhatTheLeaderBeforeHasBoundIsNotBoundAgain) {
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  AddPod(MakePod("b").Cpu("900m"));
+  Sync();
+  SeeBound(pod, "n1");
+  Lead();
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, SizeIs(1)) << "the other one is told that there is no room";
+}
+
+TEST_F(LeadingTest, WhatWasDeliveredBeforeLeadIsKnownToTheFirstDecision) {
+  Sync();
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  AddPod(MakePod("b").Cpu("900m"));
+  SeeBound(pod, "n1");
+  scheduler->Lead();
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+}
+
+TEST_F(LeadingTest, NoAttemptBeginsWhileTheFenceIsClosed) {
+  AddNode("n1");
+  Sync();
+  Lead();
+  clock.Suspend(std::chrono::seconds(30));
+  AddPod(MakePod("a"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // nobody had taken it
+  Wait(std::chrono::milliseconds(20));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(LeadingTest, ABindingThatTheFenceStopsIsUndoneWithoutAWord) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  ASSERT_THAT(Bound(), SizeIs(1));
+  fence.Close();
+  api.answer = Fail(ErrorCode::kCancelled, "not the leader any more");
+  api.Release();
+  Wait(std::chrono::minutes(1));
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  EXPECT_THAT(Bound(), SizeIs(1));
+}
+
+TEST_F(LeadingTest, APodThatTheFenceStoppedIsTriedAgainIfTheLeaseIsStillOurs) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  clock.Suspend(std::chrono::seconds(30));
+  api.answer = Fail(ErrorCode::kCancelled, "not the leader any more");
+  api.Release();
+  Settle();
+  api.answer = {};
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  Wait(std::chrono::seconds(3));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
+}
+
+TEST_F(LeadingTest, ADrainWaitsForTheBindingsThatAreOnTheirWay) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a"));
+  Sync();
+  Lead();
+  scheduler->Drain(std::chrono::seconds(5));
+  AddPod(MakePod("b"));
+  Wait(std::chrono::seconds(1));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "nothing new is decided";
+  api.Release();
+  scheduler->Run();  // returns
+  EXPECT_EQ(scheduler->unanswered(), 0U);
+  EXPECT_THAT(EventReasons(), ElementsAre("Scheduled"));
+  EXPECT_EQ(engine->cache().assumed_count(), 1U);
+}
+
+TEST_F(LeadingTest, ADrainUndoesWhatIsNotAnsweredInTimeAndSaysSo) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a"));
+  Sync();
+  Lead();
+  scheduler->Drain(std::chrono::seconds(5));
+  Settle();
+  Wait(std::chrono::seconds(5));
+  scheduler->Run();
+  EXPECT_EQ(scheduler->unanswered(), 1U);
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+}
+
+TEST_F(LeadingTest, AStandbyDrainsAtOnceEvenBeforeItKnowsTheCluster) {
+  scheduler->Drain(std::chrono::seconds(5));
+  scheduler->Run();
+  EXPECT_EQ(scheduler->unanswered(), 0U);
+}
+
+// --- room that two leaders gave away
+
+TEST_F(LeadingTest, ABindingOfAnotherLeaderThatArrivesTooLateIsReported) {
+  AddNode("n1");
+  const api::PodPtr late = AddPod(MakePod("late").Cpu("900m").Scheduler("gone"));
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  ASSERT_THAT(Bound(), ElementsAre("a@n1"));
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  SeeBound(late, "n1");
+  Settle();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 1");
+  const framework::Event& event = events.events.back();
+  EXPECT_EQ(event.reason, "OvercommittedNode");
+  EXPECT_EQ(event.type, framework::Event::Type::kWarning);
+  EXPECT_EQ(event.regarding->metadata.name, "late");
+  EXPECT_EQ(event.note,
+            "Node n1 holds more than it offers since this pod was bound to it: milli-cpu 1800 of 1000");
+}
+
+TEST_F(LeadingTest, OurOwnBindingIsNeverReported) {
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  SeeBound(pod, "n1");
+  api::Pod changed = *pod;
+  changed.spec.node_name = "n1";
+  changed.metadata.labels = MakePod("a").Label("x", "y").Share()->metadata.labels;
+  scheduler->sink().On({pod, std::make_shared<const api::Pod>(changed)});
+  Settle();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+}
+
+TEST_F(LeadingTest, OnlyWhatThePodAsksForIsHeldAgainstIt) {
+  scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("n1").Cpu("1").Memory("1Gi"))});
+  const auto bound = [&](const char* name, const char* cpu, const char* memory) {
+    SeeBound(AddPod(MakePod(name).Cpu(cpu).Memory(memory).Scheduler("x")), "n1");
+    Settle();
+  };
+  bound("before", "2", "1Mi");  // as the cluster was when we came
+  Sync();
+  Lead();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  bound("small", "0", "1Mi");
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  bound("large", "0", "2Gi");
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 1");
+}
+
+TEST_F(LeadingTest, AStandbyReportsNothing) {
+  AddNode("n1");
+  Sync();
+  for (const char* name : {"a", "b"}) SeeBound(AddPod(MakePod(name).Cpu("900m")), "n1");
+  Settle();
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+}
+
 }  // namespace
 }  // namespace berth::core
