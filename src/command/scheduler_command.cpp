@@ -13,7 +13,7 @@
 namespace berth::command {
 namespace {
 
-Expected<void> Schedule(const SchedulerFlags& flags, const PFlags& table) {
+Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table) {
   std::vector<std::string> notes = NotesOn(flags, table);
   BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, notes));
   return RunScheduler(flags, table, config, std::move(notes));
@@ -69,10 +69,14 @@ int RunSchedulerCommand(std::span<const std::string> args) {
   if (const auto log = log::V(1)) {
     for (const auto& [name, value] : table.Values()) log.Info(fmt::format("FLAG: --{}=\"{}\"", name, value));
   }
-  auto ran = Validate(flags);
-  if (ran) ran = Schedule(flags, table);
+  Expected<int> ran = 1;
+  if (auto valid = Validate(flags); !valid) {
+    ran = std::unexpected(std::move(valid).error());
+  } else {
+    ran = Schedule(flags, table);
+  }
   if (!ran) log::Error("command failed", {{"err", ran.error().message}});
-  return ran ? 0 : 1;
+  return ran.value_or(1);
 }
 
 }  // namespace berth::command

@@ -16,6 +16,7 @@
 #include "client/environment.hpp"
 #include "client/event_sink.hpp"
 #include "client/informers.hpp"
+#include "command/leadership.hpp"
 #include "command/signals.hpp"
 #include "core/scheduler.hpp"
 #include "http/io_thread.hpp"
@@ -49,6 +50,7 @@ core::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   options.decider.adaptive = flags.own.adaptive_sampling;
   options.decider.seed =
       flags.own.seed != 0 ? static_cast<std::uint64_t>(flags.own.seed) : std::random_device{}();
+  options.stand_by = config.leader_election.leader_elect;
   options.record_bytes = static_cast<std::size_t>(flags.own.record_mib) << 20;
   return options;
 }
@@ -63,21 +65,27 @@ Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
   return connection;
 }
 
-// The two doors to the API server, and what goes through them.
+// The doors to the API server, and what goes through them.
 struct Client {
   std::unique_ptr<client::Connection> main;
   std::unique_ptr<client::Connection> for_events;
+  std::unique_ptr<client::Connection> for_lease;  // null without election
   std::unique_ptr<client::ApiWriter> writer;
   std::unique_ptr<client::EventSink> events;
 
   static Expected<Client> Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                const client::Environment& environment, metrics::Registry& metrics,
-                               const Clock& clock) {
+                               const Clock& clock, const LeaseFence* fence) {
     Client client;
     BERTH_TRY(client.main,
               client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
     BERTH_TRY(client.for_events, client::Connection::Open(io, connection, environment, metrics, clock, ""));
-    client.writer = std::make_unique<client::ApiWriter>(io, client.main->api(), clock);
+    if (fence != nullptr) {
+      BERTH_TRY(client.for_lease,
+                client::Connection::Open(io, connection, environment, metrics, clock, "leader-election"));
+    }
+    client.writer = std::make_unique<client::ApiWriter>(io, client.main->api(), clock,
+                                                        client::ApiWriterOptions{.fence = fence});
     client.events = std::make_unique<client::EventSink>(
         io, client.for_events->api(), clock, metrics,
         // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
@@ -131,8 +139,11 @@ Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table)
 
 }  // namespace
 
-Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
-                            const config::SchedulerConfig& config, std::vector<std::string> notes) {
+Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                           const config::SchedulerConfig& config, std::vector<std::string> notes) {
+  const bool elect = config.leader_election.leader_elect;
+  const client::LeaderElectionOptions election = ElectionOf(config, HostName());
+  if (elect) BERTH_CHECKED(client::CheckLeaderElection(election));
   const client::SystemEnvironment environment;
   BERTH_TRY(const client::ConnectionConfig connection,
             ConnectionOf(flags, config.client_connection, environment));
@@ -141,7 +152,9 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
   const SystemClock clock;
   metrics::Registry metrics;
   http::IoThread io(clock);
-  BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock));
+  LeaseFence fence(clock);
+  const LeaseFence* guard = elect ? &fence : nullptr;
+  BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock, guard));
   BERTH_TRY(const auto engine,
             assembly::Engine::Build(config, assembly::InTreePlugins(), *client.writer, notes,
                                     {.registry = &metrics, .clock = &clock, .options = {}}));
@@ -150,26 +163,42 @@ Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
       "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
   core::Scheduler scheduler(
       SchedulerOptionsOf(flags, config),
-      {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock, metrics});
+      {engine->handle(), engine->cache(), engine->profiles(), *client.events, clock, metrics, guard});
+  std::unique_ptr<Leadership> leadership;
+  if (elect) {
+    leadership =
+        std::make_unique<Leadership>(election, config.delay_cache_until_active,
+                                     LeadershipParts{io, client.for_lease->api(), client.for_events->api(),
+                                                     clock, metrics, fence, scheduler, *client.writer});
+  }
   server::AddProcessMetrics(metrics, clock);
   server::Endpoints endpoints(metrics);
   AddHealth(endpoints, scheduler);
   BERTH_TRY(const auto server, Serve(flags, table, io, endpoints));
   auto source = std::make_unique<client::ClusterSource>(
       io, client.main->api(), metrics, scheduler.sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds)});
-  signals.OnFirst([&scheduler] { scheduler.Stop(); });
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds),
+                                   .on_synced = [&leadership] {
+                                     if (leadership) leadership->OnSynced();
+                                   }});
+  signals.OnFirst([&] { leadership ? leadership->Leave() : scheduler.Stop(); });
   log::Info("Starting Kubernetes Scheduler", {{"version", ReportedVersion(flags)},
                                               {"server", connection.origin.host},
                                               {"port", connection.origin.port}});
-  source->Start();
-  scheduler.Run();
+  int code = 0;
+  if (leadership) {
+    code = leadership->Run(*source);
+  } else {
+    source->Start();
+    scheduler.Run();
+  }
 
   // Who delivers to the scheduler goes first, then who answers it.
   source.reset();
+  leadership.reset();
   client.events.reset();
   client.writer.reset();
-  return {};
+  return code;
 }
 
 }  // namespace berth::command

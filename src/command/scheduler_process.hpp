@@ -8,9 +8,10 @@
 
 namespace berth::command {
 
-// Schedules until a signal comes. Errors are start-up errors: nothing has been written to the cluster by
-// then. The calling thread becomes the scheduler loop's; no other thread may exist yet.
-Expected<void> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
-                            const config::SchedulerConfig& config, std::vector<std::string> notes);
+// Schedules until a signal comes, or the lease is lost; returns the exit code. Errors are start-up errors:
+// nothing has been written to the cluster by then. The calling thread becomes the scheduler loop's; no other
+// thread may exist yet.
+Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                           const config::SchedulerConfig& config, std::vector<std::string> notes);
 
 }  // namespace berth::command
