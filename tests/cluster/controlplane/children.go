@@ -81,6 +81,19 @@ func (c *Child) Kill() {
 	<-c.done
 }
 
+// Signal sends it a signal and does not wait.
+func (c *Child) Signal(signal syscall.Signal) { _ = c.command.Process.Signal(signal) }
+
+// Exited waits for the child to end by itself; it returns its exit code, -1 after a signal, and whether it ended in time.
+func (c *Child) Exited(patience time.Duration) (int, bool) {
+	select {
+	case <-c.done:
+		return c.command.ProcessState.ExitCode(), true
+	case <-time.After(patience):
+		return 0, false
+	}
+}
+
 // Running says whether it has not ended yet.
 func (c *Child) Running() bool {
 	select {

@@ -56,16 +56,16 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	defer reader.stop()
-	proxy, err := startTCPProxy(strings.TrimPrefix(control.URL, "https://"))
+	proxy, err := controlplane.StartTCPProxy(strings.TrimPrefix(control.URL, "https://"))
 	if err != nil {
 		return err
 	}
-	defer proxy.stop()
+	defer proxy.Stop()
 	metrics, err := controlplane.FreePorts(1)
 	if err != nil {
 		return err
 	}
-	scheduler, err := control.StartSchedulerAt(proxy.url(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
+	scheduler, err := control.StartSchedulerAt(proxy.URL(), children, "scheduler-under-test", o.scheduler, "default-scheduler", o.auth, o.berthFlags(metrics[0])...)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		// A generator of its own: the other one belongs to the thread that kills.
 		random := rand.New(rand.NewPCG(seed, 1))
 		for controlplane.Pause(cutting, time.Duration(50+random.IntN(350))*time.Millisecond) == nil {
-			proxy.cut(random)
+			proxy.Cut(random)
 		}
 	}()
 
@@ -102,7 +102,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 		return err
 	}
 	stopCutting()
-	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.cuts, scheduler.CPUSeconds())
+	say("all %d pods bound after %.1f s, %d connections cut, %.1f CPU seconds", len(work.fitting), time.Since(started).Seconds(), proxy.Cuts(), scheduler.CPUSeconds())
 
 	var violations []string
 	if o.isBerth() {
@@ -123,9 +123,9 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 
 // crash kills the API server and starts it again. With a compaction the scheduler is kept out meanwhile and
 // changes are made, so that what it has seen last is gone when it comes back.
-func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *tcpProxy, random *rand.Rand, compact bool) error {
+func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Client, proxy *controlplane.TCPProxy, random *rand.Rand, compact bool) error {
 	if compact {
-		proxy.block(true)
+		proxy.Block(true)
 		for i := range 50 {
 			node := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("compacted-", i), Namespace: "default"}, Spec: v1.PodSpec{
 				SchedulerName: "nobody", Containers: []v1.Container{{Name: "c", Image: "c"}}}}
@@ -153,13 +153,13 @@ func crash(ctx context.Context, c *controlplane.ControlPlane, etcd *clientv3.Cli
 	if err := c.WaitUntilReady(ctx, c.APIServer); err != nil {
 		return err
 	}
-	proxy.block(false)
+	proxy.Block(false)
 	return nil
 }
 
 // createStubbornly creates pods past an API server that comes and goes.
 func createStubbornly(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
-	return each(ctx, len(pods), func(i int) error {
+	return controlplane.Each(ctx, len(pods), func(i int) error {
 		for {
 			_, err := client.CoreV1().Pods(pods[i].Namespace).Create(ctx, pods[i], metav1.CreateOptions{})
 			if err == nil || apierrors.IsAlreadyExists(err) {

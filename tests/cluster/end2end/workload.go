@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -218,7 +217,7 @@ func neverFitting() []*v1.Pod {
 }
 
 func (w *workload) prepare(ctx context.Context, client kubernetes.Interface) error {
-	return each(ctx, len(w.nodes), func(i int) error {
+	return controlplane.Each(ctx, len(w.nodes), func(i int) error {
 		_, err := client.CoreV1().Nodes().Create(ctx, w.nodes[i], metav1.CreateOptions{})
 		return err
 	})
@@ -234,36 +233,10 @@ func (w *workload) halves() (before, after []*v1.Pod) {
 }
 
 func createPods(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) error {
-	return each(ctx, len(pods), func(i int) error {
+	return controlplane.Each(ctx, len(pods), func(i int) error {
 		_, err := client.CoreV1().Pods(pods[i].Namespace).Create(ctx, pods[i], metav1.CreateOptions{})
 		return err
 	})
-}
-
-// each calls do for 0 to count-1, several at a time, and returns the first error.
-func each(ctx context.Context, count int, do func(i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for i := range next {
-				if err := do(i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := 0; i < count && ctx.Err() == nil; i++ {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	group.Wait()
-	return context.Cause(ctx)
 }
 
 // disturb changes the cluster while the scheduler is at work: gates are lifted, nodes get a label that pods
@@ -275,7 +248,7 @@ func (w *workload) disturb(ctx context.Context, client kubernetes.Interface, rea
 			return err
 		}
 	}
-	err := each(ctx, len(w.gated), func(i int) error {
+	err := controlplane.Each(ctx, len(w.gated), func(i int) error {
 		patch := []byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`)
 		_, err := client.CoreV1().Pods(w.gated[i].Namespace).Patch(ctx, w.gated[i].Name, types.JSONPatchType, patch, metav1.PatchOptions{})
 		return err
@@ -289,7 +262,7 @@ func (w *workload) disturb(ctx context.Context, client kubernetes.Interface, rea
 			return err
 		}
 	}
-	return each(ctx, len(w.leaving), func(i int) error {
+	return controlplane.Each(ctx, len(w.leaving), func(i int) error {
 		if !reader.bound(w.leaving[i]) {
 			return nil
 		}

@@ -1,4 +1,4 @@
-package main
+package controlplane
 
 import (
 	"math/rand/v2"
@@ -7,23 +7,25 @@ import (
 	"time"
 )
 
-// tcpProxy hands bytes on to the API server as they are, and cuts connections when it is told to.
-type tcpProxy struct {
+// TCPProxy hands bytes on to the API server as they are, and cuts connections when it is told to.
+type TCPProxy struct {
 	listener net.Listener
 	target   string
 
 	mutex   sync.Mutex
 	open    []net.Conn
 	blocked bool
+	hanging bool
 	cuts    int
 }
 
-func startTCPProxy(target string) (*tcpProxy, error) {
+// StartTCPProxy starts one for the server at host:port, at a port of its own.
+func StartTCPProxy(target string) (*TCPProxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &tcpProxy{listener: listener, target: target}
+	p := &TCPProxy{listener: listener, target: target}
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -36,11 +38,13 @@ func startTCPProxy(target string) (*tcpProxy, error) {
 	return p, nil
 }
 
-func (p *tcpProxy) url() string { return "https://" + p.listener.Addr().String() }
+// URL is where clients reach the API server through it.
+func (p *TCPProxy) URL() string { return "https://" + p.listener.Addr().String() }
 
-func (p *tcpProxy) stop() { p.listener.Close() }
+// Stop lets nobody in any more.
+func (p *TCPProxy) Stop() { p.listener.Close() }
 
-func (p *tcpProxy) carry(client net.Conn) {
+func (p *TCPProxy) carry(client net.Conn) {
 	defer client.Close()
 	server, err := net.DialTimeout("tcp", p.target, 5*time.Second)
 	if err != nil {
@@ -60,6 +64,9 @@ func (p *tcpProxy) carry(client net.Conn) {
 			buffer := make([]byte, 32<<10)
 			for {
 				n, err := way[0].Read(buffer)
+				for p.hangs() {
+					time.Sleep(10 * time.Millisecond)
+				}
 				if n > 0 {
 					if _, err := way[1].Write(buffer[:n]); err != nil {
 						break
@@ -86,10 +93,10 @@ func (p *tcpProxy) carry(client net.Conn) {
 // usual is how many connections a scheduler has when all is well.
 const usual = 20
 
-// cut resets one connection, drawn at random, in the middle of whatever it carries. Each has the same chance
+// Cut resets one connection, drawn at random, in the middle of whatever it carries. Each has the same chance
 // however few there are: otherwise a long list that goes alone, while the watches wait for their next try, would
 // be hit by every cut and never end.
-func (p *tcpProxy) cut(random *rand.Rand) {
+func (p *TCPProxy) Cut(random *rand.Rand) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	drawn := random.IntN(max(usual, len(p.open)))
@@ -100,8 +107,8 @@ func (p *tcpProxy) cut(random *rand.Rand) {
 	reset(p.open[drawn])
 }
 
-// block resets everything and lets nobody in until it is lifted.
-func (p *tcpProxy) block(blocked bool) {
+// Block resets everything and lets nobody in until it is lifted.
+func (p *TCPProxy) Block(blocked bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.blocked = blocked
@@ -110,6 +117,26 @@ func (p *tcpProxy) block(blocked bool) {
 			reset(connection)
 		}
 	}
+}
+
+// Cuts is how many connections Cut has reset.
+func (p *TCPProxy) Cuts() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.cuts
+}
+
+// Hang keeps connections open and carries nothing any more, as a network that swallows packets does.
+func (p *TCPProxy) Hang(hang bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.hanging = hang
+}
+
+func (p *TCPProxy) hangs() bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.hanging
 }
 
 func reset(connection net.Conn) {

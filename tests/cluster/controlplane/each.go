@@ -1,0 +1,32 @@
+package controlplane
+
+import (
+	"context"
+	"sync"
+)
+
+// Each calls do for 0 to count-1, several at a time, and returns the first error.
+func Each(ctx context.Context, count int, do func(i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := 0; i < count && ctx.Err() == nil; i++ {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	group.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"berth.test/cluster/controlplane"
+)
+
+var errWatchEnded = errors.New("a watch of the test itself has ended")
+
+const (
+	podsPerNode = 20 // of 100m, which is all that a node has
+	perSecond   = 40 // pods that are created
+)
+
+func amounts(cpu, memory, pods string) v1.ResourceList {
+	return v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "pods": resource.MustParse(pods)}
+}
+
+// prepare makes the nodes, and in the long form the pods that are there already.
+func prepare(ctx context.Context, o *options, client kubernetes.Interface) error {
+	err := controlplane.Each(ctx, o.nodes, func(i int) error {
+		room := amounts("2", "32Gi", "110")
+		_, err := client.CoreV1().Nodes().Create(ctx, &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i), Labels: map[string]string{"kubernetes.io/hostname": fmt.Sprintf("n-%d", i)}},
+			Status: v1.NodeStatus{Allocatable: room, Capacity: room,
+				Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return controlplane.Each(ctx, o.pods, func(i int) error {
+		pod := newPod("default", fmt.Sprintf("there-%d", i), "somebody")
+		pod.Spec.NodeName = fmt.Sprintf("n-%d", i%o.nodes)
+		_, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
+
+func newPod(namespace, name, scheduler string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "ha"}},
+		Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{
+			Name: "c", Image: "example.org/app:v1",
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}},
+		}}},
+	}
+}
+
+// creator makes pods steadily until it is stopped.
+type creator struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	names  []string
+	err    error
+}
+
+func startCreator(ctx context.Context, client kubernetes.Interface, namespace, scheduler string) *creator {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &creator{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		tick := time.NewTicker(time.Second / perSecond)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			name := fmt.Sprintf("p-%d", i)
+			if _, err := client.CoreV1().Pods(namespace).Create(context.Background(), newPod(namespace, name, scheduler), metav1.CreateOptions{}); err != nil {
+				c.err = err
+				return
+			}
+			c.names = append(c.names, name)
+		}
+	}()
+	return c
+}
+
+// stop ends it and returns the names of the pods it made.
+func (c *creator) stop() ([]string, error) {
+	c.cancel()
+	<-c.done
+	return c.names, c.err
+}
+
+// until waits for something to become true.
+func until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
+	deadline := time.Now().Add(patience)
+	for {
+		done, err := happened()
+		if done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s for %s", patience, what)
+		}
+		if err := controlplane.Pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// judge goes through the histories. It returns a line with the times.
+func (s *stage) judge(ctx context.Context) string {
+	if s.watcher.err != nil {
+		s.complain("%v", s.watcher.err)
+	}
+	s.judgePods()
+	s.judgeExit()
+	end, taken := s.judgeLease()
+	s.judgeEvents(ctx)
+	s.judgeThawed()
+
+	since := "expiry"
+	if s.scenario.fault == terminated {
+		since = "release"
+	}
+	if taken.IsZero() {
+		return fmt.Sprintf("%-34s no other leader", s.scenario.name())
+	}
+	var first time.Time
+	for _, at := range firstBound(s.watcher.podsOf(s.id)) {
+		if at.After(taken) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	took := first.Sub(end)
+	if s.scenario.replicas[1] == "berth" && took > s.scenario.limit() {
+		s.complain("%s from the %s of the lease to the first binding, at most %s are allowed", took, since, s.scenario.limit())
+	}
+	return fmt.Sprintf("%-34s %6d ms from %s to lease, %6d ms to the first binding; %d pods%s%s", s.scenario.name(),
+		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), s.barrier, s.quiet+s.reportedText())
+}
+
+func (s *stage) reportedText() string {
+	if s.reported == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f over-commitments reported", s.reported)
+}
+
+// judgePods looks for pods that are lost, bound twice, or too many for their node.
+func (s *stage) judgePods() {
+	nodeOf := make(map[string]string)
+	held := make(map[string]int)
+	exceeded := 0
+	for _, seen := range s.watcher.podsOf(s.id) {
+		name, node := seen.pod.Name, seen.pod.Spec.NodeName
+		before := nodeOf[name]
+		switch {
+		case seen.kind == watch.Deleted:
+			s.complain("pod %s was deleted", name)
+		case before == node:
+		case before != "":
+			s.complain("pod %s went from node %s to %q", name, before, node)
+		default:
+			nodeOf[name] = node
+			held[node]++
+			if !s.long && held[node] > podsPerNode {
+				exceeded++
+			}
+		}
+	}
+	for _, name := range s.names {
+		if nodeOf[name] == "" {
+			s.complain("pod %s was never bound", name)
+		}
+	}
+	if float64(exceeded) > s.reported {
+		s.complain("%d pods were bound beyond what their node has, %.0f of them were reported", exceeded, s.reported)
+	}
+}
+
+func (s *stage) judgeExit() {
+	leader := s.replicas[0]
+	code, _ := s.scenario.leaderEnds()
+	if !s.left {
+		// The original goes on for renewDeadline; by now that has passed.
+		s.complain("%s did not leave after %s", leader.name, s.scenario.fault)
+	} else if s.code != code {
+		s.complain("%s left with %d, not with %d", leader.name, s.code, code)
+	}
+}
+
+// judgeLease follows the record, and returns when the old lease ended and when the new one was seen.
+func (s *stage) judgeLease() (end, taken time.Time) {
+	var before coordinationv1.LeaseSpec
+	first := true
+	for _, seen := range s.watcher.leasesOf(s.id) {
+		now := seen.lease.Spec
+		if now.HolderIdentity == nil || now.LeaseDurationSeconds == nil || now.LeaseTransitions == nil || now.RenewTime == nil || now.AcquireTime == nil {
+			s.complain("a field of the lease is missing: %+v", now)
+			return
+		}
+		changed := !first && *now.HolderIdentity != *before.HolderIdentity
+		switch {
+		case first && *now.LeaseTransitions != 0:
+			s.complain("the first holder's lease has %d transitions", *now.LeaseTransitions)
+		case changed && *now.HolderIdentity == "":
+			if *now.LeaseTransitions != *before.LeaseTransitions || *now.LeaseDurationSeconds != 1 {
+				s.complain("released with %d transitions (%d before) and a duration of %d", *now.LeaseTransitions, *before.LeaseTransitions, *now.LeaseDurationSeconds)
+			}
+		case changed:
+			if *now.LeaseTransitions != *before.LeaseTransitions+1 {
+				s.complain("taken over with %d transitions after %d", *now.LeaseTransitions, *before.LeaseTransitions)
+			}
+			if !now.AcquireTime.After(before.AcquireTime.Time) {
+				s.complain("taken over with the acquireTime of before")
+			}
+		case !first && (*now.LeaseTransitions != *before.LeaseTransitions || !now.AcquireTime.Time.Equal(before.AcquireTime.Time)):
+			s.complain("renewed with other transitions or another acquireTime")
+		}
+		if *now.HolderIdentity != "" && time.Duration(*now.LeaseDurationSeconds)*time.Second != s.lease {
+			s.complain("the lease lasts %d s", *now.LeaseDurationSeconds)
+		}
+		if taken.IsZero() {
+			switch {
+			case changed && *now.HolderIdentity != "":
+				taken = seen.at
+			case *now.HolderIdentity == "":
+				end = seen.at
+			default:
+				end = seen.at.Add(s.lease)
+			}
+		}
+		before, first = now, false
+	}
+	return end, taken
+}
+
+// judgeEvents wants to hear of each leader.
+func (s *stage) judgeEvents(ctx context.Context) {
+	holders := make(map[string]bool)
+	for _, seen := range s.watcher.leasesOf(s.id) {
+		if seen.lease.Spec.HolderIdentity != nil && *seen.lease.Spec.HolderIdentity != "" {
+			holders[*seen.lease.Spec.HolderIdentity] = true
+		}
+	}
+	events := make(map[string]v1.Event)
+	_ = until(ctx, 3*time.Second, "events", func() (bool, error) {
+		list, err := s.control.Client.CoreV1().Events("kube-system").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + s.id})
+		if err != nil {
+			return false, err
+		}
+		for _, event := range list.Items {
+			events[event.Message] = event
+		}
+		for holder := range holders {
+			if _, told := events[holder+" became leader"]; !told {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	for holder := range holders {
+		event, told := events[holder+" became leader"]
+		if !told {
+			s.complain("no event tells that %s became leader", holder)
+			continue
+		}
+		if event.Reason != "LeaderElection" || event.Type != "Normal" || event.Source.Component != s.id || event.ReportingController != s.id ||
+			event.InvolvedObject.Kind != "Lease" || event.InvolvedObject.APIVersion != "coordination.k8s.io/v1" || event.InvolvedObject.UID == "" || event.Count != 1 {
+			s.complain("the event of %s is not like the original's: %+v", holder, event)
+		}
+	}
+}
+
+var attempt = regexp.MustCompile(`(?m)^I\d{4} (\d\d:\d\d:\d\d\.\d+) .*"Attempting to schedule pod"`)
+
+// judgeThawed looks for attempts that a leader began after it had slept through the end of its lease.
+func (s *stage) judgeThawed() {
+	if s.thawedAt.IsZero() || s.replicas[0].kind != "berth" {
+		return
+	}
+	log := s.log(s.replicas[0])
+	for _, found := range attempt.FindAllStringSubmatch(log, -1) {
+		if found[1] > s.thawedAt.Format("15:04:05.000000") {
+			s.complain("an attempt began at %s, after the thaw at %s", found[1], s.thawedAt.Format("15:04:05.000000"))
+			return
+		}
+	}
+	if !strings.Contains(log, `"Leaderelection lost"`) {
+		s.complain("the thawed leader does not say that it lost the lease")
+	}
+}

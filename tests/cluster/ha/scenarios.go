@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// fault is how the leader is taken away.
+type fault string
+
+const (
+	killed     fault = "SIGKILL"
+	terminated fault = "SIGTERM"
+	cutOff     fault = "cut off" // connections are reset, and nobody is let in
+	silenced   fault = "silence" // connections stay, and carry nothing
+	frozen     fault = "frozen"  // SIGSTOP, and SIGCONT when another one leads
+)
+
+// scenario is one change of leader: replicas[0] leads, the others stand by.
+type scenario struct {
+	replicas []string // "berth" or "kube"
+	fault    fault
+}
+
+func (s scenario) name() string {
+	return fmt.Sprintf("%s > %s, %s", s.replicas[0], strings.Join(s.replicas[1:], "+"), s.fault)
+}
+
+func scenarios(o *options) []scenario {
+	pair := func(leader, follower string) []string { return []string{leader, follower} }
+	if o.long {
+		return []scenario{
+			{pair("kube", "kube"), killed}, {pair("kube", "kube"), terminated},
+			{pair("berth", "berth"), killed}, {pair("berth", "berth"), terminated},
+			{pair("kube", "berth"), terminated}, {pair("berth", "kube"), terminated},
+		}
+	}
+	return []scenario{
+		{pair("kube", "kube"), killed},
+		{pair("kube", "kube"), terminated},
+		{pair("berth", "berth"), killed},
+		{pair("berth", "berth"), terminated},
+		{pair("berth", "berth"), cutOff},
+		{pair("berth", "berth"), silenced},
+		{pair("berth", "berth"), frozen},
+		{[]string{"berth", "berth", "berth"}, killed},
+		{pair("kube", "berth"), killed},
+		{pair("kube", "berth"), terminated},
+		{pair("kube", "berth"), frozen},
+		{pair("berth", "kube"), killed},
+		{pair("berth", "kube"), terminated},
+		{pair("berth", "kube"), frozen},
+	}
+}
+
+// limit is how long berth may take from the end of the lease, or its release, to its first binding.
+func (s scenario) limit() time.Duration {
+	if s.fault == terminated {
+		return 500 * time.Millisecond
+	}
+	return time.Second
+}
+
+// leaderEnds says with which code the old leader has to leave, and whether it has to.
+func (s scenario) leaderEnds() (code int, must bool) {
+	switch s.fault {
+	case terminated:
+		return 0, true
+	case killed:
+		return -1, true
+	default:
+		return 1, true
+	}
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+)
+
+// replica is one scheduler.
+type replica struct {
+	kind  string
+	name  string // of its log
+	child *controlplane.Child
+	proxy *controlplane.TCPProxy
+	port  int // berth's metrics
+}
+
+// stage is one scenario in its own namespace, with a Lease and a profile of its own.
+type stage struct {
+	*options
+	control  *controlplane.ControlPlane
+	children *controlplane.Children
+	watcher  *watcher
+	scenario scenario
+	id       string
+
+	replicas []*replica
+	names    []string  // of the pods
+	faultAt  time.Time // the leader was taken away
+	thawedAt time.Time
+	code     int // with which the old leader left
+	left     bool
+	reported float64 // over-commitments that replicas told of
+	barrier  string
+	quiet    string // the same of the first leader, when nothing happened
+	wrong    []string
+}
+
+func (s *stage) complain(format string, args ...any) {
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+// play returns a line for people and what was wrong.
+func (s *stage) play(ctx context.Context) (string, []string, error) {
+	client := s.control.Client
+	if _, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.id}}, metav1.CreateOptions{}); err != nil {
+		return "", nil, err
+	}
+	defer s.clear()
+	for i, kind := range s.scenario.replicas {
+		if err := s.start(ctx, i, kind); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := s.measureQuiet(ctx); err != nil {
+		return "", nil, err
+	}
+	creator := startCreator(ctx, client, s.id, s.id)
+	err := s.change(ctx)
+	names, createErr := creator.stop()
+	s.names = names
+	if err == nil {
+		err = createErr
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if err := s.waitUntilBound(ctx); err != nil {
+		s.complain("%v", err)
+	}
+	s.collect()
+	s.stopFollowers()
+	row := s.judge(ctx)
+	return row, s.wrong, nil
+}
+
+func (s *stage) start(ctx context.Context, i int, kind string) error {
+	r := &replica{kind: kind, name: fmt.Sprintf("%s-%d-%s", s.id, i, kind)}
+	proxy, err := controlplane.StartTCPProxy(strings.TrimPrefix(s.control.URL, "https://"))
+	if err != nil {
+		return err
+	}
+	r.proxy = proxy
+	kubeconfig, err := s.control.WriteKubeconfig(proxy.URL(), r.name, "cert")
+	if err != nil {
+		return err
+	}
+	config := s.control.File(r.name + ".yaml")
+	if err := os.WriteFile(config, []byte(s.config(kubeconfig)), 0o600); err != nil {
+		return err
+	}
+	ports, err := controlplane.FreePorts(2)
+	if err != nil {
+		return err
+	}
+	r.port = ports[1]
+	command, args := []string{s.berth, "scheduler"}, []string{"--config=" + config, "-v=3",
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
+	if kind == "berth" {
+		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
+	} else {
+		command = []string{s.real, "kube-scheduler"}
+		args = append(args, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
+	}
+	if r.child, err = s.children.Start(r.name, command, args...); err != nil {
+		return err
+	}
+	s.replicas = append(s.replicas, r)
+	// One after the other, so that it is the first that leads.
+	log := "Attempting to acquire leader lease"
+	if i == 0 {
+		log = "Successfully acquired lease"
+	}
+	return until(ctx, time.Minute, r.name+" saying "+log, func() (bool, error) {
+		if !r.child.Running() {
+			return false, r.child.Gone()
+		}
+		return strings.Contains(s.log(r), log), nil
+	})
+}
+
+// config packs nodes one after the other, so that whoever decides with an old view takes too much from one.
+func (s *stage) config(kubeconfig string) string {
+	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection:
+  kubeconfig: %s
+  qps: 5000
+  burst: 5000
+leaderElection:
+  leaderElect: true
+  leaseDuration: %s
+  renewDeadline: %s
+  retryPeriod: %s
+  resourceName: %s
+profiles:
+- schedulerName: %s
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+        resources:
+        - name: cpu
+          weight: 1
+`, kubeconfig, s.lease, s.renew, s.retry, s.id, s.id)
+}
+
+func (s *stage) log(r *replica) string {
+	text, _ := os.ReadFile(s.control.File(r.name + ".log"))
+	return string(text)
+}
+
+// change takes the leader away while pods are created, and waits until another one has bound some.
+func (s *stage) change(ctx context.Context) error {
+	leader := s.replicas[0]
+	if err := s.waitForBindings(ctx, time.Time{}, 2*perSecond); err != nil {
+		return err
+	}
+	s.faultAt = time.Now()
+	switch s.scenario.fault {
+	case killed:
+		leader.child.Signal(syscall.SIGKILL)
+	case terminated:
+		leader.child.Signal(syscall.SIGTERM)
+	case frozen:
+		leader.child.Signal(syscall.SIGSTOP)
+	case cutOff:
+		leader.proxy.Block(true)
+	case silenced:
+		leader.proxy.Hang(true)
+	}
+	before := s.holder()
+	err := until(ctx, 4*s.lease, "another leader", func() (bool, error) {
+		now := s.holder()
+		return now != "" && now != before, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.waitForBindings(ctx, time.Now(), perSecond); err != nil {
+		return err
+	}
+	switch s.scenario.fault {
+	case frozen:
+		s.thawedAt = time.Now()
+		leader.child.Signal(syscall.SIGCONT)
+	case cutOff:
+		leader.proxy.Block(false)
+	case silenced:
+		leader.proxy.Hang(false)
+	}
+	s.code, s.left = leader.child.Exited(s.renew + s.retry + 10*time.Second)
+	return s.waitForBindings(ctx, time.Now(), perSecond/2)
+}
+
+func (s *stage) holder() string {
+	seen := s.watcher.leasesOf(s.id)
+	if len(seen) == 0 || seen[len(seen)-1].lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *seen[len(seen)-1].lease.Spec.HolderIdentity
+}
+
+// waitForBindings waits until some pods have been bound since a time.
+func (s *stage) waitForBindings(ctx context.Context, since time.Time, count int) error {
+	return until(ctx, 4*s.lease+10*time.Second, fmt.Sprintf("%d bindings", count), func() (bool, error) {
+		bound := 0
+		for _, at := range firstBound(s.watcher.podsOf(s.id)) {
+			if at.After(since) {
+				bound++
+			}
+		}
+		return bound >= count, nil
+	})
+}
+
+func firstBound(history []podSeen) map[string]time.Time {
+	bound := make(map[string]time.Time)
+	for _, seen := range history {
+		if _, known := bound[seen.pod.Name]; !known && seen.pod.Spec.NodeName != "" {
+			bound[seen.pod.Name] = seen.at
+		}
+	}
+	return bound
+}
+
+func (s *stage) waitUntilBound(ctx context.Context) error {
+	return until(ctx, 30*time.Second, "all pods to be bound", func() (bool, error) {
+		return len(firstBound(s.watcher.podsOf(s.id))) == len(s.names), nil
+	})
+}
+
+var overcommitted = regexp.MustCompile(`(?m)^berth_overcommitted_placements_total (\S+)`)
+var barrier = regexp.MustCompile(`(?m)^berth_leader_barrier_seconds_sum (\S+)`)
+
+// metrics are those of a berth.
+func (r *replica) metrics() ([]byte, error) {
+	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", r.port))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
+}
+
+// quietLimit is how long the proof may take that nothing has happened, when indeed nothing has.
+const quietLimit = 500 * time.Millisecond
+
+// measureQuiet looks how long the first leader took to prove its view fresh. No pod comes or goes then, so that
+// everything has to be compared.
+func (s *stage) measureQuiet(ctx context.Context) error {
+	leader := s.replicas[0]
+	if leader.kind != "berth" {
+		return nil
+	}
+	return until(ctx, 20*time.Second, "the first leader's view to be fresh", func() (bool, error) {
+		text, err := leader.metrics()
+		if err != nil {
+			return false, err
+		}
+		found := barrier.FindSubmatch(text)
+		if found == nil || string(found[1]) == "0" {
+			return false, nil
+		}
+		seconds, err := strconv.ParseFloat(string(found[1]), 64)
+		s.quiet = fmt.Sprintf(", in quiet %.0f ms", 1000*seconds)
+		if time.Duration(seconds*float64(time.Second)) > quietLimit {
+			s.complain("the proof of a fresh view took %.3f s while nothing happened", seconds)
+		}
+		return true, err
+	})
+}
+
+// collect asks berth's replicas for their metrics.
+func (s *stage) collect() {
+	for _, r := range s.replicas[1:] {
+		if r.kind != "berth" {
+			continue
+		}
+		text, err := r.metrics()
+		if err != nil {
+			s.complain("the metrics of %s: %v", r.name, err)
+			continue
+		}
+		if found := overcommitted.FindSubmatch(text); found != nil {
+			count, _ := strconv.ParseFloat(string(found[1]), 64)
+			s.reported += count
+		}
+		if found := barrier.FindSubmatch(text); found != nil {
+			seconds, _ := strconv.ParseFloat(string(found[1]), 64)
+			s.barrier = fmt.Sprintf(", view proved fresh in %.0f ms", 1000*seconds)
+		}
+	}
+}
+
+// stopFollowers ends the others in order: whoever leads or stands by leaves with 0.
+func (s *stage) stopFollowers() {
+	for _, r := range s.replicas[1:] {
+		r.child.Signal(syscall.SIGTERM)
+	}
+	for _, r := range s.replicas[1:] {
+		code, left := r.child.Exited(10 * time.Second)
+		if !left || code != 0 {
+			s.complain("%s left after SIGTERM with %d (%v), not with 0", r.name, code, left)
+		}
+	}
+}
+
+// clear leaves the nodes as they were.
+func (s *stage) clear() {
+	for _, r := range s.replicas {
+		if r.child != nil && r.child.Running() {
+			r.child.Signal(syscall.SIGCONT)
+			r.child.Kill()
+		}
+		r.proxy.Stop()
+	}
+	now := int64(0)
+	pods := s.control.Client.CoreV1().Pods(s.id)
+	_ = pods.DeleteCollection(context.Background(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	_ = until(context.Background(), 20*time.Second, "pods to go", func() (bool, error) {
+		left, err := pods.List(context.Background(), metav1.ListOptions{Limit: 1})
+		return err == nil && len(left.Items) == 0, nil
+	})
+}

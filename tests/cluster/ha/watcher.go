@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+)
+
+// podSeen and leaseSeen are what a watch told, and when it arrived here.
+type podSeen struct {
+	kind watch.EventType
+	pod  *v1.Pod
+	at   time.Time
+}
+type leaseSeen struct {
+	lease *coordinationv1.Lease
+	at    time.Time
+}
+
+// watcher keeps the history of all pods and of the Leases in kube-system.
+type watcher struct {
+	mutex  sync.Mutex
+	pods   []podSeen
+	leases []leaseSeen
+	err    error
+	cancel context.CancelFunc
+}
+
+func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{cancel: cancel}
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return w, err
+	}
+	pods, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return w, err
+	}
+	leases, err := client.CoordinationV1().Leases("kube-system").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return w, err
+	}
+	go w.follow(ctx, pods, func(event watch.Event) {
+		if pod, ok := event.Object.(*v1.Pod); ok {
+			w.pods = append(w.pods, podSeen{event.Type, pod, time.Now()})
+		}
+	})
+	go w.follow(ctx, leases, func(event watch.Event) {
+		if lease, ok := event.Object.(*coordinationv1.Lease); ok && event.Type != watch.Deleted {
+			w.leases = append(w.leases, leaseSeen{lease, time.Now()})
+		}
+	})
+	return w, nil
+}
+
+func (w *watcher) stop() { w.cancel() }
+
+func (w *watcher) follow(ctx context.Context, events watch.Interface, take func(watch.Event)) {
+	for event := range events.ResultChan() {
+		w.mutex.Lock()
+		take(event)
+		w.mutex.Unlock()
+	}
+	if ctx.Err() == nil {
+		w.mutex.Lock()
+		w.err = errWatchEnded
+		w.mutex.Unlock()
+	}
+}
+
+// podsOf is the history of a namespace.
+func (w *watcher) podsOf(namespace string) []podSeen {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	var seen []podSeen
+	for _, s := range w.pods {
+		if s.pod.Namespace == namespace {
+			seen = append(seen, s)
+		}
+	}
+	return seen
+}
+
+func (w *watcher) leasesOf(name string) []leaseSeen {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	var seen []leaseSeen
+	for _, s := range w.leases {
+		if s.lease.Name == name {
+			seen = append(seen, s)
+		}
+	}
+	return seen
+}
