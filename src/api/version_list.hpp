@@ -1,11 +1,10 @@
 // Names and versions out of a list, from JSON or from Kubernetes' protobuf; private to this module.
 #pragma once
 
-#include <simdjson.h>
-
 #include <string_view>
 
 #include "api/decode.hpp"
+#include "api/json_reader.hpp"
 
 namespace berth::api {
 

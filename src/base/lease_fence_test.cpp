@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 namespace berth {
 namespace {
 
@@ -62,6 +65,18 @@ TEST(LeaseFence, StaysClosedOnceItIsClosedForGood) {
   fence.Close();
   EXPECT_FALSE(fence.Open());
   fence.Renewed(clock.BootNow(), 15s);
+  EXPECT_FALSE(fence.Open());
+}
+
+TEST(LeaseFence, IsAskedOnOtherThreadsThanItIsMovedOn) {
+  const SystemClock clock;
+  LeaseFence fence(clock);
+  std::atomic<bool> opened = false;
+  std::jthread asker([&](std::stop_token stop) {
+    while (!stop.stop_requested()) opened = opened || fence.Open();
+  });
+  while (!opened) fence.Renewed(clock.BootNow(), 15s);
+  fence.Close();
   EXPECT_FALSE(fence.Open());
 }
 

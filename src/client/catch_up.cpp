@@ -60,7 +60,10 @@ void CatchUp::Read(bool whole) {
   if (!options_.field_selector.empty()) {
     request.path += "fieldSelector=" + http::EncodeQuery(options_.field_selector) + "&";
   }
-  if (!whole) request.path += "limit=1&";
+  // The server has been at that version already: its cache need not ask the store once more.
+  request.path +=
+      whole ? "resourceVersion=" + http::EncodeQuery(wanted_) + "&resourceVersionMatch=NotOlderThan&"
+            : "limit=1&";
   request.path.pop_back();  // the question mark, or the last separator
   call_ = api_.Send(std::move(request), [this, whole](Reply reply) {
     call_ = 0;

@@ -21,7 +21,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr const char* kAskVersion = "GET /api/v1/pods?fieldSelector=phase%21%3Dx&limit=1";
-constexpr const char* kAskAll = "GET /api/v1/pods?fieldSelector=phase%21%3Dx";
+constexpr const char* kAskAll =
+    "GET /api/v1/pods?fieldSelector=phase%21%3Dx&resourceVersion=99&resourceVersionMatch=NotOlderThan";
 
 using Objects = std::map<std::string, std::string>;  // "ns/name" and version
 

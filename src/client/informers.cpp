@@ -110,8 +110,8 @@ struct ClusterSource::Impl {
 
   void Proven(std::string_view resource, std::string_view how, MonoTime since) {
     const double seconds = std::chrono::duration<double>(loop.Now() - since).count();
-    if (!resource.empty() && log::V(2))
-      log::Info("Caught up", {{"resource", resource}, {"by", how}, {"seconds", seconds}});
+    if (const auto log = log::V(2); log && !resource.empty())
+      log.Info("Caught up", {{"resource", resource}, {"by", how}, {"seconds", seconds}});
     if (--unproven > 0) return;
     registry
         .Histogram("berth_leader_barrier_seconds",

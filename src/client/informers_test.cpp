@@ -90,7 +90,9 @@ class InformersTest : public testing::Test {
     const bool core = folder == "/api/v1";
     if (!core && (!groups_.contains(folder) || !groups_[folder].contains(plural)))
       return Refused(404, "NotFound");
-    return R"({"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"one","uid":"u","resourceVersion":"1"}}]})";
+    const std::string version = plain == "/api/v1/pods" ? pod_version_ : "1";
+    return R"({"metadata":{"resourceVersion":")" + version_ +
+           R"("},"items":[{"metadata":{"name":"one","uid":"u","resourceVersion":")" + version + R"("}}]})";
   }
   // An API server of 1.37, with everything.
   void Everything() {
@@ -102,6 +104,7 @@ class InformersTest : public testing::Test {
 
   std::map<std::string, std::set<std::string>> groups_;
   bool down_ = false;
+  std::string version_ = "5", pod_version_ = "1";  // of lists, of the pod
   http::FakeLoop loop_;
   FakeApi api_;
   metrics::Registry registry_;
@@ -196,6 +199,62 @@ TEST_F(InformersTest, AWatchMayNotBeSilentForEver) {
   Everything();
   Start();
   for (const FakeApi::Call& call : api_.open) EXPECT_EQ(call.request.idle_timeout, 90s);
+}
+
+// What a leader waits for before its first decision.
+class CatchingUp : public InformersTest {
+ protected:
+  CatchingUp() {
+    Everything();
+    Start();
+  }
+  void CatchUp() {
+    source_->CatchUp([this] { caught_up_ = true; });
+    for (int i = 0; i < 3; ++i) {
+      Serve();
+      loop_.Advance(20ms);
+    }
+  }
+  bool caught_up_ = false;
+};
+
+TEST_F(CatchingUp, EndsAtOnceIfTheWatchesAreAsFarAsTheServer) {
+  CatchUp();
+  EXPECT_TRUE(caught_up_);
+  EXPECT_THAT(registry_.Expose(), HasSubstr("berth_leader_barrier_seconds_count 1"));
+}
+
+TEST_F(CatchingUp, EndsWhenEverythingAgreesAlthoughNothingIsHeard) {
+  version_ = "900";
+  CatchUp();
+  EXPECT_TRUE(caught_up_);
+}
+
+TEST_F(CatchingUp, WaitsUntilThePodThatWasBoundHasBeenDelivered) {
+  version_ = "900";
+  pod_version_ = "800";
+  CatchUp();
+  EXPECT_FALSE(caught_up_);
+  const auto watch = std::ranges::find_if(api_.open, [](const FakeApi::Call& call) {
+    return call.watch && call.request.path.starts_with("/api/v1/pods?");
+  });
+  ASSERT_NE(watch, api_.open.end());
+  watch->handlers.on_line(
+      R"({"type":"MODIFIED","object":{"metadata":{"name":"one","uid":"u","resourceVersion":"800"},)"
+      R"("spec":{"nodeName":"n"}}})");
+  EXPECT_TRUE(caught_up_);
+}
+
+TEST_F(CatchingUp, WaitsForAServerThatIsAway) {
+  down_ = true;
+  CatchUp();
+  EXPECT_FALSE(caught_up_);
+  down_ = false;
+  for (int i = 0; i < 20; ++i) {
+    loop_.Advance(500ms);
+    Serve();
+  }
+  EXPECT_TRUE(caught_up_);
 }
 
 }  // namespace

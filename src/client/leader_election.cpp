@@ -170,7 +170,7 @@ void LeaderElector::Impl::Acquire() {
 void LeaderElector::Impl::OnAcquired(Outcome outcome) {
   attempting = false;
   if (outcome == Outcome::kOurs) return Lead();
-  if (log::V(4)) log::Info("Failed to acquire lease", {{"lock", hold.described()}});
+  if (const auto log = log::V(4)) log.Info("Failed to acquire lease", {{"lock", hold.described()}});
   ArmExpiry();
   if (hurry) return Acquire();
   const double factor = 1 + kJitterFactor * random.Unit();
@@ -235,7 +235,7 @@ void LeaderElector::Impl::Poll() {
 void LeaderElector::Impl::OnPolled(Outcome outcome) {
   if (outcome == Outcome::kForeign) return Lose(fmt::format("the lease is held by \"{}\"", hold.holder()));
   if (outcome == Outcome::kOurs) {
-    if (log::V(5)) log::Info("Successfully renewed lease", {{"lock", hold.described()}});
+    if (const auto log = log::V(5)) log.Info("Successfully renewed lease", {{"lock", hold.described()}});
     loop.Cancel(deadline);
     next = loop.After(options.retry_period, [this] { StartRound(); });
     return;

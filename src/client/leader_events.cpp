@@ -36,8 +36,8 @@ LeaderEvent MakeLeaderEvent(const Lease& lease, std::string_view ns, std::string
 void SendLeaderEvent(Api& api, LeaderEvent event, std::move_only_function<void()> ended) {
   api.Send({.method = "POST", .path = std::move(event.path), .body = std::move(event.body)},
            [ended = std::move(ended)](Reply reply) mutable {
-             if (!reply && log::V(2))
-               log::Info("Server rejected event (will not retry!)", {{"err", reply.error().message}});
+             if (const auto log = log::V(2); log && !reply)
+               log.Info("Server rejected event (will not retry!)", {{"err", reply.error().message}});
              ended();
            });
 }

@@ -52,9 +52,9 @@ void LeaseHold::Attempt(bool leads, Attempted done) {
   Update(std::move(renewal),
          [this, leads, wanted = std::move(wanted), done = std::move(done)](Expected<> updated) mutable {
            if (updated) return done(Outcome::kOurs);
-           if (log::V(2)) {
-             log::Info("Failed to update lease optimistically, falling back to slow path",
-                       {{"lock", described_}, {"err", updated.error().message}});
+           if (const auto log = log::V(2)) {
+             log.Info("Failed to update lease optimistically, falling back to slow path",
+                      {{"lock", described_}, {"err", updated.error().message}});
            }
            Read(leads, std::move(wanted), std::move(done));
          });
@@ -80,9 +80,8 @@ void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted don
   See(record);
   if (leads && !IsOurs()) return done(Outcome::kForeign);
   if (!record.holder.empty() && Left() > Duration::zero() && !IsOurs()) {
-    if (log::V(4)) {
-      log::Info("Lease is held by and has not yet expired",
-                {{"lock", described_}, {"holder", record.holder}});
+    if (const auto log = log::V(4)) {
+      log.Info("Lease is held by and has not yet expired", {{"lock", described_}, {"holder", record.holder}});
     }
     return done(Outcome::kForeign);
   }
@@ -137,8 +136,8 @@ void LeaseHold::See(const LeaseRecord& record) {
 }
 
 void LeaseHold::Observe(const LeaseRecord& record) {
-  if (record.holder != observed_.holder && log::V(1)) {
-    log::Info("The lease has a new holder", {{"lock", described_}, {"holder", record.holder}});
+  if (const auto log = log::V(1); log && record.holder != observed_.holder) {
+    log.Info("The lease has a new holder", {{"lock", described_}, {"holder", record.holder}});
   }
   observed_ = record;
   observed_at_ = clock_.BootNow();
@@ -181,7 +180,8 @@ void LeaseHold::OnReleaseRead(Reply reply, std::move_only_function<void(bool)> d
            return done(false);
          }
          // A renewal that was cancelled on its way has reached the server after all.
-         if (log::V(4)) log::Info("Conflict when releasing lease, retrying", {{"lock", described_}});
+         if (const auto log = log::V(4))
+           log.Info("Conflict when releasing lease, retrying", {{"lock", described_}});
          Release(std::move(done));
        });
 }

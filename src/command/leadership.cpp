@@ -50,6 +50,7 @@ void Leadership::OnSynced() {
 }
 
 void Leadership::Leave() {
+  leaving_.store(true, std::memory_order_relaxed);
   log::Info("Requested to terminate, exiting");
   parts_.scheduler.Drain(kPatience);
 }
@@ -78,7 +79,7 @@ int Leadership::Run(client::ClusterSource& source) {
   }
   parts_.scheduler.Run();
   GiveBack();
-  return lost_.load(std::memory_order_relaxed) ? 1 : 0;
+  return lost_.load(std::memory_order_relaxed) && !leaving_.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
 // What the API server may still carry out for us must not meet another leader: then the lease is left to run

@@ -48,7 +48,7 @@ class Leadership {
   // Ends the running scheduler in order; on any thread.
   void Leave();
   // Follows the cluster, stands by, leads, until Leave or the loss of the lease. Returns the exit code: 0, or
-  // 1 when the lease was lost.
+  // 1 when the lease was lost before anybody asked us to leave.
   int Run(client::ClusterSource& source);
 
  private:
@@ -60,7 +60,7 @@ class Leadership {
   const Duration renew_deadline_;
   const LeadershipParts parts_;
   client::ClusterSource* source_ = nullptr;
-  std::atomic<bool> lost_{false};
+  std::atomic<bool> leaving_{false}, lost_{false};
   client::LeaderElector elector_;
 };
 

@@ -42,7 +42,7 @@ func (s *stage) judge(ctx context.Context) string {
 		s.complain("%s from the %s of the lease to the first binding, at most %s are allowed", took, since, s.scenario.limit())
 	}
 	return fmt.Sprintf("%-34s %6d ms from %s to lease, %6d ms to the first binding; %d pods%s%s", s.scenario.name(),
-		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), s.barrier, s.reportedText())
+		taken.Sub(end).Milliseconds(), since, took.Milliseconds(), len(s.names), s.barrier, s.quiet+s.reportedText())
 }
 
 func (s *stage) reportedText() string {

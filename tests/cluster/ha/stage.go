@@ -44,6 +44,7 @@ type stage struct {
 	left     bool
 	reported float64 // over-commitments that replicas told of
 	barrier  string
+	quiet    string // the same of the first leader, when nothing happened
 	wrong    []string
 }
 
@@ -62,6 +63,9 @@ func (s *stage) play(ctx context.Context) (string, []string, error) {
 		if err := s.start(ctx, i, kind); err != nil {
 			return "", nil, err
 		}
+	}
+	if err := s.measureQuiet(ctx); err != nil {
+		return "", nil, err
 	}
 	creator := startCreator(ctx, client, s.id, s.id)
 	err := s.change(ctx)
@@ -102,7 +106,7 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 		return err
 	}
 	r.port = ports[1]
-	command, args := []string{s.berth, "scheduler"}, []string{"--config=" + config, "--leader-elect=true", "-v=3",
+	command, args := []string{s.berth, "scheduler"}, []string{"--config=" + config, "-v=3",
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	if kind == "berth" {
 		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
@@ -242,19 +246,55 @@ func (s *stage) waitUntilBound(ctx context.Context) error {
 var overcommitted = regexp.MustCompile(`(?m)^berth_overcommitted_placements_total (\S+)`)
 var barrier = regexp.MustCompile(`(?m)^berth_leader_barrier_seconds_sum (\S+)`)
 
+// metrics are those of a berth.
+func (r *replica) metrics() ([]byte, error) {
+	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", r.port))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
+}
+
+// quietLimit is how long the proof may take that nothing has happened, when indeed nothing has.
+const quietLimit = 500 * time.Millisecond
+
+// measureQuiet looks how long the first leader took to prove its view fresh. No pod comes or goes then, so that
+// everything has to be compared.
+func (s *stage) measureQuiet(ctx context.Context) error {
+	leader := s.replicas[0]
+	if leader.kind != "berth" {
+		return nil
+	}
+	return until(ctx, 20*time.Second, "the first leader's view to be fresh", func() (bool, error) {
+		text, err := leader.metrics()
+		if err != nil {
+			return false, err
+		}
+		found := barrier.FindSubmatch(text)
+		if found == nil || string(found[1]) == "0" {
+			return false, nil
+		}
+		seconds, err := strconv.ParseFloat(string(found[1]), 64)
+		s.quiet = fmt.Sprintf(", in quiet %.0f ms", 1000*seconds)
+		if time.Duration(seconds*float64(time.Second)) > quietLimit {
+			s.complain("the proof of a fresh view took %.3f s while nothing happened", seconds)
+		}
+		return true, err
+	})
+}
+
 // collect asks berth's replicas for their metrics.
 func (s *stage) collect() {
 	for _, r := range s.replicas[1:] {
 		if r.kind != "berth" {
 			continue
 		}
-		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", r.port))
+		text, err := r.metrics()
 		if err != nil {
 			s.complain("the metrics of %s: %v", r.name, err)
 			continue
 		}
-		text, _ := io.ReadAll(answer.Body)
-		answer.Body.Close()
 		if found := overcommitted.FindSubmatch(text); found != nil {
 			count, _ := strconv.ParseFloat(string(found[1]), 64)
 			s.reported += count
