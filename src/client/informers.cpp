@@ -78,6 +78,8 @@ struct ClusterSource::Impl {
     reflector = std::make_unique<Reflector<T>>(
         loop, api, decoder, registry, random,
         ReflectorOptions{.resource = std::string(ResourceOf<T>().plural),
+                         .group = std::string(ResourceOf<T>().group),
+                         .kind = std::string(T::kKind),
                          .path = path,
                          .field_selector = std::string(kFieldSelector<T>),
                          .streaming = options.streaming,

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "client/catch_up.hpp"
+#include "client/informer_meters.hpp"
 #include "client/object_store.hpp"
 #include "client/reflector_state.hpp"
 #include "http/loop.hpp"
@@ -87,10 +88,13 @@ struct Reflector<T>::Impl {
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
-        store([this](framework::Change<T> change) { this->handlers.on_change(std::move(change)); }),
+        store([this](framework::Change<T> change) { HandOn(std::move(change)); }),
         skipped(registry.Counter("berth_objects_skipped_total",
                                  "[ALPHA] Objects from the API server that could not be understood.",
-                                 {{"resource", this->options.resource}})) {}
+                                 {{"resource", this->options.resource}})) {
+    if (!this->options.kind.empty())
+      meters.emplace(registry, this->options.group, this->options.kind, this->options.path);
+  }
 
   http::Loop& loop;
   Api& api;
@@ -104,6 +108,7 @@ struct Reflector<T>::Impl {
   std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
+  std::optional<InformerMeters> meters{};
   log::Once skipped_once{};
   boost::unordered_flat_set<std::string> skipped_keys{};  // what the store lacks for that reason
   std::unique_ptr<CatchUp> catch_up{};
@@ -124,6 +129,7 @@ struct Reflector<T>::Impl {
   void OnChange(const api::WatchEvent<T>& event);
   void OnStreamEnd(Reply reply);
   void Replace(const std::vector<Ptr>& objects);
+  void HandOn(framework::Change<T> change);
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   void Complain(std::string_view what, const RequestError& error);
@@ -184,8 +190,17 @@ template <class T>
 void Reflector<T>::Impl::Replace(const std::vector<Ptr>& objects) {
   store.Replace(objects, unreadable);
   unreadable.clear();
+  if (meters) meters->At(state.last_version());
   if (!std::exchange(synced, true)) handlers.on_synced();
   if (catch_up) catch_up->OnProgress(/*replaced=*/true);
+}
+
+template <class T>
+void Reflector<T>::Impl::HandOn(framework::Change<T> change) {
+  if (!meters) return handlers.on_change(std::move(change));
+  const MonoTime begin = loop.Now();
+  handlers.on_change(std::move(change));
+  meters->Took(loop.Now() - begin);
 }
 
 template <class T>
@@ -289,6 +304,7 @@ void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
       break;
   }
   state.OnEvent(event.resource_version, event.type == api::WatchEventType::kAdded);
+  if (meters) meters->At(state.last_version());
   if (!catch_up) return;
   if (event.type == api::WatchEventType::kBookmark) return catch_up->OnProgress(/*replaced=*/false);
   catch_up->OnEvent(event.key, event.resource_version, event.type == api::WatchEventType::kDeleted);

@@ -23,6 +23,8 @@ namespace berth::client {
 
 struct ReflectorOptions {
   std::string resource;          // "pods": for logs and metrics
+  std::string group{};           // of the API; empty: the core group
+  std::string kind{};            // "Pod"
   std::string path;              // "/api/v1/pods"
   std::string field_selector{};  // not encoded; empty: everything
   bool streaming = true;         // ask for a streamed list first, as client-go 0.35 and newer

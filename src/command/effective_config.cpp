@@ -33,14 +33,9 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
   config.enable_contention_profiling = flags.contention_profiling;
   config::Profile& profile = config.profiles.front();
   if (table.Given("scheduler-name")) profile.scheduler_name = flags.old.scheduler_name;
-  if (table.Given("hard-pod-affinity-symmetric-weight") &&
-      !profile.plugin_args.contains("InterPodAffinity")) {
-    config::Value weight;
-    weight.kind = config::Value::Kind::kNumber;
-    weight.text = fmt::format("{}", flags.old.hard_pod_affinity_weight);
-    config::Value& args = profile.plugin_args["InterPodAffinity"];
-    args.kind = config::Value::Kind::kMap;
-    args.members.emplace_back("hardPodAffinityWeight", std::move(weight));
+  if (table.Given("hard-pod-affinity-symmetric-weight")) {
+    profile.plugin_args["InterPodAffinity"].Set("hardPodAffinityWeight",
+                                                config::Value::Number(flags.old.hard_pod_affinity_weight));
     profile.args_paths["InterPodAffinity"] = "--hard-pod-affinity-symmetric-weight";
   }
 }
