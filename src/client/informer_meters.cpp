@@ -29,12 +29,12 @@ InformerMeters::InformerMeters(metrics::Registry& registry, const std::string& g
     : InformerMeters(registry, LabelsOf(group, kind, path)) {}
 
 InformerMeters::InformerMeters(metrics::Registry& registry, const metrics::Labels& labels)
-    : version_(registry.Gauge(
-          "informer_store_resource_version",
-          "[ALPHA] The 15 least significant digits of the resource version of the store.", labels)),
+    : version_(registry.Gauge("informer_store_resource_version",
+                              "[ALPHA] The 15 least significant digits of the resource version of the store.",
+                              labels)),
       latency_(registry.Histogram("informer_processing_latency_seconds",
-                                  "[ALPHA] Time taken to process events after popping from the queue.", kSeconds,
-                                  labels)) {
+                                  "[ALPHA] Time taken to process events after popping from the queue.",
+                                  kSeconds, labels)) {
   // There is no queue: what arrives is handed on at once.
   registry.Gauge("informer_queued_items", "[ALPHA] Number of items currently queued in the FIFO.", labels);
 }

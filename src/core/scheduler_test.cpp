@@ -242,7 +242,7 @@ class LeadingTest : public SchedulerTest {
     options.stand_by = true;
     scheduler = std::make_unique<Scheduler>(
         options, SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics,
-                                &fence});
+                                nullptr, &fence});
   }
   void Lead() {
     fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s

@@ -19,14 +19,14 @@ struct AttemptTrace {
     MonoTime begin, end;
   };
 
-  std::string pod, uid;  // "namespace/name"
-  std::string profile;
+  std::string pod{}, uid{};  // "namespace/name"
+  std::string profile{};
   std::int32_t attempt = 0;
-  MonoTime begin, end;
-  std::string result;   // scheduled, unschedulable, error
-  std::string node;     // empty: none
-  std::string message;  // of a failure
-  std::vector<Part> parts;
+  MonoTime begin{}, end{};
+  std::string result{};   // scheduled, unschedulable, error
+  std::string node{};     // empty: none
+  std::string message{};  // of a failure
+  std::vector<Part> parts{};
 };
 
 // Where traces go. Called on the scheduler loop's thread; must not block.

@@ -20,14 +20,14 @@ class Registry;
 namespace berth::telemetry {
 
 struct ExporterOptions {
-  Resource resource;
+  Resource resource = {};
   double ratio = 1;  // of the attempts that are traced, from 0 to 1
   std::string path = "/v1/traces";
-  std::vector<std::pair<std::string, std::string>> headers;  // sent with each request, e.g. credentials
-  std::size_t batch = 256;                                   // attempts in one request
-  std::size_t capacity = 4096;                               // attempts that wait; more are dropped
-  Duration linger = std::chrono::seconds(1);                 // how long an attempt waits for company
-  Duration timeout = std::chrono::seconds(10);               // of a request
+  std::vector<std::pair<std::string, std::string>> headers = {};  // sent with each request, e.g. credentials
+  std::size_t batch = 256;                                        // attempts in one request
+  std::size_t capacity = 4096;                                    // attempts that wait; more are dropped
+  Duration linger = std::chrono::seconds(1);                      // how long an attempt waits for company
+  Duration timeout = std::chrono::seconds(10);                    // of a request
   std::uint64_t seed = 1;
 };
 

@@ -20,8 +20,8 @@ struct IdentifiedTrace {
 
 struct Resource {
   std::string service_name = "kube-scheduler";
-  std::string service_version;
-  std::string service_instance;  // the identity of this replica
+  std::string service_version = {};
+  std::string service_instance = {};  // the identity of this replica
 };
 
 // One request. `now` and `wall_now` are the same moment: times are measured with the one and told with the
