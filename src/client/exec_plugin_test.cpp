@@ -145,7 +145,7 @@ TEST_F(ExecPluginTest, IsAskedOnceForAllRequests) {
   EXPECT_EQ(command.env[1].first, "KUBERNETES_EXEC_INFO");
   EXPECT_FALSE(command.interactive);
   EXPECT_THAT(registry_.Expose(),
-              HasSubstr("rest_client_exec_plugin_call_total{code=\"0\",call_status=\"no_error\"} 1"));
+              HasSubstr("rest_client_exec_plugin_call_total{call_status=\"no_error\",code=\"0\"} 1"));
 }
 
 TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
@@ -200,7 +200,7 @@ TEST_F(ExecPluginTest, ThatFailsIsReportedAndTriedAgain) {
   EXPECT_EQ(Ask(), "getting credentials: exec: executable plugin failed with exit code 3");
   Say(CommandOutput{0, Credential(R"({"token":"back"})")});
   EXPECT_EQ(Ask(), "Bearer back");
-  EXPECT_THAT(registry_.Expose(), HasSubstr("code=\"3\",call_status=\"plugin_execution_error\"} 1"));
+  EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
 }
 
 TEST_F(ExecPluginTest, ThatIsNotThereIsReportedWithItsHintOnce) {

@@ -224,17 +224,17 @@ TEST_F(Rest, CountsRequestsAndAWatchWhenItOpens) {
   transport_.Answer(Response(200, ""));
   EXPECT_EQ(count("200", "GET"), 2U) << "not again at its end";
   EXPECT_THAT(registry_.Expose(),
-              HasSubstr("rest_client_request_duration_seconds_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+              HasSubstr("rest_client_request_duration_seconds_count{host=\"h:1\",verb=\"GET\"} 1\n"));
 }
 
 TEST_F(Rest, MeasuresSizesAndTheLimitsDelay) {
   Send("GET");
   transport_.Answer(Response(200, "12345"));
   const std::string shown = registry_.Expose();
-  EXPECT_THAT(shown, HasSubstr("rest_client_response_size_bytes_sum{verb=\"GET\",host=\"h:1\"} 5\n"));
-  EXPECT_THAT(shown, HasSubstr("rest_client_request_size_bytes_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+  EXPECT_THAT(shown, HasSubstr("rest_client_response_size_bytes_sum{host=\"h:1\",verb=\"GET\"} 5\n"));
+  EXPECT_THAT(shown, HasSubstr("rest_client_request_size_bytes_count{host=\"h:1\",verb=\"GET\"} 1\n"));
   EXPECT_THAT(shown,
-              HasSubstr("rest_client_rate_limiter_duration_seconds_count{verb=\"GET\",host=\"h:1\"} 1\n"));
+              HasSubstr("rest_client_rate_limiter_duration_seconds_count{host=\"h:1\",verb=\"GET\"} 1\n"));
 }
 
 TEST(RateLimit, LetsABurstThroughAndThenOneAtATime) {

@@ -125,8 +125,8 @@ Expected<void> Demo::StartScheduler() {
   const auto command =
       settings_.scheduler_command.empty()
           // Nobody asks for its metrics, and its usual port may be another scheduler's.
-          ? std::vector<std::string>{OwnExecutable(),        "scheduler",  "--kubeconfig", kubeconfig_,
-                                     "--berth-http-address", "127.0.0.1:0"}
+          ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
+                                     "--secure-port", "0",         "--berth-http-address", "127.0.0.1:0"}
           : CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
   BERTH_TRY(auto child, ChildProcess::Start(command, Log("scheduler")));
   scheduler_.emplace(std::move(child));

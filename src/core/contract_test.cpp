@@ -583,10 +583,12 @@ TEST_F(ContractTest, ACallThatHoldsUpTheLoopIsCounted) {
   };
   AddPod(MakePod("victim"));
   EXPECT_THAT(metrics.Expose(),
-              HasSubstr("berth_plugin_overruns_total{plugin=\"Probe\",extension_point=\"Score\"} 1"));
+              HasSubstr("berth_plugin_overruns_total{extension_point=\"Score\",plugin=\"Probe\"} 1"));
   EXPECT_THAT(Bound(), ElementsAre("victim"));
-  EXPECT_THAT(metrics.Expose(), HasSubstr("scheduler_framework_extension_point_duration_seconds_count{"
-                                          "extension_point=\"Reserve\",status=\"Success\""));
+  EXPECT_THAT(
+      metrics.Expose(),
+      HasSubstr("scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Reserve\","
+                "profile=\"default-scheduler\",status=\"Success\"}"));
 }
 
 // Blocks on a thread of its own until the test lets it go on.

@@ -217,7 +217,7 @@ TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
   EXPECT_EQ(Pop(), "a");
   EXPECT_EQ(popped->attempts, 2);
   EXPECT_THAT(Metrics(),
-              HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"PopFromBackoffQ\"} 1"));
+              HasSubstr("scheduler_queue_incoming_pods_total{event=\"PopFromBackoffQ\",queue=\"active\"} 1"));
 }
 
 TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent) {
@@ -280,7 +280,7 @@ TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
   EXPECT_EQ(queue.sizes().active, 1U);
   EXPECT_THAT(
       Metrics(),
-      HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"UnschedulableTimeout\"} 1"));
+      HasSubstr("scheduler_queue_incoming_pods_total{event=\"UnschedulableTimeout\",queue=\"active\"} 1"));
 }
 
 TEST_F(QueueTest, NextDueIsTheNextFlush) {
@@ -513,7 +513,7 @@ TEST_F(QueueTest, ActivatedPodsSkipEventAndBackoff) {
   queue.Activate(pods);
   EXPECT_EQ(queue.sizes().active, 2U);
   EXPECT_THAT(Metrics(),
-              HasSubstr("scheduler_queue_incoming_pods_total{queue=\"active\",event=\"ForceActivate\"} 2"));
+              HasSubstr("scheduler_queue_incoming_pods_total{event=\"ForceActivate\",queue=\"active\"} 2"));
 }
 
 TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
@@ -621,8 +621,8 @@ TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
   Happened(kPodDelete);
   Wait(2s);
   const auto counted = [&](const std::string& event, const std::string& place) {
-    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{queue=\"" + place + "\",event=\"" +
-                                     event + "\"} 1\n"));
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{event=\"" + event + "\",queue=\"" +
+                                     place + "\"} 1\n"));
   };
   counted("UnscheduledPodAdd", "active");
   counted("ScheduleAttemptFailure", "unschedulable");

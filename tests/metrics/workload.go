@@ -31,6 +31,7 @@ func observe(ctx context.Context, children *controlplane.Children, name, sandbox
 		return nil, err
 	}
 	kubeconfig := filepath.Join(children.Directory, name+".kubeconfig")
+	_ = os.Remove(kubeconfig) // of a run before, in a directory that was kept
 	if _, err := children.Start(name+"-cluster", []string{sandbox, "sandbox"}, "--nodes=5", "--node-cpus=8", "--kubeconfig="+kubeconfig, fmt.Sprintf("--port=%d", ports[0])); err != nil {
 		return nil, err
 	}
@@ -77,6 +78,8 @@ func work(ctx context.Context, client kubernetes.Interface) error {
 		pods  []*corev1.Pod
 		until func(pods map[string]*corev1.Pod) bool
 	}{
+		// Enough of them that some are drawn for a closer look at the plugins.
+		{repeat(150, func(i int) *corev1.Pod { return pod(fmt.Sprintf("tiny-%d", i), "1m") }), bound("tiny-149")},
 		// Each takes three quarters of a node, so that the nodes are full by then.
 		{repeat(5, func(i int) *corev1.Pod { return pod(fmt.Sprintf("plain-%d", i), "6") }), bound("plain-0", "plain-1", "plain-2", "plain-3", "plain-4")},
 		{[]*corev1.Pod{pod("huge", "1000")}, unschedulable("huge")},

@@ -78,8 +78,8 @@ def wait_for(what, condition, seconds=60):
     sys.exit(f"monitoring: {what} did not happen within {seconds} s")
 
 
-def pod(name, cpu, priority=0):
-    return {"metadata": {"name": name}, "spec": {"priority": priority, "containers": [
+def pod(name, cpu, priority=""):
+    return {"metadata": {"name": name}, "spec": {"priorityClassName": priority, "containers": [
         {"name": "c", "image": "nginx", "resources": {"requests": {"cpu": cpu}}}]}}
 
 
@@ -140,7 +140,8 @@ def work(pods):
     get(pods, pod("huge", "1000"))
     wait_for("the rejection of a huge pod", lambda: any(
         condition.get("reason") == "Unschedulable" for condition in json.loads(get(pods + "/huge"))["status"].get("conditions", [])))
-    get(pods, pod("strong", "7", priority=1000))
+    get(pods.split("/api/")[0] + "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 1000})
+    get(pods, pod("strong", "7", priority="high"))
     wait_for("a preemption", lambda: json.loads(get(pods + "/strong"))["spec"].get("nodeName"))
 
 

@@ -40,7 +40,7 @@ clientConnection: {kubeconfig: $work/kubeconfig}
 leaderElection: {leaderElect: true, leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 500ms}
 $2
 EOF
-  "$berth" scheduler --config "$work/$1.yaml" -v2 --berth-http-address=127.0.0.1:0 >"$work/$1.log" 2>&1 &
+  "$berth" scheduler --config "$work/$1.yaml" -v2 --secure-port=0 --berth-http-address=127.0.0.1:0 >"$work/$1.log" 2>&1 &
   pid=$!
   pids="$pids $pid"
 }

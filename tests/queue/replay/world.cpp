@@ -234,7 +234,8 @@ State World::Look() const {
   return seen;
 }
 
-// `name{a="x",b="y"} 3` of the families that are compared becomes "short x y" -> "3".
+// `name{a="x",b="y"} 3` of the families that are compared becomes "short x y" -> "3"; the queue
+// comes before the event in the recorded sequences.
 void World::LookAtMetrics(State& seen) const {
   static const std::map<std::string_view, std::string> kFamilies{
       {"scheduler_pending_pods", "pending"},
@@ -249,12 +250,15 @@ void World::LookAtMetrics(State& seen) const {
     const auto family = kFamilies.find(line.substr(0, line.find('{')));
     const std::string_view value = line.substr(line.rfind(' ') + 1);
     if (line.starts_with('#') || family == kFamilies.end() || value == "0") continue;
-    std::string key = family->second;
+    std::vector<std::string> labels;
     for (std::size_t quote = line.find('"'); quote != line.npos;) {
       const std::size_t closing = line.find('"', quote + 1);
-      key += " " + std::string(line.substr(quote + 1, closing - quote - 1));
+      labels.emplace_back(line.substr(quote + 1, closing - quote - 1));
       quote = line.find('"', closing + 1);
     }
+    if (family->second == "incoming") std::ranges::reverse(labels);
+    std::string key = family->second;
+    for (const std::string& label : labels) key += " " + label;
     seen[key] = value;
   }
 }
