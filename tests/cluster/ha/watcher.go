@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // podSeen and leaseSeen are what a watch told, and when it arrived here.
@@ -39,11 +40,12 @@ func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, e
 	if err != nil {
 		return w, err
 	}
-	pods, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	// An API server ends the watch of who is slow for a moment: then it goes on where it ended.
+	pods, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watching(client.CoreV1().Pods("").Watch))
 	if err != nil {
 		return w, err
 	}
-	leases, err := client.CoordinationV1().Leases("kube-system").Watch(ctx, metav1.ListOptions{})
+	leases, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watching(client.CoordinationV1().Leases("kube-system").Watch))
 	if err != nil {
 		return w, err
 	}
@@ -58,6 +60,13 @@ func startWatcher(ctx context.Context, client kubernetes.Interface) (*watcher, e
 		}
 	})
 	return w, nil
+}
+
+// watching is how a watch is opened.
+type watching func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+func (open watching) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return open(ctx, options)
 }
 
 func (w *watcher) stop() { w.cancel() }
