@@ -5,18 +5,10 @@
 #include <openssl/x509v3.h>
 
 #include "http/message.hpp"
+#include "http/openssl_objects.hpp"
 
 namespace berth::http {
 namespace {
-
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 
 void FreeStack(STACK_OF(X509) * stack) { sk_X509_pop_free(stack, X509_free); }
 
@@ -64,8 +56,7 @@ struct AuthorityPool::Store {
 
 Expected<std::shared_ptr<const AuthorityPool>> AuthorityPool::Parse(std::string_view pem) {
   auto store = std::make_shared<Store>();
-  const std::unique_ptr<BIO, Free<BIO_free_all>> in(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const Bio in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   int count = 0;
   while (const Certificate certificate{PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr)}) {
     X509_STORE_add_cert(store->store.get(), certificate.get());

@@ -6,25 +6,17 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "http/openssl_objects.hpp"
+
 namespace berth::http {
 namespace {
-
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 
 constexpr long kHour = 3600;
 constexpr long kTenYears = 10L * 365 * 24 * kHour;
 
 template <class Write>
 std::string Pem(Write&& write) {
-  const std::unique_ptr<BIO, Free<BIO_free_all>> out(BIO_new(BIO_s_mem()));
+  const Bio out(BIO_new(BIO_s_mem()));
   write(out.get());
   char* data = nullptr;
   const long size = BIO_get_mem_data(out.get(), &data);
@@ -77,7 +69,7 @@ bool IsAddress(const std::string& name) {
 }  // namespace
 
 struct CertificateAuthority::Pair {
-  Key key;
+  PrivateKey key;
   Certificate certificate;
 
   Expected<KeyPair> Sign(Certificate signee, EVP_PKEY* its_key) const {
@@ -107,7 +99,7 @@ Expected<CertificateAuthority> CertificateAuthority::Make(std::string_view name)
 std::string CertificateAuthority::pem() const { return CertificatePem(pair_->certificate.get()); }
 
 Expected<KeyPair> CertificateAuthority::ForServer(const std::vector<std::string>& names) const {
-  const Key key(EVP_EC_gen("P-256"));
+  const PrivateKey key(EVP_EC_gen("P-256"));
   Certificate certificate = Blank(key.get());
   AddName(X509_get_subject_name(certificate.get()), "CN", names.empty() ? "server" : names.front());
   std::string alternatives;
@@ -125,7 +117,7 @@ Expected<KeyPair> CertificateAuthority::ForServer(const std::vector<std::string>
 
 Expected<KeyPair> CertificateAuthority::ForClient(std::string_view user,
                                                   const std::vector<std::string>& groups) const {
-  const Key key(EVP_EC_gen("P-256"));
+  const PrivateKey key(EVP_EC_gen("P-256"));
   Certificate certificate = Blank(key.get());
   X509_NAME* subject = X509_get_subject_name(certificate.get());
   AddName(subject, "CN", user);

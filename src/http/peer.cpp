@@ -1,6 +1,7 @@
 #include <openssl/bn.h>
 #include <openssl/x509v3.h>
 
+#include "http/openssl_objects.hpp"
 #include "http/server_connection.hpp"
 
 namespace berth::http {
@@ -56,7 +57,7 @@ void ReadSubject(X509* certificate, PeerCertificate& peer) {
 }  // namespace
 
 std::shared_ptr<const PeerCertificate> PeerOf(SSL* ssl) {
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl), &X509_free);
+  const Certificate certificate(SSL_get1_peer_certificate(ssl));
   if (!certificate) return nullptr;
   auto peer = std::make_shared<PeerCertificate>();
   peer->trusted = SSL_get_verify_result(ssl) == X509_V_OK;

@@ -32,19 +32,11 @@ http::Response Refusal(int status) {
 }
 
 http::ServerOptions OptionsOf(const SecureServingOptions& serving, const ServingLimits& limits) {
-  http::ServerOptions options;
+  http::ServerOptions options = OptionsWithin(limits);
   options.address = serving.bind_address.empty() ? "0.0.0.0" : serving.bind_address;
   options.port = static_cast<std::uint16_t>(serving.port);
   options.both_families = true;
   options.reuse_port = serving.permit_port_sharing;
-  options.body_limit_bytes = limits.body_bytes;
-  options.header_limit_bytes = limits.header_bytes;
-  options.read_ahead_bytes = limits.header_bytes;
-  options.max_connections = limits.connections;
-  options.handshake_timeout = limits.handshake;
-  options.request_timeout = limits.request;
-  options.idle_timeout = limits.idle;
-  options.write_timeout = limits.write;
   options.refusal = &Refusal;
   return options;
 }

@@ -30,16 +30,9 @@ void Handle(http::Loop& loop, Endpoints& endpoints, const http::Request& request
 Expected<std::unique_ptr<Server>> Server::Listen(http::IoThread& io, Endpoints& endpoints,
                                                  std::string address, std::uint16_t port,
                                                  const ServingLimits& limits) {
-  http::ServerOptions options;
+  http::ServerOptions options = OptionsWithin(limits);
   options.address = std::move(address);
   options.port = port;
-  options.body_limit_bytes = limits.body_bytes;
-  options.header_limit_bytes = limits.header_bytes;
-  options.read_ahead_bytes = limits.header_bytes;
-  options.max_connections = limits.connections;
-  options.request_timeout = limits.request;
-  options.idle_timeout = limits.idle;
-  options.write_timeout = limits.write;
   Expected<std::unique_ptr<http::Server>> server;
   io.Sync([&] {
     server = http::Server::Listen(

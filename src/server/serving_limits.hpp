@@ -4,6 +4,10 @@
 #include <chrono>
 #include <cstddef>
 
+namespace berth::http {
+struct ServerOptions;
+}
+
 namespace berth::server {
 
 struct ServingLimits {
@@ -16,5 +20,7 @@ struct ServingLimits {
   std::chrono::milliseconds write = std::chrono::seconds(30);
   std::chrono::milliseconds drain = std::chrono::seconds(5);  // for answers under way when we are to stop
 };
+
+http::ServerOptions OptionsWithin(const ServingLimits& limits);
 
 }  // namespace berth::server
