@@ -171,4 +171,9 @@ NodeBuilder& NodeBuilder::Image(std::string name, std::int64_t bytes) {
   return *this;
 }
 
+NodeBuilder& NodeBuilder::Address(std::string type, std::string address) {
+  node_.addresses.push_back({std::move(type), std::move(address)});
+  return *this;
+}
+
 }  // namespace berth::testing

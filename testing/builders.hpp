@@ -96,6 +96,7 @@ class NodeBuilder {
   NodeBuilder& Taint(std::string key, std::string value, std::string effect);
   NodeBuilder& Cordoned();
   NodeBuilder& Image(std::string name, std::int64_t bytes);
+  NodeBuilder& Address(std::string type, std::string address);
 
   operator api::Node() const { return node_; }  // implicit on purpose
   api::NodePtr Share() const { return std::make_shared<const api::Node>(node_); }

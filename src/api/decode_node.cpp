@@ -14,6 +14,10 @@ bool Read(const element& value, NodeCondition& out, Failure& failure) {
   return ReadFields(value, failure, Field{"type", out.type}, Field{"status", out.status});
 }
 
+bool Read(const element& value, NodeAddress& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"type", out.type}, Field{"address", out.address});
+}
+
 // The order in which a map is written does not count, but which value belongs to which key does.
 std::uint64_t DigestOf(const element& annotations) {
   simdjson::dom::object object;
@@ -41,7 +45,7 @@ bool ReadNodeStatus(const element& value, Node& out, Failure& failure) {
   };
   return ReadFields(value, failure, Field{"allocatable", allocatable}, Field{"capacity", out.capacity},
                     Field{"images", out.images}, Field{"conditions", out.conditions},
-                    Field{"declaredFeatures", out.declared_features});
+                    Field{"addresses", out.addresses}, Field{"declaredFeatures", out.declared_features});
 }
 
 bool Read(const element& value, Node& out, Failure& failure) {

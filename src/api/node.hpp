@@ -13,6 +13,10 @@ struct NodeCondition {
   std::string type;
   std::string status;
 };
+struct NodeAddress {
+  std::string type;  // InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS
+  std::string address;
+};
 struct Node {
   static constexpr std::string_view kKind = "Node";
   static constexpr bool kNamespaced = false;
@@ -24,6 +28,7 @@ struct Node {
   bool allocatable_given = false;
   std::vector<ContainerImage> images;
   std::vector<NodeCondition> conditions;
+  std::vector<NodeAddress> addresses;
   std::vector<std::string> declared_features;  // sorted
   std::uint64_t annotations_digest = 0;  // equal for equal annotations: only their change is of interest
 };
