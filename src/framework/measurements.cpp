@@ -45,6 +45,15 @@ std::string_view NameOf(SignalState state) {
   return "";
 }
 
+bool SignalSpec::Same(const SignalSpec& other) const {
+  const auto same_guard = [](const SignalGuard& a, const SignalGuard& b) {
+    return a.expression == b.expression && a.at_most == b.at_most &&
+           a.at_least_of_median == b.at_least_of_median;
+  };
+  return source == other.source && expression == other.expression && merge == other.merge &&
+         window == other.window && hold == other.hold && std::ranges::equal(guards, other.guards, same_guard);
+}
+
 Measurements::Measurements(Handle& handle)
     : nodes_(handle.nodes), observed_(handle.nodes), directory_(handle.nodes) {
   observed_.Observe(*this);
@@ -53,13 +62,15 @@ Measurements::Measurements(Handle& handle)
 Measurements::~Measurements() { observed_.Forget(*this); }
 
 SignalId Measurements::Declare(const SignalSpec& spec) {
-  const auto known = std::ranges::find(
-      entries_, spec, [](const Entry& entry) -> const SignalSpec& { return entry.signal.spec; });
+  const auto known =
+      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.signal.spec.Same(spec); });
   if (known != entries_.end()) return static_cast<SignalId>(known - entries_.begin());
   std::vector<GuardUse> guards;
   for (const SignalGuard& guard : spec.guards) {
     guards.push_back(
-        {Declare({.source = spec.source, .expression = guard.expression, .hold = spec.hold}), guard});
+        {Declare(
+             {.name = guard.name, .source = spec.source, .expression = guard.expression, .hold = spec.hold}),
+         guard});
   }
   const auto id = static_cast<SignalId>(entries_.size());
   for (const GuardUse& use : guards) EntryOf(use.signal).guarded.push_back(id);

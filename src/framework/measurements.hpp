@@ -30,22 +30,24 @@ enum class Merge { kMax, kMean, kSum };
 // its limits, has no value. If the query is refused or no node at all has an answer, the guard is not in
 // force.
 struct SignalGuard {
+  std::string name;  // for people
   std::string expression;
   std::optional<double> at_most = {};
   std::optional<double> at_least_of_median = {};  // share of the median over all nodes
-  friend bool operator==(const SignalGuard&, const SignalGuard&) = default;
 };
 
-// Equal specifications are one signal, asked for once. "$node" in an expression stands for the labels by
-// which the source tells nodes apart: "sum by ($node) (...)".
+// Specifications that differ in nothing but their names are one signal, asked for once. "$node" in an
+// expression stands for the labels by which the source tells nodes apart: "sum by ($node) (...)".
 struct SignalSpec {
+  std::string name;        // for people and metrics
   std::string source;      // the server's address, or a name that the metric sources' file gives it
   std::string expression;  // PromQL; the answer holds all nodes
   Merge merge = Merge::kMax;
   Duration window{};                        // that the expression looks back over; zero: a moment
   Duration hold = std::chrono::minutes(5);  // how long the last answer counts when no newer one comes
   std::vector<SignalGuard> guards = {};
-  friend bool operator==(const SignalSpec&, const SignalSpec&) = default;
+
+  bool Same(const SignalSpec& other) const;
 };
 
 enum class SignalState {

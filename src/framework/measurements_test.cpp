@@ -51,7 +51,7 @@ struct MeasurementsTest : ::testing::Test {
 };
 
 TEST_F(MeasurementsTest, EqualQuestionsAreOneSignal) {
-  const SignalSpec spec{.source = "http://p:9090", .expression = "up"};
+  const SignalSpec spec{.name = "test", .source = "http://p:9090", .expression = "up"};
   const SignalId first = measurements.Declare(spec);
   EXPECT_EQ(measurements.Declare(spec), first);
   SignalSpec other = spec;
@@ -60,7 +60,7 @@ TEST_F(MeasurementsTest, EqualQuestionsAreOneSignal) {
 }
 
 TEST_F(MeasurementsTest, NothingIsKnownBeforeTheFirstAnswerAndOfNodesThatNoSeriesNames) {
-  const SignalId cpu = measurements.Declare({.source = "p", .expression = "cpu"});
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
   const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"stranger", 9}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("5", "-", "7"));
@@ -73,7 +73,7 @@ TEST_F(MeasurementsTest, NothingIsKnownBeforeTheFirstAnswerAndOfNodesThatNoSerie
 }
 
 TEST_F(MeasurementsTest, NotANumberIsNoValueAndNeitherIsInfinity) {
-  const SignalId cpu = measurements.Declare({.source = "p", .expression = "cpu"});
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", kNaN}, {"n2", kInf}, {"n3", -kInf}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
 }
@@ -84,7 +84,8 @@ TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
     std::string expected;
   } cases[] = {{Merge::kMax, "6"}, {Merge::kSum, "8"}, {Merge::kMean, "4"}};
   for (const auto& [merge, expected] : cases) {
-    const SignalId id = measurements.Declare({.source = "p", .expression = "x", .merge = merge});
+    const SignalId id =
+        measurements.Declare({.name = "test", .source = "p", .expression = "x", .merge = merge});
     const SignalCoverage coverage = measurements.Take(Answer(id, {{"n1", 2}, {"n1:9100", 6}, {"n1", kNaN}}));
     EXPECT_EQ(ValueOf(id, "n1"), expected);
     EXPECT_EQ(coverage.merged, 1U);
@@ -92,7 +93,8 @@ TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
 }
 
 TEST_F(MeasurementsTest, AnOutageKeepsTheLastValuesForAWhileAndThenNone) {
-  const SignalId cpu = measurements.Declare({.source = "p", .expression = "cpu", .hold = seconds(60)});
+  const SignalId cpu =
+      measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
   int told = 0;
   measurements.Listen(cpu, [&] { ++told; });
   measurements.Take(Answer(cpu, {{"n1", 5}}, MonoTime(seconds(100))));
@@ -109,18 +111,20 @@ TEST_F(MeasurementsTest, AnOutageKeepsTheLastValuesForAWhileAndThenNone) {
 }
 
 TEST_F(MeasurementsTest, WhatWasNeverAnsweredIsGoneAtOnce) {
-  const SignalId cpu = measurements.Declare({.source = "p", .expression = "cpu"});
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Failed(cpu, MonoTime(seconds(1)), "404");
   EXPECT_EQ(StateOf(cpu), SignalState::kGone);
 }
 
 TEST_F(MeasurementsTest, AGuardWithholdsWhatCannotBeBelieved) {
-  const SignalId cpu = measurements.Declare(
-      {.source = "p",
-       .expression = "cpu",
-       .guards = {{.expression = "age", .at_most = 60}, {.expression = "count", .at_least_of_median = 0.8}}});
-  const SignalId age = measurements.Declare({.source = "p", .expression = "age"});
-  const SignalId count = measurements.Declare({.source = "p", .expression = "count"});
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60},
+                                       {.name = "count", .expression = "count", .at_least_of_median = 0.8}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  const SignalId count = measurements.Declare({.name = "test", .source = "p", .expression = "count"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-")) << "the guards have not spoken yet";
   measurements.Take(Answer(age, {{"n1", 15}, {"n2", 90}, {"n3", 15}}));
@@ -134,9 +138,12 @@ TEST_F(MeasurementsTest, AGuardWithholdsWhatCannotBeBelieved) {
 }
 
 TEST_F(MeasurementsTest, AGuardThatNobodyAnswersIsNotInForce) {
-  const SignalId cpu = measurements.Declare(
-      {.source = "p", .expression = "cpu", .guards = {{.expression = "age", .at_most = 60}}});
-  const SignalId age = measurements.Declare({.source = "p", .expression = "age"});
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
   measurements.Take(Answer(cpu, {{"n1", 1}}));
   measurements.Failed(age, MonoTime(seconds(100)), "parse error");
   EXPECT_EQ(ValueOf(cpu, "n1"), "1");
@@ -145,7 +152,7 @@ TEST_F(MeasurementsTest, AGuardThatNobodyAnswersIsNotInForce) {
 }
 
 TEST_F(MeasurementsTest, ANewNodeOnTheRowOfAGoneOneHasNoValue) {
-  const SignalId cpu = measurements.Declare({.source = "p", .expression = "cpu"});
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
   cluster.nodes().Remove(cluster.RowOf("n2"));
   cluster.Add(MakeNode("n4"));
@@ -155,8 +162,8 @@ TEST_F(MeasurementsTest, ANewNodeOnTheRowOfAGoneOneHasNoValue) {
 }
 
 TEST_F(MeasurementsTest, SeriesAreNumberedThroughTheAnswersOfASource) {
-  const SignalId a = measurements.Declare({.source = "p", .expression = "a"});
-  const SignalId b = measurements.Declare({.source = "p", .expression = "b"});
+  const SignalId a = measurements.Declare({.name = "test", .source = "p", .expression = "a"});
+  const SignalId b = measurements.Declare({.name = "test", .source = "p", .expression = "b"});
   measurements.Take(Answer(a, {{"n1", 1}, {"n2", 2}}));
   SignalAnswer next{
       .signal = b, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{1, 20}, {2, 30}}};

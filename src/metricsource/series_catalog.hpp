@@ -1,0 +1,41 @@
+// Numbers for the series of a source, so that the scheduler's loop looks a name up once and not with every
+// poll.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/measurements.hpp"
+#include "metricsource/query_answer.hpp"
+#include "metricsource/source_settings.hpp"
+
+namespace berth::metricsource {
+
+// One thread. An answer that is completed must reach the loop, for later ones build on it; one that turns out
+// to be broken is dropped before End, and nothing is lost.
+class SeriesCatalog {
+ public:
+  explicit SeriesCatalog(const SourceSettings& source) : source_(source) {}
+
+  // Begins an answer. Series of nodes that are long gone are forgotten when they have become many: everything
+  // is numbered anew then.
+  void Begin();
+  void Add(framework::SignalAnswer& answer, const LabelOf& labels, double value);
+  void End(framework::SignalAnswer& answer);
+
+  std::size_t size() const { return numbers_.size(); }
+
+ private:
+  std::string Rewritten(const std::string& label, std::string_view value) const;
+
+  const SourceSettings& source_;
+  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by values of the node labels
+  std::vector<framework::SeriesName> fresh_;
+  std::size_t largest_ = 0;  // answer since the numbers began
+  bool renumbered_ = false;
+  std::string key_;
+};
+
+}  // namespace berth::metricsource
