@@ -1,8 +1,6 @@
 #include "assembly/in_tree_plugins.hpp"
 
-#include <fmt/format.h>
-
-#include "plugins/custom/custom.hpp"
+#include "plugins/cpu_usage/cpu_usage.hpp"
 #include "plugins/default_binder/default_binder.hpp"
 #include "plugins/default_preemption/default_preemption.hpp"
 #include "plugins/dynamic_resources/dynamic_resources.hpp"
@@ -33,14 +31,10 @@ namespace {
 // Plugins that well-known tutorials build into a scheduler of their own, by the names and arguments that they
 // have there.
 void AddTutorialPlugins(runtime::Registry& registry) {
-  for (const auto* name : {"NetworkTraffic", "network_traffic"}) {
+  for (const auto* name : {"NetworkTraffic", "network_traffic"})
     registry.Add(name, plugins::NetworkTraffic::Factory(name), plugins::NetworkTrafficArgsCodec());
-    registry.SetNote(name,
-                     fmt::format("plugin {} has no measurements yet: it gives every node the score 0", name));
-  }
-  registry.Add("custom", framework::Make<plugins::Custom>);
-  registry.SetNote("custom",
-                   "plugin custom has no measurements yet: it lets every node pass and gives it the score 0");
+  for (const auto* name : {"CPUUsage", "custom"})
+    registry.Add(name, plugins::CpuUsage::Factory(name), plugins::CpuUsageArgsCodec());
   registry.Add("sample-plugin", plugins::SamplePlugin::Create, plugins::SamplePluginArgsCodec());
   registry.SetNote("sample-plugin", "plugin sample-plugin has no effect but log lines with -v=3");
 }

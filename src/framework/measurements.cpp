@@ -9,17 +9,6 @@ namespace {
 // Names that people are shown; the rest is counted.
 constexpr std::size_t kUnmatchedShown = 10;
 
-double MedianOf(const std::vector<double>& values) {
-  std::vector<double> known;
-  for (const double value : values) {
-    if (!std::isnan(value)) known.push_back(value);
-  }
-  if (known.empty()) return kNoValue;
-  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
-  std::ranges::nth_element(known, middle);
-  return *middle;
-}
-
 std::string TextOf(const SeriesName& series) {
   std::string text = "{";
   for (const auto& [label, value] : series) {
@@ -30,6 +19,17 @@ std::string TextOf(const SeriesName& series) {
 }
 
 }  // namespace
+
+double MedianOf(std::span<const double> values) {
+  std::vector<double> known;
+  for (const double value : values) {
+    if (!std::isnan(value)) known.push_back(value);
+  }
+  if (known.empty()) return kNoValue;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  std::ranges::nth_element(known, middle);
+  return *middle;
+}
 
 std::string_view NameOf(SignalState state) {
   switch (state) {

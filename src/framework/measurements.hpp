@@ -60,6 +60,10 @@ std::string_view NameOf(SignalState state);
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
+// The middle one of the values that are known (NaN if none is): what is said of a node that is not measured,
+// so that it neither wins nor starves.
+double MedianOf(std::span<const double> values);
+
 struct Signal {
   SignalSpec spec;
   SignalState state = SignalState::kWaiting;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plugins/measured/prometheus_args.hpp"
+
 namespace berth::plugins {
 namespace {
 
@@ -16,6 +18,14 @@ NetworkTrafficArgs Decode(const Value& value, const config::FeatureGates&, confi
     reader.Read(name, args.network_interface);
   for (const auto* name : {"timeRangeInMinutes", "timeRange", "time_range"})
     reader.Read(name, args.time_range_in_minutes);
+  std::string mode;
+  reader.Read("mode", mode);
+  if (mode == "classic") {
+    args.mode = NetworkTrafficArgs::Mode::kClassic;
+  } else if (!mode.empty() && mode != "rate") {
+    problems.Other(
+        fmt::format("mode: Unsupported value: \"{}\": supported values: \"rate\", \"classic\"", mode));
+  }
   reader.Finish();
   if (args.network_interface.empty()) args.network_interface = "ens192";
   return args;
@@ -24,16 +34,7 @@ NetworkTrafficArgs Decode(const Value& value, const config::FeatureGates&, confi
 std::vector<std::string> Check(const NetworkTrafficArgs& args, const std::string& path,
                                const config::FeatureGates&) {
   std::vector<std::string> errors;
-  const std::string& address = args.prometheus_address;
-  if (address.empty()) {
-    errors.push_back(
-        fmt::format("{}.prometheusAddress: Required value: must be the URL of a Prometheus server, like "
-                    "http://prometheus-server.monitoring:9090",
-                    path));
-  } else if (!address.starts_with("http://") && !address.starts_with("https://")) {
-    errors.push_back(fmt::format(
-        "{}.prometheusAddress: Invalid value: \"{}\": must begin with http:// or https://", path, address));
-  }
+  CheckSource(args.prometheus_address, path + ".prometheusAddress", errors);
   if (args.time_range_in_minutes <= 0) {
     errors.push_back(fmt::format("{}.timeRangeInMinutes: Invalid value: {}: must be greater than zero", path,
                                  args.time_range_in_minutes));
@@ -46,6 +47,7 @@ Value Encode(const NetworkTrafficArgs& args) {
   out.Set("prometheusAddress", Value::Text(args.prometheus_address));
   out.Set("networkInterface", Value::Text(args.network_interface));
   out.Set("timeRangeInMinutes", Value::Number(args.time_range_in_minutes));
+  out.Set("mode", Value::Text(args.mode == NetworkTrafficArgs::Mode::kClassic ? "classic" : "rate"));
   return out;
 }
 

@@ -1,0 +1,83 @@
+#include "plugins/measured/newcomers.hpp"
+
+#include <algorithm>
+
+namespace berth::plugins {
+namespace {
+
+// From the decision to the first instruction: images, volumes, sandboxes.
+constexpr Duration kStartDelay = std::chrono::seconds(10);
+// A poll shows what was scraped before it: on average half of the usual interval.
+constexpr Duration kScrapeAge = std::chrono::seconds(15);
+
+}  // namespace
+
+Newcomers::Newcomers(framework::Handle& handle, framework::SignalId signal, Estimate estimate)
+    : nodes_(handle.nodes),
+      measurements_(handle.Shared<framework::Measurements>()),
+      signal_(signal),
+      estimate_(std::move(estimate)) {
+  nodes_.Observe(*this);
+  measurements_.Listen(signal, [this] { Measured(); });
+}
+
+Newcomers::~Newcomers() { nodes_.Forget(*this); }
+
+void Newcomers::PodAppears(framework::Row row, const framework::PlacedPod& pod, bool imagined) {
+  if (imagined || measurements_.clock() == nullptr) return;
+  const Newcomer newcomer{&pod, StartOf(*pod.pod), estimate_(pod)};
+  if (newcomer.estimate == 0 || Unseen(newcomer) == 0) return;
+  auto& there = newcomers_[row];
+  there.push_back(newcomer);
+  Sum(row, there);
+}
+
+void Newcomers::PodLeaves(framework::Row row, const framework::PlacedPod& pod, bool imagined) {
+  if (imagined) return;
+  const auto found = newcomers_.find(row);
+  if (found == newcomers_.end()) return;
+  if (std::erase_if(found->second, [&](const Newcomer& newcomer) { return newcomer.pod == &pod; }) == 0)
+    return;
+  Sum(row, found->second);
+  if (found->second.empty()) newcomers_.erase(found);
+}
+
+MonoTime Newcomers::StartOf(const api::Pod& pod) const {
+  const Clock& clock = *measurements_.clock();
+  if (pod.status.start_time == 0) return clock.Now();
+  const Duration running = clock.WallNow() - WallTime(std::chrono::seconds(pod.status.start_time));
+  return clock.Now() - std::max(running, Duration{});
+}
+
+// The part of the estimate that the last measurement does not show.
+double Newcomers::Unseen(const Newcomer& newcomer) const {
+  const framework::Signal& signal = measurements_.signal(signal_);
+  const bool measured = signal.asked != MonoTime{};
+  const MonoTime seen = measured ? signal.asked - kScrapeAge : measurements_.clock()->Now();
+  const Duration shown = seen - newcomer.since - kStartDelay;
+  if (shown <= Duration{}) return newcomer.estimate;
+  if (shown >= signal.spec.window) return 0;
+  return newcomer.estimate *
+         (1 - static_cast<double>(shown.count()) / static_cast<double>(signal.spec.window.count()));
+}
+
+void Newcomers::Measured() {
+  for (auto at = newcomers_.begin(); at != newcomers_.end();) {
+    std::erase_if(at->second, [this](const Newcomer& newcomer) { return Unseen(newcomer) == 0; });
+    Sum(at->first, at->second);
+    if (at->second.empty()) {
+      newcomers_.erase(at++);
+    } else {
+      ++at;
+    }
+  }
+}
+
+void Newcomers::Sum(framework::Row row, const std::vector<Newcomer>& newcomers) {
+  if (row >= pending_.size()) pending_.resize(row + 1, 0);
+  double sum = 0;
+  for (const Newcomer& newcomer : newcomers) sum += Unseen(newcomer);
+  pending_[row] = sum;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,52 @@
+// Pods that a measurement has not seen yet, and what they will add to their node. Without them everything
+// that is placed between two measurements would go to the same "idle" node.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <vector>
+
+#include "framework/measurements.hpp"
+#include "framework/node_table.hpp"
+
+namespace berth::plugins {
+
+// Follows bound and assumed pods. A signal that looks back over a window shows a pod the more the longer it
+// has run: of its estimate the rest is counted on top, until the window lies wholly behind the pod's start.
+// While nothing is measured, in an outage, all pods that came since the last measurement count. What was on
+// the nodes when Berth started is dated by its status. One thread: the loop's.
+class Newcomers final : private framework::PodObserver {
+ public:
+  // What a pod will add to the signal, in any unit.
+  using Estimate = std::function<double(const framework::PlacedPod&)>;
+
+  Newcomers(framework::Handle& handle, framework::SignalId signal, Estimate estimate);
+  ~Newcomers() override;
+  Newcomers(const Newcomers&) = delete;
+  Newcomers& operator=(const Newcomers&) = delete;
+
+  double At(framework::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
+
+ private:
+  struct Newcomer {
+    const framework::PlacedPod* pod = nullptr;
+    MonoTime since{};
+    double estimate = 0;
+  };
+
+  void PodAppears(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
+  void PodLeaves(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
+  MonoTime StartOf(const api::Pod& pod) const;
+  double Unseen(const Newcomer& newcomer) const;
+  void Measured();
+  void Sum(framework::Row row, const std::vector<Newcomer>& newcomers);
+
+  framework::NodeTable& nodes_;
+  framework::Measurements& measurements_;
+  const framework::SignalId signal_;
+  const Estimate estimate_;
+  boost::unordered_flat_map<framework::Row, std::vector<Newcomer>> newcomers_;
+  std::vector<double> pending_;  // by row
+};
+
+}  // namespace berth::plugins
