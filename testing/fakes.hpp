@@ -85,6 +85,9 @@ class FakeServices final : public framework::SchedulerServices {
   }
   framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
+  void Happened(const framework::ClusterEvent& event, const framework::EventObjects&) override {
+    happened.emplace_back(event.label);
+  }
   void Activate(std::span<const std::string>) override {}
 
   // Does what was posted, and what that posts.
@@ -106,6 +109,7 @@ class FakeServices final : public framework::SchedulerServices {
   }
 
   bool pod_exists = true;
+  std::vector<std::string> happened;
 
  private:
   std::vector<Work> posted_;

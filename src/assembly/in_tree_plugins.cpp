@@ -7,6 +7,7 @@
 #include "plugins/gang_scheduling/gang_scheduling.hpp"
 #include "plugins/image_locality/image_locality.hpp"
 #include "plugins/inter_pod_affinity/inter_pod_affinity.hpp"
+#include "plugins/load_aware/load_aware.hpp"
 #include "plugins/network_traffic/network_traffic.hpp"
 #include "plugins/node_affinity/node_affinity.hpp"
 #include "plugins/node_declared_features/node_declared_features.hpp"
@@ -68,6 +69,7 @@ runtime::Registry InTreePlugins() {
   registry.Add("GangScheduling", Make<plugins::GangScheduling>);
   registry.Add("DefaultPreemption", plugins::DefaultPreemption::Create,
                plugins::DefaultPreemptionArgsCodec());
+  registry.Add("LoadAware", plugins::LoadAware::Create, plugins::LoadAwareArgsCodec());
   AddTutorialPlugins(registry);
   return registry;
 }

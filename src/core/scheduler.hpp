@@ -90,6 +90,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>& visit) override {
     bindings_.ForEachWaiting(visit);
   }
+  void Happened(const framework::ClusterEvent& event, const framework::EventObjects& objects) override {
+    queue_.MoveAll(event, objects);
+  }
   void Activate(std::span<const std::string> pods) override { queue_.Activate(pods); }
   bool CancelPreBind(std::string_view uid, std::string message) override {
     return bindings_.CancelPreBind(uid, std::move(message));

@@ -31,6 +31,7 @@ enum class EventResource : std::uint8_t {
   kDeviceClass,
   kResourceClaim,
   kResourceSlice,
+  kMeasurement,  // Berth's own: what is measured about a node
   kAny,
 };
 
@@ -69,6 +70,7 @@ struct ClusterEvent {
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };
 
+inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kMeasurement, kUpdate, "MeasurementUpdate"};
 inline constexpr ClusterEvent kUnschedulableTimeout{EventResource::kAny, kAllActions, "UnschedulableTimeout"};
 inline constexpr ClusterEvent kForceActivate{EventResource::kAny, kAllActions, "ForceActivate"};
 

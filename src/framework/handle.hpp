@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "config/feature_gates.hpp"
 #include "framework/attempt.hpp"
+#include "framework/cluster_event.hpp"
 #include "framework/cluster_objects.hpp"
 #include "framework/cycle_state.hpp"
 #include "framework/node_table.hpp"
@@ -71,6 +72,9 @@ class SchedulerServices {
   virtual std::vector<api::PodPtr> NominatedPods(std::string_view node) const = 0;
   // As the API server last showed it; null if it is gone.
   virtual api::PodPtr FindPod(const api::ObjectMeta& pod) const = 0;
+  // Something of a plugin's own has happened that frees pods: those whose plugins registered for it are tried
+  // again as after any event.
+  virtual void Happened(const ClusterEvent& event, const EventObjects& objects) = 0;
   // Tries these waiting pods ("namespace/name") at once, without event or back-off.
   virtual void Activate(std::span<const std::string> pods) = 0;
 };

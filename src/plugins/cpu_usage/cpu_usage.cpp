@@ -74,8 +74,8 @@ CpuUsage::CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle
     : name_(std::move(name)),
       measurements_(handle.Shared<framework::Measurements>()),
       busy_(measurements_.Declare(BusyOf(args))),
-      newcomers_(handle, busy_, [](const framework::PlacedPod& pod) {
-        return static_cast<double>(pod.use.non_zero_milli_cpu);
+      newcomers_(handle, busy_, [](const api::Pod&, const framework::PodUse& use) {
+        return static_cast<double>(use.non_zero_milli_cpu);
       }) {
   measurements_.Listen(busy_, [this] { median_ = framework::MedianOf(measurements_.signal(busy_).values); });
 }

@@ -18,7 +18,7 @@ namespace berth::plugins {
 class Newcomers final : private framework::PodObserver {
  public:
   // What a pod will add to the signal, in any unit.
-  using Estimate = std::function<double(const framework::PlacedPod&)>;
+  using Estimate = std::function<double(const api::Pod&, const framework::PodUse&)>;
 
   Newcomers(framework::Handle& handle, framework::SignalId signal, Estimate estimate);
   ~Newcomers() override;

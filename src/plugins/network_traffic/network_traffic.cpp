@@ -72,7 +72,7 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
       measurements_(handle.Shared<framework::Measurements>()),
       traffic_(measurements_.Declare(TrafficOf(args))),
       speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))),
-      newcomers_(handle, traffic_, [](const framework::PlacedPod&) { return 1.0; }) {
+      newcomers_(handle, traffic_, [](const api::Pod&, const framework::PodUse&) { return 1.0; }) {
   measurements_.Listen(traffic_, [this] { Measured(); });
   if (!classic_) measurements_.Listen(speed_, [this] { Measured(); });
 }

@@ -1,0 +1,225 @@
+#include "plugins/load_aware/load_aware.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/measured.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::FakeServices;
+using berth::testing::Fits;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::Measure;
+using berth::testing::NodeScores;
+using berth::testing::Unresolvable;
+using berth::testing::Verdicts;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Values = std::vector<std::pair<std::string, double>>;
+using namespace std::chrono_literals;
+
+// Two nodes of ten cores and 10 Gi; "own" is a signal without guards.
+struct LoadAwareTest : ::testing::Test {
+  LoadAwareTest() {
+    for (const auto* name : {"n1", "n2"}) cluster.Add(MakeNode(name).Cpu("10").Memory("10Gi"));
+    cluster.handle().Shared<framework::Measurements>().SetClock(clock);
+    cluster.handle().services = &services;
+  }
+  void Make(const std::string& args) { plugin = cluster.Make<LoadAware>(args); }
+  void Own(const std::string& more = "") {
+    Make("{preset: none, signals: [{name: own, query: q" + more + "}]}");
+  }
+  void MeasureOwn(const Values& values) { Measure(cluster, "own", values, clock.Now()); }
+  NodeScores Scores(const api::Pod& pod = MakePod()) { return cluster.Scores(*plugin, pod); }
+  Verdicts Judge(const api::Pod& pod = MakePod()) { return cluster.Judge(*plugin, pod); }
+
+  ManualClock clock;
+  FakeServices services;
+  Cluster cluster;
+  std::unique_ptr<LoadAware> plugin;
+};
+
+TEST_F(LoadAwareTest, ThreeLinesAreEnough) {
+  Make("{prometheusAddress: 'http://p:9090', preset: balanced}");
+  Measure(cluster, "cpu: age", {{"n1", 10}, {"n2", 10}});
+  Measure(cluster, "cpu: samples", {{"n1", 20}, {"n2", 20}});
+  Measure(cluster, "memory: age", {{"n1", 10}, {"n2", 10}});
+  Measure(cluster, "memory: samples", {{"n1", 20}, {"n2", 20}});
+  Measure(cluster, "cpu", {{"n1", 0.69}, {"n2", 0.2}}, clock.Now());
+  Measure(cluster, "memory", {{"n1", 0.5}, {"n2", 0.95}}, clock.Now());
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 40}, {"n2", 42}}));
+  EXPECT_EQ(Judge(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much memory load"})}}));
+}
+
+TEST_F(LoadAwareTest, SignalsCountByTheirWeightAndOnlyWhereSomethingIsKnown) {
+  Make(
+      "{preset: none, signals: [{name: a, query: a, weight: 3}, {name: b, query: b, full: 200}, "
+      "{name: c, query: c, weight: 100}]}");
+  Measure(cluster, "a", {{"n1", 0.5}, {"n2", 1}});
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 0}}));
+  Measure(cluster, "b", {{"n1", 100}, {"n2", 0}});
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 25}}));
+}
+
+// Targets as load-aware schedulers before us shape them.
+TEST_F(LoadAwareTest, WithATargetNodesArePackedUpToIt) {
+  Own(", target: 40");
+  const struct {
+    double share;
+    std::int64_t score;
+  } cases[] = {{0, 40}, {0.2, 70}, {0.4, 100}, {0.7, 50}, {1, 0}, {1.01, 0}};
+  for (const auto& [share, score] : cases) {
+    MeasureOwn({{"n1", share}});
+    EXPECT_EQ(Scores().at("n1"), score) << share;
+  }
+}
+
+TEST_F(LoadAwareTest, AHotNodeStaysClosedUntilItIsWellBelowItsThreshold) {
+  Own(", threshold: 80");
+  const auto open = [&](double share) {
+    MeasureOwn({{"n1", share}, {"n2", 0.1}});
+    return Judge().at("n1") == Fits();
+  };
+  EXPECT_TRUE(open(0.79));
+  EXPECT_FALSE(open(0.81));
+  EXPECT_FALSE(open(0.78));
+  EXPECT_THAT(services.happened, IsEmpty());
+  EXPECT_TRUE(open(0.74));
+  EXPECT_THAT(services.happened, ElementsAre("MeasurementUpdate")) << "pods that wait for it are woken";
+  EXPECT_TRUE(open(0.79));
+}
+
+TEST_F(LoadAwareTest, WhatAPodWillAddCountsBeforeItIsMeasured) {
+  Own(", threshold: 80, estimate: {from: request, resource: cpu}");
+  MeasureOwn({{"n1", 0.5}, {"n2", 0.5}});
+  EXPECT_EQ(Judge(MakePod().Cpu("3")).at("n1"), Fits());
+  EXPECT_NE(Judge(MakePod().Cpu("3100m")).at("n1"), Fits());
+  cluster.Run("n1", MakePod("other").Cpu("2"));
+  EXPECT_NE(Judge(MakePod().Cpu("1500m")).at("n1"), Fits());
+  EXPECT_EQ(Judge(MakePod().Cpu("1500m")).at("n2"), Fits());
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 30}, {"n2", 50}}));
+}
+
+TEST_F(LoadAwareTest, LimitsCountWhereTheyAreAskedForAndRequestsWithoutThem) {
+  Own(", estimate: {from: limit, resource: cpu, factor: 0.5}");
+  MeasureOwn({{"n1", 0.1}, {"n2", 0.1}});
+  api::Pod limited = MakePod("limited").Cpu("1");
+  limited.spec.containers[0].limits["cpu"] = *api::ParseQuantity("4");
+  cluster.Run("n1", limited).Run("n2", MakePod("plain").Cpu("2"));
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 80}}));
+}
+
+TEST_F(LoadAwareTest, NoHerdGoesToTheIdlestNodeBetweenTwoPolls) {
+  for (int i = 3; i <= 20; ++i) cluster.Add(MakeNode("n" + std::to_string(i)).Cpu("10").Memory("10Gi"));
+  Own(", estimate: {from: request, resource: cpu}");
+  Values idle;
+  for (int i = 1; i <= 20; ++i) idle.emplace_back("n" + std::to_string(i), 0.1);
+  MeasureOwn(idle);
+  std::map<std::string, int> pods;
+  for (int i = 0; i < 200; ++i) {
+    clock.Advance(10ms);
+    const NodeScores scores = Scores();
+    const auto best = std::ranges::max_element(scores, {}, [](const auto& entry) { return entry.second; });
+    ++pods[best->first];
+    cluster.Run(best->first, MakePod("p" + std::to_string(i)).Cpu("500m"));
+  }
+  EXPECT_EQ(pods.size(), 20U);
+  for (const auto& [node, count] : pods) EXPECT_EQ(count, 10) << node;
+}
+
+TEST_F(LoadAwareTest, DaemonsAndPodsThatNameTheirNodePass) {
+  Own(", threshold: 50");
+  MeasureOwn({{"n1", 0.9}, {"n2", 0.9}});
+  api::Pod daemon = MakePod();
+  daemon.metadata.controller =
+      std::make_shared<const api::OwnerReference>(api::OwnerReference{"apps/v1", "DaemonSet", "agent", "u"});
+  EXPECT_EQ(Judge(daemon), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
+  EXPECT_NE(Judge().at("n1"), Fits());
+}
+
+TEST_F(LoadAwareTest, AnOutageIsNeutralUnlessToldOtherwise) {
+  Own(", threshold: 50");
+  EXPECT_EQ(Judge(), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 0}, {"n2", 0}}));
+  Make("{preset: none, onOutage: reject, signals: [{name: strict, query: q, threshold: 50}]}");
+  EXPECT_EQ(Judge().at("n1"), Unresolvable({"node(s) had no strict measurement"}));
+}
+
+TEST_F(LoadAwareTest, ANodeThatIsNotMeasuredIsTakenForTheMedianAndNotClosed) {
+  Own(", threshold: 50");
+  MeasureOwn({{"n1", 0.9}});
+  EXPECT_EQ(Judge().at("n2"), Fits());
+  EXPECT_EQ(Scores(), (NodeScores{{"n1", 10}, {"n2", 10}}));
+}
+
+TEST_F(LoadAwareTest, QuestionsAreMadeOfTheArguments) {
+  Make(
+      "{preset: none, prometheusAddress: main, holdFor: 1m, signals: [{name: cpu, window: 2m, percentile: "
+      "95, over: 10m}]}");
+  auto& measurements = cluster.handle().Shared<framework::Measurements>();
+  const auto& spec = measurements.signal(berth::testing::FindSignal(measurements, "cpu")).spec;
+  EXPECT_EQ(spec.source, "main");
+  EXPECT_EQ(spec.hold, 60s);
+  EXPECT_EQ(spec.window, 12min);
+  EXPECT_EQ(
+      spec.expression,
+      "quantile_over_time(0.95, (1 - avg by ($node) (rate(node_cpu_seconds_total{mode=\"idle\"}[2m0s])))"
+      "[10m0s:1m])");
+  EXPECT_EQ(spec.guards.size(), 2U);
+}
+
+TEST(LoadAwareArgs, SurviveBeingWrittenOut) {
+  const auto codec = LoadAwareArgsCodec();
+  for (const auto* text :
+       {"{}",
+        "{preset: streaming, signals: [{name: disk, weight: 0}, {name: own, query: q, full: 90, "
+        "target: 50, preferHigh: true, estimate: {from: limit, resource: nvidia.com/gpu, factor: 0.8}}]}"}) {
+    config::Problems problems;
+    const auto once = codec.complete(*config::ParseValue(text), {}, problems);
+    EXPECT_EQ(problems.Text(), "");
+    EXPECT_EQ(codec.complete(once, {}, problems), once);
+    EXPECT_EQ(problems.Text(), "");
+    EXPECT_THAT(codec.validate(once, "args", {}), IsEmpty());
+  }
+}
+
+TEST(LoadAwareArgs, NameTheirMistakes) {
+  Cluster cluster;
+  const struct {
+    std::string args, error;
+  } cases[] = {
+      {"{preset: ballanced}",
+       "preset: Unsupported value: \"ballanced\": supported values: \"balanced\", \"packing\", "
+       "\"streaming\", \"none\"; did you mean \"balanced\"?"},
+      {"{preset: none}", "args.signals: Required value: at least one signal"},
+      {"{signals: [{name: cpuu}]}",
+       "signals[0].query: Required value: \"cpuu\" is none of the signals with a query of their own"},
+      {"{signals: [{name: cpu, weight: -1}]}",
+       "args.signals[0].weight: Invalid value: -1: must not be negative"},
+      {"{signals: [{name: cpu, threshold: 0}]}",
+       "args.signals[0].threshold: Invalid value: 0: must be greater than zero"},
+      {"{signals: [{name: cpu, target: 100}]}", "args.signals[0].target: Invalid value: 100"},
+      {"{signals: [{name: cpu, percentile: 101}]}", "args.signals[0].percentile: Invalid value: 101"},
+      {"{signals: [{name: cpu, full: 0}]}", "args.signals[0].full: Invalid value: 0"},
+      {"{signals: [{name: disk, estimate: {from: request}}]}", "estimate.resource: Required value"},
+      {"{signals: [{name: cpu, estimate: {from: requests}}]}",
+       "signals[0].estimate.from: Unsupported value: \"requests\""},
+      {"{signals: [{name: cpu, treshold: 1}]}", "unknown field \"signals[0].treshold\""},
+      {"{onOutage: panic}", "onOutage: Unsupported value: \"panic\""},
+      {"{hysteresis: 100}", "args.hysteresis: Invalid value: 100"},
+      {"{holdFor: 0s}", "args.holdFor: Invalid value: \"0s\""},
+  };
+  for (const auto& [args, error] : cases) {
+    const auto made = cluster.TryMake<LoadAware>(args);
+    ASSERT_FALSE(made) << args;
+    EXPECT_THAT(made.error().message, HasSubstr(error));
+  }
+}
+
+}  // namespace
+}  // namespace berth::plugins

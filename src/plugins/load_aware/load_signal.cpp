@@ -1,0 +1,152 @@
+#include "plugins/load_aware/load_signal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/requests.hpp"
+#include "base/go_duration.hpp"
+#include "plugins/load_aware/presets.hpp"
+#include "plugins/measured/prometheus_args.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Row;
+
+// A percentile is taken of values one minute apart.
+constexpr std::string_view kResolution = "1m";
+
+std::string Replaced(std::string text, std::string_view place, const std::string& by) {
+  for (auto at = text.find(place); at != text.npos; at = text.find(place, at + by.size()))
+    text.replace(at, place.size(), by);
+  return text;
+}
+
+framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
+  const std::string window = FormatGoDuration(args.window);
+  framework::SignalSpec spec{.name = args.name,
+                             .source = plugin.prometheus_address,
+                             .expression = Replaced(args.query, "$window", window),
+                             .hold = plugin.hold_for};
+  if (args.query.contains("$window")) spec.window = args.window;
+  if (args.percentile) {
+    spec.expression = fmt::format("quantile_over_time({}, ({})[{}:{}])", *args.percentile / 100,
+                                  spec.expression, FormatGoDuration(args.over), kResolution);
+    spec.window += args.over;
+  }
+  // Guards look at what the signal is made of: a query of one's own may be made of anything.
+  const auto built_in = BuiltInSignal(args.name);
+  if (built_in && built_in->query == args.query && !GuardMetricOf(args.name).empty())
+    spec.guards = GuardsOf(args.name, GuardMetricOf(args.name), window);
+  return spec;
+}
+
+framework::ResourceId ResourceOf(const LoadEstimate& estimate, framework::Vocabulary& vocabulary) {
+  using enum LoadEstimate::From;
+  if (estimate.from != kRequest && estimate.from != kLimit) return {};
+  return vocabulary.InternResource(estimate.resource);
+}
+
+double AmountOf(const api::ResourceList& list, const std::string& resource) {
+  const auto found = list.find(resource);
+  if (found == list.end()) return 0;
+  return static_cast<double>(resource == "cpu" ? found->second.MilliValue() : found->second.Value());
+}
+
+}  // namespace
+
+LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle)
+    : args_(args),
+      hysteresis_(plugin.hysteresis),
+      nodes_(handle.nodes),
+      measurements_(handle.Shared<framework::Measurements>()),
+      signal_(measurements_.Declare(SpecOf(args, plugin))),
+      resource_(ResourceOf(args.estimate, handle.vocabulary)),
+      newcomers_(handle, signal_,
+                 [this](const api::Pod& pod, const framework::PodUse& use) { return EstimateOf(pod, use); }),
+      scale_(100 / args.full) {
+  measurements_.Listen(signal_, [this] { Measured(); });
+}
+
+bool LoadSignal::usable() const { return !std::isnan(median_); }
+
+double LoadSignal::EstimateOf(const api::Pod& pod, const framework::PodUse& use) const {
+  using enum LoadEstimate::From;
+  const LoadEstimate& estimate = args_.estimate;
+  switch (estimate.from) {
+    case kNone:
+      return 0;
+    case kMean:
+      return estimate.factor;
+    case kRequest:
+    case kLimit:
+      break;
+  }
+  double amount = estimate.from == kLimit ? AmountOf(api::ContainerLimits(pod), estimate.resource) : 0;
+  if (amount > 0) {
+    // Where there is no limit the request counts.
+  } else if (resource_ == framework::kCpu) {
+    amount = static_cast<double>(use.non_zero_milli_cpu);
+  } else if (resource_ == framework::kMemory) {
+    amount = static_cast<double>(use.non_zero_memory);
+  } else if (resource_.known()) {
+    amount = static_cast<double>(use.requested.Of(resource_));
+  }
+  return amount * estimate.factor;
+}
+
+double LoadSignal::PercentOf(double estimate, Row row) const {
+  if (estimate == 0) return 0;
+  if (!resource_.known()) return estimate * per_pod_;
+  const auto offered = nodes_.allocatable(resource_);
+  if (row >= offered.size() || offered[row] <= 0) return 0;
+  return 100 * estimate / static_cast<double>(offered[row]);
+}
+
+double LoadSignal::ExpectedOrMedian(Row row) const {
+  const double expected = Expected(row);
+  return std::isnan(expected) ? median_ + PercentOf(newcomers_.At(row), row) : expected;
+}
+
+// With a target the best is to be just there: less is still worth `target` points at an empty node, more
+// falls to nothing at a full one.
+double LoadSignal::ScoreOf(double percent) const {
+  const double used = std::clamp(percent, 0.0, 100.0);
+  if (args_.prefer_high) return used;
+  if (!args_.target) return 100 - used;
+  const double target = *args_.target;
+  if (percent > 100) return 0;
+  return used <= target ? (100 - target) * used / target + target : target * (100 - used) / (100 - target);
+}
+
+// What can be worked out once per poll.
+void LoadSignal::Measured() {
+  const framework::Signal& signal = measurements_.signal(signal_);
+  median_ = framework::MedianOf(signal.values) * scale_;
+  double sum = 0;
+  std::int64_t pods = 0;
+  nodes_.all().ForEach([&](std::size_t at) {
+    const double value = signal.At(static_cast<Row>(at));
+    if (std::isnan(value)) return;
+    sum += value * scale_;
+    pods += nodes_.pod_count()[at];
+  });
+  per_pod_ = pods > 0 ? sum / static_cast<double>(pods) : 0;
+  if (args_.threshold && FindHot() && relief_) relief_();
+}
+
+// True if a node is not hot any more.
+bool LoadSignal::FindHot() {
+  RowSet hot(nodes_.rows());
+  nodes_.all().ForEach([&](std::size_t at) {
+    const double percent = measurements_.signal(signal_).At(static_cast<Row>(at)) * scale_;
+    if (percent > *args_.threshold || (hot_.Has(at) && percent > *args_.threshold - hysteresis_)) hot.Add(at);
+  });
+  RowSet relieved = std::exchange(hot_, std::move(hot));
+  relieved -= hot_;
+  return !relieved.Empty();
+}
+
+}  // namespace berth::plugins
