@@ -106,12 +106,12 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 		return err
 	}
 	r.port = ports[1]
-	command, args := []string{s.berth, "scheduler"}, []string{"--config=" + config, "-v=3",
+	command, args := []string{s.Berth, "scheduler"}, []string{"--config=" + config, "-v=3",
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
 	if kind == "berth" {
 		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
 	} else {
-		command = []string{s.real, "kube-scheduler"}
+		command = []string{s.Real, "kube-scheduler"}
 		args = append(args, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	}
 	if r.child, err = s.children.Start(r.name, command, args...); err != nil {
