@@ -3,7 +3,6 @@
 package main
 
 import (
-	"berth.test/cluster/controlplane"
 	"context"
 	"flag"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"berth.test/cluster/controlplane"
 )
 
 func main() {
@@ -53,11 +54,8 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 	if berth, err = filepath.Abs(berth); err != nil {
 		return 0, err
 	}
-	reference, err := stage.start(ctx, "kube-scheduler", []string{stage.program, "kube-scheduler"})
-	if err != nil {
-		return 0, err
-	}
-	ours, err := stage.start(ctx, "berth", []string{berth, "scheduler"}, "--berth-http-address=127.0.0.1:0")
+	stage.berth = berth
+	reference, ours, err := stage.startPair(ctx, "", "--leader-elect=false")
 	if err != nil {
 		return 0, err
 	}
@@ -71,6 +69,7 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 				return failed, fmt.Errorf("%s: %w", act.name, err)
 			}
 		}
+		reference, ours := reference+act.pair, ours+act.pair
 		for _, question := range act.questions {
 			if !strings.Contains(question.name, only) {
 				continue

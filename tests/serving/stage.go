@@ -1,7 +1,6 @@
 package main
 
 import (
-	"berth.test/cluster/controlplane"
 	"context"
 	"crypto/tls"
 	"crypto/x509/pkix"
@@ -11,18 +10,20 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
+	"berth.test/cluster/controlplane"
 )
 
 // stage is a control plane, and everybody who comes to ask.
 type stage struct {
 	*controlplane.ControlPlane
 	program  string
+	berth    string
 	children *controlplane.Children
 	proxyCA  *controlplane.Authority
 	certs    map[string]*tls.Certificate
@@ -160,6 +161,45 @@ func (s *stage) makeObjects(ctx context.Context) error {
 	return nil
 }
 
+// Of those that stand in an election.
+const leading, standingBy = "-leads", "-stands-by"
+
+// elect starts four more, of which kube-schedulers stand by for each other, and berths do.
+func (s *stage) elect(ctx context.Context) error {
+	for _, who := range []string{leading, standingBy} {
+		reference, ours, err := s.startPair(ctx, who, "--leader-elect=true")
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{reference, ours} {
+			if err := s.waitForElection(name, map[string]string{leading: "1", standingBy: "0"}[who]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stage) waitForElection(name, status string) error {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		answer, err := s.ask(name, question{path: "/metrics", cert: "master"})
+		if err == nil && strings.Contains(answer.body, `leader_election_master_status{name="kube-scheduler"} `+status) {
+			return nil
+		}
+	}
+	return fmt.Errorf("leader_election_master_status of %s is not %s after half a minute", name, status)
+}
+
+// startPair starts one of either kind, and returns their names.
+func (s *stage) startPair(ctx context.Context, role string, more ...string) (reference, ours string, err error) {
+	if reference, err = s.start(ctx, "kube-scheduler"+role, []string{s.program, "kube-scheduler"}, append(more, "--leader-elect-resource-name=kube")...); err != nil {
+		return "", "", err
+	}
+	more = append(more, "--leader-elect-resource-name=berth", "--berth-http-address=127.0.0.1:0")
+	ours, err = s.start(ctx, "berth"+role, []string{s.berth, "scheduler"}, more...)
+	return reference, ours, err
+}
+
 // start starts a scheduler and waits until it is ready; it returns its name.
 func (s *stage) start(ctx context.Context, name string, command []string, more ...string) (string, error) {
 	kubeconfig, err := s.WriteKubeconfig(s.URL, name, "cert")
@@ -172,7 +212,7 @@ func (s *stage) start(ctx context.Context, name string, command []string, more .
 	}
 	child, err := s.children.Start(name, command, append([]string{
 		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-		"--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
 		"--requestheader-client-ca-file=" + s.File("proxy-ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-uid-headers=x-remote-uid",
 		"--authorization-always-allow-paths=/healthz,/readyz,/livez,/open/*",
