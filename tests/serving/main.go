@@ -1,5 +1,5 @@
 // Command serving asks kube-scheduler and berth the same questions over HTTPS, with a real API server behind both, and
-// compares what they answer.
+// compares what they answer. And it looks for secrets that berth was trusted with in logs, pages and events.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 		os.Exit(1)
 	}
 	if failed > 0 {
-		fmt.Printf("%d answers differ\n", failed)
+		fmt.Printf("%d answers differ, or secrets were told\n", failed)
 		os.Exit(1)
 	}
 }
@@ -62,6 +62,14 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 	if err := stage.checkProfile(ours); err != nil {
 		return 0, fmt.Errorf("CPU profile: %w", err)
 	}
+	found, err := stage.checkSecrets(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("secrets: %w", err)
+	}
+	for _, what := range found {
+		failed++
+		fmt.Println("SECRET:", what)
+	}
 	asked := 0
 	for _, act := range acts(stage) {
 		if act.before != nil {
@@ -92,6 +100,6 @@ func run(berth, only string, verbose, keep bool) (failed int, err error) {
 			}
 		}
 	}
-	fmt.Printf("%d questions asked, %d answered differently\n", asked, failed)
+	fmt.Printf("%d questions asked, %d things wrong\n", asked, failed)
 	return failed, nil
 }

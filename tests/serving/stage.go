@@ -30,6 +30,8 @@ type stage struct {
 	stranger *controlplane.Authority
 	tokens   map[string]string
 	ports    map[string]int
+	// Of those that hold secrets.
+	secretPorts map[string]int
 }
 
 func newStage(ctx context.Context, directory string, children *controlplane.Children) (*stage, error) {
@@ -42,7 +44,7 @@ func newStage(ctx context.Context, directory string, children *controlplane.Chil
 		return nil, err
 	}
 	s := &stage{ControlPlane: plane, program: program, children: children,
-		certs: map[string]*tls.Certificate{}, tokens: map[string]string{"wrong": "not-a-token"}, ports: map[string]int{}}
+		certs: map[string]*tls.Certificate{}, tokens: map[string]string{"wrong": "not-a-token"}, ports: map[string]int{}, secretPorts: map[string]int{}}
 	if err := s.makeCertificates(); err != nil {
 		return nil, err
 	}
@@ -62,9 +64,7 @@ func (s *stage) makeCertificates() (err error) {
 	if s.stranger, err = controlplane.NewAuthority(); err != nil {
 		return err
 	}
-	subject := func(name string, groups ...string) pkix.Name {
-		return pkix.Name{CommonName: name, Organization: groups}
-	}
+	subject := commonName
 	var problems []error
 	add := func(name string, pair *controlplane.KeyPair, err error) {
 		if err == nil {
@@ -89,6 +89,10 @@ func (s *stage) makeCertificates() (err error) {
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))
 	add("expired", expired, err)
 	return errors.Join(problems...)
+}
+
+func commonName(name string, groups ...string) pkix.Name {
+	return pkix.Name{CommonName: name, Organization: groups}
 }
 
 // makeTokens lets service accounts in: one may read the metrics, the other may do nothing.
