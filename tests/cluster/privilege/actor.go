@@ -39,7 +39,7 @@ type actor struct {
 	disturbed   time.Time
 
 	used    map[permission]int
-	refused map[permission]bool
+	refused map[permission]int
 	wrong   []string
 }
 
@@ -86,7 +86,7 @@ func cast(ctx context.Context, control *controlplane.ControlPlane) ([]*actor, er
 	permissions := append(permissionsOf("", wide.Rules), permissionsOf(system, narrow.Rules)...)
 	make := func(name string, t *taken) *actor {
 		return &actor{control: control, name: name, taken: t, permissions: permissions, rules: [2][]rbacv1.PolicyRule{wide.Rules, narrow.Rules},
-			used: map[permission]int{}, refused: map[permission]bool{}}
+			used: map[permission]int{}, refused: map[permission]int{}}
 	}
 	actors := []*actor{make("berth", nil)}
 	for _, t := range allTaken(permissions) {
@@ -173,10 +173,15 @@ func (a *actor) play(ctx context.Context) error {
 		switch {
 		case a.taken == nil:
 			a.complain("never used: %s", p)
-		case !a.refused[p]:
+		case a.refused[p] == 0:
 			a.complain("never asked for: %s", p)
 		default:
 			a.complain("the log does not name what is missing: %s", p)
+		}
+	}
+	for p, count := range a.refused {
+		if count > stubborn {
+			a.complain("asked %d times, in vain: %s", count, p)
 		}
 	}
 	if a.taken == nil {
@@ -185,10 +190,13 @@ func (a *actor) play(ctx context.Context) error {
 	return nil
 }
 
+// stubborn is how often nobody needs to be refused in a few seconds: as often as there are pods, and some tries more.
+const stubborn = 60
+
 func (a *actor) missing() (missing []permission) {
 	log := a.log(0)
 	for _, p := range a.wanted() {
-		if a.taken == nil && a.used[p] == 0 || a.taken != nil && !(a.refused[p] && p.namedIn(log)) {
+		if a.taken == nil && a.used[p] == 0 || a.taken != nil && !(a.refused[p] > 0 && p.namedIn(log)) {
 			missing = append(missing, p)
 		}
 	}
@@ -244,7 +252,7 @@ func (a *actor) readAudit() error {
 				continue
 			}
 			if forbidden {
-				a.refused[p] = true
+				a.refused[p]++
 			} else {
 				a.used[p]++
 			}
