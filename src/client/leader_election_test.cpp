@@ -25,13 +25,27 @@ using testing::StartsWith;
 
 constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler";
 
+// A machine whose calendar somebody sets.
+class Calendar final : public Clock {
+ public:
+  explicit Calendar(const Clock& clock) : clock_(clock) {}
+  MonoTime Now() const override { return clock_.Now(); }
+  WallTime WallNow() const override { return clock_.WallNow() + shift_; }
+  BootTime BootNow() const override { return clock_.BootNow(); }
+  void Set(Duration by) { shift_ += by; }
+
+ private:
+  const Clock& clock_;
+  Duration shift_{};
+};
+
 // One candidate with the loop, fence and metrics of its process; the Lease is everybody's.
 struct Candidate {
   Candidate(http::FakeLoop& loop, const std::string& identity, LeaderElectionOptions options = {})
-      : fence(loop.clock()) {
+      : calendar(loop.clock()), fence(calendar) {
     options.identity = identity;
     elector = std::make_unique<LeaderElector>(
-        loop, api, events, loop.clock(), registry, fence, options,
+        loop, api, events, calendar, registry, fence, options,
         LeaderElectionHandlers{.on_started = [this] { ++started; }, .on_stopped = [this] { ++stopped; }});
   }
   std::vector<std::string> Messages() const {
@@ -46,6 +60,7 @@ struct Candidate {
 
   FakeApi api, events;
   metrics::Registry registry;
+  Calendar calendar;
   LeaseFence fence;
   int started = 0, stopped = 0;
   std::unique_ptr<LeaderElector> elector;
@@ -348,6 +363,87 @@ TEST_F(Election, RenewalsWithinOneSecondAreOneToTheFence) {
   EXPECT_TRUE(quick.fence.Open());
   loop_.Advance(51ms);  // a candidate of client-go has counted since the first
   EXPECT_FALSE(quick.fence.Open());
+}
+
+// --- clocks that jump
+// ------------------------------------------------------------------------------------------------
+
+TEST_F(Election, TheCalendarDoesNotMatter) {
+  Start(a_);
+  Start(b_);
+  for (const Duration jump : {-1h, +3h}) {
+    Pass(1s);
+    a_.calendar.Set(jump);
+    Pass(20s);
+    EXPECT_TRUE(a_.fence.Open());
+    EXPECT_EQ(a_.stopped + b_.started, 0);
+  }
+  b_.Watch().handlers.on_line(server_.Event());
+  a_.elector.reset();
+  const MonoTime since = loop_.Now();
+  while (b_.started == 0 && loop_.Now() < since + 30s) Pass(10ms);
+  EXPECT_GE(loop_.Now() - since, 13s) << "the last renewal is two seconds old at most";
+  EXPECT_LE(loop_.Now() - since, 15s + 50ms);
+}
+
+TEST_F(Election, WhenAllMachinesSleptTheFirstToWakeLeads) {
+  Start(a_);
+  Start(b_);
+  loop_.clock().Suspend(20s);
+  EXPECT_FALSE(a_.fence.Open());
+  Pass(10s);
+  EXPECT_EQ(b_.started, a_.stopped);
+  EXPECT_NE(a_.fence.Open(), b_.fence.Open());
+}
+
+// Two machines of which one sleeps.
+class SleepingElection : public testing::Test {
+ protected:
+  SleepingElection() {
+    for (Candidate* candidate : {&leader_, &standby_}) {
+      candidate->elector->Start();
+      Settle();
+    }
+  }
+  void Settle() {
+    for (bool any = true; any;) {
+      leader_loop_.Run();
+      standby_loop_.Run();
+      any = server_.Serve(leader_.api) | server_.Serve(standby_.api);
+    }
+  }
+  void Pass(http::FakeLoop& loop, Duration time) {
+    for (; time > Duration::zero(); time -= 10ms) {
+      loop.Advance(10ms);
+      Settle();
+    }
+  }
+
+  http::FakeLoop leader_loop_, standby_loop_;
+  FakeLeaseServer server_;
+  Candidate leader_{leader_loop_, "leader"}, standby_{standby_loop_, "standby"};
+};
+
+TEST_F(SleepingElection, ALeaderThatSleptThroughItsLeaseWritesNothingAndStops) {
+  Pass(standby_loop_, 16s);
+  leader_loop_.clock().Suspend(16s);
+  ASSERT_EQ(standby_.started, 1);
+  EXPECT_FALSE(leader_.fence.Open()) << "before anything wakes it";
+  server_.requests.clear();
+  Pass(leader_loop_, 2s);
+  EXPECT_EQ(leader_.stopped, 1);
+  EXPECT_THAT(server_.requests, ElementsAre(std::string("GET ") + kPath));
+  EXPECT_EQ(server_.record().holder, "standby");
+}
+
+TEST_F(SleepingElection, AStandbyThatSleptLeavesALeaseAloneThatWasRenewedMeanwhile) {
+  Pass(leader_loop_, 60s);
+  standby_loop_.clock().Suspend(60s);
+  Pass(standby_loop_, 10s);
+  EXPECT_EQ(standby_.started, 0);
+  EXPECT_EQ(server_.record().holder, "leader");
+  Pass(standby_loop_, 10s);
+  EXPECT_EQ(standby_.started, 1) << "nothing was renewed since it woke up";
 }
 
 TEST_F(Election, TheEventIsLikeTheOriginals) {

@@ -371,18 +371,23 @@ TEST_F(PreemptionTest, TheLastVictimGoesAfterTheOthers) {
   EXPECT_THAT(Deleted(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(PreemptionTest, AfterATroubleTheLastVictimIsSparedAndThePodIsTriedAtOnce) {
+TEST_F(PreemptionTest, AfterATroubleTheLastVictimIsSparedAndThePodIsTriedAgainInASecond) {
   AddPod(Low("a", "500m"));
   AddPod(Low("b", "500m"));
   api.hold = true;
   AddPod(High());
   api.answer = Fail(ErrorCode::kInternal, "broken");
   api.patches.clear();
-  api.Release();
-  scheduler->Turn();  // the answer arrives, and the pod is tried again without any event or back-off
+  Release();
+  EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
+  EXPECT_EQ(PlaceOf("high"), "unschedulable");
+  clock.Advance(std::chrono::milliseconds(999));
+  scheduler->Turn();
+  EXPECT_THAT(Patches(), IsEmpty());
+  clock.Advance(std::chrono::milliseconds(1));
+  scheduler->Turn();  // without any event
   EXPECT_THAT(Patches(), ElementsAre("a: PreemptionByScheduler", "high: Unschedulable -> n1"));
   EXPECT_THAT(Deleted(), IsEmpty());
-  EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
 }
 
 TEST_F(PreemptionTest, AVictimThatIsGoneIsNoTrouble) {

@@ -46,6 +46,7 @@ class FakeLoop final : public Loop {
   }
 
   const ManualClock& clock() const { return clock_; }
+  ManualClock& clock() { return clock_; }  // time may jump, too
   std::size_t timers() const { return timers_.size(); }
   // Every delay anybody has asked for, in order.
   const std::deque<Duration>& delays() const { return delays_; }

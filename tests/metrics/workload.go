@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ import (
 
 // observe starts a cluster and the scheduler, has it work, and returns what it tells of it.
 func observe(ctx context.Context, children *controlplane.Children, name, sandbox string, scheduler []string) (*exposition, error) {
-	ports, err := freePorts(2)
+	ports, err := controlplane.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
@@ -206,19 +205,6 @@ func get(ctx context.Context, url string) (string, error) {
 		return "", fmt.Errorf("%s: %s: %s", url, answer.Status, strings.TrimSpace(string(body)))
 	}
 	return string(body), nil
-}
-
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // host is how the API server is named in labels; it differs from run to run.

@@ -31,6 +31,7 @@ type question struct {
 type act struct {
 	name      string
 	before    func(context.Context) error
+	pair      string // who is asked; empty: those that stand for themselves
 	questions []question
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,8 @@ func acts(s *stage) []act {
 		{name: "what", questions: whatQuestions()},
 		{name: "pages", questions: pageQuestions()},
 		{name: "metrics", questions: metricsQuestions()},
+		{name: "leads", before: s.elect, pair: leading, questions: electedQuestions(leading)},
+		{name: "stands by", pair: standingBy, questions: electedQuestions(standingBy)},
 		{name: "trusted", before: s.trustStranger, questions: []question{
 			{name: "trusted: yesterday's stranger", cert: "stranger", path: "/livez/ping"},
 			{name: "trusted: still expired", cert: "expired", path: "/livez/ping"},
@@ -181,6 +184,28 @@ func metricsQuestions() []question {
 		{name: "prime a token that may read", token: "scraper", path: "/metrics/slis", same: nothing},
 		{name: "prime a token that may not", token: "visitor", path: "/metrics/slis"},
 	}
+}
+
+// electedQuestions are about what an election changes.
+func electedQuestions(who string) (questions []question) {
+	ask := func(path string, same func(string) string) {
+		questions = append(questions, question{name: strings.TrimPrefix(who, "-") + ": " + path, path: path, cert: "master", same: same})
+	}
+	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
+		ask(path, nil)
+		ask(path+"?verbose", nil)
+	}
+	ask("/healthz/leaderElection", nil)
+	ask("/readyz/leaderElection", nil)
+	ask("/healthz?verbose&exclude=leaderElection", nil)
+	// The counter of slow renewals is there from the beginning with berth, and with kube-scheduler after the first.
+	ask("/metrics", func(body string) string {
+		return families("leader_election_master")(body) + "\n" + series(true, "leader_election_master")(body)
+	})
+	ask("/metrics/slis", series(false, "kubernetes_healthcheck{"))
+	ask("/metrics/resources", func(body string) string { return series(true, "kube_pod")(body) + families("kube_pod")(body) })
+	ask("/statusz", names)
+	return questions
 }
 
 func awayQuestions() []question {

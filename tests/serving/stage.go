@@ -1,7 +1,6 @@
 package main
 
 import (
-	"berth.test/cluster/controlplane"
 	"context"
 	"crypto/tls"
 	"crypto/x509/pkix"
@@ -11,24 +10,28 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
+	"berth.test/cluster/controlplane"
 )
 
 // stage is a control plane, and everybody who comes to ask.
 type stage struct {
 	*controlplane.ControlPlane
 	program  string
+	berth    string
 	children *controlplane.Children
 	proxyCA  *controlplane.Authority
 	certs    map[string]*tls.Certificate
 	stranger *controlplane.Authority
 	tokens   map[string]string
 	ports    map[string]int
+	// Of those that hold secrets.
+	secretPorts map[string]int
 }
 
 func newStage(ctx context.Context, directory string, children *controlplane.Children) (*stage, error) {
@@ -41,7 +44,7 @@ func newStage(ctx context.Context, directory string, children *controlplane.Chil
 		return nil, err
 	}
 	s := &stage{ControlPlane: plane, program: program, children: children,
-		certs: map[string]*tls.Certificate{}, tokens: map[string]string{"wrong": "not-a-token"}, ports: map[string]int{}}
+		certs: map[string]*tls.Certificate{}, tokens: map[string]string{"wrong": "not-a-token"}, ports: map[string]int{}, secretPorts: map[string]int{}}
 	if err := s.makeCertificates(); err != nil {
 		return nil, err
 	}
@@ -61,9 +64,7 @@ func (s *stage) makeCertificates() (err error) {
 	if s.stranger, err = controlplane.NewAuthority(); err != nil {
 		return err
 	}
-	subject := func(name string, groups ...string) pkix.Name {
-		return pkix.Name{CommonName: name, Organization: groups}
-	}
+	subject := commonName
 	var problems []error
 	add := func(name string, pair *controlplane.KeyPair, err error) {
 		if err == nil {
@@ -88,6 +89,10 @@ func (s *stage) makeCertificates() (err error) {
 	expired, err := s.Authority.SignExpired(subject("root", "system:masters"))
 	add("expired", expired, err)
 	return errors.Join(problems...)
+}
+
+func commonName(name string, groups ...string) pkix.Name {
+	return pkix.Name{CommonName: name, Organization: groups}
 }
 
 // makeTokens lets service accounts in: one may read the metrics, the other may do nothing.
@@ -160,6 +165,45 @@ func (s *stage) makeObjects(ctx context.Context) error {
 	return nil
 }
 
+// Of those that stand in an election.
+const leading, standingBy = "-leads", "-stands-by"
+
+// elect starts four more, of which kube-schedulers stand by for each other, and berths do.
+func (s *stage) elect(ctx context.Context) error {
+	for _, who := range []string{leading, standingBy} {
+		reference, ours, err := s.startPair(ctx, who, "--leader-elect=true")
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{reference, ours} {
+			if err := s.waitForElection(name, map[string]string{leading: "1", standingBy: "0"}[who]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stage) waitForElection(name, status string) error {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		answer, err := s.ask(name, question{path: "/metrics", cert: "master"})
+		if err == nil && strings.Contains(answer.body, `leader_election_master_status{name="kube-scheduler"} `+status) {
+			return nil
+		}
+	}
+	return fmt.Errorf("leader_election_master_status of %s is not %s after half a minute", name, status)
+}
+
+// startPair starts one of either kind, and returns their names.
+func (s *stage) startPair(ctx context.Context, role string, more ...string) (reference, ours string, err error) {
+	if reference, err = s.start(ctx, "kube-scheduler"+role, []string{s.program, "kube-scheduler"}, append(more, "--leader-elect-resource-name=kube")...); err != nil {
+		return "", "", err
+	}
+	more = append(more, "--leader-elect-resource-name=berth", "--berth-http-address=127.0.0.1:0")
+	ours, err = s.start(ctx, "berth"+role, []string{s.berth, "scheduler"}, more...)
+	return reference, ours, err
+}
+
 // start starts a scheduler and waits until it is ready; it returns its name.
 func (s *stage) start(ctx context.Context, name string, command []string, more ...string) (string, error) {
 	kubeconfig, err := s.WriteKubeconfig(s.URL, name, "cert")
@@ -172,7 +216,7 @@ func (s *stage) start(ctx context.Context, name string, command []string, more .
 	}
 	child, err := s.children.Start(name, command, append([]string{
 		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-		"--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
 		"--requestheader-client-ca-file=" + s.File("proxy-ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-uid-headers=x-remote-uid",
 		"--authorization-always-allow-paths=/healthz,/readyz,/livez,/open/*",

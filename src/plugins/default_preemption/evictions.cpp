@@ -7,6 +7,12 @@
 #include "log/log.hpp"
 
 namespace berth::plugins {
+namespace {
+
+// The API server was asked four times already if it was not a plain no. As the first back-off of a pod.
+constexpr Duration kPauseAfterRefusal = std::chrono::seconds(1);
+
+}  // namespace
 
 Evictions::Evictions(std::string_view plugin, framework::Handle& handle)
     : plugin_(plugin), handle_(handle), asynchronous_(handle.gates.Enabled("SchedulerAsyncPreemption")) {
@@ -111,9 +117,12 @@ void Evictions::Finish(const PreemptionPtr& preemption) {
                   {{"result", failed ? "error" : "success"}})
         .Add();
   }
-  // No event of a deletion will bring the pod back then.
-  if (failed || preemption->try_at_once)
-    handle_.services->Activate(std::array{preemption->pod->metadata.Key()});
+  // No event of a deletion will bring the pod back then. Who refuses once, will refuse at once again.
+  const auto activate = [this, key = preemption->pod->metadata.Key()] {
+    handle_.services->Activate(std::array{key});
+  };
+  if (failed) return handle_.services->PostAfter(kPauseAfterRefusal, activate);
+  if (preemption->try_at_once) activate();
 }
 
 void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next next) {

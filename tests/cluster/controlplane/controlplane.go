@@ -42,10 +42,11 @@ type ControlPlane struct {
 
 	program  string
 	children *Children
+	more     []string
 }
 
-// Start starts etcd and kube-apiserver and returns when they are ready.
-func Start(ctx context.Context, program, directory string, children *Children) (*ControlPlane, error) {
+// Start starts etcd and kube-apiserver, with more flags than the usual ones, and returns when they are ready.
+func Start(ctx context.Context, program, directory string, children *Children, apiServerFlags ...string) (*ControlPlane, error) {
 	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func Start(ctx context.Context, program, directory string, children *Children) (
 	if err != nil {
 		return nil, err
 	}
-	c.Etcd, c.program, c.children = etcdURL, program, children
+	c.Etcd, c.program, c.children, c.more = etcdURL, program, children, apiServerFlags
 	if err := c.StartAPIServer(); err != nil {
 		return nil, err
 	}
@@ -103,18 +104,18 @@ func Start(ctx context.Context, program, directory string, children *Children) (
 
 // StartAPIServer starts kube-apiserver, also once more after it was killed.
 func (c *ControlPlane) StartAPIServer() (err error) {
-	c.APIServer, err = c.children.Start("kube-apiserver", []string{c.program, "kube-apiserver"},
-		"--etcd-servers="+c.Etcd,
-		"--bind-address=127.0.0.1", "--secure-port="+c.URL[strings.LastIndex(c.URL, ":")+1:],
-		"--tls-cert-file="+c.File("apiserver.crt"), "--tls-private-key-file="+c.File("apiserver.key"),
-		"--client-ca-file="+c.File("ca.crt"), "--token-auth-file="+c.File("tokens.csv"),
+	c.APIServer, err = c.children.Start("kube-apiserver", []string{c.program, "kube-apiserver"}, append([]string{
+		"--etcd-servers=" + c.Etcd,
+		"--bind-address=127.0.0.1", "--secure-port=" + c.URL[strings.LastIndex(c.URL, ":")+1:],
+		"--tls-cert-file=" + c.File("apiserver.crt"), "--tls-private-key-file=" + c.File("apiserver.key"),
+		"--client-ca-file=" + c.File("ca.crt"), "--token-auth-file=" + c.File("tokens.csv"),
 		"--authorization-mode=RBAC",
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+c.File("accounts.crt"), "--service-account-signing-key-file="+c.File("accounts.key"),
+		"--service-account-key-file=" + c.File("accounts.crt"), "--service-account-signing-key-file=" + c.File("accounts.key"),
 		// Without a controller manager there are no service accounts, and nobody takes the taint of a new node off.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-	)
+	}, c.more...)...)
 	return err
 }
 
@@ -183,13 +184,15 @@ func (c *ControlPlane) grantToken(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := c.Client.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: TokenUser},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
-		Subjects:   subject,
-	}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+	for _, role := range []string{"extension-apiserver-authentication-reader", "system::leader-locking-kube-scheduler"} {
+		_, err := c.Client.RbacV1().RoleBindings("kube-system").Create(ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: TokenUser + "-" + strings.TrimPrefix(role, "system::")},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+			Subjects:   subject,
+		}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	return nil
 }
@@ -238,20 +241,26 @@ func (c *ControlPlane) StartControllers(controllers ...string) (*Child, error) {
 // WriteKubeconfig writes one for somebody who comes in by auth: a scheduler by cert or token, or the administrator
 // by admin. It returns the path.
 func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
-	user := clientcmdapi.NewAuthInfo()
 	if auth == "token" {
-		user.Token = c.Token
-	} else {
-		subject := pkix.Name{CommonName: "system:kube-scheduler"}
-		if auth == "admin" {
-			subject = pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}
-		}
-		pair, err := c.Authority.Sign(subject, false)
-		if err != nil {
-			return "", err
-		}
-		user.ClientCertificateData, user.ClientKeyData = pair.Certificate, pair.Key
+		return c.WriteTokenKubeconfig(url, name, c.Token)
 	}
+	subject := pkix.Name{CommonName: "system:kube-scheduler"}
+	if auth == "admin" {
+		subject = pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}
+	}
+	pair, err := c.Authority.Sign(subject, false)
+	if err != nil {
+		return "", err
+	}
+	return c.writeKubeconfig(url, name, &clientcmdapi.AuthInfo{ClientCertificateData: pair.Certificate, ClientKeyData: pair.Key})
+}
+
+// WriteTokenKubeconfig writes one for the owner of a token.
+func (c *ControlPlane) WriteTokenKubeconfig(url, name, token string) (string, error) {
+	return c.writeKubeconfig(url, name, &clientcmdapi.AuthInfo{Token: token})
+}
+
+func (c *ControlPlane) writeKubeconfig(url, name string, user *clientcmdapi.AuthInfo) (string, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["end2end"] = &clientcmdapi.Cluster{Server: url, CertificateAuthorityData: c.Authority.PEM}
 	config.AuthInfos["scheduler"] = user

@@ -34,7 +34,7 @@ func runAccess(ctx context.Context, o *options, directory string, out io.Writer)
 	say := speaker(out)
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {
 		return err
 	}

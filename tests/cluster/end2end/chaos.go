@@ -43,7 +43,7 @@ func chaosOnce(ctx context.Context, o *options, seed uint64, directory string, o
 	}
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func runFaults(ctx context.Context, o *options, directory string, out io.Writer)
 	}
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {
 		return err
 	}

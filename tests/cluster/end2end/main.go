@@ -9,30 +9,22 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
 
 	"berth.test/cluster/controlplane"
 )
 
 type options struct {
-	real      string
+	controlplane.Common
 	scheduler []string
 	auth      string
 	nodes     int
 	pods      int
 	timeout   time.Duration
-	logs      string
 	chaos     bool
 	faults    bool
 	access    bool
@@ -42,22 +34,14 @@ type options struct {
 }
 
 func parse(args []string) (*options, error) {
-	flags := flag.NewFlagSet("end2end", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "Usage: end2end --berth PATH | --scheduler-cmd \"COMMAND ARGUMENTS\"\n\n"+
-			"Runs a scheduler against etcd and kube-apiserver and checks every step of what it did.\n"+
-			"Exit code: 0 all well, 1 a violation or a failure. The logs stay if something is wrong.\n\nFlags:\n")
-		flags.PrintDefaults()
-	}
 	var o options
-	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
-	berth := flags.String("berth", "", "the berth program at this `PATH`, run with the subcommand scheduler")
+	flags := o.Flags("end2end", "--berth PATH | --scheduler-cmd \"COMMAND ARGUMENTS\"",
+		"Runs a scheduler against etcd and kube-apiserver and checks every step of what it did.")
 	command := flags.String("scheduler-cmd", "", "another scheduler that takes kube-scheduler's flags, with its first arguments; the word real is kube-scheduler itself")
 	flags.StringVar(&o.auth, "auth", "cert", "how the scheduler proves who it is: cert, as system:kube-scheduler, or token, as a user with that role")
 	flags.IntVar(&o.nodes, "nodes", 500, "number of nodes, at least 20")
 	flags.IntVar(&o.pods, "pods", 2000, "number of pods that fit, at most 10 per node")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time until all pods are bound")
-	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
 	flags.BoolVar(&o.chaos, "chaos", false, "instead: the API server is killed and restarted twice, connections are cut, etcd is compacted")
 	flags.BoolVar(&o.faults, "faults", false, "instead: the API server hangs, resets, throttles, fails, talks rubbish; only for berth")
 	flags.BoolVar(&o.access, "access", false, "instead: merged kubeconfigs, a credential plugin, proxies; only for berth")
@@ -67,13 +51,8 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	switch {
-	case (*berth == "") == (*command == ""):
+	if (o.Berth == "") == (*command == "") {
 		return nil, errors.New("give either --berth or --scheduler-cmd")
-	case *berth != "":
-		o.scheduler = []string{*berth, "scheduler"}
-	case *command != "real":
-		o.scheduler = strings.Fields(*command)
 	}
 	if o.auth != "cert" && o.auth != "token" {
 		return nil, fmt.Errorf("--auth is cert or token, not %q", o.auth)
@@ -81,49 +60,24 @@ func parse(args []string) (*options, error) {
 	if o.nodes < 20 || o.pods < 1 || o.pods > 10*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 20 nodes, at most 10 pods for each", o.pods, o.nodes)
 	}
-	if o.real == "" {
-		built, err := controlplane.BuildReal()
-		if err != nil {
-			return nil, fmt.Errorf("building the control plane: %w", err)
-		}
-		o.real = built
+	if err := o.Complete(); err != nil {
+		return nil, err
 	}
-	if o.scheduler == nil {
-		o.scheduler = []string{o.real, "kube-scheduler"}
+	switch {
+	case o.Berth != "":
+		o.scheduler = []string{o.Berth, "scheduler"}
+	case *command == "real":
+		o.scheduler = []string{o.Real, "kube-scheduler"}
+	default:
+		o.scheduler = strings.Fields(*command)
 	}
 	return &o, nil
 }
 
-func main() {
-	klog.SetLogger(logr.Discard())
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "end2end:", err)
-		os.Exit(1)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(runIn(ctx, o, os.Stdout))
-}
+func main() { controlplane.Main("end2end", parse, play) }
 
-// runIn gives the run a directory and tidies up after it.
-func runIn(ctx context.Context, o *options, out io.Writer) int {
-	directory := o.logs
-	if directory == "" {
-		made, err := os.MkdirTemp("", "berth-end2end-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "end2end:", err)
-			return 1
-		}
-		directory = made
-	} else if err := os.MkdirAll(directory, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, "end2end:", err)
-		return 1
-	}
-	directory, err := filepath.Abs(directory)
+// play is the run that was asked for.
+func play(ctx context.Context, o *options, directory string) error {
 	scenario := run
 	switch {
 	case o.chaos:
@@ -133,17 +87,7 @@ func runIn(ctx context.Context, o *options, out io.Writer) int {
 	case o.access:
 		scenario = runAccess
 	}
-	if err == nil {
-		err = scenario(ctx, o, directory, out)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "end2end: %v\nend2end: logs are in %s\n", err, directory)
-		return 1
-	}
-	if o.logs == "" {
-		os.RemoveAll(directory)
-	}
-	return 0
+	return scenario(ctx, o, directory, os.Stdout)
 }
 
 func run(ctx context.Context, o *options, directory string, out io.Writer) error {
@@ -151,7 +95,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
 
-	control, err := controlplane.Start(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {
 		return err
 	}
@@ -210,7 +154,7 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 	violations = append(violations, reader.history().check(work)...)
 
 	// The reference refuses the twins of the pods that fit nowhere, in the cluster as it is now.
-	reference, err := control.StartScheduler(children, "kube-scheduler", []string{o.real, "kube-scheduler"}, controlplane.ReferenceName, "cert")
+	reference, err := control.StartScheduler(children, "kube-scheduler", []string{o.Real, "kube-scheduler"}, controlplane.ReferenceName, "cert")
 	if err != nil {
 		return err
 	}

@@ -3,31 +3,23 @@
 //
 // Pods are created all the time. Afterwards the histories of pods and of the Lease must show: every pod is bound,
 // none twice, no node beyond what it has (or it was reported), the record, its transitions and the events are those
-// of client-go's elections, and the processes left with the codes of kube-scheduler. The time from the end of the
+// of client-go's elections, and the processes left with the codes of kube-scheduler. A binding that arrives late is
+// reported. The time from the end of the
 // lease to the first binding of the next leader is printed, and for berth limited.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
 
 	"berth.test/cluster/controlplane"
 )
 
 type options struct {
-	real, berth string
-	logs        string
+	controlplane.Common
 	only        string
 	long        bool
 	nodes, pods int
@@ -36,23 +28,14 @@ type options struct {
 }
 
 func parse(args []string) (*options, error) {
-	flags := flag.NewFlagSet("ha", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "Usage: ha --berth PATH\n\n"+
-			"Takes the leader away from schedulers that stand by for each other, and checks what comes of it.\n"+
-			"Exit code: 0 all well, 1 a violation or a failure. The logs stay if something is wrong.\n\nFlags:\n")
-		flags.PrintDefaults()
-	}
 	o := options{lease: 3 * time.Second, renew: 2 * time.Second, retry: 500 * time.Millisecond}
-	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
-	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
-	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	flags := o.Flags("ha", "--berth PATH", "Takes the leader away from schedulers that stand by for each other, and checks what comes of it.")
 	flags.StringVar(&o.only, "only", "", "only scenarios whose name contains this")
 	flags.BoolVar(&o.long, "long", false, "leases of 15 s, 5,000 nodes and 30,000 bound pods; some six minutes")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.berth == "" {
+	if o.Berth == "" {
 		return nil, errors.New("give --berth")
 	}
 	o.nodes = 24
@@ -60,54 +43,15 @@ func parse(args []string) (*options, error) {
 		o.lease, o.renew, o.retry = 15*time.Second, 10*time.Second, 2*time.Second
 		o.nodes, o.pods = 5000, 30000
 	}
-	if o.real == "" {
-		built, err := controlplane.BuildReal()
-		if err != nil {
-			return nil, fmt.Errorf("building the control plane: %w", err)
-		}
-		o.real = built
-	}
-	var err error
-	o.berth, err = filepath.Abs(o.berth)
-	return &o, err
+	return &o, o.Complete()
 }
 
-func main() {
-	klog.SetLogger(logr.Discard())
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ha:", err)
-		os.Exit(1)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	directory := o.logs
-	if directory == "" {
-		if directory, err = os.MkdirTemp("", "berth-ha-"); err != nil {
-			fmt.Fprintln(os.Stderr, "ha:", err)
-			os.Exit(1)
-		}
-	}
-	err = os.MkdirAll(directory, 0o755)
-	if err == nil {
-		err = run(ctx, o, directory)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "ha: %v\nha: logs are in %s\n", err, directory)
-		os.Exit(1)
-	}
-	if o.logs == "" {
-		os.RemoveAll(directory)
-	}
-}
+func main() { controlplane.Main("ha", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	control, err := controlplane.Start(ctx, o.real, directory, children)
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {
 		return err
 	}
@@ -119,30 +63,44 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	defer watching.stop()
-	violations := 0
-	var rows []string
-	for i, s := range scenarios(o) {
+	violations, played := 0, 0
+	play := func(name string, how func(context.Context, *stage) (string, []string, error)) error {
+		stage := &stage{options: o, control: control, children: children, watcher: watching, id: fmt.Sprintf("ha-%d", played)}
+		row, wrong, err := how(ctx, stage)
+		if err != nil {
+			return fmt.Errorf("%s (%s): %w", name, stage.id, err)
+		}
+		fmt.Println(row)
+		played++
+		for _, what := range wrong {
+			violations++
+			fmt.Printf("VIOLATION: %s (%s): %s\n", name, stage.id, what)
+		}
+		return nil
+	}
+	for _, s := range scenarios(o) {
 		if !strings.Contains(s.name(), o.only) {
 			continue
 		}
-		stage := &stage{options: o, control: control, children: children, watcher: watching, scenario: s, id: fmt.Sprintf("ha-%d", i)}
-		row, wrong, err := stage.play(ctx)
+		err := play(s.name(), func(ctx context.Context, stage *stage) (string, []string, error) {
+			stage.scenario = s
+			return stage.play(ctx)
+		})
 		if err != nil {
-			return fmt.Errorf("%s (%s): %w", s.name(), stage.id, err)
-		}
-		fmt.Println(row)
-		rows = append(rows, row)
-		for _, what := range wrong {
-			violations++
-			fmt.Printf("VIOLATION: %s (%s): %s\n", s.name(), stage.id, what)
+			return err
 		}
 	}
-	if len(rows) == 0 {
+	if !o.long && strings.Contains(lateName, o.only) {
+		if err := play(lateName, playLate); err != nil {
+			return err
+		}
+	}
+	if played == 0 {
 		return fmt.Errorf("no scenario is named like %q", o.only)
 	}
 	if violations > 0 {
 		return fmt.Errorf("%d violations", violations)
 	}
-	fmt.Printf("%d changes of leader, no violation\n", len(rows))
+	fmt.Printf("%d changes of leader, no violation\n", played)
 	return nil
 }

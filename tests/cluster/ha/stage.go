@@ -24,7 +24,8 @@ type replica struct {
 	name  string // of its log
 	child *controlplane.Child
 	proxy *controlplane.TCPProxy
-	port  int // berth's metrics
+	stop  func() // what stands before the API server
+	port  int    // berth's metrics
 }
 
 // stage is one scenario in its own namespace, with a Lease and a profile of its own.
@@ -92,8 +93,13 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 	if err != nil {
 		return err
 	}
-	r.proxy = proxy
-	kubeconfig, err := s.control.WriteKubeconfig(proxy.URL(), r.name, "cert")
+	r.proxy, r.stop = proxy, proxy.Stop
+	return s.startAt(ctx, r, proxy.URL(), "cert")
+}
+
+// startAt has it talk to the API server through something at another URL.
+func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error {
+	kubeconfig, err := s.control.WriteKubeconfig(url, r.name, auth)
 	if err != nil {
 		return err
 	}
@@ -106,12 +112,12 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 		return err
 	}
 	r.port = ports[1]
-	command, args := []string{s.berth, "scheduler"}, []string{"--config=" + config, "-v=3",
+	command, args := []string{s.Berth, "scheduler"}, []string{"--config=" + config, "-v=3",
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0])}
-	if kind == "berth" {
+	if r.kind == "berth" {
 		args = append(args, fmt.Sprintf("--berth-http-address=127.0.0.1:%d", r.port))
 	} else {
-		command = []string{s.real, "kube-scheduler"}
+		command = []string{s.Real, "kube-scheduler"}
 		args = append(args, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
 	}
 	if r.child, err = s.children.Start(r.name, command, args...); err != nil {
@@ -120,7 +126,7 @@ func (s *stage) start(ctx context.Context, i int, kind string) error {
 	s.replicas = append(s.replicas, r)
 	// One after the other, so that it is the first that leads.
 	log := "Attempting to acquire leader lease"
-	if i == 0 {
+	if len(s.replicas) == 1 {
 		log = "Successfully acquired lease"
 	}
 	return until(ctx, time.Minute, r.name+" saying "+log, func() (bool, error) {
@@ -326,7 +332,7 @@ func (s *stage) clear() {
 			r.child.Signal(syscall.SIGCONT)
 			r.child.Kill()
 		}
-		r.proxy.Stop()
+		r.stop()
 	}
 	now := int64(0)
 	pods := s.control.Client.CoreV1().Pods(s.id)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"berth.test/cluster/controlplane"
 )
 
 // binding is about bindings that fail, or succeed without a word.
@@ -73,7 +75,7 @@ func binding() []*scenario {
 		}},
 		{name: "the answer to a binding is lost", run: func(s *stage) {
 			s.node("n-1")
-			s.lane.proxy.once("/pods/unheard/binding", loseAnswer)
+			s.lane.proxy.once("/pods/unheard/binding", controlplane.LoseAnswer)
 			s.pod("unheard", asking("cpu", "3"))
 			s.bound("unheard")
 			s.calm(time.Second)
@@ -157,7 +159,7 @@ func binding() []*scenario {
 		}},
 		{name: "the answer to an event is lost", run: func(s *stage) {
 			s.node("n-1")
-			s.lane.proxy.once("/events", loseAnswer)
+			s.lane.proxy.once("/events", controlplane.LoseAnswer)
 			s.pod("untold")
 			s.bound("untold")
 			s.until("the event is sent again", func() bool { return s.lane.proxy.written(s.ns)["events"] == 2 })

@@ -108,7 +108,7 @@ func (l *lane) stopScheduler() string {
 
 func (l *lane) startScheduler() error {
 	// The proxy ends TLS, so that a token has to say who we are.
-	kubeconfig, err := l.control.WriteKubeconfig(l.proxy.url, l.kind.name, "token")
+	kubeconfig, err := l.control.WriteKubeconfig(l.proxy.server.URL, l.kind.name, "token")
 	if err != nil {
 		return err
 	}

@@ -6,42 +6,28 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
 
 	"berth.test/cluster/controlplane"
 )
 
 type options struct {
-	real, berth, only, logs string
-	lanes                   int
-	verbose, list           bool
+	controlplane.Common
+	only          string
+	lanes         int
+	verbose, list bool
+	alone         bool // only kube-scheduler plays
 }
 
 func parse(args []string) (*options, error) {
-	flags := flag.NewFlagSet("scenarios", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "Usage: scenarios --berth PATH [--only WORDS]\n\n"+
-			"Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
-			"Exit code: 0 all alike, 1 a difference or a failure. The logs stay if something is wrong.\n\nFlags:\n")
-		flags.PrintDefaults()
-	}
 	var o options
-	flags.StringVar(&o.real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
-	flags.StringVar(&o.berth, "berth", "", "the berth program at this `PATH`")
+	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
-	flags.StringVar(&o.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
 	flags.BoolVar(&o.list, "list", false, "print the names and leave")
@@ -51,71 +37,26 @@ func parse(args []string) (*options, error) {
 	if o.list {
 		return &o, nil
 	}
-	if o.berth == "" {
+	if o.Berth == "" {
 		return nil, errors.New("where is berth? (--berth; none: only kube-scheduler plays)")
 	}
 	if o.lanes < 1 {
 		return nil, fmt.Errorf("%d lanes", o.lanes)
 	}
-	// The programs run in directories of their own.
-	var err error
-	if o.berth != "none" {
-		if o.berth, err = filepath.Abs(o.berth); err != nil {
-			return nil, err
-		}
-	}
-	if o.real == "" {
-		if o.real, err = controlplane.BuildReal(); err != nil {
-			return nil, fmt.Errorf("building the control plane: %w", err)
-		}
-	}
-	return &o, nil
+	o.alone = o.Berth == "none"
+	return &o, o.Complete()
 }
 
-func main() {
-	klog.SetLogger(logr.Discard())
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "scenarios:", err)
-		os.Exit(1)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func main() { controlplane.Main("scenarios", parse, run) }
+
+func run(ctx context.Context, o *options, directory string) error {
 	if o.list {
 		for _, sc := range allScenarios() {
 			fmt.Println(sc.name)
 		}
-		return
+		return nil
 	}
-	os.Exit(runIn(ctx, o, os.Stdout))
-}
-
-// runIn gives the run a directory and tidies up after it.
-func runIn(ctx context.Context, o *options, out io.Writer) int {
-	directory := o.logs
-	var err error
-	if directory == "" {
-		directory, err = os.MkdirTemp("", "berth-scenarios-")
-	} else if err = os.MkdirAll(directory, 0o755); err == nil {
-		directory, err = filepath.Abs(directory)
-	}
-	if err == nil {
-		err = run(ctx, o, directory, out)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "scenarios: %v\nscenarios: logs are in %s\n", err, directory)
-		return 1
-	}
-	if o.logs == "" {
-		os.RemoveAll(directory)
-	}
-	return 0
-}
-
-func run(ctx context.Context, o *options, directory string, out io.Writer) error {
+	out := os.Stdout
 	var chosen []*scenario
 	for _, sc := range allScenarios() {
 		named := func(words string) bool { return strings.Contains(sc.name, words) }
@@ -127,21 +68,21 @@ func run(ctx context.Context, o *options, directory string, out io.Writer) error
 		return fmt.Errorf("no scenario is called %q", o.only)
 	}
 	started := time.Now()
-	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.real, directory)
+	crew, err := openCrew(ctx, min(o.lanes, len(chosen)), o.Real, directory)
 	defer crew.close()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d control planes are up\n", time.Since(started).Seconds(), len(crew.lanes))
-	reference, err := crew.play(ctx, kind{name: "kube-scheduler", command: []string{o.real, "kube-scheduler"}}, chosen)
+	reference, err := crew.play(ctx, kind{name: "kube-scheduler", command: []string{o.Real, "kube-scheduler"}}, chosen)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%6.1f s  %d scenarios played with kube-scheduler\n", time.Since(started).Seconds(), len(chosen))
-	if o.berth == "none" {
+	if o.alone {
 		return reportReference(out, o, chosen, reference)
 	}
-	ours, err := crew.play(ctx, kind{name: "berth", command: []string{o.berth, "scheduler"}, berth: true}, chosen)
+	ours, err := crew.play(ctx, kind{name: "berth", command: []string{o.Berth, "scheduler"}, berth: true}, chosen)
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +14,7 @@ import (
 // proxy stands between the scheduler and its API server. It counts what the scheduler writes, and a scenario can
 // step in before a request is carried on.
 type proxy struct {
-	url    string
-	server *http.Server
+	server *controlplane.HTTPSProxy
 
 	mutex    sync.Mutex
 	requests map[string]map[string]int // namespace, kind of request: number
@@ -34,34 +28,13 @@ type hook struct {
 	handle func(w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
-func startProxy(control *controlplane.ControlPlane) (*proxy, error) {
-	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(control.Authority.PEM)
-	target, err := url.Parse(control.URL)
-	if err != nil {
-		return nil, err
-	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	if err != nil {
-		return nil, err
-	}
-	quiet := log.New(io.Discard, "", 0)
-	p := &proxy{url: "https://" + listener.Addr().String(), requests: make(map[string]map[string]int)}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true, MaxIdleConnsPerHost: 100}
-	forward.FlushInterval = -1
-	forward.ErrorLog = quiet
-	forward.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	p.server = &http.Server{Handler: p.count(forward), ErrorLog: quiet}
-	go p.server.Serve(listener)
-	return p, nil
+func startProxy(control *controlplane.ControlPlane) (p *proxy, err error) {
+	p = &proxy{requests: make(map[string]map[string]int)}
+	p.server, err = controlplane.StartHTTPSProxy(control, p.count)
+	return p, err
 }
 
-func (p *proxy) stop() { p.server.Close() }
+func (p *proxy) stop() { p.server.Stop() }
 
 func (p *proxy) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,19 +140,6 @@ func carryAfter(do func()) func(w http.ResponseWriter, r *http.Request, next htt
 		next.ServeHTTP(w, r)
 	}
 }
-
-// loseAnswer carries a request on and breaks the connection instead of answering.
-func loseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
-	next.ServeHTTP(&nobody{make(http.Header)}, r)
-	panic(http.ErrAbortHandler)
-}
-
-// nobody takes an answer and throws it away.
-type nobody struct{ header http.Header }
-
-func (n *nobody) Header() http.Header            { return n.header }
-func (n *nobody) Write(text []byte) (int, error) { return len(text), nil }
-func (n *nobody) WriteHeader(int)                {}
 
 // answering answers by itself, with an error of the API server.
 func answering(code int, reason, message string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {

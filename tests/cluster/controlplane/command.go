@@ -1,0 +1,92 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+// Common is what every program that runs schedulers against a control plane is told.
+type Common struct {
+	Real, Berth string
+	logs        string
+}
+
+// Flags is a set of flags that begins with the common ones. Synopsis and about are what --help says first.
+func (c *Common) Flags(name, synopsis, about string) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage: %s %s\n\n%s\n"+
+			"Exit code: 0 all well, 1 otherwise. The logs stay if something is wrong.\n\nFlags:\n", name, synopsis, about)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&c.Real, "real", "", "the control plane, as tests/cluster/build prints it; built if missing")
+	flags.StringVar(&c.Berth, "berth", "", "the berth program at this `PATH`")
+	flags.StringVar(&c.logs, "logs", "", "directory for logs and files, kept; otherwise a temporary one, kept on failure")
+	return flags
+}
+
+// Complete builds the control plane unless one was given, and makes paths absolute: programs run in directories of
+// their own.
+func (c *Common) Complete() (err error) {
+	if c.Real == "" {
+		if c.Real, err = BuildReal(); err != nil {
+			return fmt.Errorf("building the control plane: %w", err)
+		}
+	}
+	for _, path := range []*string{&c.Real, &c.Berth} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Common) common() *Common { return c }
+
+// Main is the whole of a program: it reads the command line, gives the run a directory, and leaves with its verdict.
+func Main[O interface{ common() *Common }](name string, parse func(args []string) (O, error), run func(ctx context.Context, o O, directory string) error) {
+	klog.SetLogger(logr.Discard())
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	directory, err := o.common().directory(name)
+	if err == nil {
+		err = run(ctx, o, directory)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n%s: logs are in %s\n", name, err, name, directory)
+		os.Exit(1)
+	}
+	if o.common().logs == "" {
+		os.RemoveAll(directory)
+	}
+}
+
+func (c *Common) directory(name string) (string, error) {
+	if c.logs == "" {
+		return os.MkdirTemp("", "berth-"+name+"-")
+	}
+	if err := os.MkdirAll(c.logs, 0o755); err != nil {
+		return c.logs, err
+	}
+	return filepath.Abs(c.logs)
+}

@@ -1,0 +1,60 @@
+package controlplane
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+)
+
+// HTTPSProxy reads the requests to the API server, which have to come in by a token, and can step in.
+type HTTPSProxy struct {
+	URL    string
+	server *http.Server
+}
+
+// StartHTTPSProxy starts one; wrap is given what carries a request on.
+func StartHTTPSProxy(control *ControlPlane, wrap func(next http.Handler) http.Handler) (*HTTPSProxy, error) {
+	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(control.Authority.PEM)
+	target, err := url.Parse(control.URL)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		return nil, err
+	}
+	quiet := log.New(io.Discard, "", 0)
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true, MaxIdleConnsPerHost: 100}
+	forward.FlushInterval = -1
+	forward.ErrorLog = quiet
+	forward.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	p := &HTTPSProxy{URL: "https://" + listener.Addr().String(), server: &http.Server{Handler: wrap(forward), ErrorLog: quiet}}
+	go p.server.Serve(listener)
+	return p, nil
+}
+
+// Stop closes all connections.
+func (p *HTTPSProxy) Stop() { p.server.Close() }
+
+// LoseAnswer carries a request on and breaks the connection instead of answering.
+func LoseAnswer(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(&nobody{make(http.Header)}, r)
+	panic(http.ErrAbortHandler)
+}
+
+// nobody takes an answer and throws it away.
+type nobody struct{ header http.Header }
+
+func (n *nobody) Header() http.Header            { return n.header }
+func (n *nobody) Write(text []byte) (int, error) { return len(text), nil }
+func (n *nobody) WriteHeader(int)                {}

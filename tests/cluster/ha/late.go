@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"berth.test/cluster/controlplane"
+)
+
+const lateName = "a binding that arrives late"
+
+// late plays what no election prevents: the leader has sent a binding and dies, the network keeps it, the next leader
+// gives the place away, and then the binding arrives. It has to be told of.
+type late struct {
+	*stage
+	node    string
+	held    chan struct{} // closed when the binding is on its way
+	release chan struct{} // closed to let it arrive
+}
+
+func playLate(ctx context.Context, s *stage) (string, []string, error) {
+	s.scenario = scenario{[]string{"berth", "berth"}, killed}
+	l := &late{stage: s, node: s.id + "-narrow", held: make(chan struct{}), release: make(chan struct{})}
+	defer l.tidy()
+	for _, step := range []func(context.Context) error{l.prepare, l.startReplicas, l.loseLeader, l.arriveLate, l.bindForOthers} {
+		if err := step(ctx); err != nil {
+			return "", nil, err
+		}
+	}
+	s.stopFollowers()
+	return fmt.Sprintf("%-34s %.0f over-commitments reported", lateName, s.reported), s.wrong, nil
+}
+
+func (l *late) prepare(ctx context.Context) error {
+	client := l.control.Client
+	if _, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.id}}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err := client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "first"}, Value: 10}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	room := amounts("1", "8Gi", "110")
+	_, err = client.CoreV1().Nodes().Create(ctx, &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: l.node, Labels: map[string]string{"kubernetes.io/hostname": l.node}},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (l *late) startReplicas(ctx context.Context) error {
+	proxy, err := controlplane.StartHTTPSProxy(l.control, l.keepBinding)
+	if err != nil {
+		return err
+	}
+	if err := l.startAt(ctx, &replica{kind: "berth", name: l.id + "-0-berth", stop: proxy.Stop}, proxy.URL, "token"); err != nil {
+		return err
+	}
+	return l.start(ctx, 1, "berth")
+}
+
+// keepBinding is the network: it has the binding of one pod, whatever becomes of who sent it.
+func (l *late) keepBinding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/pods/late/binding") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		close(l.held)
+		<-l.release
+		again := r.Clone(context.WithoutCancel(r.Context()))
+		again.Body = io.NopCloser(bytes.NewReader(body))
+		controlplane.LoseAnswer(w, again, next)
+	})
+}
+
+// loseLeader lets the leader send its binding and die, and the next one give the place to another pod.
+func (l *late) loseLeader(ctx context.Context) error {
+	if err := l.makePod(ctx, "late", "700m", l.id, ""); err != nil {
+		return err
+	}
+	select {
+	case <-l.held:
+	case <-time.After(20 * time.Second):
+		return fmt.Errorf("nobody binds the pod")
+	}
+	l.replicas[0].child.Signal(syscall.SIGKILL)
+	if err := l.makePod(ctx, "early", "700m", l.id, "first"); err != nil {
+		return err
+	}
+	return l.untilOn(ctx, "early", 4*l.lease)
+}
+
+func (l *late) arriveLate(ctx context.Context) error {
+	if count, err := l.counted(); err != nil || count != 0 {
+		return fmt.Errorf("%.0f over-commitments are reported too soon (%v)", count, err)
+	}
+	close(l.release)
+	if err := l.untilOn(ctx, "late", 10*time.Second); err != nil {
+		return err
+	}
+	return l.untilReported(ctx, 1, "late", "milli-cpu 1400 of 1000")
+}
+
+// bindForOthers: whoever binds too much is told of, once, and who does not is not.
+func (l *late) bindForOthers(ctx context.Context) error {
+	pods := l.control.Client.CoreV1().Pods(l.id)
+	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
+	if _, err := pods.Patch(ctx, "late", types.MergePatchType, touch, metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	for _, other := range []struct{ name, node string }{{"fitting", "n-0"}, {"too-much", l.node}} {
+		if err := l.makePod(ctx, other.name, "100m", "somebody", ""); err != nil {
+			return err
+		}
+		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: metav1.ObjectMeta{Name: other.name}, Target: v1.ObjectReference{Kind: "Node", Name: other.node}}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	return l.untilReported(ctx, 2, "too-much", "milli-cpu 1500 of 1000")
+}
+
+func (l *late) makePod(ctx context.Context, name, cpu, scheduler, class string) error {
+	pod := newPod(l.id, name, scheduler)
+	pod.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(cpu)
+	pod.Spec.PriorityClassName = class
+	if scheduler == l.id {
+		pod.Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": l.node}
+	}
+	_, err := l.control.Client.CoreV1().Pods(l.id).Create(ctx, pod, metav1.CreateOptions{})
+	return err
+}
+
+func (l *late) untilOn(ctx context.Context, name string, patience time.Duration) error {
+	return until(ctx, patience, name+" to be bound", func() (bool, error) {
+		pod, err := l.control.Client.CoreV1().Pods(l.id).Get(ctx, name, metav1.GetOptions{})
+		return err == nil && pod.Spec.NodeName == l.node, err
+	})
+}
+
+func (l *late) counted() (float64, error) {
+	text, err := l.replicas[1].metrics()
+	if err != nil {
+		return 0, err
+	}
+	found := overcommitted.FindSubmatch(text)
+	if found == nil {
+		return 0, fmt.Errorf("no metric berth_overcommitted_placements_total")
+	}
+	return strconv.ParseFloat(string(found[1]), 64)
+}
+
+// untilReported waits for so many reports in all, and for the event of the pod.
+func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded string) error {
+	err := until(ctx, 10*time.Second, "the report about "+pod, func() (done bool, err error) {
+		l.reported, err = l.counted()
+		return l.reported >= count, err
+	})
+	if err != nil {
+		return err
+	}
+	if l.reported != count {
+		l.complain("%.0f over-commitments are counted, not %.0f", l.reported, count)
+	}
+	note := fmt.Sprintf("Node %s holds more than it offers since this pod was bound to it: %s", l.node, exceeded)
+	return until(ctx, 10*time.Second, "the event about "+pod, func() (bool, error) {
+		list, err := l.control.Client.EventsV1().Events(l.id).List(ctx, metav1.ListOptions{FieldSelector: "reason=OvercommittedNode"})
+		if err != nil {
+			return false, err
+		}
+		for _, event := range list.Items {
+			if event.Regarding.Name != pod {
+				continue
+			}
+			if event.Type != "Warning" || event.Note != note || event.Regarding.UID == "" || event.ReportingController != l.id {
+				l.complain("the event about %s is %+v", pod, event)
+			}
+			return len(list.Items) == int(count), nil
+		}
+		return false, nil
+	})
+}
+
+func (l *late) tidy() {
+	select {
+	case <-l.release:
+	default:
+		close(l.release)
+	}
+	l.clear()
+	_ = l.control.Client.CoreV1().Nodes().Delete(context.Background(), l.node, metav1.DeleteOptions{})
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+)
+
+const system = "kube-system"
+
+// actor is a service account for which berth works. The first has the roles as they are shipped.
+type actor struct {
+	*options
+	control  *controlplane.ControlPlane
+	children *controlplane.Children
+	audit    *auditLog
+
+	name        string // also of the lease
+	taken       *taken // nil: nothing
+	permissions []permission
+	rules       [2][]rbacv1.PolicyRule // of the ClusterRole and the Role, shipped
+	token       string
+	scrapers    []*scraper
+	proxies     []*controlplane.HTTPSProxy
+	schedulers  []*controlplane.Child
+	deleted     int // fillers
+	disturbed   time.Time
+
+	used    map[permission]int
+	refused map[permission]int
+	wrong   []string
+}
+
+func (a *actor) complain(format string, args ...any) {
+	a.wrong = append(a.wrong, fmt.Sprintf(format, args...))
+}
+
+func (a *actor) user() string { return "system:serviceaccount:" + system + ":" + a.name }
+
+func (a *actor) title() string {
+	if a.taken == nil {
+		return "the roles as they are"
+	}
+	return strings.TrimPrefix(strings.ReplaceAll(a.name, "-", " "), "berth ")
+}
+
+// wanted is what this actor is there for: to use everything, or to miss what it lacks.
+func (a *actor) wanted() (all []permission) {
+	for _, p := range a.permissions {
+		if a.taken == nil || a.taken.lacks(p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (a *actor) done() string {
+	if a.taken == nil {
+		return fmt.Sprintf("%d used", len(a.used))
+	}
+	return fmt.Sprintf("%d refused", len(a.refused))
+}
+
+// cast reads the shipped roles, and has one actor with them and one for each that lacks something.
+func cast(ctx context.Context, control *controlplane.ControlPlane) ([]*actor, error) {
+	wide, err := control.Client.RbacV1().ClusterRoles().Get(ctx, "berth", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	narrow, err := control.Client.RbacV1().Roles(system).Get(ctx, "berth", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	permissions := append(permissionsOf("", wide.Rules), permissionsOf(system, narrow.Rules)...)
+	make := func(name string, t *taken) *actor {
+		return &actor{control: control, name: name, taken: t, permissions: permissions, rules: [2][]rbacv1.PolicyRule{wide.Rules, narrow.Rules},
+			used: map[permission]int{}, refused: map[permission]int{}}
+	}
+	actors := []*actor{make("berth", nil)}
+	for _, t := range allTaken(permissions) {
+		actors = append(actors, make("berth-"+t.name, &t))
+	}
+	return actors, nil
+}
+
+// prepare makes the account, its work and those who ask for its metrics.
+func (a *actor) prepare(ctx context.Context) error {
+	accounts := a.control.Client.CoreV1().ServiceAccounts(system)
+	if a.taken != nil {
+		if err := a.makeRoles(ctx); err != nil {
+			return err
+		}
+	}
+	token, err := accounts.CreateToken(ctx, a.name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	a.token = token.Status.Token
+	return a.makeWork(ctx)
+}
+
+// makeRoles makes the shipped ones for another account and lease, without what is taken.
+func (a *actor) makeRoles(ctx context.Context) error {
+	rename := func(name string) string {
+		if name == "berth" {
+			return a.name
+		}
+		return name
+	}
+	meta := metav1.ObjectMeta{Name: a.name}
+	if _, err := a.control.Client.CoreV1().ServiceAccounts(system).Create(ctx, &v1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: system, Name: a.name}}
+	rbac := a.control.Client.RbacV1()
+	wide := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: without("", a.rules[0], a.taken.lacks, rename)}
+	if _, err := rbac.ClusterRoles().Create(ctx, wide, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	narrow := &rbacv1.Role{ObjectMeta: meta, Rules: without(system, a.rules[1], a.taken.lacks, rename)}
+	if _, err := rbac.Roles(system).Create(ctx, narrow, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: a.name}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = rbac.RoleBindings(system).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: a.name}}, metav1.CreateOptions{})
+	return err
+}
+
+// play runs berth until everything has been used or missed, or too much time has passed.
+func (a *actor) play(ctx context.Context) error {
+	defer a.stop()
+	// Lists are streamed; a server before 1.32 does not, and then there are lists.
+	lists := a.taken != nil && a.taken.verb == "list"
+	if err := a.start(!lists); err != nil {
+		return err
+	}
+	if a.taken == nil {
+		if err := a.start(false); err != nil { // stands by
+			return err
+		}
+	}
+	missing := a.wanted()
+	for deadline := time.Now().Add(40 * time.Second); len(missing) > 0 && time.Now().Before(deadline); {
+		if err := a.disturb(ctx); err != nil {
+			return err
+		}
+		if err := controlplane.Pause(ctx, 300*time.Millisecond); err != nil {
+			return err
+		}
+		if err := a.readAudit(); err != nil {
+			return err
+		}
+		missing = a.missing()
+	}
+	for _, p := range missing {
+		switch {
+		case a.taken == nil:
+			a.complain("never used: %s", p)
+		case a.refused[p] == 0:
+			a.complain("never asked for: %s", p)
+		default:
+			a.complain("the log does not name what is missing: %s", p)
+		}
+	}
+	for p, count := range a.refused {
+		if count > stubborn {
+			a.complain("asked %d times, in vain: %s", count, p)
+		}
+	}
+	if a.taken == nil {
+		return a.handOver(ctx)
+	}
+	return nil
+}
+
+// stubborn is how often nobody needs to be refused in a few seconds: as often as there are pods, and some tries more.
+const stubborn = 60
+
+func (a *actor) missing() (missing []permission) {
+	log := a.log(0)
+	for _, p := range a.wanted() {
+		if a.taken == nil && a.used[p] == 0 || a.taken != nil && !(a.refused[p] > 0 && p.namedIn(log)) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// handOver ends the leader, so that the other one has to prove its view fresh.
+func (a *actor) handOver(ctx context.Context) error {
+	if why := a.schedulers[0].Stop(); why != "" {
+		a.complain("the leader left with %s", why)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(a.log(1), "Caught up with what was written before"); {
+		if time.Now().After(deadline) {
+			a.complain("nobody took over")
+			break
+		}
+		if err := controlplane.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return a.readAudit()
+}
+
+// readAudit sorts what was asked since.
+func (a *actor) readAudit() error {
+	requests, err := a.audit.next(a.user())
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		forbidden := r.ResponseStatus.Code == http.StatusForbidden
+		if r.ObjectRef == nil { // which groups and versions there are: everybody may know
+			if forbidden {
+				a.complain("forbidden: %s %s", r.Verb, r.RequestURI)
+			}
+			continue
+		}
+		why := r.Annotations["authorization.k8s.io/reason"]
+		ours := strings.Contains(why, fmt.Sprintf("%q of ClusterRole %q", a.name, a.name)) ||
+			strings.Contains(why, fmt.Sprintf("\"%s/%s\" of Role %q", a.name, system, a.name))
+		switch {
+		case forbidden && a.taken == nil:
+			a.complain("forbidden: %s %s", r.Verb, r.RequestURI)
+		case !forbidden && !ours:
+			a.complain("%s %s: not by our roles (%s)", r.Verb, r.RequestURI, why)
+		}
+		for _, p := range a.permissions {
+			mine := p
+			if mine.name == "berth" {
+				mine.name = a.name
+			}
+			if !mine.covers(r) {
+				continue
+			}
+			if forbidden {
+				a.refused[p]++
+			} else {
+				a.used[p]++
+			}
+		}
+	}
+	return nil
+}
+
+// start starts a scheduler behind a proxy of its own. The answer to the first binding gets lost there.
+func (a *actor) start(streaming bool) error {
+	var lost atomic.Bool
+	proxy, err := controlplane.StartHTTPSProxy(a.control, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case !streaming && r.URL.Query().Get("sendInitialEvents") != "":
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				fmt.Fprintln(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","reason":"Invalid","code":422}`)
+			case strings.HasSuffix(r.URL.Path, "/binding") && !lost.Swap(true):
+				controlplane.LoseAnswer(w, r, next)
+			default:
+				next.ServeHTTP(w, r)
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	a.proxies = append(a.proxies, proxy)
+	name := fmt.Sprintf("%s-%d", a.name, len(a.schedulers))
+	kubeconfig, err := a.control.WriteTokenKubeconfig(proxy.URL, name, a.token)
+	if err != nil {
+		return err
+	}
+	config := a.control.File(name + ".yaml")
+	if err := os.WriteFile(config, []byte(a.config(kubeconfig)), 0o600); err != nil {
+		return err
+	}
+	ports, err := controlplane.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	scheduler, err := a.children.Start(name, []string{a.Berth, "scheduler"}, "--config="+config, "-v=2",
+		"--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]), "--berth-http-address=127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	a.schedulers = append(a.schedulers, scheduler)
+	return a.addScrapers(ports[0])
+}
+
+func (a *actor) config(kubeconfig string) string {
+	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection:
+  kubeconfig: %s
+leaderElection:
+  leaderElect: true
+  leaseDuration: 4s
+  renewDeadline: 3s
+  retryPeriod: 500ms
+  resourceName: %s
+profiles:
+- schedulerName: %s
+`, kubeconfig, a.name, a.name)
+}
+
+func (a *actor) log(scheduler int) string {
+	text, _ := os.ReadFile(a.control.File(fmt.Sprintf("%s-%d.log", a.name, scheduler)))
+	return string(text)
+}
+
+func (a *actor) stop() {
+	for _, s := range a.schedulers {
+		s.Signal(syscall.SIGTERM)
+	}
+	for _, p := range a.proxies {
+		p.Stop()
+	}
+}

@@ -1,0 +1,125 @@
+// Command privilege shows that the roles in deploy/rbac are enough for berth, and that none of their verbs is too
+// many.
+//
+// A real API server with RBAC writes an audit log. Berth works there as the service account of deploy/rbac, as leader
+// and standing by, with and without streamed lists, through work that needs everything that it ever asks for. Nothing
+// may be forbidden to it, nothing may be allowed by another role, and every verb of every rule must have been used.
+// Beside it others work that lack one verb each: what is missing must be refused to them, and be named in their logs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	controlplane.Common
+	manifests string
+	verbose   bool
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("privilege", "--berth PATH", "Runs berth with the roles of deploy/rbac, and with each verb of theirs taken away.")
+	flags.StringVar(&o.manifests, "manifests", "", "the directory deploy/rbac; found from the root of the tree or tests/")
+	flags.BoolVar(&o.verbose, "verbose", false, "print by whom each permission was used")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.Berth == "" {
+		return nil, errors.New("give --berth")
+	}
+	for _, place := range []string{"deploy/rbac", "../deploy/rbac"} {
+		if _, err := os.Stat(place); err == nil && o.manifests == "" {
+			o.manifests = place
+		}
+	}
+	var err error
+	if o.manifests, err = filepath.Abs(o.manifests); err != nil {
+		return nil, err
+	}
+	return &o, o.Complete()
+}
+
+func main() { controlplane.Main("privilege", parse, run) }
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  userGroups: ["system:serviceaccounts:kube-system"]
+- level: None
+`
+
+func run(ctx context.Context, o *options, directory string) error {
+	began := time.Now()
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	policy, log := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+log)
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, o, control); err != nil {
+		return err
+	}
+	actors, err := cast(ctx, control)
+	if err != nil {
+		return err
+	}
+	for _, a := range actors {
+		a.options, a.children, a.audit = o, children, &auditLog{path: log}
+		if err := a.prepare(ctx); err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+	}
+	var group sync.WaitGroup
+	for _, a := range actors {
+		group.Go(func() {
+			if err := a.play(ctx); err != nil {
+				a.complain("%v", err)
+			}
+		})
+	}
+	group.Wait()
+	violations := 0
+	for _, a := range actors {
+		fmt.Printf("%-28s %2d permissions, %s\n", a.title(), len(a.wanted()), a.done())
+		for _, what := range a.wrong {
+			violations++
+			fmt.Printf("VIOLATION: %s: %s\n", a.name, what)
+		}
+	}
+	if violations > 0 {
+		return fmt.Errorf("%d violations", violations)
+	}
+	fmt.Printf("%d permissions: all are used, each is missed where it is taken away, nothing else is needed; %.0f s\n",
+		len(actors[0].permissions), time.Since(began).Seconds())
+	return nil
+}
+
+// apply does what the guide says.
+func apply(ctx context.Context, o *options, control *controlplane.ControlPlane) error {
+	kubeconfig, err := control.WriteKubeconfig(control.URL, "admin", "admin")
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, o.Real, "kubectl", "--kubeconfig="+kubeconfig, "apply", "-k", o.manifests)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply -k %s: %w: %s", o.manifests, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// permission is one verb on one resource, as a role gives it.
+type permission struct {
+	verb, group, resource string
+	namespace             string // empty: everywhere
+	name                  string // empty: whatever the name
+}
+
+// permissionsOf takes rules apart.
+func permissionsOf(namespace string, rules []rbacv1.PolicyRule) (all []permission) {
+	for _, rule := range rules {
+		names := rule.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					for _, name := range names {
+						all = append(all, permission{verb, group, resource, namespace, name})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// without is the rules with some permissions taken away, and others' names for a resource where they have names.
+func without(namespace string, rules []rbacv1.PolicyRule, lacks func(permission) bool, rename func(string) string) (left []rbacv1.PolicyRule) {
+	for _, p := range permissionsOf(namespace, rules) {
+		if lacks(p) {
+			continue
+		}
+		rule := rbacv1.PolicyRule{APIGroups: []string{p.group}, Resources: []string{p.resource}, Verbs: []string{p.verb}}
+		if p.name != "" {
+			rule.ResourceNames = []string{rename(p.name)}
+		}
+		left = append(left, rule)
+	}
+	return left
+}
+
+func (p permission) String() string {
+	resource := p.resource
+	if p.group != "" {
+		resource += "." + p.group
+	}
+	if p.name != "" {
+		resource += " " + p.name
+	}
+	if p.namespace != "" {
+		resource += " in " + p.namespace
+	}
+	return p.verb + " " + resource
+}
+
+// covers says whether a request needs this permission.
+func (p permission) covers(r request) bool {
+	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.resource() &&
+		(p.namespace == "" || p.namespace == r.ObjectRef.Namespace) && (p.name == "" || p.name == r.ObjectRef.Name)
+}
+
+// namedIn says whether a log tells that it is missing.
+func (p permission) namedIn(log string) bool {
+	said := fmt.Sprintf("cannot %s resource \"%s\" in API group \"%s\"", p.verb, p.resource, p.group)
+	return strings.Contains(log, said) || strings.Contains(log, strings.ReplaceAll(said, `"`, `\"`))
+}
+
+// taken is what somebody lacks.
+type taken struct {
+	name string
+	verb string
+	// Who cannot lead does not get to the rest: what the lease needs is taken from others.
+	lease bool
+}
+
+func (t taken) lacks(p permission) bool {
+	return p.verb == t.verb && (p.resource == "leases") == t.lease
+}
+
+// allTaken takes every permission away from somebody.
+func allTaken(permissions []permission) (all []taken) {
+	for _, p := range permissions {
+		t := taken{"no-" + p.verb, p.verb, p.resource == "leases"}
+		if t.lease {
+			t.name += "-of-the-lease"
+		}
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509/pkix"
+	"fmt"
+	"net/http"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const fillers = 20
+
+// makeWork makes what leads to every request that berth ever makes: on nodes of the actor's own, in a namespace of
+// its own.
+func (a *actor) makeWork(ctx context.Context) error {
+	client := a.control.Client
+	steps := []func() error{
+		func() error {
+			_, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.name}}, metav1.CreateOptions{})
+			return err
+		},
+		func() error {
+			_, err := client.SchedulingV1().PriorityClasses().Create(ctx,
+				&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				return nil
+			}
+			return err
+		},
+		func() error { return a.makeNode(ctx, "roomy", "4") },
+		func() error { return a.makeNode(ctx, "full", "1") },
+		// An ordinary one: it is bound, and its event says so.
+		func() error { return a.makePod(ctx, "plain", "roomy", "100m", nil) },
+		// One that fits nowhere: its status says so, and an event; each time a filler goes it is tried again, and the
+		// event counts.
+		func() error { return a.makePod(ctx, "large", "roomy", "100", nil) },
+		func() error {
+			for i := range fillers {
+				if err := a.makePod(ctx, fmt.Sprintf("filler-%d", i), "roomy", "10m", placed(a, "roomy")); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		// One that is more important than another.
+		func() error { return a.makePod(ctx, "victim", "full", "1", placed(a, "full")) },
+		func() error {
+			return a.makePod(ctx, "urgent", "full", "1", func(pod *v1.Pod) { pod.Spec.PriorityClassName = "urgent" })
+		},
+		// A volume that is there, and one that is to be made.
+		func() error { return a.makeVolume(ctx) },
+		func() error { return a.makeClaim(ctx, "there", "kubernetes.io/no-provisioner") },
+		func() error { return a.makeClaim(ctx, "new", "example.org/provisioner") },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *actor) node(kind string) string { return a.name + "-" + kind }
+
+func (a *actor) makeNode(ctx context.Context, kind, cpu string) error {
+	room := v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
+	_, err := a.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: a.node(kind), Labels: map[string]string{"kubernetes.io/hostname": a.node(kind)}},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// placed is a pod that is on its node already.
+func placed(a *actor, kind string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Spec.NodeName = a.node(kind) }
+}
+
+func (a *actor) makePod(ctx context.Context, name, node, cpu string, change func(*v1.Pod)) error {
+	now := int64(0)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1.PodSpec{SchedulerName: a.name, NodeSelector: map[string]string{"kubernetes.io/hostname": a.node(node)},
+			TerminationGracePeriodSeconds: &now,
+			Containers: []v1.Container{{Name: "c", Image: "example.org/app:v1",
+				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
+	}
+	if change != nil {
+		change(pod)
+	}
+	_, err := a.control.Client.CoreV1().Pods(a.name).Create(ctx, pod, metav1.CreateOptions{})
+	return err
+}
+
+func (a *actor) makeVolume(ctx context.Context) error {
+	volumes := a.control.Client.CoreV1().PersistentVolumes()
+	made, err := volumes.Create(ctx, &v1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name},
+		Spec: v1.PersistentVolumeSpec{StorageClassName: a.name + "-there", AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+			Capacity:               v1.ResourceList{"storage": resource.MustParse("1Gi")},
+			PersistentVolumeSource: v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/volume"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	// As the controller of volumes says when it has seen it.
+	made.Status.Phase = v1.VolumeAvailable
+	_, err = volumes.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	return err
+}
+
+// makeClaim makes a class that waits for the first consumer, a claim of it, and the consumer.
+func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
+	class, wait := a.name+"-"+name, storagev1.VolumeBindingWaitForFirstConsumer
+	_, err := a.control.Client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: provisioner, VolumeBindingMode: &wait}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = a.control.Client.CoreV1().PersistentVolumeClaims(a.name).Create(ctx, &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+			Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{"storage": resource.MustParse("1Gi")}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	return a.makePod(ctx, "consumer-"+name, "roomy", "100m", func(pod *v1.Pod) {
+		pod.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: v1.VolumeSource{
+			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
+	})
+}
+
+// disturb gives the large pod another chance now and then, and asks for metrics.
+func (a *actor) disturb(ctx context.Context) error {
+	for _, s := range a.scrapers {
+		s.ask()
+	}
+	if a.deleted == fillers || time.Since(a.disturbed) < time.Second {
+		return nil
+	}
+	a.disturbed = time.Now()
+	name := fmt.Sprintf("filler-%d", a.deleted)
+	a.deleted++
+	return a.control.Client.CoreV1().Pods(a.name).Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+// scraper asks a scheduler for its metrics. What it is answered does not matter here.
+type scraper struct {
+	client *http.Client
+	url    string
+	token  string
+}
+
+// addScrapers adds two: whose token has to be looked at, and who has a certificate, so that only what he may is asked.
+func (a *actor) addScrapers(port int) error {
+	pair, err := a.control.Authority.Sign(pkix.Name{CommonName: "scraper"}, false)
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d/metrics", port)
+	for _, s := range []*scraper{{token: a.control.Token}, {}} {
+		security := &tls.Config{InsecureSkipVerify: true}
+		if s.token == "" {
+			security.Certificates = []tls.Certificate{certificate}
+		}
+		s.url, s.client = url, &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: security, DisableKeepAlives: true}}
+		a.scrapers = append(a.scrapers, s)
+	}
+	return nil
+}
+
+func (s *scraper) ask() {
+	question, err := http.NewRequest(http.MethodGet, s.url, nil)
+	if err != nil {
+		return
+	}
+	if s.token != "" {
+		question.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	if answer, err := s.client.Do(question); err == nil {
+		answer.Body.Close()
+	}
+}
