@@ -1,0 +1,43 @@
+// What the plugins want measured, asked for in the background.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "client/environment.hpp"
+#include "core/scheduler.hpp"
+#include "framework/handle.hpp"
+#include "http/io_thread.hpp"
+#include "metrics/registry.hpp"
+#include "metricsource/poller.hpp"
+
+namespace berth::command {
+
+struct MeasuringParts {
+  const std::string& sources_file;  // of --berth-metric-sources; empty: none
+  framework::Handle& handle;
+  core::Scheduler& scheduler;
+  const client::Environment& environment;
+  const Clock& clock;
+  metrics::Registry& metrics;
+};
+
+// On a thread of its own: megabytes of measurements must not keep bindings waiting.
+class Measuring {
+ public:
+  // After all plugins are built and before pods are delivered to the scheduler. Null if nobody wants anything
+  // measured. What is handed in outlives it. Errors name the file or the signal.
+  static Expected<std::unique_ptr<Measuring>> Start(const MeasuringParts& parts);
+
+ private:
+  explicit Measuring(const Clock& clock) : io_(clock) {}
+
+  http::IoThread io_;
+  std::unique_ptr<metricsource::Poller> poller_;
+};
+
+// Files and connections as the machine has them.
+metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment);
+
+}  // namespace berth::command
