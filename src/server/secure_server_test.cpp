@@ -184,7 +184,9 @@ TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
     const auto checked = SecureServer::Check(serving_, authentication_, authorization_, environment_, clock_);
     const auto started = Start();
     EXPECT_TRUE(!checked || started || started.error().message.starts_with("failed to create listener"));
-    if (!checked) EXPECT_EQ(checked.error().message, started ? "" : started.error().message);
+    if (!checked) {
+      EXPECT_EQ(checked.error().message, started ? "" : started.error().message);
+    }
     serving_ = serving, authentication_ = authentication, authorization_ = authorization;
     return started ? "started" : started.error().message;
   };
