@@ -12,6 +12,7 @@
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "client/environment.hpp"
+#include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
 #include "command/api_connections.hpp"
 #include "command/leadership.hpp"
@@ -137,6 +138,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
   if (fence() != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election_));
+  client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
   return {};
 }
