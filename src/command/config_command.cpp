@@ -7,7 +7,6 @@
 #include <set>
 
 #include "assembly/in_tree_plugins.hpp"
-#include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
 #include "command/write_file.hpp"

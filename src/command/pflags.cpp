@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <limits>
 #include <memory>
 
 #include "base/go_duration.hpp"
