@@ -7,6 +7,8 @@
 #include <array>
 #include <set>
 
+#include "base/trim.hpp"
+
 namespace berth::api {
 namespace {
 
@@ -36,12 +38,6 @@ std::vector<std::string> Split(std::string_view text, std::string_view delimiter
   }
 }
 
-std::string_view Trimmed(std::string_view text, std::string_view what) {
-  const std::size_t first = text.find_first_not_of(what);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(what) - first + 1);
-}
-
 Expected<std::string> Unescaped(std::string_view text, std::string_view whole) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -55,8 +51,8 @@ Expected<std::string> Unescaped(std::string_view text, std::string_view whole) {
       continue;
     }
     if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) {
-      return Invalid(fmt::format("Invalid disk name ({}): parse \"{}\": invalid URL escape \"{}\"", whole, whole,
-                                 text.substr(i, 3)));
+      return Invalid(fmt::format("Invalid disk name ({}): parse \"{}\": invalid URL escape \"{}\"", whole,
+                                 whole, text.substr(i, 3)));
     }
     out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
     i += 2;
@@ -97,8 +93,8 @@ Expected<std::string> GceRegion(const std::vector<std::string>& zones) {
   for (const std::string& zone : zones) {
     const auto parts = Split(zone, "-");
     if (parts.size() != 3) {
-      return Invalid(fmt::format(
-          "zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {}", zone));
+      return Invalid(
+          fmt::format("zone in unexpected format, expected: {{locale}}-{{region}}-{{zone}}, got: {}", zone));
     }
     regions.insert(parts[0] + "-" + parts[1]);
   }
@@ -246,8 +242,9 @@ Rare<NodeSelector> CsiAffinityOf(const PersistentVolume& volume) {
   if (key.empty()) return affinity;
   const Labels& labels = volume.metadata.labels;
   // The present labels count before the old ones, and what the affinity says before what the labels say.
-  const bool beta = !HasKey(affinity, kZone) && (HasKey(affinity, kBetaZone) ||
-                                                 (labels.Find(kZone) == nullptr && labels.Find(kBetaZone) != nullptr));
+  const bool beta =
+      !HasKey(affinity, kZone) &&
+      (HasKey(affinity, kBetaZone) || (labels.Find(kZone) == nullptr && labels.Find(kBetaZone) != nullptr));
   const std::string_view zone = beta ? kBetaZone : kZone;
   if (!affinity || !Rename(*affinity, zone, key)) {
     if (const std::string* label = labels.Find(zone)) AddZones(affinity, key, *label);

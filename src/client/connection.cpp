@@ -40,6 +40,11 @@ struct Connection::Impl {
             "the cache after being garbage collected, uncacheable: created and not cached",
             {{"result", "miss"}})
         .Add();
+    // There is no collector: what a connection follows ends with it.
+    metrics.Counter(
+        "rest_client_transport_cert_rotation_gc_calls_total",
+        "[ALPHA] Number of times a cert rotation goroutine cancel func is called via GC cleanup of "
+        "the associated transport");
   }
   void CountReload(const char* result, const char* reason) {
     registry

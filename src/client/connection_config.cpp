@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/trim.hpp"
 #include "http/base64.hpp"
 #include "log/log.hpp"
 
@@ -127,13 +128,6 @@ Expected<std::string> ReadPem(const Pem& pem, const Environment& environment) {
   return environment.ReadFile(pem.file);
 }
 
-std::string Trimmed(std::string text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  text.erase(text.find_last_not_of(kSpace) + 1);
-  text.erase(0, std::min(text.size(), text.find_first_not_of(kSpace)));
-  return text;
-}
-
 class FixedCredentials final : public Credentials {
  public:
   explicit FixedCredentials(std::string header) : header_(std::move(header)) {}
@@ -163,7 +157,7 @@ class TokenFile final : public Credentials {
     read_at_ = clock_.Now();
     auto text = environment_.ReadFile(path_);
     if (!text) return log::Error("Unable to rotate token", {{"file", path_}, {"err", text.error().message}});
-    if (std::string token = Trimmed(std::move(*text)); !token.empty()) {
+    if (std::string token(Trimmed(*text)); !token.empty()) {
       token_ = std::move(token);
     } else {
       log::Error("Unable to rotate token", {{"file", path_}, {"err", "read empty token from file"}});
@@ -191,7 +185,7 @@ Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
   ConnectionConfig config;
   config.token_file = std::string(kServiceAccount) + "token";
   BERTH_TRY(config.token, environment.ReadFile(config.token_file));
-  config.token = Trimmed(std::move(config.token));
+  config.token = std::string(Trimmed(config.token));
   const bool ipv6 = host->find(':') != std::string::npos;
   BERTH_TRY(config.origin,
             http::ParseOrigin(fmt::format("https://{}:{}", ipv6 ? "[" + *host + "]" : *host, *port)));

@@ -56,11 +56,13 @@ struct EventSink::Impl {
   std::deque<std::string> series_order{};  // the oldest first; may name series that are over
   http::Loop::TimerId series_timer = http::Loop::TimerId::kNone;
   int rounds = 0;
+  std::vector<std::move_only_function<void()>> idle{};
 
   void Accept(const framework::Event& event, WallTime time);
   bool Repeats(const EventRecord& record, const std::string& key);
   void Enqueue(Sending sending);
   void Pump();
+  void TellIdle();
   void Send(const SendingPtr& sending);
   void OnSent(const SendingPtr& sending, Reply reply);
   void Finish(const Sending& sending);
@@ -129,6 +131,11 @@ void EventSink::Impl::Pump() {
   }
 }
 
+void EventSink::Impl::TellIdle() {
+  if (!queue.empty() || !in_flight.empty()) return;
+  for (auto& tell : std::exchange(idle, {})) tell();
+}
+
 void EventSink::Impl::Send(const SendingPtr& sending) {
   const EventRecord& record = sending->record;
   ++sending->tries;
@@ -145,6 +152,7 @@ void EventSink::Impl::Send(const SendingPtr& sending) {
     in_flight.erase(*id);
     OnSent(sending, std::move(reply));
     Pump();
+    TellIdle();
   });
   in_flight.emplace(*id, sending);
 }
@@ -230,6 +238,13 @@ EventSink::EventSink(http::Loop& loop, Api& api, const Clock& clock, metrics::Re
 
 EventSink::~EventSink() {
   impl_->loop.Sync([this] { impl_->Shutdown(); });
+}
+
+void EventSink::WhenIdle(std::move_only_function<void()> idle) {
+  impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
+    impl->idle.push_back(std::move(idle));
+    impl->TellIdle();
+  });
 }
 
 void EventSink::Emit(framework::Event event) {

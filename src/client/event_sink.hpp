@@ -47,6 +47,9 @@ class EventSink final : public framework::EventSink {
   EventSink& operator=(const EventSink&) = delete;
 
   void Emit(framework::Event event) override;
+  // Calls `idle` once, on the loop, when nothing is queued or on its way; events that wait for another try do
+  // not count. From any thread; not called after the destructor has begun.
+  void WhenIdle(std::move_only_function<void()> idle);
 
  private:
   struct Impl;

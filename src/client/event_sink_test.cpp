@@ -198,6 +198,36 @@ TEST_F(Events, TheSeriesRememberedAreBounded) {
   EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "1 is forgotten";
 }
 
+TEST_F(Events, IdleIsWhenNothingIsQueuedOrOnItsWay) {
+  Make({.max_in_flight = 1});
+  int told = 0;
+  const auto ask = [&] {
+    sink_->WhenIdle([&] { ++told; });
+    loop_.Run();
+  };
+  ask();
+  EXPECT_EQ(told, 1) << "at once";
+  for (int i = 0; i < 3; ++i) Emit("Scheduled");
+  ask();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(told, 1) << i;
+    api_.Answer("{}");
+  }
+  EXPECT_EQ(told, 2);
+  EXPECT_THAT(api_.asked, SizeIs(3));
+}
+
+TEST_F(Events, AnEventThatWaitsForAnotherTryDoesNotKeepFromBeingIdle) {
+  Make();
+  Emit("Scheduled");
+  bool told = false;
+  sink_->WhenIdle([&] { told = true; });
+  loop_.Run();
+  EXPECT_FALSE(told);
+  api_.Answer(NotReached());
+  EXPECT_TRUE(told);
+}
+
 TEST_F(Events, TheEndIsSilent) {
   Make();
   Emit("FailedScheduling");

@@ -27,6 +27,24 @@ namespace {
 constexpr double kRotationBuckets[] = {600,     1800,    3600,     14400,    86400,    604800,
                                        2592000, 7776000, 15552000, 31104000, 124416000};
 
+metrics::Histogram& RotationAge(metrics::Registry& registry) {
+  return registry.Histogram(
+      "rest_client_exec_plugin_certificate_rotation_age",
+      "[ALPHA] Histogram of the number of seconds the last auth exec plugin client certificate lived "
+      "before being rotated. If auth exec plugin client certificates are unused, histogram will "
+      "contain no data.",
+      kRotationBuckets);
+}
+
+void AddTimeToLive(metrics::Registry& registry, metrics::Registry::Read read) {
+  registry.CallbackGauge(
+      "rest_client_exec_plugin_ttl_seconds",
+      "[ALPHA] Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth "
+      "exec plugin. The value is in seconds until certificate expiry (negative if already expired). If auth "
+      "exec plugins are unused or manage no TLS certificates, the value will be +INF.",
+      {}, std::move(read));
+}
+
 struct Validity {
   WallTime from, to;
 };
@@ -46,6 +64,11 @@ std::optional<Validity> ValidityOf(const std::string& pem) {
 }
 
 }  // namespace
+
+void AddExecPluginMetrics(metrics::Registry& registry) {
+  AddTimeToLive(registry, [] { return std::numeric_limits<double>::infinity(); });
+  RotationAge(registry);
+}
 
 std::string ExecInfo(const ExecConfig& config, bool interactive, const KubeCluster* cluster) {
   std::string out;
@@ -210,14 +233,7 @@ Expected<> ExecPlugin::Impl::TakeCertificate(const ExecCredential& fresh) {
                      : std::numeric_limits<double>::infinity();
   if (!current) return {};
   if (const auto old = ValidityOf(current->certificate_pem)) {
-    registry
-        .Histogram(
-            "rest_client_exec_plugin_certificate_rotation_age",
-            "[ALPHA] Histogram of the number of seconds the last auth exec plugin client certificate lived "
-            "before being rotated. If auth exec plugin client certificates are unused, histogram will "
-            "contain no data.",
-            kRotationBuckets)
-        .Observe(std::chrono::duration<double>(clock.WallNow() - old->from).count());
+    RotationAge(registry).Observe(std::chrono::duration<double>(clock.WallNow() - old->from).count());
   }
   return {};
 }
@@ -258,19 +274,11 @@ ExecPlugin::ExecPlugin(http::Loop& loop, const Environment& environment, const C
                        UseCertificate use_certificate)
     : impl_(std::make_shared<Impl>(loop, environment, clock, registry, std::move(config), std::move(cluster),
                                    std::move(use_certificate))) {
-  registry.CallbackGauge(
-      "rest_client_exec_plugin_ttl_seconds",
-      "[ALPHA] Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by the auth "
-      "exec plugin. "
-      "The value is in seconds until certificate expiry (negative if already expired). If auth exec plugins "
-      "are unused "
-      "or manage no TLS certificates, the value will be +INF.",
-      {}, [weak = std::weak_ptr(impl_)] {
-        const auto impl = weak.lock();
-        if (impl == nullptr) return std::numeric_limits<double>::infinity();
-        return impl->expires_at -
-               std::chrono::duration<double>(impl->clock.WallNow().time_since_epoch()).count();
-      });
+  AddTimeToLive(registry, [weak = std::weak_ptr(impl_)] {
+    const auto impl = weak.lock();
+    if (impl == nullptr) return std::numeric_limits<double>::infinity();
+    return impl->expires_at - std::chrono::duration<double>(impl->clock.WallNow().time_since_epoch()).count();
+  });
 }
 
 ExecPlugin::~ExecPlugin() {

@@ -23,6 +23,9 @@ namespace berth::client {
 
 class Environment;
 
+// The metrics of credential plugins are there without one, too. Before the first ExecPlugin is made.
+void AddExecPluginMetrics(metrics::Registry& registry);
+
 // What a plugin said.
 struct ExecCredential {
   std::string token{};

@@ -36,8 +36,7 @@ Duration LeaderElectionOptions::request_timeout() const {
   return std::max<Duration>(std::chrono::seconds(1), renew_deadline / 2);
 }
 
-Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
-  const std::string& lock = options.resource_lock;
+Expected<> CheckLeaderLock(const std::string& lock) {
   for (const auto* removed : {"endpoints", "configmaps", "endpointsleases", "configmapsleases"}) {
     if (lock != removed) continue;
     return Invalid(
@@ -46,6 +45,11 @@ Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
   if (lock != "leases") {
     return Invalid(fmt::format("couldn't create resource lock: Invalid lock-type {}; expected leases", lock));
   }
+  return {};
+}
+
+Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
+  BERTH_CHECKED(CheckLeaderLock(options.resource_lock));
   const auto wrong = [](std::string_view what) {
     return Invalid(fmt::format("couldn't create leader elector: {}", what));
   };

@@ -42,6 +42,8 @@ struct LeaderElectionOptions {
 // client-go's errors with kube-scheduler's context ("couldn't create leader elector: leaseDuration must be
 // greater than renewDeadline").
 Expected<> CheckLeaderElection(const LeaderElectionOptions& options);
+// The part of it that kube-scheduler finds before it starts: the kind of lock.
+Expected<> CheckLeaderLock(const std::string& resource_lock);
 
 // "<hostname>_<random UUID>": two processes of one host do not take each other for themselves.
 std::string NewIdentity(const std::string& hostname);

@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <set>
 
-#include "assembly/explainer.hpp"
 #include "assembly/in_tree_plugins.hpp"
-#include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
 #include "command/write_file.hpp"
@@ -34,14 +32,13 @@ Expected<Loaded> Load(const std::string& path, const Options& options) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
   BERTH_TRY(loaded.config, LoadConfig(path, gates));
-  config::SchedulerConfig callable = loaded.config;
-  if (!callable.extenders.empty())
+  const std::size_t extenders = loaded.config.extenders.size();
+  if (extenders > 0)
     loaded.notes.push_back(
         fmt::format("{} extender{}: read and checked, but `berth scheduler` refuses to start "
                     "with extenders",
-                    callable.extenders.size(), callable.extenders.size() == 1 ? "" : "s"));
-  callable.extenders.clear();
-  auto built = assembly::Explainer::Create(callable, assembly::InTreePlugins(), loaded.notes);
+                    extenders, extenders == 1 ? "" : "s"));
+  auto built = TryPlugins(loaded.config, loaded.notes);
   if (!built) return std::unexpected(std::move(built).error().In(path));
   return loaded;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "command/files.hpp"
 #include "command/load_config.hpp"
 
 namespace berth::command {
@@ -9,9 +10,8 @@ namespace {
 
 using config::SchedulerConfig;
 
-void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, SchedulerConfig& config) {
+void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, config::LeaderElection& election) {
   const config::LeaderElection& given = flags.leader_election;
-  config::LeaderElection& election = config.leader_election;
   const auto take = [&](const char* name, auto& to, const auto& from) {
     if (table.Given(name)) to = from;
   };
@@ -40,19 +40,21 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
   }
 }
 
-Expected<SchedulerConfig> FromFile(const std::string& path, const config::FeatureGates& gates) {
+Expected<SchedulerConfig> FromFile(const std::string& path, const config::FeatureGates& gates,
+                                   AdjustElection adjust) {
   BERTH_TRY(const std::string text, ReadWholeFile(path));
-  auto config = ReadConfig(text, gates);
+  auto config = ReadConfig(text, gates, std::move(adjust));
   if (!config) config.error().message += "; in " + path;
   return config;
 }
 
-Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::FeatureGates& gates) {
+Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::FeatureGates& gates,
+                               const AdjustElection& adjust) {
   const OldFlags& old = flags.old;
   const bool policy = !old.policy_config_file.empty();
   if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
-    return FromFile(flags.config, gates);
-  if (policy) return FromFile(old.policy_config_file, gates);
+    return FromFile(flags.config, gates, adjust);
+  if (policy) return FromFile(old.policy_config_file, gates, adjust);
   if (old.algorithm_provider.empty()) return LoadConfig("", gates);
   // That version of the file has a field of the same meaning.
   return ReadConfig(
@@ -65,17 +67,13 @@ Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::Featur
 }  // namespace
 
 Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
-                                          std::vector<std::string>& notes) {
-  BERTH_TRY(const auto gates, config::FeatureGates::Parse(flags.feature_gates, notes));
-  if ((flags.log.text_split_stream || flags.log.json_split_stream) && !gates.Enabled("LoggingAlphaOptions")) {
-    return Invalid(fmt::format("options.{}.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled",
-                               flags.log.json_split_stream ? "json" : "text"));
-  }
-  BERTH_TRY(SchedulerConfig config, Base(flags, gates));
+                                          const config::FeatureGates& gates) {
+  const auto adjust = [&](config::LeaderElection& election) { ApplyLeaderElection(flags, table, election); };
+  BERTH_TRY(SchedulerConfig config, Base(flags, gates, adjust));
   if (flags.config.empty()) ApplyDeprecated(flags, table, config);
   if (config.client_connection.kubeconfig.empty())
     config.client_connection.kubeconfig = flags.client.kubeconfig;
-  ApplyLeaderElection(flags, table, config);
+  ApplyLeaderElection(flags, table, config.leader_election);
   return config;
 }
 

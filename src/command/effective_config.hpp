@@ -11,6 +11,6 @@ namespace berth::command {
 // count; without it the deprecated flags do, too. Flags of older releases count where those releases let them
 // count.
 Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
-                                                  std::vector<std::string>& notes);
+                                                  const config::FeatureGates& gates);
 
 }  // namespace berth::command

@@ -8,6 +8,9 @@
 
 namespace berth::command {
 
+// What kube-scheduler finds wrong with these flags, the manifest's contents included.
+void CheckMetrics(const MetricsFlags& flags, std::vector<std::string>& errors);
+
 // Reads the manifest of allowed labels, if one is named. Errors are kube-scheduler's texts.
 Expected<metrics::RegistryOptions> MetricsOptionsOf(const MetricsFlags& flags);
 

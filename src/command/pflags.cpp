@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <limits>
 #include <memory>
 
 #include "base/go_duration.hpp"
+#include "base/go_scalars.hpp"
 #include "base/nearest.hpp"
+#include "base/trim.hpp"
 #include "log/log.hpp"
 
 namespace berth::command {
@@ -24,27 +23,28 @@ std::string Normalized(std::string_view name) {
   return text;
 }
 
-std::optional<bool> ParseBool(std::string_view text) {
-  for (const auto* yes : {"1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == yes) return true;
-  }
-  for (const auto* no : {"0", "f", "F", "FALSE", "false", "False"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
+std::string Quoted(std::string_view text) {
+  std::string quoted;
+  log::AppendQuoted(quoted, text);
+  return quoted;
 }
 
-Expected<std::int64_t> ParseInt(std::string_view text, int bits) {
-  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
-  std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, value);
-  if (error == std::errc::invalid_argument || rest != end)
-    return Invalid(fmt::format("strconv.ParseInt: parsing \"{}\": invalid syntax", text));
-  const bool fits = bits == 64 || value == static_cast<std::int32_t>(value);
-  if (error == std::errc::result_out_of_range || !fits)
-    return Invalid(fmt::format("strconv.ParseInt: parsing \"{}\": value out of range", text));
-  return value;
+// time.ParseDuration's words for what it does not understand.
+std::string WhatIsWrongWithDuration(std::string_view text) {
+  std::string_view rest = text;
+  if (rest.starts_with('-') || rest.starts_with('+')) rest.remove_prefix(1);
+  while (!rest.empty()) {
+    const std::size_t number = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    const std::string_view digits = rest.substr(0, number);
+    if (digits.empty() || digits == "." || std::ranges::count(digits, '.') > 1) break;
+    rest.remove_prefix(number);
+    const std::string_view unit = rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
+    if (unit.empty()) return "missing unit in duration " + Quoted(text);
+    if (!ParseGoDuration("1" + std::string(unit)))
+      return fmt::format("unknown unit {} in duration {}", Quoted(unit), Quoted(text));
+    rest.remove_prefix(unit.size());
+  }
+  return "invalid duration " + Quoted(text);
 }
 
 // One line of comma-separated values as Go's encoding/csv reads it.
@@ -115,7 +115,7 @@ void PFlags::String(std::string name, std::string& out, std::string help) {
 void PFlags::Bool(std::string name, bool& out, std::string help) {
   Add({std::move(name), "", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
-         const auto value = ParseBool(text);
+         const auto value = ParseGoBool(text);
          if (!value) return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
          out = *value;
          return {};
@@ -126,7 +126,7 @@ void PFlags::Bool(std::string name, bool& out, std::string help) {
 void PFlags::Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help) {
   Add({std::move(name), std::move(type), std::move(help),
        [&out, bits](const std::string& text) -> Expected<void> {
-         BERTH_TRY(out, ParseInt(text, bits));
+         BERTH_TRY(out, ParseGoInt(text, bits));
          return {};
        },
        [&out] { return fmt::format("{}", out); }});
@@ -135,12 +135,7 @@ void PFlags::Number(int bits, std::string type, std::string& name, std::int64_t&
 void PFlags::Float(std::string name, double& out, std::string help) {
   Add({std::move(name), "float32", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
-         const char* end = text.data() + text.size();
-         double value = 0;
-         const auto [rest, error] = std::from_chars(text.data(), end, value);
-         if (error != std::errc{} || rest != end)
-           return Invalid(fmt::format("strconv.ParseFloat: parsing \"{}\": invalid syntax", text));
-         out = value;
+         BERTH_TRY(out, ParseGoFloat32(text));
          return {};
        },
        [&out] { return fmt::format("{}", out); }});
@@ -150,11 +145,7 @@ void PFlags::Duration(std::string name, berth::Duration& out, std::string help) 
   Add({std::move(name), "duration", std::move(help),
        [&out](const std::string& text) -> Expected<void> {
          const auto value = ParseGoDuration(text);
-         const bool number = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-           return std::isdigit(c) != 0 || c == '.';
-         });
-         if (!value && number) return Invalid(fmt::format("time: missing unit in duration \"{}\"", text));
-         if (!value) return Invalid(fmt::format("time: invalid duration \"{}\"", text));
+         if (!value) return Invalid("time: " + WhatIsWrongWithDuration(text));
          out = *value;
          return {};
        },
@@ -178,14 +169,14 @@ void PFlags::Int32s(std::string name, std::vector<std::int64_t>& out, std::strin
          std::vector<std::int64_t> values;
          for (std::size_t at = 0; at <= text.size();) {
            const std::size_t end = std::min(text.find(',', at), text.size());
-           BERTH_TRY(values.emplace_back(), ParseInt(std::string_view(text).substr(at, end - at), 32));
+           BERTH_TRY(values.emplace_back(), ParseGoInt(std::string_view(text).substr(at, end - at), 32));
            at = end + 1;
          }
          if (std::exchange(*first, false)) out.clear();
          out.insert(out.end(), values.begin(), values.end());
          return {};
        },
-       [&out] { return out.empty() ? std::string() : fmt::format("[{}]", fmt::join(out, ",")); }});
+       [&out] { return fmt::format("[{}]", fmt::join(out, ",")); }});
 }
 
 void PFlags::List(std::string name, std::string type, std::vector<std::string>& out, std::string help) {
@@ -195,6 +186,33 @@ void PFlags::List(std::string name, std::string type, std::vector<std::string>& 
          return {};
        },
        [&out] { return fmt::format("{}", fmt::join(out, ",")); }});
+}
+
+void PFlags::StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
+                       std::string help) {
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+         const auto count = std::ranges::count(text, '=');
+         if (count == 0) return Invalid(text + " must be formatted as key=value");
+         std::vector<std::string> pairs = {std::string(Trimmed(text, "\""))};
+         if (count > 1) {
+           BERTH_TRY(pairs, ParseCsv(text));
+         }
+         std::map<std::string, std::string> values;
+         for (const std::string& pair : pairs) {
+           const auto equals = pair.find('=');
+           if (equals == pair.npos) return Invalid(pair + " must be formatted as key=value");
+           values.insert_or_assign(pair.substr(0, equals), pair.substr(equals + 1));
+         }
+         if (std::exchange(*first, false)) out.clear();
+         for (auto& [key, value] : values) out.insert_or_assign(key, std::move(value));
+         return {};
+       },
+       [&out] {
+         std::vector<std::string> pairs;
+         for (const auto& [key, value] : out) pairs.push_back(fmt::format("{}={}", key, value));
+         return fmt::format("[{}]", fmt::join(pairs, ","));
+       }});
 }
 
 void PFlags::Add(Spec spec) {
@@ -208,6 +226,15 @@ void PFlags::Add(Spec spec) {
 
 std::string PFlags::Flag::Names() const {
   return letter == 0 ? "--" + spec.name : fmt::format("-{}, --{}", letter, spec.name);
+}
+
+Expected<void> PFlags::Flag::Set(const std::string& value) {
+  if (auto set = spec.set(value); !set) {
+    return Invalid(
+        fmt::format("invalid argument {} for \"{}\" flag: {}", Quoted(value), Names(), set.error().message));
+  }
+  given = true;
+  return {};
 }
 
 bool PFlags::Given(std::string_view name) const {
@@ -226,57 +253,83 @@ Expected<PFlags::Flag*> PFlags::FindLong(std::string_view name) {
       fmt::format("unknown flag: --{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
-Expected<PFlags::Flag*> PFlags::FindShort(const std::string& arg) {
+Expected<PFlags::Flag*> PFlags::FindShort(char letter, const std::string& arg) {
   for (Flag& flag : flags_) {
-    if (flag.letter == arg[1]) return &flag;
+    if (flag.letter == letter) return &flag;
   }
-  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", arg[1], arg));
+  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", letter, arg));
 }
 
 Expected<void> PFlags::Parse(std::span<const std::string> args) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < args.size();) {
     const std::string& arg = args[i];
-    if (!arg.starts_with('-') || arg == "-" || arg == "--") {
-      const bool terminator = arg == "--";
-      if (terminator && i + 1 == args.size()) return {};
-      const auto rest = args.subspan(terminator ? i + 1 : i);
-      return Invalid(
-          fmt::format("\"kube-scheduler\" does not take any arguments, got [\"{}\"]; flags are "
-                      "given as --name=value",
-                      fmt::join(rest, "\" \"")));
+    if (arg == "--") {
+      others.insert(others.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+      break;
     }
-    const bool is_long = arg.starts_with("--");
-    const auto equals = arg.find('=');
-    if (is_long && (arg[2] == '-' || arg[2] == '=')) return Invalid("bad flag syntax: " + arg);
-    if (arg == "--help" || arg == "-h" || arg == "--help=true") {
-      help_wanted_ = true;
-      return {};
-    }
-    if (arg == "--help=false" || arg == "-h=false") continue;
-    BERTH_TRY(Flag* const flag,
-              is_long ? FindLong(std::string_view(arg).substr(2, equals - 2)) : FindShort(arg));
-    std::string value;
-    if (is_long ? equals != arg.npos : equals == 2) {
-      value = arg.substr(equals + 1);
-    } else if (!is_long && arg.size() > 2) {
-      value = arg.substr(2);
-    } else if (flag->spec.bare) {
-      value = *flag->spec.bare;
-    } else if (i + 1 < args.size()) {
-      value = args[++i];
+    if (!arg.starts_with('-') || arg == "-") {
+      others.push_back(arg);
+      ++i;
     } else {
-      return Invalid(is_long ? "flag needs an argument: " + arg
-                             : fmt::format("flag needs an argument: '{}' in {}", arg[1], arg));
+      BERTH_TRY(i, arg.starts_with("--") ? ParseLong(args, i) : ParseShort(args, i));
     }
-    if (auto set = flag->spec.set(value); !set) {
-      std::string quoted;
-      log::AppendQuoted(quoted, value);
-      return Invalid(
-          fmt::format("invalid argument {} for \"{}\" flag: {}", quoted, flag->Names(), set.error().message));
-    }
-    flag->given = true;
   }
+  others_ = std::move(others);
   return {};
+}
+
+// Both return the index of the next argument.
+Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::size_t i) {
+  const std::string& arg = args[i];
+  if (arg[2] == '-' || arg[2] == '=') return Invalid("bad flag syntax: " + arg);
+  const auto equals = arg.find('=');
+  BERTH_TRY(Flag* const flag, FindLong(std::string_view(arg).substr(2, equals - 2)));
+  if (equals != arg.npos) {
+    BERTH_CHECKED(flag->Set(arg.substr(equals + 1)));
+  } else if (flag->spec.bare) {
+    BERTH_CHECKED(flag->Set(*flag->spec.bare));
+  } else if (++i < args.size()) {
+    BERTH_CHECKED(flag->Set(args[i]));
+  } else {
+    return Invalid("flag needs an argument: " + arg);
+  }
+  return i + 1;
+}
+
+// Several letters may stand together: all but the last are switches.
+Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std::size_t i) {
+  const std::string& arg = args[i];
+  for (std::string_view letters = std::string_view(arg).substr(1); !letters.empty();
+       letters.remove_prefix(1)) {
+    BERTH_TRY(Flag* const flag, FindShort(letters.front(), arg));
+    if (letters.size() > 2 && letters[1] == '=') {
+      BERTH_CHECKED(flag->Set(std::string(letters.substr(2))));
+      break;
+    }
+    if (flag->spec.bare) {
+      BERTH_CHECKED(flag->Set(*flag->spec.bare));
+      continue;
+    }
+    if (letters.size() > 1) {
+      BERTH_CHECKED(flag->Set(std::string(letters.substr(1))));
+    } else if (++i < args.size()) {
+      BERTH_CHECKED(flag->Set(args[i]));
+    } else {
+      return Invalid(fmt::format("flag needs an argument: '{}' in {}", letters, arg));
+    }
+    break;
+  }
+  return i + 1;
+}
+
+Expected<void> PFlags::CheckNoOthers() const {
+  if (std::ranges::all_of(others_, &std::string::empty)) return {};
+  std::vector<std::string> quoted;
+  for (const std::string& other : others_) quoted.push_back(Quoted(other));
+  return Invalid(
+      fmt::format("\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value",
+                  fmt::join(quoted, " ")));
 }
 
 std::vector<std::pair<std::string, std::string>> PFlags::Values() const {

@@ -1,10 +1,11 @@
 // Flags by the rules of Go's pflag, which kube-scheduler's users and manifests rely on: --name=value and
-// --name value, --flag for booleans, '_' for '-', -v=5, -v 5 and -v5; the last mention counts; other
-// arguments are an error.
+// --name value, --flag for booleans, '_' for '-', -v=5, -v 5 and -v5; the last mention counts; flags and
+// other arguments may be mixed.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,13 +46,18 @@ class PFlags {
   void Int32s(std::string name, std::vector<std::int64_t>& out, std::string help);
   // Every mention adds its value as it stands.
   void List(std::string name, std::string type, std::vector<std::string>& out, std::string help);
+  // key=value pairs, comma-separated where there are several; every mention adds to the map, the first one
+  // after emptying it.
+  void StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
+                 std::string help);
   void Add(Spec spec);
   // One letter for the flag that was added last.
   void Shorthand(char letter) { flags_.back().letter = letter; }
 
   // Errors are pflag's texts, with the nearest flag behind them.
   Expected<void> Parse(std::span<const std::string> args);
-  bool help_wanted() const { return help_wanted_; }
+  // An error if there were arguments that are no flags, and not empty.
+  Expected<void> CheckNoOthers() const;
   // Was the flag given?
   bool Given(std::string_view name) const;
   // Name and value of every flag, by name.
@@ -66,6 +72,7 @@ class PFlags {
     bool given = false;
 
     std::string Names() const;  // "-v, --v", as in errors
+    Expected<void> Set(const std::string& value);
   };
   struct Group {
     std::string title;
@@ -73,12 +80,14 @@ class PFlags {
   };
   void Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help);
   Expected<Flag*> FindLong(std::string_view name);
-  Expected<Flag*> FindShort(const std::string& arg);
+  Expected<Flag*> FindShort(char letter, const std::string& arg);
+  Expected<std::size_t> ParseLong(std::span<const std::string> args, std::size_t i);
+  Expected<std::size_t> ParseShort(std::span<const std::string> args, std::size_t i);
   void UsageOf(const Group& group, std::string& text) const;
 
   std::vector<Flag> flags_;
   std::vector<Group> sections_;
-  bool help_wanted_ = false;
+  std::vector<std::string> others_;
 };
 
 }  // namespace berth::command

@@ -29,7 +29,9 @@ class PFlagsTest : public testing::Test {
   }
   std::string Error(std::vector<std::string> args) {
     const auto parsed = table_.Parse(args);
-    return parsed ? "" : parsed.error().message;
+    if (!parsed) return parsed.error().message;
+    const auto none = table_.CheckNoOthers();
+    return none ? "" : none.error().message;
   }
 
   std::string config_;
@@ -119,6 +121,8 @@ TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
        "invalid argument \"x\" for \"--qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"},
       {{"--retry-period=5"},
        "invalid argument \"5\" for \"--retry-period\" flag: time: missing unit in duration \"5\""},
+      {{"--retry-period=1d"},
+       "invalid argument \"1d\" for \"--retry-period\" flag: time: unknown unit \"d\" in duration \"1d\""},
       {{"--retry-period=x"},
        "invalid argument \"x\" for \"--retry-period\" flag: time: invalid duration \"x\""},
       {{"--paths=\"a"},
@@ -132,15 +136,41 @@ TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
   for (const auto& [args, message] : cases) EXPECT_EQ(Error(args), message);
 }
 
+TEST_F(PFlagsTest, OtherArgumentsMayStandBetweenFlagsAndAreTakenTogether) {
+  EXPECT_EQ(Error({"", "--secure-port=7", ""}), "") << "empty ones are none";
+  EXPECT_EQ(port_, 7);
+  EXPECT_THAT(Error({"foo", "--secure-port=8", "", "bar"}), HasSubstr("got [\"foo\" \"\" \"bar\"]"));
+  EXPECT_EQ(port_, 8);
+  EXPECT_EQ(Error({"foo", "--nope"}), "unknown flag: --nope") << "flags first";
+}
+
+TEST_F(PFlagsTest, LettersMayStandTogether) {
+  bool on = false;
+  table_.Bool("xray", on, "A switch.");
+  table_.Shorthand('x');
+  EXPECT_EQ(Error({"-xv4"}), "");
+  EXPECT_TRUE(on);
+  EXPECT_EQ(level_, 4);
+  EXPECT_EQ(Error({"-x=false", "-xv"}), "flag needs an argument: 'v' in -xv");
+}
+
+TEST_F(PFlagsTest, PairsAreOneOrACommaSeparatedList) {
+  std::map<std::string, std::string> pairs = {{"old", "1"}};
+  table_.StringMap("pairs", "key=value", pairs, "Some pairs.");
+  EXPECT_EQ(Error({"--pairs=a,b=c,d"}), "");
+  EXPECT_THAT(pairs, ElementsAre(testing::Pair("a,b", "c,d")));
+  EXPECT_EQ(Error({"--pairs=\"e,f=1,2\",g=3"}), "");
+  EXPECT_THAT(pairs,
+              ElementsAre(testing::Pair("a,b", "c,d"), testing::Pair("e,f", "1,2"), testing::Pair("g", "3")));
+  EXPECT_THAT(Error({"--pairs=x"}), HasSubstr("x must be formatted as key=value"));
+}
+
 TEST_F(PFlagsTest, AfterTwoDashesNothingIsAFlag) {
   EXPECT_EQ(Error({"--"}), "");
   EXPECT_THAT(Error({"--", "--config=x"}), HasSubstr("got [\"--config=x\"]"));
 }
 
 TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
-  EXPECT_EQ(Error({"--foo-is-not-looked-at", "--help"}).empty(), false);
-  EXPECT_EQ(Error({"--help"}), "");
-  EXPECT_TRUE(table_.help_wanted());
   EXPECT_EQ(table_.Usage(),
             "First flags:\n\n"
             "      --burst int32             A burst. (default 100)\n"
@@ -150,7 +180,7 @@ TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
             "      --retry-period duration   A time. (default 2s)\n"
             "      --secure-port int         A port. (default 10259)\n"
             "\nSecond flags:\n\n"
-            "      --curves int32Slice   Some curves.\n"
+            "      --curves int32Slice   Some curves. (default [])\n"
             "      --gates A=true        Some gates.\n"
             "      --paths strings       Some paths. (default [/healthz,/livez])\n"
             "  -v, --v int               A level.\n");

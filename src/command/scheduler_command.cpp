@@ -4,17 +4,19 @@
 
 #include <cstdio>
 
-#include "assembly/explainer.hpp"
 #include "assembly/in_tree_plugins.hpp"
-#include "client/connection_config.hpp"
 #include "client/environment.hpp"
+#include "client/leader_election.hpp"
+#include "command/api_connections.hpp"
 #include "command/effective_config.hpp"
+#include "command/load_config.hpp"
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "command/scheduler_process.hpp"
 #include "command/write_file.hpp"
 #include "config/write_config.hpp"
 #include "log/log.hpp"
+#include "server/secure_server.hpp"
 
 namespace berth::command {
 namespace {
@@ -22,10 +24,11 @@ namespace {
 Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    std::vector<std::string> notes);
 
-Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table) {
-  BERTH_CHECKED(Validate(flags));
-  std::vector<std::string> notes = NotesOn(flags, table);
-  BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, notes));
+Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const config::FeatureGates& gates,
+                       std::vector<std::string> notes) {
+  BERTH_CHECKED(Validate(flags, gates));
+  for (std::string& note : NotesOn(flags, table)) notes.push_back(std::move(note));
+  BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, gates));
   if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, std::move(notes));
   return RunScheduler(flags, table, config, std::move(notes));
 }
@@ -34,13 +37,15 @@ Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table) {
 Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
-  BERTH_CHECKED(client::LoadConnection({config.client_connection.kubeconfig, flags.master}, environment));
-  const runtime::Registry registry = assembly::InTreePlugins();
-  config::SchedulerConfig runnable = config;
-  runnable.extenders.clear();
-  BERTH_CHECKED(assembly::Explainer::Create(runnable, registry, notes));
+  const SystemClock clock;
+  BERTH_CHECKED(ConnectionOf(flags, config.client_connection, environment));
+  BERTH_CHECKED(server::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
+                                            environment, clock));
+  if (config.leader_election.leader_elect)
+    BERTH_CHECKED(client::CheckLeaderLock(config.leader_election.resource_lock));
+  BERTH_CHECKED(TryPlugins(config, notes));
   for (const std::string& note : notes) log::Warning(note);
-  const std::string text = config::WriteConfigYaml(config, registry.codecs());
+  const std::string text = config::WriteConfigYaml(config, assembly::InTreePlugins().codecs());
   BERTH_CHECKED(WriteFileAtomically(flags.write_config_to, text, 0644));
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
@@ -59,7 +64,7 @@ void PrintHelp(const PFlags& table) {
 
 void PrintVersion(const SchedulerFlags& flags) {
   const std::string version = ReportedVersion(flags);
-  if (flags.version == "raw") {
+  if (flags.version.wanted == VersionFlag::Wanted::kRaw) {
     fmt::print(
         "version.Info{{Major:\"1\", Minor:\"37\", GitVersion:\"{}\", Compiler:\"g++ {}\", "
         "Platform:\"linux\"}}\n",
@@ -69,34 +74,42 @@ void PrintVersion(const SchedulerFlags& flags) {
   }
 }
 
+// Everything before the log can be written as it was asked for. True: there is nothing left to do.
+Expected<bool> Begin(const SchedulerFlags& flags, const PFlags& table, config::FeatureGates& gates,
+                     std::vector<std::string>& notes) {
+  if (flags.help) {
+    PrintHelp(table);
+    return true;
+  }
+  BERTH_CHECKED(table.CheckNoOthers());
+  BERTH_CHECKED(CheckVersions(flags));
+  BERTH_TRY(gates, config::FeatureGates::Parse(flags.feature_gates, notes));
+  if (flags.version.wanted != VersionFlag::Wanted::kNothing) {
+    PrintVersion(flags);
+    return true;
+  }
+  BERTH_CHECKED(ValidateLogging(flags, gates));
+  return false;
+}
+
 }  // namespace
 
 int RunSchedulerCommand(std::span<const std::string> args) {
   SchedulerFlags flags;
   PFlags table = TableOf(flags);
-  auto parsed = table.Parse(args);
-  if (parsed && table.help_wanted()) {
-    PrintHelp(table);
-    return 0;
-  }
-  if (parsed && (flags.version == "true" || flags.version == "raw")) {
-    PrintVersion(flags);
-    return 0;
-  }
-  if (!parsed) {
-    fmt::print(stderr, "Error: {}\n", parsed.error().message);
-    return 1;
-  }
-  if (auto valid = ValidateLogging(flags); !valid) {
-    fmt::print(stderr, "Error: {}\n", valid.error().message);
-    return 1;
-  }
+  config::FeatureGates gates;
+  std::vector<std::string> notes;
+  const auto parsed = table.Parse(args);
+  const Expected<bool> done =
+      parsed ? Begin(flags, table, gates, notes) : Expected<bool>(std::unexpected(parsed.error()));
+  if (!done) fmt::print(stderr, "Error: {}\n", done.error().message);
+  if (!done || *done) return done ? 0 : 1;
   log::SetVerbosity(static_cast<int>(flags.log.verbosity));
   if (flags.log.format == "json") log::SetFormat(log::Format::kJson);
   if (const auto log = log::V(1)) {
     for (const auto& [name, value] : table.Values()) log.Info(fmt::format("FLAG: --{}=\"{}\"", name, value));
   }
-  const Expected<int> code = Schedule(flags, table);
+  const Expected<int> code = Schedule(flags, table, gates, std::move(notes));
   if (!code) log::Error("command failed", {{"err", code.error().message}});
   return code.value_or(1);
 }

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
-#include <charconv>
 
 #include "api/quantity.hpp"
-#include "api/selectors.hpp"
+#include "base/go_scalars.hpp"
+#include "server/tls_settings.hpp"
 
 namespace berth::command {
 namespace {
@@ -26,9 +26,10 @@ void AddMisc(PFlags& table, SchedulerFlags& flags) {
 }
 
 Expected<void> SetAddress(const std::string& text, std::string& out) {
+  if (text.empty()) return {};
   boost::system::error_code error;
   boost::asio::ip::make_address(text, error);
-  if (error) return Invalid(fmt::format("failed to parse IP: \"{}\"", text));
+  if (error || text.contains('%')) return Invalid(fmt::format("failed to parse IP: \"{}\"", text));
   out = text;
   return {};
 }
@@ -57,10 +58,16 @@ void AddServing(PFlags& table, SchedulerFlags& flags) {
                "VersionTLS12 or VersionTLS13; older ones are accepted and mean VersionTLS12.");
   table.Int32s("tls-curve-preferences", serving.curve_preferences,
                "Numbers of the key exchanges that are offered, as in Go's crypto/tls.");
-  table.List(
-      "tls-sni-cert-key", "namedCertKey", serving.sni_cert_keys,
-      "cert.pem,key.pem[:name,*.domain]: another certificate, for clients that ask for these names. May "
-      "be repeated.");
+  table.Add(
+      {"tls-sni-cert-key", "namedCertKey",
+       "cert.pem,key.pem[:name,*.domain]: another certificate, for clients that ask for these names. May "
+       "be repeated.",
+       [&serving](const std::string& text) -> Expected<void> {
+         BERTH_CHECKED(server::ParseNamedCertificate(text));
+         serving.sni_cert_keys.push_back(text);
+         return {};
+       },
+       [&serving] { return fmt::format("[{}]", fmt::join(serving.sni_cert_keys, ";")); }});
   table.Bool("permit-port-sharing", serving.permit_port_sharing,
              "Several processes may listen on the same address and port (SO_REUSEPORT).");
   table.Bool("permit-address-sharing", serving.permit_address_sharing,
@@ -157,28 +164,16 @@ void AddFeatureGates(PFlags& table, SchedulerFlags& flags) {
                 "The oldest release of other components to be compatible with. Accepted.");
 }
 
-Expected<void> CheckKeyValue(const std::string& text) {
-  if (!text.empty() && text.find('=') == text.npos)
-    return Invalid(fmt::format("{} must be formatted as key=value", text));
-  return {};
-}
-
 void AddMetrics(PFlags& table, SchedulerFlags& flags) {
   MetricsFlags& metrics = flags.metrics;
   table.Section("Metrics flags");
   table.String("show-hidden-metrics-for-version", metrics.show_hidden_for_version,
                "Shows the metrics that were hidden after this release; only the one before this is of use.");
   table.Strings("disabled-metrics", metrics.disabled, "Names of metrics that are not to be kept.");
-  table.Add({"allow-metric-labels", "metric,label='v1,v2'",
-             "The values that a label of a metric may have; others count as \"unexpected\".",
-             [&metrics](const std::string& text) -> Expected<void> {
-               BERTH_CHECKED(CheckKeyValue(text));
-               metrics.allowed_labels.push_back(text);
-               return {};
-             },
-             [&metrics] { return fmt::format("{}", fmt::join(metrics.allowed_labels, ",")); }});
+  table.StringMap("allow-metric-labels", "metric,label='v1,v2'", metrics.allowed_labels,
+                  "The values that a label of a metric may have; others count as \"unexpected\".");
   table.String("allow-metric-labels-manifest", metrics.allowed_labels_manifest,
-               "A file with such a list under allowListMapping; the flag above wins.");
+               "A file of such pairs, in YAML, in place of the flag above.");
 }
 
 Expected<void> CheckQuantity(const std::string& text, std::string& out) {
@@ -187,15 +182,19 @@ Expected<void> CheckQuantity(const std::string& text, std::string& out) {
   return {};
 }
 
-Expected<void> AddModules(const std::string& text, std::vector<std::string>& out) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, end - at);
+// "pattern=N,..."; the last mention counts.
+Expected<void> SetModules(std::string_view text, std::vector<std::string>& out) {
+  out.clear();
+  while (!text.empty()) {
+    const std::string one(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    if (one.empty()) continue;
     const auto equals = one.find('=');
-    if (equals == one.npos || equals == 0)
+    if (equals == one.npos || equals == 0 || one.find('=', equals + 1) != one.npos)
       return Invalid(fmt::format("\"{}\" does not have the pattern=N format", one));
+    if (auto level = ParseGoLevel(std::string_view(one).substr(equals + 1)); !level)
+      return std::unexpected(std::move(level).error().In(fmt::format("parsing verbosity in \"{}\"", one)));
     out.push_back(one);
-    at = end + 1;
   }
   return {};
 }
@@ -218,43 +217,45 @@ void AddLogs(PFlags& table, SchedulerFlags& flags) {
   table.Add({"v", "Level",
              "How much is told: 0 what operators need, 2 every binding, 4 and more for debugging.",
              [&log](const std::string& text) -> Expected<void> {
-               std::uint32_t level = 0;
-               const char* end = text.data() + text.size();
-               const auto [rest, error] = std::from_chars(text.data(), end, level);
-               if (error != std::errc{} || rest != end)
-                 return Invalid(fmt::format("strconv.ParseUint: parsing \"{}\": invalid syntax", text));
-               log.verbosity = level;
+               BERTH_TRY(log.verbosity, ParseGoLevel(text));
                return {};
              },
              [&log] { return fmt::format("{}", log.verbosity); }});
   table.Shorthand('v');
   table.Add({"vmodule", "pattern=N,...", "Accepted; files are not told apart.",
-             [&log](const std::string& text) { return AddModules(text, log.vmodule); },
+             [&log](const std::string& text) { return SetModules(text, log.vmodule); },
              [&log] { return fmt::format("{}", fmt::join(log.vmodule, ",")); }});
 }
 
-bool IsBool(std::string_view text) {
-  static constexpr std::string_view kKnown[] = {"1", "t", "T", "TRUE",  "true",  "True",
-                                                "0", "f", "F", "FALSE", "false", "False"};
-  return std::ranges::find(kKnown, text) != std::end(kKnown);
-}
-
-Expected<void> SetVersion(const std::string& text, std::string& out) {
+Expected<void> SetVersion(const std::string& text, VersionFlag& out) {
   if (text.starts_with("v")) {
     const std::string_view number = std::string_view(text).substr(0, kVersion.size());
     const char next = text.size() > kVersion.size() ? text[kVersion.size()] : '-';
     if (number != kVersion || (next != '-' && next != '+'))
       return Invalid(fmt::format("version \"{}\" must match major/minor/patch of default version \"{}\"",
                                  text, kVersion));
-    out = text;
+    out.reported = text;
+    out.wanted = VersionFlag::Wanted::kNothing;
   } else if (text == "raw") {
-    out = text;
-  } else if (IsBool(text)) {
-    out = text == "1" || text.starts_with('t') || text.starts_with('T') ? "true" : "false";
+    out.wanted = VersionFlag::Wanted::kRaw;
+  } else if (const auto on = ParseGoBool(text)) {
+    out.wanted = *on ? VersionFlag::Wanted::kShort : VersionFlag::Wanted::kNothing;
   } else {
     return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
   }
   return {};
+}
+
+std::string ShownVersion(const VersionFlag& version) {
+  switch (version.wanted) {
+    case VersionFlag::Wanted::kShort:
+      return "true";
+    case VersionFlag::Wanted::kRaw:
+      return "raw";
+    case VersionFlag::Wanted::kNothing:
+      break;
+  }
+  return version.reported.empty() ? "false" : version.reported;
 }
 
 void AddGlobal(PFlags& table, SchedulerFlags& flags) {
@@ -264,7 +265,9 @@ void AddGlobal(PFlags& table, SchedulerFlags& flags) {
        "Prints the version of kube-scheduler that is followed, with =raw in detail; =v1.37.1-... is what "
        "is reported instead.",
        [&flags](const std::string& text) { return SetVersion(text, flags.version); },
-       [&flags] { return flags.version; }, "true"});
+       [&flags] { return ShownVersion(flags.version); }, "true"});
+  table.Bool("help", flags.help, "Prints this.");
+  table.Shorthand('h');
 }
 
 void AddOwn(PFlags& table, SchedulerFlags& flags) {
@@ -321,40 +324,6 @@ void AddOld(PFlags& table, SchedulerFlags& flags) {
                   "one-output", "experimental-logging-sanitization"});
 }
 
-// "1.36" of "1.36" or "kube=1.36", where it is for us.
-Expected<int> MinorOf(const std::string& text) {
-  std::string_view version = text;
-  if (const auto equals = version.find('='); equals != version.npos) {
-    if (version.substr(0, equals) != "kube")
-      return Invalid(fmt::format("component not registered: {}", version.substr(0, equals)));
-    version.remove_prefix(equals + 1);
-  }
-  int minor = 0;
-  const char* end = version.data() + version.size();
-  if (!version.starts_with("1.") || std::from_chars(version.data() + 2, end, minor).ptr != end)
-    return Invalid(fmt::format("illegal version string \"{}\"; expected 1.34 to 1.37", version));
-  return minor;
-}
-
-Expected<void> CheckVersions(const SchedulerFlags& flags) {
-  int emulated = 37;
-  for (const std::string& text : flags.emulated_version) {
-    BERTH_TRY(emulated, MinorOf(text));
-  }
-  int compatible = std::clamp(emulated - 1, 34, 36);
-  for (const std::string& text : flags.min_compatibility_version) {
-    BERTH_TRY(compatible, MinorOf(text));
-  }
-  std::vector<std::string> errors;
-  if (emulated < 34 || emulated > 37)
-    errors.push_back(fmt::format("emulation version 1.{} is not between [1.34, 1.37.0]", emulated));
-  if (compatible < 34 || compatible > emulated)
-    errors.push_back(fmt::format("minCompatibilityVersion version 1.{} is not between [1.34, 1.{}]",
-                                 compatible, emulated));
-  if (!errors.empty()) return Invalid(api::JoinErrors(errors));
-  return {};
-}
-
 }  // namespace
 
 PFlags TableOf(SchedulerFlags& flags) {
@@ -374,78 +343,8 @@ PFlags TableOf(SchedulerFlags& flags) {
   return table;
 }
 
-Expected<void> ValidateLogging(const SchedulerFlags& flags) {
-  if (flags.log.format != "text" && flags.log.format != "json")
-    return Invalid(fmt::format("format: Invalid value: \"{}\": Unsupported log format; expected text or json",
-                               flags.log.format));
-  return {};
-}
-
-Expected<void> Validate(const SchedulerFlags& flags) {
-  BERTH_CHECKED(CheckVersions(flags));
-  std::vector<std::string> errors;
-  const auto& shown = flags.metrics.show_hidden_for_version;
-  if (!shown.empty() && shown != "1.36")
-    errors.push_back(
-        fmt::format("metrics.showHiddenMetricsForVersion: Invalid value: \"{}\": must be omitted or "
-                    "have the value '1.36'; only the previous minor version is allowed",
-                    shown));
-  if (flags.serving.port < 0 || flags.serving.port > 65535)
-    errors.push_back(
-        fmt::format("--secure-port {} must be between 1 and 65535, inclusive. It cannot be turned off with "
-                    "0; 0 is accepted and means none",
-                    flags.serving.port));
-  if (flags.old.port < 0 || flags.old.port > 65535)
-    errors.push_back(fmt::format("--port {} must be between 0 and 65535", flags.old.port));
-  if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
-    errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
-  if (!flags.old.policy_configmap.empty() && flags.config.empty())
-    errors.push_back(fmt::format(
-        "--policy-configmap: a Policy is not read from the API server; mount ConfigMap {}/{} as a volume and "
-        "name the file of its key policy.cfg with --policy-config-file",
-        flags.old.policy_configmap_namespace, flags.old.policy_configmap));
-  if (!errors.empty()) return Invalid(api::JoinErrors(errors));
-  return {};
-}
-
-std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table) {
-  std::vector<std::string> notes;
-  const auto about = [&](std::initializer_list<const char*> names, std::string_view what) {
-    for (const char* name : names) {
-      if (table.Given(name)) notes.push_back(fmt::format("--{}: {}", name, what));
-    }
-  };
-  about({"http2-max-streams-per-connection"}, "no effect, HTTP/1.1 is served");
-  about({"kube-api-content-type"}, "no effect, JSON is spoken with the API server");
-  about({"emulated-version"}, "no effect, Berth follows 1.37");
-  about({"vmodule"}, "no effect, log levels are not kept by file; use -v");
-  about({"log-flush-frequency", "log-text-info-buffer-size", "log-json-info-buffer-size"},
-        "no effect, lines are written at once");
-  about({"log-text-split-stream", "log-json-split-stream"}, "no effect, all lines go to standard error");
-  about({"log-dir", "log-file", "log-file-max-size", "log-backtrace-at", "stderrthreshold", "logtostderr",
-         "alsologtostderr", "add-dir-header", "skip-headers", "skip-log-headers", "one-output",
-         "experimental-logging-sanitization"},
-        "a flag of older releases without effect, logs go to standard error");
-  about({"port", "address"},
-        "a flag of older releases, taken for --berth-http-address: plain HTTP, health and metrics only");
-  about({"lock-object-name"}, "a flag of older releases, taken for --leader-elect-resource-name");
-  about({"lock-object-namespace"}, "a flag of older releases, taken for --leader-elect-resource-namespace");
-  const bool file = !flags.config.empty();
-  about(
-      {"policy-config-file", "policy-configmap", "algorithm-provider", "scheduler-name",
-       "hard-pod-affinity-symmetric-weight"},
-      file && !flags.old.use_legacy_policy_config
-          ? "a flag of older releases, without effect beside --config"
-          : "a flag of older releases; the configuration file has a field for it (see berth config convert)");
-  if (file) {
-    about({"kube-api-qps", "kube-api-burst", "profiling", "contention-profiling"},
-          "without effect beside --config, where it is a field");
-  }
-  return notes;
-}
-
 std::string ReportedVersion(const SchedulerFlags& flags) {
-  return flags.version.starts_with('v') ? flags.version : std::string(kVersion);
+  return flags.version.reported.empty() ? std::string(kVersion) : flags.version.reported;
 }
 
 }  // namespace berth::command

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct LogFlags {
 struct MetricsFlags {
   std::string show_hidden_for_version;
   std::vector<std::string> disabled;
-  std::vector<std::string> allowed_labels;
+  std::map<std::string, std::string> allowed_labels;  // "metric,label": "v1,v2"
   std::string allowed_labels_manifest;
 };
 
@@ -60,6 +61,12 @@ struct OwnFlags {
   double trace_ratio = 1;
 };
 
+struct VersionFlag {
+  enum class Wanted : std::uint8_t { kNothing, kShort, kRaw };
+  Wanted wanted = Wanted::kNothing;  // to be printed
+  std::string reported;              // --version=v1.37.1-mine; empty: our own
+};
+
 struct SchedulerFlags {
   std::string config;
   std::string write_config_to;
@@ -79,7 +86,8 @@ struct SchedulerFlags {
   std::vector<std::string> min_compatibility_version;
   MetricsFlags metrics;
   LogFlags log;
-  std::string version = "false";  // or "true", "raw", the version to report
+  VersionFlag version;
+  bool help = false;
   OldFlags old;
   OwnFlags own;
 };
@@ -87,10 +95,11 @@ struct SchedulerFlags {
 // The table. `flags` outlives what is returned.
 PFlags TableOf(SchedulerFlags& flags);
 
-// kube-scheduler's checks of flag values that need no file and no connection; all problems in one error.
-// Those of the logging flags come first: without them nothing can be said in the format that was asked for.
-Expected<void> ValidateLogging(const SchedulerFlags& flags);
-Expected<void> Validate(const SchedulerFlags& flags);
+// kube-scheduler's checks of flag values that need no connection; all problems in one error. Those of the
+// logging flags come first: without them nothing can be said in the format that was asked for.
+Expected<void> ValidateLogging(const SchedulerFlags& flags, const config::FeatureGates& gates);
+Expected<void> CheckVersions(const SchedulerFlags& flags);
+Expected<void> Validate(const SchedulerFlags& flags, const config::FeatureGates& gates);
 
 // For the log: given flags that make no difference here, and what became of those of older releases.
 std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table);

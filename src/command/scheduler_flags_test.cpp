@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "command/effective_config.hpp"
 
 namespace berth::command {
@@ -15,7 +17,10 @@ using testing::IsEmpty;
 
 struct CommandLine {
   explicit CommandLine(std::vector<std::string> args) : parsed(table.Parse(args)) {}
-  Expected<config::SchedulerConfig> Config() { return EffectiveConfig(flags, table, notes); }
+  Expected<config::SchedulerConfig> Config() {
+    BERTH_TRY(const auto gates, config::FeatureGates::Parse(flags.feature_gates, notes));
+    return EffectiveConfig(flags, table, gates);
+  }
 
   SchedulerFlags flags;
   PFlags table = TableOf(flags);
@@ -25,7 +30,7 @@ struct CommandLine {
 
 TEST(SchedulerFlags, WithoutAnyEverythingHasKubeSchedulersDefault) {
   CommandLine line({});
-  ASSERT_TRUE(Validate(line.flags));
+  ASSERT_TRUE(Validate(line.flags, {}));
   const auto config = line.Config();
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_TRUE(config->leader_election.leader_elect);
@@ -59,6 +64,13 @@ TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--secure-port=99999"},
        "--secure-port 99999 must be between 1 and 65535, inclusive. It cannot be turned off with 0"},
+      {{"--secure-port=-1"}, "--secure-port -1 must be between 0 and 65535, inclusive"},
+      {{"--disabled-metrics=a-b"}, "got \"a-b\""},
+      {{"--allow-metric-labels=foo=bar"}, "metrics.allowListMapping: Invalid value: {\"foo\":\"bar\"}"},
+      {{"--requestheader-uid-headers=X-Foo"}, "without specifying the standard X-Remote-Uid header"},
+      {{"--requestheader-group-headers=,"}, "empty value in \"requestheader-group-headers\""},
+      {{"--emulated-version=1.36,1.35"}, "duplicate version flag, kube=1.36 and kube=1.35"},
+      {{"--emulated-version=1.36.1"}, "patch version not allowed, got: kube=1.36.1"},
       {{"--show-hidden-metrics-for-version=1.35"},
        "metrics.showHiddenMetricsForVersion: Invalid value: \"1.35\": must be omitted or have the value "
        "'1.36'; only "
@@ -76,7 +88,7 @@ TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
   for (const auto& [args, message] : cases) {
     CommandLine line(args);
     ASSERT_TRUE(line.parsed) << line.parsed.error().message;
-    const auto valid = Validate(line.flags);
+    const auto valid = Validate(line.flags, {});
     ASSERT_FALSE(valid) << args[0];
     EXPECT_THAT(valid.error().message, HasSubstr(message));
   }
@@ -100,7 +112,7 @@ TEST(SchedulerFlags, ValuesOfTheirOwnTypesAreChecked) {
 }
 
 TEST(SchedulerFlags, AReportedVersionMayCarryASuffixOnly) {
-  EXPECT_EQ(ReportedVersion(CommandLine({"--version=v1.37.1-mine"}).flags), "v1.37.1-mine");
+  EXPECT_EQ(ReportedVersion(CommandLine({"--version=v1.37.1-mine", "--version"}).flags), "v1.37.1-mine");
   EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
 }
 
@@ -113,9 +125,20 @@ TEST(SchedulerFlags, WhatMakesNoDifferenceIsSaidInOneLineEach) {
 }
 
 TEST(SchedulerFlags, SplitLogStreamsNeedTheirGate) {
-  EXPECT_EQ(CommandLine({"--log-json-split-stream"}).Config().error().message,
+  CommandLine line({"--log-json-split-stream"});
+  EXPECT_EQ(ValidateLogging(line.flags, {}).error().message,
             "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled");
-  EXPECT_TRUE(CommandLine({"--log-json-split-stream", "--feature-gates=LoggingAlphaOptions=true"}).Config());
+  const std::vector<std::string> gates = {"LoggingAlphaOptions=true"};
+  EXPECT_TRUE(ValidateLogging(line.flags, *config::FeatureGates::Parse(gates, line.notes)));
+}
+
+TEST(SchedulerFlags, FlagsOfTheElectionCountBeforeTheFileIsChecked) {
+  const std::string file = testing::TempDir() + "/short-lease.yaml";
+  std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                         "leaderElection: {leaseDuration: 5s}\n";
+  EXPECT_THAT(CommandLine({"--config=" + file}).Config().error().message,
+              HasSubstr("must be greater than `RenewDeadline`"));
+  EXPECT_TRUE(CommandLine({"--config=" + file, "--leader-elect-lease-duration=20s"}).Config());
 }
 
 TEST(SchedulerFlags, EveryFlagOfTheStaticPodsThatKubeadmWritesIsThere) {

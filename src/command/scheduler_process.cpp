@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <map>
+#include <future>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
-#include "client/api_writer.hpp"
-#include "client/connection.hpp"
-#include "client/connection_config.hpp"
 #include "client/environment.hpp"
-#include "client/event_sink.hpp"
+#include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
+#include "command/api_connections.hpp"
 #include "command/leadership.hpp"
 #include "command/metrics_options.hpp"
+#include "command/serving.hpp"
 #include "command/signals.hpp"
 #include "command/tracing.hpp"
 #include "config/write_config.hpp"
@@ -27,22 +25,13 @@
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
-#include "server/endpoints.hpp"
-#include "server/pod_resources.hpp"
 #include "server/process_metrics.hpp"
-#include "server/profiling/pprof.hpp"
-#include "server/secure_server.hpp"
-#include "server/server.hpp"
-#include "server/zpages.hpp"
 
 namespace berth::command {
 namespace {
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table);
+// How long the events of the last decisions may take to be sent at an orderly end; the lease is free by then.
+constexpr std::chrono::seconds kLastEvents{1};
 
 std::string HostName() {
   char name[256] = {};
@@ -64,210 +53,157 @@ core::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   return options;
 }
 
-Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
-                                                const config::ClientConnection& wanted,
-                                                const client::Environment& environment) {
-  BERTH_TRY(client::ConnectionConfig connection,
-            client::LoadConnection({wanted.kubeconfig, flags.master}, environment));
-  connection.qps = wanted.limits_given ? std::max(wanted.qps, 0.0) : 0;
-  connection.burst = static_cast<int>(wanted.burst);
-  return connection;
+// As kube-scheduler's log shows its internal type.
+std::string PluginsText(const runtime::Profile& profile) {
+  std::string text;
+  for (const auto& [point, plugins] : profile.ListPlugins()) {
+    std::string enabled;
+    for (const auto& [name, weight] : plugins)
+      enabled += fmt::format(R"({}{{"Name":"{}","Weight":{}}})", enabled.empty() ? "" : ",", name, weight);
+    text += fmt::format(R"({}"{}":{{"Enabled":{},"Disabled":null}})", text.empty() ? "" : ",", point,
+                        enabled.empty() ? "null" : "[" + enabled + "]");
+  }
+  return "{" + text + "}";
 }
 
-// The doors to the API server, and what goes through them.
-struct Client {
-  std::unique_ptr<client::Connection> main;
-  std::unique_ptr<client::Connection> for_events;
-  std::unique_ptr<client::Connection> for_lease;  // null: without election
-  std::unique_ptr<client::ApiWriter> writer;
-  std::unique_ptr<client::EventSink> events;
+// The parts of a running scheduler, in the order in which each needs those before it: so they end in the
+// right order, too, whatever could not be made.
+class Process {
+ public:
+  Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
+          metrics::RegistryOptions metrics_options)
+      : flags_(flags),
+        table_(table),
+        config_(config),
+        election_(ElectionOf(config, hostname_)),
+        metrics_(std::move(metrics_options)) {}
 
-  static Expected<Client> Open(http::IoThread& io, const client::ConnectionConfig& connection,
-                               const client::Environment& environment, metrics::Registry& metrics,
-                               const Clock& clock, const LeaseFence* fence) {
-    Client client;
-    BERTH_TRY(client.main,
-              client::Connection::Open(io, connection, environment, metrics, clock, "scheduler"));
-    BERTH_TRY(client.for_events, client::Connection::Open(io, connection, environment, metrics, clock, ""));
-    if (fence != nullptr) {
-      BERTH_TRY(client.for_lease,
-                client::Connection::Open(io, connection, environment, metrics, clock, "leader-election"));
-    }
-    client.writer = std::make_unique<client::ApiWriter>(io, client.main->api(), clock,
-                                                        client::ApiWriterOptions{.fence = fence});
-    client.events = std::make_unique<client::EventSink>(
-        io, client.for_events->api(), clock, metrics,
-        // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
-        // pod without its event.
-        client::EventSinkOptions{
-            .hostname = HostName(),
-            .queue_capacity = 10'000,
-            .under_pressure = [writer = client.writer.get()] { return writer->Backlog() > 0; }});
-    return client;
-  }
+  Expected<void> Assemble(std::vector<std::string>& notes);
+  int Run();
+
+ private:
+  Expected<void> Connect();
+  Expected<void> MakeScheduler(std::vector<std::string>& notes);
+  void TellWhatRuns() const;
+  void Leave();
+  int End(int code);
+
+  // Where several replicas run, one leads.
+  LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
+
+  const SchedulerFlags& flags_;
+  const PFlags& table_;
+  const config::SchedulerConfig& config_;
+  const std::string hostname_ = HostName();
+  const client::LeaderElectionOptions election_;
+  Signals signals_;  // before any thread
+  const client::SystemEnvironment environment_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  http::IoThread io_{clock_};
+  LeaseFence closed_{clock_};
+  client::ConnectionConfig server_;
+  ApiConnections api_;
+  std::unique_ptr<assembly::Engine> engine_;
+  Tracing tracing_;
+  std::optional<core::Scheduler> scheduler_;
+  std::unique_ptr<Leadership> leadership_;  // null: without election
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<client::ClusterSource> source_;
 };
 
-void AddHealth(server::Endpoints& endpoints, const config::SchedulerConfig& config,
-               const core::Scheduler& scheduler, const std::atomic<bool>& stopping) {
-  std::vector<server::Check> health, ready;
-  if (config.leader_election.leader_elect) {
-    // kube-scheduler never tells its watchdog of the elector, so the check always passes.
-    const server::Check watchdog{"leaderElection", [] { return std::optional<std::string>(); }};
-    health.push_back(watchdog);
-    ready.push_back(watchdog);
+Expected<void> Process::Assemble(std::vector<std::string>& notes) {
+  BERTH_CHECKED(Connect());
+  BERTH_CHECKED(MakeScheduler(notes));
+  if (fence() != nullptr) {
+    leadership_ =
+        std::make_unique<Leadership>(election_, config_.delay_cache_until_active,
+                                     LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(),
+                                                     clock_, metrics_, closed_, *scheduler_, *api_.writer});
   }
-  ready.push_back({"shutdown", [&stopping]() -> std::optional<std::string> {
-                     if (stopping.load(std::memory_order_relaxed)) return "process is shutting down";
-                     return std::nullopt;
-                   }});
-  ready.push_back({"sched-handler-sync", [&scheduler]() -> std::optional<std::string> {
-                     if (scheduler.synced()) return std::nullopt;
-                     return "handlers are not fully synchronized";
-                   }});
-  endpoints.AddHealth("healthz", std::move(health));
-  endpoints.AddHealth("livez", {});
-  endpoints.AddHealth("readyz", std::move(ready));
+  server::AddProcessMetrics(metrics_);
+  AddFeatureMetrics(metrics_, config_.gates);
+  BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, environment_, clock_, metrics_, *scheduler_,
+                                      fence(), stopping_}));
+  source_ = std::make_unique<client::ClusterSource>(
+      io_, api_.main->api(), metrics_, scheduler_->sink(),
+      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+                                   .on_synced = [this] {
+                                     if (leadership_) leadership_->OnSynced();
+                                   }});
+  return {};
 }
 
-// On a thread of their own: strangers' handshakes must not keep bindings waiting.
-struct Serving {
-  std::unique_ptr<http::IoThread> io;
-  std::unique_ptr<server::PodResources> resources;
-  std::unique_ptr<server::Pprof> profiles;  // null without enableProfiling
-  std::unique_ptr<server::Server> open;
-  std::unique_ptr<server::SecureServer> secure;
-};
-
-std::unique_ptr<server::PodResources> AddPages(const PFlags& table, const config::SchedulerConfig& config,
-                                               core::Scheduler& scheduler, const LeaseFence* fence,
-                                               server::Endpoints& endpoints) {
-  endpoints.AddPage(
-      "/configz", "application/json",
-      [text = config::WriteConfigz(config, assembly::InTreePlugins().codecs())] { return text; });
-  server::AddFlagz(endpoints, [&table] {
-    const auto values = table.Values();
-    return std::map<std::string, std::string>(values.begin(), values.end());
-  });
-  return std::make_unique<server::PodResources>(
-      endpoints, [fence] { return fence == nullptr || fence->Open(); },
-      [&scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
-        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
-      });
+Expected<void> Process::Connect() {
+  BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
+  if (fence() != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election_));
+  client::AddExecPluginMetrics(metrics_);
+  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
+  return {};
 }
 
-Expected<Serving> Serve(const SchedulerFlags& flags, const PFlags& table,
-                        const config::SchedulerConfig& config, const Clock& clock, core::Scheduler& scheduler,
-                        const LeaseFence* fence, const client::Environment& environment,
-                        metrics::Registry& metrics, server::Endpoints& endpoints) {
-  Serving serving;
-  serving.io = std::make_unique<http::IoThread>(clock);
-  serving.resources = AddPages(table, config, scheduler, fence, endpoints);
-  if (config.enable_profiling) {
-    serving.profiles = std::make_unique<server::Pprof>(endpoints, *serving.io, clock);
-    endpoints.AddVerbosity();
-  }
-  server::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, clock);
-  BERTH_TRY(const HostPort address, HttpAddress(flags, table));
-  if (address.port != 0) {
-    BERTH_TRY(serving.open, server::Server::Listen(*serving.io, endpoints, address.host, address.port));
-    log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
-  }
-  BERTH_TRY(serving.secure,
-            server::SecureServer::Start(flags.serving, flags.authentication, flags.authorization,
-                                        {*serving.io, environment, clock, metrics, endpoints}));
-  return serving;
+Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
+  BERTH_TRY(engine_, assembly::Engine::Build(config_, assembly::InTreePlugins(), *api_.writer, notes,
+                                             {.registry = &metrics_, .clock = &clock_, .options = {}}));
+  BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
+  scheduler_.emplace(SchedulerOptionsOf(flags_, config_),
+                     core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
+                                          *api_.events, clock_, metrics_, tracing_.exporter.get(), fence()});
+  return {};
 }
 
-// Of --berth-http-address, or of the --port and --address of old.
-Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
-  if (table.Given("port") && !table.Given("berth-http-address"))
-    return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
-  const std::string& text = flags.own.http_address;
-  const auto colon = text.rfind(':');
-  HostPort address;
-  const char* end = text.data() + text.size();
-  if (colon != text.npos) {
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error == std::errc{} && rest == end) {
-      address.host = text.substr(0, colon);
-      return address;
-    }
+int Process::Run() {
+  TellWhatRuns();
+  signals_.OnFirst([this] { Leave(); });
+  if (leadership_) return End(leadership_->Run(*source_));
+  source_->Start();
+  scheduler_->Run();
+  return End(0);
+}
+
+void Process::TellWhatRuns() const {
+  log::Info(
+      "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
+  if (const auto log = log::V(2)) {
+    for (const auto& profile : engine_->profiles())
+      log.Info("the scheduler starts to work with those plugins",
+               {{"profile", profile->name()}, {"Plugins", PluginsText(*profile)}});
+    log.Info("Using component config",
+             {{"config", config::WriteConfigYaml(config_, assembly::InTreePlugins().codecs())}});
   }
-  return Invalid(
-      fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", text));
+  log::Info(
+      "Starting Kubernetes Scheduler",
+      {{"version", ReportedVersion(flags_)}, {"server", server_.origin.host}, {"port", server_.origin.port}});
+}
+
+void Process::Leave() {
+  stopping_.store(true, std::memory_order_relaxed);
+  leadership_ ? leadership_->Leave() : scheduler_->Stop();
+}
+
+// Who delivers to the scheduler goes first, then who answers it.
+int Process::End(int code) {
+  source_.reset();
+  leadership_.reset();
+  const auto told = std::make_shared<std::promise<void>>();
+  api_.events->WhenIdle([told] { told->set_value(); });
+  if (told->get_future().wait_for(kLastEvents) != std::future_status::ready)
+    log::Warning("Events are still on their way: they are dropped");
+  api_.events.reset();
+  api_.writer.reset();
+  return code;
 }
 
 }  // namespace
 
 Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
                            const config::SchedulerConfig& config, std::vector<std::string> notes) {
-  const client::SystemEnvironment environment;
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
-  BERTH_TRY(const client::ConnectionConfig connection,
-            ConnectionOf(flags, config.client_connection, environment));
-
-  Signals signals;
-  const SystemClock clock;
-  metrics::Registry metrics(std::move(metrics_options));
-  http::IoThread io(clock);
-  // Where several replicas run, one leads.
-  LeaseFence closed(clock);
-  LeaseFence* const fence = config.leader_election.leader_elect ? &closed : nullptr;
-  const client::LeaderElectionOptions election = ElectionOf(config, HostName());
-  if (fence != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election));
-  BERTH_TRY(Client client, Client::Open(io, connection, environment, metrics, clock, fence));
-  BERTH_TRY(const auto engine,
-            assembly::Engine::Build(config, assembly::InTreePlugins(), *client.writer, notes,
-                                    {.registry = &metrics, .clock = &clock, .options = {}}));
+  Process process(flags, table, config, std::move(metrics_options));
+  BERTH_CHECKED(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
-  log::Info(
-      "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
-  BERTH_TRY(const Tracing tracing, Tracing::Open(flags, election.identity, io, clock, metrics));
-  core::SchedulerOptions options = SchedulerOptionsOf(flags, config);
-  options.stand_by = fence != nullptr;
-  core::Scheduler scheduler(options, {engine->handle(), engine->cache(), engine->profiles(), *client.events,
-                                      clock, metrics, tracing.exporter.get(), fence});
-  std::unique_ptr<Leadership> leadership;
-  if (fence != nullptr) {
-    leadership =
-        std::make_unique<Leadership>(election, config.delay_cache_until_active,
-                                     LeadershipParts{io, client.for_lease->api(), client.for_events->api(),
-                                                     clock, metrics, *fence, scheduler, *client.writer});
-  }
-  server::AddProcessMetrics(metrics);
-  AddFeatureMetrics(metrics, config.gates);
-  std::atomic<bool> stopping = false;
-  server::Endpoints endpoints(metrics);
-  AddHealth(endpoints, config, scheduler, stopping);
-  BERTH_TRY(const Serving serving,
-            Serve(flags, table, config, clock, scheduler, fence, environment, metrics, endpoints));
-  auto source = std::make_unique<client::ClusterSource>(
-      io, client.main->api(), metrics, scheduler.sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags.own.watch_idle_seconds),
-                                   .on_synced = [&leadership] {
-                                     if (leadership) leadership->OnSynced();
-                                   }});
-  signals.OnFirst([&] {
-    stopping.store(true, std::memory_order_relaxed);
-    leadership ? leadership->Leave() : scheduler.Stop();
-  });
-  log::Info("Starting Kubernetes Scheduler", {{"version", ReportedVersion(flags)},
-                                              {"server", connection.origin.host},
-                                              {"port", connection.origin.port}});
-  int code = 0;
-  if (leadership) {
-    code = leadership->Run(*source);
-  } else {
-    source->Start();
-    scheduler.Run();
-  }
-
-  // Who delivers to the scheduler goes first, then who answers it.
-  source.reset();
-  leadership.reset();
-  client.events.reset();
-  client.writer.reset();
-  return code;
+  return process.Run();
 }
 
 }  // namespace berth::command

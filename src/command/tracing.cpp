@@ -5,18 +5,12 @@
 #include <random>
 #include <sstream>
 
+#include "base/trim.hpp"
 #include "command/files.hpp"
 #include "http/io_thread.hpp"
 
 namespace berth::command {
 namespace {
-
-std::string Trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return std::string(text);
-}
 
 // The values are secrets: they are not repeated in errors.
 Expected<http::HeaderList> ReadHeaders(const std::string& path) {
@@ -25,8 +19,9 @@ Expected<http::HeaderList> ReadHeaders(const std::string& path) {
   BERTH_TRY(const std::string text, ReadWholeFile(path));
   std::istringstream lines(text);
   int number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string text; std::getline(lines, text);) {
     ++number;
+    const std::string_view line = text;
     if (Trimmed(line).empty()) continue;
     const auto colon = line.find(':');
     if (colon == line.npos || Trimmed(line.substr(0, colon)).empty())

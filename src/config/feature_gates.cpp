@@ -7,6 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/go_scalars.hpp"
+#include "base/trim.hpp"
 #include "config/feature_gate_table.hpp"
 
 namespace berth::config {
@@ -37,23 +39,6 @@ const Gate* Find(std::string_view name) {
   return found == all.end() || found->name != name ? nullptr : &*found;
 }
 
-// Go's strconv.ParseBool.
-std::optional<bool> ParseBool(std::string_view text) {
-  for (const std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == yes) return true;
-  }
-  for (const std::string_view no : {"0", "f", "F", "FALSE", "false", "False"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 struct Setting {
   std::string gate;
   bool on = false;
@@ -79,7 +64,7 @@ class SettingReader {
     prefixed_ = prefixed;
     if (equals == text.npos) return Invalid(fmt::format("missing bool value for {}", name));
     const std::string_view value = Trimmed(text.substr(equals + 1));
-    const auto on = ParseBool(value);
+    const auto on = ParseGoBool(value);
     if (!on) {
       return Invalid(
           fmt::format("invalid value of {}={}, err: strconv.ParseBool: parsing \"{}\": invalid syntax", name,

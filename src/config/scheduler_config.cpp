@@ -157,6 +157,7 @@ Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const Pars
   document.config.gates = options.gates;
   BERTH_CHECKED(ReadAny(parsed, meta, options, document));
   ApplyDefaults(document, options.codecs);
+  if (options.adjust_election) options.adjust_election(document.config.leader_election);
   if (const Findings findings = Validate(document, options.codecs); !findings.errors.empty())
     return Invalid(findings.Text());
   if (options.codecs != nullptr) BERTH_CHECKED(IgnoreManagedResources(document));

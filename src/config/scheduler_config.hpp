@@ -118,6 +118,8 @@ struct ParseOptions {
   const ArgsCodecs* codecs = nullptr;  // null: arguments stay as written and are not looked at
   // For a v1alpha1 file whose algorithmSource names a policy file. Without it such a file is refused.
   std::function<Expected<std::string>(const std::string& path)> read_file;
+  // What is laid over the file's fields before they are checked: flags. May be empty.
+  std::function<void(LeaderElection&)> adjust_election{};
 };
 
 // What runs without a configuration file: one profile, default-scheduler, all default plugins. Feature gates

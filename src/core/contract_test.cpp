@@ -584,6 +584,10 @@ TEST_F(ContractTest, ACallThatHoldsUpTheLoopIsCounted) {
   AddPod(MakePod("victim"));
   EXPECT_THAT(metrics.Expose(),
               HasSubstr("berth_plugin_overruns_total{extension_point=\"Score\",plugin=\"Probe\"} 1"));
+  EXPECT_THAT(metrics.Expose(),
+              HasSubstr("berth_plugin_seconds_total{extension_point=\"Score\",plugin=\"Probe\","
+                        "profile=\"default-scheduler\"} 0.101"))
+      << "of plugins that are not Berth's own each call is timed";
   EXPECT_THAT(Bound(), ElementsAre("victim"));
   EXPECT_THAT(
       metrics.Expose(),

@@ -99,6 +99,7 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   meters_->algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
   records_.Add(decision.record);
+  meters_->Recorded(records_);
   if (decision.record->result == record::Result::kScheduled) return Place(pod, std::move(decision));
   AttemptFailed(pod, {.rejected = decision.record->result == record::Result::kUnschedulable,
                       .message = decision.record->message,

@@ -66,13 +66,27 @@ Scheduler::Meters::Meters(metrics::Registry& registry,
       overcommitted(registry.Counter("berth_overcommitted_placements_total",
                                      "[ALPHA] Pods bound by somebody else to a node that holds more than it "
                                      "offers since, as this leader sees "
-                                     "it.")) {
+                                     "it.")),
+      records(registry.Gauge("berth_attempt_records",
+                             "[ALPHA] Number of records of past attempts that are kept for explanations.")),
+      record_bytes(registry.Gauge("berth_attempt_record_bytes",
+                                  "[ALPHA] Memory that records of past attempts take up.")),
+      records_evicted(
+          registry.Counter("berth_attempt_records_evicted_total",
+                           "[ALPHA] Records of past attempts that had to make room for newer ones.")) {
   // Work that the original gives to goroutines of their own and that is done on the loop here.
   for (const char* operation :
        {"DefaultPreemption", "Filter", "InterPodAffinity", "PodTopologySpread", "Score"}) {
     Goroutines(registry, operation);
   }
   for (const auto& profile : profiles) AddBatching(registry, profile->name());
+}
+
+void Scheduler::Meters::Recorded(const record::RecordRing& ring) {
+  records.Set(static_cast<std::int64_t>(ring.size()));
+  record_bytes.Set(static_cast<std::int64_t>(ring.bytes()));
+  records_evicted.Add(ring.evicted() - records_evicted_before);
+  records_evicted_before = ring.evicted();
 }
 
 Scheduler::Meters::Cells Scheduler::Meters::CellsOf(std::uint32_t profile, Result result) {

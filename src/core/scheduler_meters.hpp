@@ -26,6 +26,7 @@ struct Scheduler::Meters {
     cells.duration->Observe(std::chrono::duration<double>(took).count());
   }
   void Bound(const framework::QueuedPod& pod, MonoTime now);
+  void Recorded(const record::RecordRing& ring);
   void Handled(const char* event, Duration took);  // a change of the cluster
 
   struct Cells {
@@ -46,6 +47,10 @@ struct Scheduler::Meters {
   metrics::Gauge& binding;
   metrics::Counter& after_flush;
   metrics::Counter& overcommitted;
+  metrics::Gauge& records;
+  metrics::Gauge& record_bytes;
+  metrics::Counter& records_evicted;
+  std::size_t records_evicted_before = 0;
   std::map<std::string_view, metrics::Histogram*> handling;  // by event; keys are literals
 };
 

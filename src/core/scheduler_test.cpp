@@ -269,8 +269,11 @@ TEST_F(LeadingTest, AStandbyKnowsTheClusterAndDecidesNothing) {
   EXPECT_TRUE(scheduler->synced());
   EXPECT_EQ(Metric("scheduler_cache_size{type=\"nodes\"}"), "scheduler_cache_size{type=\"nodes\"} 1");
   EXPECT_EQ(scheduler->queue().sizes().active, 1U);
+  EXPECT_EQ(Metric("berth_attempt_records "), "berth_attempt_records 0");
   Lead();
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+  EXPECT_EQ(Metric("berth_attempt_records "), "berth_attempt_records 1");
+  EXPECT_NE(Metric("berth_attempt_record_bytes "), "berth_attempt_record_bytes 0");
 }
 
 TEST_F(LeadingTest, WhatTheLeaderBeforeHasBoundIsNotBoundAgain) {

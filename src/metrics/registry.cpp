@@ -28,6 +28,7 @@ struct Family {
   Kind kind;
   std::string help;
   std::map<Labels, Cell> cells;
+  bool of_registry = false;  // tells of the metrics themselves
 };
 
 std::string_view KindName(Kind kind) {
@@ -139,18 +140,49 @@ std::string StabilityOf(std::string_view help) {
 }  // namespace
 
 struct Registry::Impl {
-  explicit Impl(RegistryOptions options) : options(std::move(options)) {}
+  explicit Impl(RegistryOptions given) : options(std::move(given)) {
+    if (options.tells_of_itself) TellOfItself();
+  }
 
   const RegistryOptions options;
   mutable std::mutex mutex;
   std::map<std::string, Family, std::less<>> families{};
   std::uint64_t unexpected_values = 0;
+  std::map<std::string, std::uint64_t> levels{};  // families by stability level
+
+  void TellOfItself() {
+    OfRegistry("cardinality_enforcement_unexpected_categorizations_total",
+               "[ALPHA] The count of unexpected categorizations during cardinality enforcement.", {},
+               [this] { return static_cast<double>(unexpected_values); });
+    OfRegistry("disabled_metrics_total", "[BETA] The count of disabled metrics.", {},
+               [this] { return static_cast<double>(options.disabled.size()); });
+    OfRegistry("hidden_metrics_total", "[BETA] The count of hidden metrics.", {},
+               [this] { return static_cast<double>(options.hidden.size()); });
+  }
+  // Whatever it tells of, it does not count itself.
+  void OfRegistry(std::string_view name, std::string_view help, Labels labels, Registry::Read read) {
+    Family& family =
+        families.try_emplace(std::string(name), Family{Kind::kCounter, std::string(help), {}, true})
+            .first->second;
+    family.cells[std::move(labels)].read = std::move(read);
+  }
+  void CountLevel(const std::string& level) {
+    if (!options.tells_of_itself || level.empty()) return;
+    const auto [count, is_new] = levels.try_emplace(level, 0);
+    ++count->second;
+    if (!is_new) return;
+    OfRegistry("registered_metrics_total",
+               "[BETA] The count of registered metrics broken by stability level and deprecation version.",
+               {{"deprecated_version", ""}, {"stability_level", level}},
+               [&number = count->second] { return static_cast<double>(number); });
+  }
 
   // The cell of that name and those labels, new (all null) if it was not there. The lock is held.
   Cell& Find(Kind kind, std::string_view name, std::string_view help, Labels labels) {
     auto found = families.find(name);
     if (found == families.end()) {
       found = families.emplace(std::string(name), Family{kind, std::string(help), {}}).first;
+      CountLevel(StabilityOf(help));
     }
     if (found->second.kind != kind) {
       fmt::print(stderr, "metric {} is used as two different kinds\n", name);
@@ -170,35 +202,6 @@ struct Registry::Impl {
   }
   bool Shown(const std::string& name) const {
     return !options.disabled.contains(name) && !options.hidden.contains(name);
-  }
-  // The metrics about metrics; `out` is in order of names up to there.
-  void AppendSelf(std::string& out, std::string_view name) const {
-    static constexpr std::string_view kCardinality =
-        "cardinality_enforcement_unexpected_categorizations_total";
-    const auto counter = [&](std::string_view help, std::uint64_t value) {
-      AppendHead(out, name, help, Kind::kCounter);
-      AppendSample(out, name, "", {}, "", static_cast<double>(value));
-    };
-    if (name == kCardinality) {
-      counter("[ALPHA] The count of unexpected categorizations during cardinality enforcement.",
-              unexpected_values);
-    } else if (name == "disabled_metrics_total") {
-      counter("[BETA] The count of disabled metrics.", options.disabled.size());
-    } else if (name == "hidden_metrics_total") {
-      counter("[BETA] The count of hidden metrics.", options.hidden.size());
-    } else {
-      std::map<std::string, std::uint64_t> levels;
-      for (const auto& [family_name, family] : families) {
-        if (const std::string level = StabilityOf(family.help); !level.empty()) ++levels[level];
-      }
-      AppendHead(out, name,
-                 "[BETA] The count of registered metrics broken by stability level and deprecation version.",
-                 Kind::kCounter);
-      for (const auto& [level, count] : levels) {
-        AppendSample(out, name, "", {{"deprecated_version", ""}, {"stability_level", level}}, "",
-                     static_cast<double>(count));
-      }
-    }
   }
 };
 
@@ -251,20 +254,13 @@ void Registry::RemoveCallback(std::string_view name, const Labels& labels) {
 }
 
 std::string Registry::Expose() const {
-  static constexpr std::string_view kSelf[] = {"cardinality_enforcement_unexpected_categorizations_total",
-                                               "disabled_metrics_total", "hidden_metrics_total",
-                                               "registered_metrics_total"};
   std::string text;
   std::scoped_lock lock(impl_->mutex);
-  const auto* self = std::begin(kSelf);
-  const auto* last = impl_->options.tells_of_itself ? std::end(kSelf) : self;
   for (const auto& [name, family] : impl_->families) {
-    for (; self != last && *self < name; ++self) impl_->AppendSelf(text, *self);
     if (family.cells.empty() || !impl_->Shown(name)) continue;
     AppendHead(text, name, family.help, family.kind);
     for (const auto& [labels, cell] : family.cells) AppendCell(text, name, labels, cell);
   }
-  for (; self != last; ++self) impl_->AppendSelf(text, *self);
   return text;
 }
 

@@ -124,6 +124,21 @@ TEST(Registry, DisabledAndHiddenFamiliesAreKeptButNotShown) {
               HasSubstr("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 2\n"));
 }
 
+TEST(Registry, WhatItTellsOfItselfIsNeitherCountedNorResetAndStandsInOrder) {
+  Registry registry({.tells_of_itself = true});
+  registry.Counter("a_total", "[ALPHA] help").Add();
+  registry.Counter("z_total", "[ALPHA] help", {{"l", "1"}});
+  registry.Counter("z_total", "[ALPHA] help", {{"l", "2"}});
+  registry.Counter("unmarked_total", "help");
+  registry.Reset();
+  const std::string text = registry.Expose();
+  EXPECT_THAT(text,
+              HasSubstr("registered_metrics_total{deprecated_version=\"\",stability_level=\"ALPHA\"} 2\n"));
+  EXPECT_LT(text.find("# HELP a_total"), text.find("# HELP cardinality_enforcement"));
+  EXPECT_LT(text.find("# HELP registered_metrics_total"), text.find("# HELP unmarked_total"));
+  EXPECT_THAT(Registry().Expose(), testing::IsEmpty());
+}
+
 TEST(Registry, ValuesOfALabelThatAreNotAllowedAreUnexpected) {
   Registry registry({.tells_of_itself = true, .allowed_values = {{{"c_total", "code"}, {"200"}}}});
   registry.Counter("c_total", "help", {{"code", "200"}}).Add();

@@ -66,6 +66,7 @@ void SchedulingQueue::Remove(Entry& entry) {
 }
 
 void SchedulingQueue::Leave(Entry& entry) {
+  if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-1);
   switch (std::exchange(entry.place, Place::kNone)) {
     case Place::kActive:
       active_.erase(&entry);
@@ -93,6 +94,10 @@ void SchedulingQueue::Leave(Entry& entry) {
 
 void SchedulingQueue::Enter(Entry& entry, Place place) {
   entry.place = place;
+  if (place != Place::kNone) {
+    entry.cause = &meters_->ByCause(PlaceName(entry), *entry.pod);
+    entry.cause->Add();
+  }
   switch (place) {
     case Place::kActive:
       active_.insert(&entry);

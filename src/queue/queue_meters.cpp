@@ -1,5 +1,11 @@
 #include "queue/queue_meters.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
 namespace berth::queue {
 
 SchedulingQueue::Meters::Meters(metrics::Registry& registry)
@@ -78,6 +84,31 @@ void SchedulingQueue::Meters::Rejected(const std::string& plugin, const std::str
         {{"plugin", plugin}, {"profile", profile}});
   }
   cell->Add(by);
+}
+
+metrics::Gauge& SchedulingQueue::Meters::ByCause(std::string_view queue, const framework::QueuedPod& pod) {
+  static constexpr std::size_t kCombinations = 256;
+  const std::span<const std::string> plugins =
+      pod.gated() ? std::span(&pod.gated_by, 1) : std::span<const std::string>(pod.rejectors);
+  const bool error = plugins.empty() && pod.consecutive_errors > 0;
+  const auto known = std::ranges::find_if(causes_, [&](const Cause& cause) {
+    return cause.queue == queue && cause.error == error && std::ranges::equal(cause.plugins, plugins);
+  });
+  if (known != causes_.end()) return *known->cell;
+  std::vector<std::string> names(plugins.begin(), plugins.end());
+  std::ranges::sort(names);
+  std::string text = error ? "error" : "new";
+  if (!names.empty()) text = fmt::format("{}", fmt::join(names, "+"));
+  const bool full = causes_.size() >= kCombinations;
+  if (full) text = "other";
+  metrics::Gauge& cell =
+      registry.Gauge("berth_pending_pods_by_cause",
+                     "[ALPHA] Number of pods in a queue, by what held them back last: the plugins that "
+                     "rejected or gate "
+                     "them, joined by +; error; new for pods that were not tried yet.",
+                     {{"queue", std::string(queue)}, {"cause", text}});
+  if (!full) causes_.push_back({queue, {plugins.begin(), plugins.end()}, error, &cell});
+  return cell;
 }
 
 }  // namespace berth::queue

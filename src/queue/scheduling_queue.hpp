@@ -116,8 +116,9 @@ class SchedulingQueue {
   struct Entry {
     framework::QueuedPodPtr pod;
     Place place = Place::kNone;
-    std::uint64_t sequence = 0;  // settles ties in the order of arrival
-    std::size_t slot = 0;        // in unschedulable_, while it is there
+    std::uint64_t sequence = 0;       // settles ties in the order of arrival
+    std::size_t slot = 0;             // in unschedulable_, while it is there
+    metrics::Gauge* cause = nullptr;  // where it is counted, while it is anywhere
   };
   struct MoreUrgent {
     const QueuePolicy* policy;

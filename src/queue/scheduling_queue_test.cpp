@@ -650,6 +650,30 @@ TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
               HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
 }
 
+TEST_F(QueueTest, EveryWaitingPodIsCountedOnceByWhatHeldItBackLast) {
+  const auto counted = [&](const std::string& cause, const std::string& place, int pods) {
+    EXPECT_THAT(Metrics(), HasSubstr("berth_pending_pods_by_cause{cause=\"" + cause + "\",queue=\"" + place +
+                                     "\"} " + std::to_string(pods) + "\n"));
+  };
+  Add(MakePod("a"));
+  counted("new", "active", 1);
+  Pop();
+  counted("new", "active", 0);
+  popped->rejectors = {"Fit", "Affinity"};
+  queue.Requeue(popped);
+  counted("Affinity+Fit", "unschedulable", 1);
+  Happened(kPodDelete);
+  counted("Affinity+Fit", "unschedulable", 0);
+  counted("Affinity+Fit", "backoff", 1);
+  Pop();
+  counted("Affinity+Fit", "backoff", 0);
+  popped->rejectors.clear();
+  queue.Requeue(popped);
+  counted("error", "backoff", 1);
+  queue.Delete("uid-of-a");
+  counted("error", "backoff", 0);
+}
+
 TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
   framework::Vocabulary words;
   ManualClock clock;

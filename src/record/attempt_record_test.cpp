@@ -181,6 +181,7 @@ TEST(RecordRing, TheOldestGoWhenTheBoundIsReached) {
   RecordRing ring(3 * size);
   for (const auto* pod : {"a", "b", "c", "d"}) ring.Add(Named(pod, 1000));
   EXPECT_EQ(ring.size(), 3U);
+  EXPECT_EQ(ring.evicted(), 1U);
   EXPECT_LE(ring.bytes(), 3 * size);
   EXPECT_EQ(ring.Latest("a"), nullptr);
   EXPECT_NE(ring.Latest("b"), nullptr);

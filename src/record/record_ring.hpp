@@ -19,6 +19,7 @@ class RecordRing {
     while (!records_.empty() && bytes_ + bytes > max_bytes_) {
       bytes_ -= records_.front().bytes;
       records_.pop_front();
+      ++evicted_;
     }
     records_.push_back({std::move(record), bytes});
     bytes_ += bytes;
@@ -32,6 +33,8 @@ class RecordRing {
   }
   std::size_t size() const { return records_.size(); }
   std::size_t bytes() const { return bytes_; }
+  std::size_t max_bytes() const { return max_bytes_; }
+  std::size_t evicted() const { return evicted_; }  // since the beginning
 
  private:
   struct Entry {
@@ -41,6 +44,7 @@ class RecordRing {
   std::deque<Entry> records_;
   std::size_t max_bytes_;
   std::size_t bytes_ = 0;
+  std::size_t evicted_ = 0;
 };
 
 }  // namespace berth::record

@@ -32,12 +32,14 @@ class Profile::PointTimer {
 
 template <class Call>
 framework::Status Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const {
-  const bool timed = instruments_ != nullptr &&
-                     (instruments_->sampled() ||
-                      (!foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end()));
+  const bool always = !foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end();
+  const bool timed = instruments_ != nullptr && (always || instruments_->sampled());
   const MonoTime started = timed ? instruments_->Now() : MonoTime{};
   framework::Status status = framework::Caught(std::forward<Call>(call));
-  if (timed) instruments_->PluginTook(point, plugin.Name(), status.code, instruments_->Now() - started);
+  if (timed) {
+    instruments_->PluginTook(point, plugin.Name(), status.code, instruments_->Now() - started,
+                             always ? 1 : Instruments::kSampled);
+  }
   return status;
 }
 

@@ -54,7 +54,7 @@ void Instruments::PointTook(ExtensionPoint point, framework::Code code, MonoTime
 }
 
 void Instruments::PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code,
-                             Duration took) {
+                             Duration took, std::uint64_t stands_for) {
   metrics::Histogram*& cell = plugins_[{plugin, point, code}];
   if (cell == nullptr) {
     static const std::vector<double> kBuckets = metrics::ExponentialBuckets(0.00001, 1.5, 20);
@@ -66,7 +66,26 @@ void Instruments::PluginTook(ExtensionPoint point, std::string_view plugin, fram
                               {"status", std::string(framework::CodeName(code))}});
   }
   cell->Observe(Seconds(took));
+  if (took > Duration::zero())
+    TimeOf(point, plugin).Add(static_cast<std::uint64_t>(took.count()) * stands_for);
   if (took > options_.budget) Overrun(point, plugin, took);
+}
+
+metrics::Counter& Instruments::TimeOf(ExtensionPoint point, std::string_view plugin) {
+  std::shared_ptr<metrics::Counter>& nanoseconds = times_[{plugin, point}];
+  if (nanoseconds == nullptr) {
+    nanoseconds = std::make_shared<metrics::Counter>();
+    registry_.CallbackCounter("berth_plugin_seconds_total",
+                              "[ALPHA] Time that a plugin has taken at an extension point. Calls that are "
+                              "not timed count as much as "
+                              "those "
+                              "of the tenth of the attempts that are.",
+                              {{"plugin", std::string(plugin)},
+                               {"extension_point", std::string(ExtensionPointName(point))},
+                               {"profile", profile_}},
+                              [nanoseconds] { return static_cast<double>(nanoseconds->Value()) * 1e-9; });
+  }
+  return *nanoseconds;
 }
 
 metrics::Counter& Instruments::Evaluations(ExtensionPoint point, std::string_view plugin) {

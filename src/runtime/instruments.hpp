@@ -68,12 +68,15 @@ class Instruments {
     Instruments* instruments_;
   };
   // Draws lots whether the plugins of this attempt are timed one by one.
-  void BeginAttempt() { sampled_ = random_.Below(10) == 0; }
+  static constexpr std::uint64_t kSampled = 10;  // one of so many
+  void BeginAttempt() { sampled_ = random_.Below(kSampled) == 0; }
   bool sampled() const { return sampled_; }
   MonoTime Now() const { return clock_.Now(); }
 
   void PointTook(ExtensionPoint point, framework::Code code, MonoTime began);
-  void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took);
+  // `stands_for`: so many calls, of which this one was timed.
+  void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took,
+                  std::uint64_t stands_for = 1);
   // Counts what a plugin has looked at: pods before filtering and scoring, else nodes.
   metrics::Counter& Evaluations(ExtensionPoint point, std::string_view plugin);
   void PermitWaited(framework::Code code, MonoTime began);
@@ -81,6 +84,7 @@ class Instruments {
 
  private:
   using PluginKey = std::tuple<std::string_view, ExtensionPoint, framework::Code>;
+  metrics::Counter& TimeOf(ExtensionPoint point, std::string_view plugin);
   void Overrun(ExtensionPoint point, std::string_view plugin, Duration took);
 
   metrics::Registry& registry_;
@@ -93,6 +97,8 @@ class Instruments {
   std::array<std::array<metrics::Histogram*, 7>, kExtensionPoints> points_{};
   std::map<PluginKey, metrics::Histogram*> plugins_;  // names are the plugins' own, which outlive this
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
+  // Nanoseconds; shared with the registry, which shows seconds and may live longer.
+  std::map<std::pair<std::string_view, ExtensionPoint>, std::shared_ptr<metrics::Counter>> times_;
 };
 
 }  // namespace berth::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <array>
 
 #include <algorithm>
 
@@ -231,6 +232,28 @@ framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
   }
   timer.code = outcome.status.code;
   return outcome;
+}
+
+std::vector<Profile::PointPlugins> Profile::ListPlugins() const {
+  std::vector<PointPlugins> points;
+  const auto add = [&](std::string_view point, const auto& plugins) {
+    PointPlugins& listed = points.emplace_back(PointPlugins{point, {}});
+    for (const auto* plugin : plugins) listed.plugins.emplace_back(plugin->Name(), 0);
+  };
+  add("PreEnqueue", pre_enqueue_);
+  add("QueueSort", std::array{sort_});
+  add("PreFilter", pre_filters_);
+  add("Filter", filters_);
+  add("PostFilter", post_filters_);
+  add("PreScore", pre_scores_);
+  PointPlugins& scores = points.emplace_back(PointPlugins{"Score", {}});
+  for (const auto& [plugin, weight] : scores_) scores.plugins.emplace_back(plugin->Name(), weight);
+  add("Reserve", reserves_);
+  add("Permit", permits_);
+  add("PreBind", pre_binds_);
+  add("Bind", binders_);
+  add("PostBind", post_binds_);
+  return points;
 }
 
 }  // namespace berth::runtime

@@ -63,6 +63,12 @@ class Profile {
   std::span<framework::FilterPlugin* const> filters() const { return filters_; }
   std::span<const WeightedScore> scores() const { return scores_; }
   const framework::QueueSortPlugin& queue_sort() const { return *sort_; }
+  struct PointPlugins {
+    std::string_view point;                                          // "PreEnqueue"
+    std::vector<std::pair<std::string_view, std::int64_t>> plugins;  // with weights; 0: not a score
+  };
+  // Who takes part at which extension point, in the order in which they are asked.
+  std::vector<PointPlugins> ListPlugins() const;
   bool has_post_filters() const { return !post_filters_.empty(); }
   Instruments* instruments() const { return instruments_.get(); }
 

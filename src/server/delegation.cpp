@@ -28,31 +28,34 @@ client::Reply Fetch(http::IoThread& io, client::Api& api) {
 
 }  // namespace
 
+Expected<std::optional<client::ConnectionConfig>> LoadReviewConnection(
+    const std::string& kubeconfig, const std::string& what, const client::Environment& environment) {
+  if (!kubeconfig.empty()) {
+    auto loaded = client::LoadConnection({.kubeconfig = kubeconfig}, environment);
+    if (loaded) return std::move(*loaded);
+    const std::string context = fmt::format("failed to get delegated {} kubeconfig", what);
+    Error error = std::move(loaded).error().In(context);
+    // The original says it twice where authentication is concerned.
+    return std::unexpected(what == "authentication" ? std::move(error).In(context) : std::move(error));
+  }
+  auto in_cluster = client::InClusterConnection(environment);
+  if (in_cluster) return std::move(*in_cluster);
+  if (in_cluster.error().code != ErrorCode::kNotFound) {
+    log::Warning(fmt::format("failed to read in-cluster kubeconfig for delegated {}: {}", what,
+                             in_cluster.error().message));
+  }
+  return std::nullopt;
+}
+
 Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
     http::IoThread& io, const std::string& kubeconfig, const std::string& what,
     const client::Environment& environment, metrics::Registry& metrics, const Clock& clock) {
-  client::ConnectionConfig config;
-  if (kubeconfig.empty()) {
-    auto in_cluster = client::InClusterConnection(environment);
-    if (!in_cluster) {
-      if (in_cluster.error().code != ErrorCode::kNotFound) {
-        log::Warning(fmt::format("failed to read in-cluster kubeconfig for delegated {}: {}", what,
-                                 in_cluster.error().message));
-      }
-      return nullptr;
-    }
-    config = std::move(*in_cluster);
-  } else {
-    auto loaded = client::LoadConnection({.kubeconfig = kubeconfig}, environment);
-    if (!loaded) {
-      return std::unexpected(
-          std::move(loaded).error().In(fmt::format("failed to get delegated {} kubeconfig", what)));
-    }
-    config = std::move(*loaded);
-  }
-  config.qps = kQps;
-  config.burst = kBurst;
-  auto connection = client::Connection::Open(io, config, environment, metrics, clock, "");
+  BERTH_TRY(std::optional<client::ConnectionConfig> config,
+            LoadReviewConnection(kubeconfig, what, environment));
+  if (!config) return nullptr;
+  config->qps = kQps;
+  config->burst = kBurst;
+  auto connection = client::Connection::Open(io, *config, environment, metrics, clock, "");
   if (connection) return connection;
   return std::unexpected(
       std::move(connection).error().In(fmt::format("failed to get delegated {} kubeconfig", what)));

@@ -2,16 +2,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "client/connection.hpp"
+#include "client/connection_config.hpp"
 
 namespace berth::server {
 
 struct AuthenticationOptions;
 class Trust;
+
+// How to reach the API server by --authentication-kubeconfig or --authorization-kubeconfig (`what`:
+// "authentication", "authorization"); without one as the pod we run in does. Nothing outside of a pod.
+Expected<std::optional<client::ConnectionConfig>> LoadReviewConnection(
+    const std::string& kubeconfig, const std::string& what, const client::Environment& environment);
 
 // The connection of --authentication-kubeconfig or --authorization-kubeconfig (`what`: "authentication",
 // "authorization"); without one that of the pod we run in. Null outside of a pod.

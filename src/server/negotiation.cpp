@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/json_text.hpp"
+#include "base/trim.hpp"
 #include "server/target.hpp"
 #include "server/utf8.hpp"
 
@@ -15,12 +16,6 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kYaml = "application/yaml";
 constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
-
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 // Takes what stands before the separator off the text.
 std::string_view Next(std::string_view& text, char separator) {
@@ -32,24 +27,24 @@ std::string_view Next(std::string_view& text, char separator) {
 
 bool ParseRange(std::string_view part, MediaRange& range) {
   std::string_view names = Next(part, ';');
-  range.type = Trim(Next(names, '/'));
+  range.type = Trimmed(Next(names, '/'));
   if (names.empty()) {
     if (range.type != "*") return false;
     range.subtype = "*";
   } else {
     if (names.contains('/')) return false;
-    range.subtype = Trim(names);
+    range.subtype = Trimmed(names);
   }
   while (!part.empty()) {
     std::string_view param = Next(part, ';');
-    const std::string_view key = Trim(Next(param, '='));
+    const std::string_view key = Trimmed(Next(param, '='));
     if (param.empty() || param.contains('=')) continue;
     if (key == "q") {
       double quality = 0;
       const auto [end, ec] = std::from_chars(param.data(), param.data() + param.size(), quality);
       range.quality = ec == std::errc() && end == param.data() + param.size() ? quality : 0;
     } else {
-      range.params.insert_or_assign(std::string(key), std::string(Trim(param)));
+      range.params.insert_or_assign(std::string(key), std::string(Trimmed(param)));
     }
   }
   return true;
@@ -175,7 +170,7 @@ std::vector<MediaRange> ParseAccept(std::string_view header) {
   std::vector<MediaRange> ranges;
   while (!header.empty()) {
     MediaRange range;
-    if (!ParseRange(Trim(Next(header, ',')), range)) continue;
+    if (!ParseRange(Trimmed(Next(header, ',')), range)) continue;
     // Sorted in by insertion: the order is not a strict one, and this is what the original does with it.
     auto at = ranges.insert(ranges.end(), std::move(range));
     for (; at != ranges.begin() && Before(*at, *(at - 1)); --at) std::iter_swap(at, at - 1);

@@ -101,6 +101,19 @@ Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingO
   return server;
 }
 
+Expected<> SecureServer::Check(const SecureServingOptions& serving,
+                               const AuthenticationOptions& authentication,
+                               const AuthorizationOptions& authorization,
+                               const client::Environment& environment, const Clock& clock) {
+  if (serving.port == 0) return {};
+  BERTH_CHECKED(ServingCertificates::Load(serving, environment, clock));
+  BERTH_CHECKED(LoadReviewConnection(authentication.kubeconfig, "authentication", environment));
+  BERTH_CHECKED(Trust::CheckFiles(authentication, environment));
+  BERTH_CHECKED(LoadReviewConnection(authorization.kubeconfig, "authorization", environment));
+  BERTH_CHECKED(AlwaysAllowed::Parse(authorization.always_allow_paths));
+  return {};
+}
+
 Expected<> SecureServer::Impl::Connect(const AuthenticationOptions& authentication,
                                        const AuthorizationOptions& authorization) {
   BERTH_TRY(authn, ConnectForReviews(parts.io, authentication.kubeconfig, "authentication", parts.environment,

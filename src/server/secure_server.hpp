@@ -44,6 +44,11 @@ class SecureServer {
                                                        const AuthenticationOptions& authentication,
                                                        const AuthorizationOptions& authorization, Parts parts,
                                                        const ServingLimits& limits = {});
+  // What Start would find wrong without the API server and without listening. Like Start, puts a certificate
+  // into --cert-dir if there is none.
+  static Expected<> Check(const SecureServingOptions& serving, const AuthenticationOptions& authentication,
+                          const AuthorizationOptions& authorization, const client::Environment& environment,
+                          const Clock& clock);
   ~SecureServer();
   SecureServer(const SecureServer&) = delete;
   SecureServer& operator=(const SecureServer&) = delete;

@@ -181,7 +181,12 @@ TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
     const auto authentication = authentication_;
     const auto authorization = authorization_;
     change();
+    const auto checked = SecureServer::Check(serving_, authentication_, authorization_, environment_, clock_);
     const auto started = Start();
+    EXPECT_TRUE(!checked || started || started.error().message.starts_with("failed to create listener"));
+    if (!checked) {
+      EXPECT_EQ(checked.error().message, started ? "" : started.error().message);
+    }
     serving_ = serving, authentication_ = authentication, authorization_ = authorization;
     return started ? "started" : started.error().message;
   };
@@ -189,15 +194,13 @@ TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
             "Cipher suite TLS_NONE not supported or doesn't exist");
   EXPECT_EQ(error([&] { serving_.min_version = "TLS1.2"; }), "unknown tls version \"TLS1.2\"");
   EXPECT_EQ(error([&] { serving_.curve_preferences = {29, 29}; }), "duplicate curve preference 29");
-  EXPECT_EQ(
-      error([&] { serving_.sni_cert_keys = {"a"}; }),
-      "invalid argument \"a\" for \"--tls-sni-cert-key\" flag: expected comma separated certificate and key "
-      "file paths");
+  EXPECT_EQ(error([&] { serving_.sni_cert_keys = {"a"}; }),
+            "expected comma separated certificate and key file paths");
   EXPECT_EQ(error([&] { serving_.sni_cert_keys = {"/a,/b"}; }),
             "failed to load SNI cert and key: open /a: no such file or directory");
   EXPECT_EQ(error([&] { serving_.cert_file = "/none"; }), "open /none: no such file or directory");
   EXPECT_EQ(error([&] { authentication_.client_ca_file = "/none"; }),
-            "open /none: no such file or directory");
+            "unable to load client CA provider: open /none: no such file or directory");
   EXPECT_THAT(error([&] { authentication_.kubeconfig = "/none"; }),
               StartsWith("failed to get delegated authentication kubeconfig: "));
   EXPECT_THAT(error([&] { authorization_.kubeconfig = "/none"; }),

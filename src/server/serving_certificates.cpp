@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 
@@ -27,7 +28,13 @@ bool Readable(const std::string& path) { return std::ifstream(path).good(); }
 
 Expected<> Write(const std::string& path, const std::string& text, fs::perms permissions) {
   std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
+  const fs::path directory = fs::path(path).parent_path();
+  fs::create_directories(directory, error);
+  if (error) {
+    std::string why = error.message();
+    why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
+    return Fail(ErrorCode::kUnavailable, fmt::format("mkdir {}: {}", directory.string(), why));
+  }
   std::ofstream out(path, std::ios::trunc);
   // Nobody else may look while it is written, either.
   fs::permissions(path, permissions, error);
@@ -63,7 +70,7 @@ Expected<> ServingCertificates::Choose(const SecureServingOptions& options, cons
   if (!options.cert_file.empty() || !options.key_file.empty()) {
     if (options.cert_file.empty() || options.key_file.empty()) {
       return Invalid(
-          "missing filename for serving cert: --tls-cert-file and --tls-private-key-file belong together");
+          "missing filename for serving cert; --tls-cert-file and --tls-private-key-file belong together");
     }
     own_ = {options.cert_file, options.key_file};
     return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/trim.hpp"
 #include "log/log.hpp"
 
 namespace berth::server {
@@ -53,17 +54,11 @@ void Append(std::string& list, std::string_view name) {
   list += name;
 }
 
-std::string Trim(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t") - begin + 1));
-}
-
 std::vector<std::string> SplitAtCommas(std::string_view text) {
   std::vector<std::string> parts;
   while (true) {
     const auto comma = text.find(',');
-    parts.push_back(Trim(text.substr(0, comma)));
+    parts.emplace_back(Trimmed(text.substr(0, comma)));
     if (comma == text.npos) return parts;
     text.remove_prefix(comma + 1);
   }
@@ -139,18 +134,15 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
 }
 
 Expected<CertificateFiles> ParseNamedCertificate(const std::string& text) {
-  const auto wrong = [&](std::string_view why) {
-    return Invalid(fmt::format("invalid argument \"{}\" for \"--tls-sni-cert-key\" flag: {}", text, why));
-  };
   CertificateFiles files;
   const auto colon = text.find(':');
   if (colon != text.npos) {
-    const std::string names = Trim(std::string_view(text).substr(colon + 1));
-    if (names.empty()) return wrong("empty names list is not allowed");
+    const std::string_view names = Trimmed(std::string_view(text).substr(colon + 1));
+    if (names.empty()) return Invalid("empty names list is not allowed");
     files.names = SplitAtCommas(names);
   }
   const auto paths = SplitAtCommas(std::string_view(text).substr(0, colon));
-  if (paths.size() != 2) return wrong("expected comma separated certificate and key file paths");
+  if (paths.size() != 2) return Invalid("expected comma separated certificate and key file paths");
   files.certificate = paths[0];
   files.key = paths[1];
   return files;

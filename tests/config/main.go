@@ -1,5 +1,5 @@
-// Config gives the same configuration files to kube-scheduler and to berth and compares what they say: the verdict,
-// the error, and for valid files the effective configuration, field by field.
+// Config gives the same configuration files and command lines to kube-scheduler and to berth and compares what they say:
+// the verdict, the error, and for valid ones the effective configuration, field by field.
 package main
 
 import (
@@ -235,38 +235,58 @@ func main() {
 		os.Exit(2)
 	}
 	j := judge{real: *real, berth: *berth, verbose: *verbose}
-	rows := table()
-	failed, tried := 0, 0
-	var lock sync.Mutex
+	tasks := make(chan task)
 	var lanes sync.WaitGroup
-	next := make(chan row)
+	var lock sync.Mutex
+	failed, files, commands := 0, 0, 0
 	for range 2 {
 		lanes.Go(func() {
-			for r := range next {
-				found := j.try(r)
+			for t := range tasks {
+				found := t.try()
 				lock.Lock()
-				tried++
+				if t.line {
+					commands++
+				} else {
+					files++
+				}
 				if len(found) > 0 {
 					failed++
-					fmt.Printf("FAIL %s\n  %s\n", r.name, strings.Join(found, "\n  "))
+					fmt.Printf("FAIL %s\n  %s\n", t.name, strings.Join(found, "\n  "))
 				}
 				lock.Unlock()
 			}
 		})
 	}
-	for _, r := range rows {
-		if strings.Contains(r.name, *only) {
-			next <- r
+	for _, t := range j.tasks() {
+		if strings.Contains(t.name, *only) {
+			tasks <- t
 		}
 	}
-	close(next)
+	close(tasks)
 	lanes.Wait()
-	if tried == 0 {
+	if files+commands == 0 {
 		fmt.Println("no row has that name")
 		os.Exit(2)
 	}
-	fmt.Printf("%d configuration files, %d judged differently\n", tried, failed)
+	fmt.Printf("%d configuration files and %d command lines, %d judged differently\n", files, commands, failed)
 	if failed > 0 {
 		os.Exit(1)
 	}
+}
+
+type task struct {
+	name string
+	line bool
+	try  func() []string
+}
+
+func (j judge) tasks() []task {
+	var all []task
+	for _, r := range table() {
+		all = append(all, task{name: r.name, try: func() []string { return j.try(r) }})
+	}
+	for _, l := range lines() {
+		all = append(all, task{name: "line: " + l.name, line: true, try: func() []string { return j.tryLine(l) }})
+	}
+	return all
 }

@@ -41,16 +41,13 @@ var foreign = regexp.MustCompile(`^(go_|node_collector_|aggregator_|apiserver_(a
 
 // What berth does not tell yet, or has nothing to tell of: families and single series.
 var absent = map[string]string{
-	"rest_client_exec_plugin_certificate_rotation_age":   "told where a credential plugin is configured",
-	"rest_client_exec_plugin_ttl_seconds":                "the same",
-	"rest_client_transport_cert_rotation_gc_calls_total": "there is no garbage collector",
-	"workqueue_adds_total":                               "the serving certificate is reloaded without a queue",
-	"workqueue_depth":                                    "the same",
-	"workqueue_longest_running_processor_seconds":        "the same",
-	"workqueue_queue_duration_seconds":                   "the same",
-	"workqueue_retries_total":                            "the same",
-	"workqueue_unfinished_work_seconds":                  "the same",
-	"workqueue_work_duration_seconds":                    "the same",
+	"workqueue_adds_total":                        "the serving certificate is reloaded without a queue",
+	"workqueue_depth":                             "the same",
+	"workqueue_longest_running_processor_seconds": "the same",
+	"workqueue_queue_duration_seconds":            "the same",
+	"workqueue_retries_total":                     "the same",
+	"workqueue_unfinished_work_seconds":           "the same",
+	"workqueue_work_duration_seconds":             "the same",
 	`scheduler_framework_extension_point_duration_seconds{extension_point="Sign",profile="default-scheduler",status="Success"}`: "pods are not signed, for nothing is reused",
 	`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="NodeUnschedulable",profile="default-scheduler"}`:     "it has nothing to do before it sees nodes",
 	`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="TaintToleration",profile="default-scheduler"}`:       "the same",

@@ -53,7 +53,8 @@ framework::Made SamplePlugin::Create(const framework::RawArgs& raw, framework::H
 }
 
 framework::PreFilterAnswer SamplePlugin::PreFilter(const framework::Attempt& attempt) const {
-  if (log::V(3)) log::Info(fmt::format("prefilter pod: {}", attempt.pod().pod->metadata.name));
+  if (const auto log = log::V(3))
+    log.Info(fmt::format("prefilter pod: {}", attempt.pod().pod->metadata.name));
   return {};
 }
 
@@ -67,7 +68,7 @@ void SamplePlugin::Filter(const framework::Attempt& attempt, const RowSet& candi
 }
 
 void SamplePlugin::PreBind(const framework::Placement& placement, std::stop_token, framework::Answer answer) {
-  if (log::V(3)) log::Info(fmt::format("prebind node info: {}", placement.node));
+  if (const auto log = log::V(3)) log.Info(fmt::format("prebind node info: {}", placement.node));
   answer({});
 }
 

@@ -6,6 +6,7 @@
 #include <boost/url.hpp>
 #include <charconv>
 
+#include "base/trim.hpp"
 #include "sandbox/api_server/protobuf.hpp"
 #include "sandbox/api_server/yaml.hpp"
 
@@ -22,17 +23,11 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 template <class Visit>
 void Split(std::string_view text, char separator, Visit&& visit) {
   for (;;) {
     const auto end = text.find(separator);
-    visit(Trim(text.substr(0, end)));
+    visit(Trimmed(text.substr(0, end)));
     if (end == std::string_view::npos) return;
     text.remove_prefix(end + 1);
   }
@@ -82,7 +77,7 @@ ApiResult<ApiRequest> ParseRequest(http::Request raw) {
   for (const auto& parameter : target->params()) request.query.Add(parameter.key, parameter.value);
   request.accept = raw.headers.Find("Accept");
   const auto content_type = raw.headers.Find("Content-Type");
-  request.content_type = Lower(Trim(content_type.substr(0, content_type.find(';'))));
+  request.content_type = Lower(Trimmed(content_type.substr(0, content_type.find(';'))));
   request.body = std::move(raw.body);
   request.user_agent = raw.headers.Find("User-Agent");
   request.accepts_gzip = raw.headers.Find("Accept-Encoding").find("gzip") != std::string_view::npos;

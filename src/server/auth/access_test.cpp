@@ -173,9 +173,11 @@ TEST_F(Access, TrustComesFromFilesThatMayChange) {
   int changes = 0;
   Trust trust(options, {loop_, environment_, random_}, [&] { ++changes; });
   EXPECT_TRUE(trust.WantsCertificates());
-  EXPECT_EQ(trust.ReadFiles().error().message, "open /ca: no such file or directory");
+  EXPECT_EQ(trust.ReadFiles().error().message,
+            "unable to load client CA provider: open /ca: no such file or directory");
   environment_.Put("/ca", "");
-  EXPECT_EQ(trust.ReadFiles().error().message, "missing content for CA bundle \"client-ca-bundle::/ca\"");
+  EXPECT_EQ(trust.ReadFiles().error().message,
+            "unable to load client CA provider: missing content for CA bundle \"client-ca-bundle::/ca\"");
   environment_.Put("/ca", one.pem());
   EXPECT_TRUE(trust.ReadFiles());
   trust.Start();

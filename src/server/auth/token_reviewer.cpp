@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/trim.hpp"
 #include "http/loop.hpp"
 #include "log/log.hpp"
 #include "server/auth/expiring_cache.hpp"
@@ -26,17 +27,10 @@ Expected<User> AsAnswer(Known known) {
   return Fail(ErrorCode::kUnauthorized, "invalid bearer token");
 }
 
-std::string_view TrimSpace(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const auto begin = text.find_first_not_of(kSpace);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
 }  // namespace
 
 std::string_view BearerToken(std::string_view authorization) {
-  authorization = TrimSpace(authorization);
+  authorization = Trimmed(authorization, " \t\n\v\f\r");
   const auto space = authorization.find(' ');
   if (space == authorization.npos || space != 6) return {};
   constexpr std::string_view kBearer = "bearer";

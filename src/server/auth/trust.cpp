@@ -30,6 +30,32 @@ Expected<std::vector<std::string>> ParseList(const ConfigMapData& data, const st
   return list;
 }
 
+constexpr const char* kClients = "client-ca-bundle";
+constexpr const char* kProxies = "request-header";
+
+using Pool = std::shared_ptr<const http::AuthorityPool>;
+
+// `known` if it says the same.
+Expected<Pool> ReadAuthorities(const client::Environment& environment, const std::string& file,
+                               std::string_view purpose, const Pool& known) {
+  const auto failed = [&](Error error) {
+    return std::unexpected(
+        std::move(error).In(purpose == kClients ? "unable to load client CA provider"
+                                                : "unable to create request header authentication config"));
+  };
+  auto text = environment.ReadFile(file);
+  if (!text) return failed(std::move(text).error());
+  if (text->empty()) {
+    return failed(
+        {ErrorCode::kInvalid, fmt::format("missing content for CA bundle \"{}::{}\"", purpose, file)});
+  }
+  if (known && known->pem() == *text) return known;
+  auto parsed = http::AuthorityPool::Parse(*text);
+  if (parsed) return std::move(*parsed);
+  return failed({ErrorCode::kInvalid, fmt::format("error loading CA bundle for \"{}::{}\": {}", purpose, file,
+                                                  parsed.error().message)});
+}
+
 }  // namespace
 
 Trust::Trust(const AuthenticationOptions& options, Parts parts, std::function<void()> changed)
@@ -49,24 +75,26 @@ Trust::Trust(const AuthenticationOptions& options, Parts parts, std::function<vo
 
 Trust::~Trust() { parts_.loop.Cancel(static_cast<http::Loop::TimerId>(timer_)); }
 
+Expected<> Trust::CheckFiles(const AuthenticationOptions& options, const client::Environment& environment) {
+  for (const auto& [file, purpose] : {std::pair{options.client_ca_file, kClients},
+                                      std::pair{options.request_header.client_ca_file, kProxies}}) {
+    if (!file.empty()) BERTH_CHECKED(ReadAuthorities(environment, file, purpose, nullptr));
+  }
+  return {};
+}
+
 Expected<> Trust::ReadFiles() {
-  BERTH_CHECKED(ReadFile(options_.client_ca_file, "client-ca-bundle", clients_));
-  return ReadFile(options_.request_header.client_ca_file, "request-header", front_proxy_.authorities);
+  BERTH_CHECKED(ReadFile(options_.client_ca_file, kClients, clients_));
+  return ReadFile(options_.request_header.client_ca_file, kProxies, front_proxy_.authorities);
 }
 
 Expected<> Trust::ReadFile(const std::string& file, const char* purpose,
                            std::shared_ptr<const http::AuthorityPool>& pool) {
   if (file.empty()) return {};
-  BERTH_TRY(const std::string text, parts_.environment.ReadFile(file));
-  if (text.empty()) return Invalid(fmt::format("missing content for CA bundle \"{}::{}\"", purpose, file));
-  if (pool && pool->pem() == text) return {};
-  auto parsed = http::AuthorityPool::Parse(text);
-  if (!parsed) {
-    return Invalid(
-        fmt::format("error loading CA bundle for \"{}::{}\": {}", purpose, file, parsed.error().message));
-  }
+  BERTH_TRY(auto fresh, ReadAuthorities(parts_.environment, file, purpose, pool));
+  if (fresh == pool) return {};
   const bool again = pool != nullptr;
-  pool = std::move(*parsed);
+  pool = std::move(fresh);
   if (again) {
     log::Info("Loaded a new CA Bundle and Verifier", {{"name", fmt::format("{}::{}", purpose, file)}});
     changed_();

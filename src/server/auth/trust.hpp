@@ -36,6 +36,9 @@ class Trust {
   Trust(const Trust&) = delete;
   Trust& operator=(const Trust&) = delete;
 
+  // Whether the files can be used. Errors in the original's words.
+  static Expected<> CheckFiles(const AuthenticationOptions& options, const client::Environment& environment);
+
   // The files as they are now. Errors in the original's words.
   Expected<> ReadFiles();
   // What the ConfigMap says, from whoever has read it.

@@ -1,0 +1,115 @@
+#include "command/serving.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+#include "assembly/in_tree_plugins.hpp"
+#include "config/write_config.hpp"
+#include "core/scheduler.hpp"
+#include "http/io_thread.hpp"
+#include "log/log.hpp"
+#include "server/pod_resources.hpp"
+#include "server/profiling/pprof.hpp"
+#include "server/secure_server.hpp"
+#include "server/server.hpp"
+#include "server/zpages.hpp"
+
+namespace berth::command {
+namespace {
+
+void AddHealth(const ServingParts& parts, server::Endpoints& endpoints) {
+  std::vector<server::Check> health, ready;
+  if (parts.config.leader_election.leader_elect) {
+    // kube-scheduler never tells its watchdog of the elector, so the check always passes.
+    const server::Check watchdog{"leaderElection", [] { return std::optional<std::string>(); }};
+    health.push_back(watchdog);
+    ready.push_back(watchdog);
+  }
+  ready.push_back({"shutdown", [&stopping = parts.stopping]() -> std::optional<std::string> {
+                     if (stopping.load(std::memory_order_relaxed)) return "process is shutting down";
+                     return std::nullopt;
+                   }});
+  ready.push_back({"sched-handler-sync", [&scheduler = parts.scheduler]() -> std::optional<std::string> {
+                     if (scheduler.synced()) return std::nullopt;
+                     return "handlers are not fully synchronized";
+                   }});
+  endpoints.AddHealth("healthz", std::move(health));
+  endpoints.AddHealth("livez", {});
+  endpoints.AddHealth("readyz", std::move(ready));
+}
+
+void AddPages(const ServingParts& parts, server::Endpoints& endpoints) {
+  endpoints.AddPage(
+      "/configz", "application/json",
+      [text = config::WriteConfigz(parts.config, assembly::InTreePlugins().codecs())] { return text; });
+  server::AddFlagz(endpoints, [&table = parts.table] {
+    const auto values = table.Values();
+    return std::map<std::string, std::string>(values.begin(), values.end());
+  });
+  server::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, parts.clock);
+}
+
+std::unique_ptr<server::PodResources> AddResources(const ServingParts& parts, server::Endpoints& endpoints) {
+  return std::make_unique<server::PodResources>(
+      endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); },
+      [&scheduler = parts.scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
+      });
+}
+
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Of --berth-http-address, or of the --port and --address of old.
+Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
+  if (table.Given("port") && !table.Given("berth-http-address"))
+    return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
+  const std::string& text = flags.own.http_address;
+  const auto colon = text.rfind(':');
+  HostPort address;
+  const char* end = text.data() + text.size();
+  if (colon != text.npos) {
+    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
+    if (error == std::errc{} && rest == end) {
+      address.host = text.substr(0, colon);
+      return address;
+    }
+  }
+  return Invalid(
+      fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", text));
+}
+
+}  // namespace
+
+Serving::Serving() = default;
+Serving::~Serving() = default;
+
+Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
+  std::unique_ptr<Serving> serving(new Serving);
+  serving->endpoints_ = std::make_unique<server::Endpoints>(parts.metrics);
+  server::Endpoints& endpoints = *serving->endpoints_;
+  serving->io_ = std::make_unique<http::IoThread>(parts.clock);
+  AddHealth(parts, endpoints);
+  AddPages(parts, endpoints);
+  serving->resources_ = AddResources(parts, endpoints);
+  if (parts.config.enable_profiling) {
+    serving->profiles_ = std::make_unique<server::Pprof>(endpoints, *serving->io_, parts.clock);
+    endpoints.AddVerbosity();
+  }
+  BERTH_TRY(const HostPort address, HttpAddress(parts.flags, parts.table));
+  if (address.port != 0) {
+    BERTH_TRY(serving->open_, server::Server::Listen(*serving->io_, endpoints, address.host, address.port));
+    log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
+  }
+  const SchedulerFlags& flags = parts.flags;
+  BERTH_TRY(serving->secure_, server::SecureServer::Start(
+                                  flags.serving, flags.authentication, flags.authorization,
+                                  {*serving->io_, parts.environment, parts.clock, parts.metrics, endpoints}));
+  return serving;
+}
+
+}  // namespace berth::command
