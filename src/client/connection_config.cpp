@@ -33,22 +33,6 @@ http::HeaderList Impersonation(const KubeUser& user) {
   return headers;
 }
 
-// HTTP_PROXY and its like, which Go's programs follow where nothing else is said.
-Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
-                                                          const Environment& environment) {
-  const auto either = [&](const char* upper, const char* lower) {
-    auto value = environment.Variable(upper);
-    return value && !value->empty() ? *value : environment.Variable(lower).value_or("");
-  };
-  const std::string url =
-      origin.tls ? either("HTTPS_PROXY", "https_proxy") : either("HTTP_PROXY", "http_proxy");
-  if (url.empty() || http::BypassesProxy(either("NO_PROXY", "no_proxy"), origin.host, origin.port)) {
-    return std::optional<http::Proxy>();
-  }
-  BERTH_TRY(auto proxy, http::ParseProxy(url));
-  return std::optional(std::move(proxy));
-}
-
 Expected<ConnectionConfig> FromSelection(const KubeSelection& selected, const Environment& environment) {
   const auto& [cluster_name, user_name, cluster, user] = selected;
   if (user.auth_provider) {
@@ -172,6 +156,21 @@ class TokenFile final : public Credentials {
 };
 
 }  // namespace
+
+Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
+                                                          const Environment& environment) {
+  const auto either = [&](const char* upper, const char* lower) {
+    auto value = environment.Variable(upper);
+    return value && !value->empty() ? *value : environment.Variable(lower).value_or("");
+  };
+  const std::string url =
+      origin.tls ? either("HTTPS_PROXY", "https_proxy") : either("HTTP_PROXY", "http_proxy");
+  if (url.empty() || http::BypassesProxy(either("NO_PROXY", "no_proxy"), origin.host, origin.port)) {
+    return std::optional<http::Proxy>();
+  }
+  BERTH_TRY(auto proxy, http::ParseProxy(url));
+  return std::optional(std::move(proxy));
+}
 
 Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
   const auto host = environment.Variable("KUBERNETES_SERVICE_HOST");

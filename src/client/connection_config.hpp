@@ -55,6 +55,10 @@ struct ConnectionFlags {
 // but none of the files that it names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go's programs follow where nothing else is said.
+Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
+                                                          const Environment& environment);
+
 // The service account of the pod we run in: KUBERNETES_SERVICE_HOST and _PORT, and the files under
 // /var/run/secrets/kubernetes.io/serviceaccount.
 Expected<ConnectionConfig> InClusterConnection(const Environment& environment);

@@ -283,6 +283,10 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
   table.Int("berth-record-memory", own.record_mib,
             "How many MiB of past attempts are kept for explanations.");
   table.String(
+      "berth-metric-sources", own.metric_sources,
+      "A file that describes Prometheus servers for the plugins that look at measurements: addresses, "
+      "credentials, which labels name a node. Without it their addresses are asked as they are.");
+  table.String(
       "berth-otlp-endpoint", own.otlp_endpoint,
       "URL of an OpenTelemetry collector, e.g. http://collector:4318: traces of scheduling attempts are "
       "sent there by OTLP over HTTP (JSON). Empty: none.");

@@ -56,6 +56,7 @@ struct OwnFlags {
   std::int64_t record_mib = 64;
   std::int64_t watch_idle_seconds = 90;
   bool adaptive_sampling = false;
+  std::string metric_sources;
   std::string otlp_endpoint;
   std::string otlp_headers_file;
   double trace_ratio = 1;

@@ -16,6 +16,7 @@
 #include "client/informers.hpp"
 #include "command/api_connections.hpp"
 #include "command/leadership.hpp"
+#include "command/measuring.hpp"
 #include "command/metrics_options.hpp"
 #include "command/serving.hpp"
 #include "command/signals.hpp"
@@ -107,6 +108,7 @@ class Process {
   std::unique_ptr<assembly::Engine> engine_;
   Tracing tracing_;
   std::optional<core::Scheduler> scheduler_;
+  std::unique_ptr<Measuring> measuring_;    // null: nobody asks for measurements
   std::unique_ptr<Leadership> leadership_;  // null: without election
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Serving> serving_;
@@ -150,6 +152,8 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   scheduler_.emplace(SchedulerOptionsOf(flags_, config_),
                      core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
                                           *api_.events, clock_, metrics_, tracing_.exporter.get(), fence()});
+  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
+                                          environment_, clock_, metrics_}));
   return {};
 }
 
