@@ -79,7 +79,7 @@ TEST_F(PollerTest, OneQueryPerSignalAndPollWhateverTheNumberOfNodes) {
   EXPECT_EQ(world.asked[0].second.target, "/api/v1/query");
   EXPECT_EQ(world.asked[0].second.body,
             "query=sum%20by%20%28node%2Ckubernetes_node%2Cnodename%2CHostname%2Cinstance%29%20%28cpu%29&"
-            "timeout=10.000s");
+            "timeout=10000ms");
   EXPECT_EQ(ValueOf(cpu, "n1"), "0.5");
   EXPECT_EQ(ValueOf(cpu, "n2"), "7");
   loop.Advance(60s);
@@ -151,7 +151,7 @@ TEST_F(PollerTest, AServerThatTakesNoPostIsAskedByGet) {
   };
   Start();
   ASSERT_EQ(world.asked.size(), 2U);
-  EXPECT_EQ(world.asked[1].second.target, "/api/v1/query?query=cpu&timeout=10.000s");
+  EXPECT_EQ(world.asked[1].second.target, "/api/v1/query?query=cpu&timeout=10000ms");
   loop.Advance(16s);
   EXPECT_EQ(world.asked.size(), 3U) << "and it is remembered";
 }

@@ -136,8 +136,8 @@ void QueryClient::Send(std::shared_ptr<Query> query) {
   http::ClientRequest request;
   request.timeout = settings_.timeout / static_cast<std::int64_t>(servers_.size());
   request.body_limit_bytes = kAnswerMax;
-  const double seconds = std::chrono::duration<double>(request.timeout).count();
-  std::string form = fmt::format("query={}&timeout={:.3f}s", http::EncodeQuery(query->expression), seconds);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(request.timeout).count();
+  std::string form = fmt::format("query={}&timeout={}ms", http::EncodeQuery(query->expression), milliseconds);
   for (const auto& [name, value] : settings_.query_parameters)
     form += fmt::format("&{}={}", http::EncodeQuery(name), http::EncodeQuery(value));
   request.target = "/api/v1/query";

@@ -72,7 +72,7 @@ def wait_for(what, condition, seconds=60):
         try:
             if condition():
                 return
-        except (urllib.error.URLError, OSError, ValueError, KeyError):
+        except (urllib.error.URLError, OSError, ValueError, LookupError):
             pass
         time.sleep(0.1)
     sys.exit(f"monitoring: {what} did not happen within {seconds} s")

@@ -40,15 +40,13 @@ Value Encode(const CpuUsageArgs& args) {
   return out;
 }
 
-// One processor stands for its node: they are scraped together.
 framework::SignalSpec BusyOf(const CpuUsageArgs& args) {
-  const std::string window = FormatGoDuration(args.window);
+  const std::string window = PromQlDuration(args.window);
   return {.name = "cpu",
           .source = args.prometheus_address,
-          .expression = fmt::format(
-              R"(100 - 100 * avg by ($node) (rate(node_cpu_seconds_total{{mode="idle"}}[{}])))", window),
+          .expression = "100 * (" + BusyShareOf(window) + ")",
           .window = args.window,
-          .guards = GuardsOf("cpu", R"(node_cpu_seconds_total{mode="idle",cpu="0"})", window)};
+          .guards = GuardsOf("cpu", kOneProcessor, window)};
 }
 
 }  // namespace

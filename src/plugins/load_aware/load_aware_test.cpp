@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plugins/measured/prometheus_args.hpp"
 #include "testing/measured.hpp"
 
 namespace berth::plugins {
@@ -72,7 +73,7 @@ TEST_F(LoadAwareTest, WithATargetNodesArePackedUpToIt) {
   const struct {
     double share;
     std::int64_t score;
-  } cases[] = {{0, 40}, {0.2, 70}, {0.4, 100}, {0.7, 50}, {1, 0}, {1.01, 0}};
+  } cases[] = {{0, 40}, {0.2, 70}, {0.4, 100}, {0.7, 20}, {1, 0}, {1.01, 0}};
   for (const auto& [share, score] : cases) {
     MeasureOwn({{"n1", share}});
     EXPECT_EQ(Scores().at("n1"), score) << share;
@@ -109,7 +110,7 @@ TEST_F(LoadAwareTest, LimitsCountWhereTheyAreAskedForAndRequestsWithoutThem) {
   Own(", estimate: {from: limit, resource: cpu, factor: 0.5}");
   MeasureOwn({{"n1", 0.1}, {"n2", 0.1}});
   api::Pod limited = MakePod("limited").Cpu("1");
-  limited.spec.containers[0].limits["cpu"] = *api::ParseQuantity("4");
+  limited.spec.containers[0].resources.limits["cpu"] = *api::Quantity::Parse("4");
   cluster.Run("n1", limited).Run("n2", MakePod("plain").Cpu("2"));
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 80}}));
 }
@@ -166,10 +167,7 @@ TEST_F(LoadAwareTest, QuestionsAreMadeOfTheArguments) {
   EXPECT_EQ(spec.source, "main");
   EXPECT_EQ(spec.hold, 60s);
   EXPECT_EQ(spec.window, 12min);
-  EXPECT_EQ(
-      spec.expression,
-      "quantile_over_time(0.95, (1 - avg by ($node) (rate(node_cpu_seconds_total{mode=\"idle\"}[2m0s])))"
-      "[10m0s:1m])");
+  EXPECT_EQ(spec.expression, "quantile_over_time(0.95, (" + BusyShareOf("2m0s") + ")[10m0s:1m])");
   EXPECT_EQ(spec.guards.size(), 2U);
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "api/requests.hpp"
-#include "base/go_duration.hpp"
 #include "plugins/load_aware/presets.hpp"
 #include "plugins/measured/prometheus_args.hpp"
 
@@ -25,7 +24,7 @@ std::string Replaced(std::string text, std::string_view place, const std::string
 }
 
 framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
-  const std::string window = FormatGoDuration(args.window);
+  const std::string window = PromQlDuration(args.window);
   framework::SignalSpec spec{.name = args.name,
                              .source = plugin.prometheus_address,
                              .expression = Replaced(args.query, "$window", window),
@@ -33,7 +32,7 @@ framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& pl
   if (args.query.contains("$window")) spec.window = args.window;
   if (args.percentile) {
     spec.expression = fmt::format("quantile_over_time({}, ({})[{}:{}])", *args.percentile / 100,
-                                  spec.expression, FormatGoDuration(args.over), kResolution);
+                                  spec.expression, PromQlDuration(args.over), kResolution);
     spec.window += args.over;
   }
   // Guards look at what the signal is made of: a query of one's own may be made of anything.

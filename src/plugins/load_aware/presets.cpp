@@ -2,18 +2,19 @@
 
 #include <algorithm>
 
+#include "plugins/measured/prometheus_args.hpp"
+
 namespace berth::plugins {
 namespace {
 
 struct BuiltIn {
   std::string_view name;
-  std::string_view query;
+  std::string_view query;  // empty: BusyShareOf
   LoadEstimate::From from;
   std::string_view resource;
   std::string_view guard;  // metric
 };
 
-constexpr std::string_view kNodeExporterCpu = R"(node_cpu_seconds_total{mode="idle",cpu="0"})";
 constexpr std::string_view kNodeExporter = "node_load1";
 
 // Shares of what the node has, 0 to 1. Interfaces and disks that stand for others (bonds' slaves are left to
@@ -25,8 +26,7 @@ constexpr std::string_view kNodeExporter = "node_load1";
 using enum LoadEstimate::From;
 
 constexpr BuiltIn kBuiltIns[] = {
-    {"cpu", R"(1 - avg by ($node) (rate(node_cpu_seconds_total{mode="idle"}[$window])))", kRequest, "cpu",
-     kNodeExporterCpu},
+    {"cpu", "", kRequest, "cpu", kOneProcessor},
     {"memory",
      "1 - max by ($node) (node_memory_MemAvailable_bytes) / max by ($node) (node_memory_MemTotal_bytes)",
      kRequest, "memory", kNodeExporter},
@@ -78,7 +78,7 @@ std::optional<LoadSignalArgs> BuiltInSignal(std::string_view name) {
   if (known == nullptr) return std::nullopt;
   LoadSignalArgs signal;
   signal.name = name;
-  signal.query = known->query;
+  signal.query = known->query.empty() ? BusyShareOf("$window") : std::string(known->query);
   signal.estimate = {.from = known->from, .resource = std::string(known->resource), .factor = 1};
   return signal;
 }

@@ -29,8 +29,13 @@ void ReadDuration(config::StructReader& reader, std::string_view name, Duration&
   }
 }
 
+std::string PromQlDuration(Duration duration) {
+  if (duration % std::chrono::seconds(1) == Duration{}) return FormatGoDuration(duration);
+  return fmt::format("{}ms", std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
 void CheckPositive(Duration duration, const std::string& path, std::vector<std::string>& errors) {
-  if (duration <= Duration{}) {
+  if (duration < std::chrono::milliseconds(1)) {
     errors.push_back(fmt::format("{}: Invalid value: \"{}\": must be greater than zero", path,
                                  FormatGoDuration(duration)));
   }
@@ -63,6 +68,15 @@ std::vector<framework::SignalGuard> GuardsOf(std::string_view signal, std::strin
           {.name = fmt::format("{}: samples in the window", signal),
            .expression = fmt::format("max by ($node) (count_over_time({}[{}]))", metric, window),
            .at_least_of_median = kLeastCoverage}};
+}
+
+// A rate over a window that is not full yet is too small, and what is not idle would look busy. The time that
+// one processor has spent in all modes falls short by the same factor; it costs a fraction of what asking for
+// all modes of all processors would.
+std::string BusyShareOf(std::string_view window) {
+  return fmt::format(R"(1 - avg by ($node) (rate(node_cpu_seconds_total{{mode="idle"}}[{0}])) / )"
+                     R"(sum by ($node) (max by ($node,mode) (rate(node_cpu_seconds_total{{cpu="0"}}[{0}]))))",
+                     window);
 }
 
 }  // namespace berth::plugins

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/go_duration.hpp"
 #include "plugins/measured/prometheus_args.hpp"
 #include "plugins/measured/tutorial_log.hpp"
 
@@ -20,7 +19,7 @@ constexpr double kWholeLink = 1e6;
 
 SignalSpec TrafficOf(const NetworkTrafficArgs& args) {
   const Duration range = std::chrono::minutes(args.time_range_in_minutes);
-  const std::string window = FormatGoDuration(range);
+  const std::string window = PromQlDuration(range);
   const std::string metric =
       fmt::format(R"(node_network_receive_bytes_total{{device="{}"}})", args.network_interface);
   SignalSpec spec{

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Places pods by what a real Prometheus says of nodes, and takes the Prometheus away.
+
+    measurements.py <the program berth> [--nodes N]
+
+Needs prometheus and prometheus-node-exporter (script/setup --monitoring). A cluster in memory; an exporter that plays its
+nodes, but for one whose numbers are a real node exporter's; schedulers with CPUUsage, NetworkTraffic and LoadAware, which ask
+through a man in the middle. With --nodes the cluster is that large, and what the polls cost is printed.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from check import Prometheus, free_port, get, pod, wait_for
+from fake_nodes import Exporter, Middle
+
+FAMILY = re.compile(r"^([a-z0-9_]+)\{([^}]*)\} (\S+)$")
+# The outages that the scheduler lives through, one after the other.
+OUTAGES = ("error", "html", "half", "hang")
+
+
+class Run:
+    def __init__(self, berth, nodes, directory):
+        self.berth = berth
+        self.directory = pathlib.Path(directory)
+        self.nodes = nodes
+        self.children = {}
+        self.api, self.web, self.own, self.real = free_port(), free_port(), free_port(), free_port()
+        self.pods = f"http://127.0.0.1:{self.api}/api/v1/namespaces/default/pods"
+        self.middle = Middle(self.web)
+        self.failures = []
+
+    def start(self, name, *command):
+        log = open(self.directory / f"{name}.log", "a")
+        self.children[name] = subprocess.Popen(command, cwd=self.directory, stdout=log, stderr=log)
+
+    def stop(self):
+        for child in reversed(list(self.children.values())):
+            child.kill()
+            child.wait()
+
+    def check(self, what, fine):
+        if not fine:
+            self.failures.append(what)
+            print("WRONG", what)
+
+    # --- the parts
+
+    def cluster(self):
+        self.start("sandbox", self.berth, "sandbox", f"--nodes={self.nodes}", "--node-cpus=8", f"--port={self.api}",
+                   "--kubeconfig=kubeconfig")
+        url = f"http://127.0.0.1:{self.api}/api/v1/nodes"
+        wait_for("the cluster", lambda: len(json.loads(get(url))["items"]) == self.nodes)
+        addresses = {}
+        for item in json.loads(get(url))["items"]:
+            inside = [a["address"] for a in item["status"]["addresses"] if a["type"] == "InternalIP"]
+            addresses[item["metadata"]["name"]] = inside[0]
+        return addresses
+
+    def exporters(self, addresses):
+        """The second node is idle, the first is a real machine, all others are busy."""
+        names = sorted(addresses)
+        self.first, self.idle = names[0], names[1]
+        self.exporter = Exporter({f"{addresses[name]}:9100": 0.02 if name == self.idle else 0.7 for name in names[1:]})
+        self.start("node-exporter", "prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{self.real}")
+        interval = "500ms" if self.nodes <= 100 else "5s"
+        self.prometheus_config = {
+            "global": {"scrape_interval": interval, "scrape_timeout": interval},
+            "scrape_configs": [
+                {"job_name": "nodes", "honor_labels": True,
+                 "static_configs": [{"targets": [f"127.0.0.1:{self.exporter.port}"]}]},
+                {"job_name": "real", "static_configs": [{"targets": [f"127.0.0.1:{self.real}"]}],
+                 "relabel_configs": [{"target_label": "instance", "replacement": self.first}]}]}
+        (self.directory / "prometheus.yaml").write_text(json.dumps(self.prometheus_config))
+        self.prometheus()
+
+    def prometheus(self):
+        self.start("prometheus", "prometheus", "--config.file=prometheus.yaml", f"--web.listen-address=127.0.0.1:{self.web}",
+                   "--storage.tsdb.path=data")
+
+    def scheduler(self):
+        window = "4s" if self.nodes <= 100 else "30s"
+        profiles = []
+        for plugin, args in {
+                "CPUUsage": {"prometheusAddress": "main", "window": window},
+                "NetworkTraffic": {"prometheusAddress": "main", "timeRangeInMinutes": 1},
+                "LoadAware": {"prometheusAddress": "main", "preset": "balanced", "holdFor": "6s",
+                              "signals": [{"name": "cpu", "window": window, "threshold": 60}]}}.items():
+            points = {"score": {"enabled": [{"name": plugin}], "disabled": [{"name": "*"}]}}
+            if plugin == "LoadAware":
+                points["preFilter"] = points["filter"] = {"enabled": [{"name": plugin}]}
+            profiles.append({"schedulerName": plugin.lower(), "plugins": points,
+                             "pluginConfig": [{"name": plugin, "args": args}]})
+        (self.directory / "config.yaml").write_text(json.dumps({
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles,
+            "leaderElection": {"leaderElect": False}, "clientConnection": {"kubeconfig": "kubeconfig"}}))
+        (self.directory / "sources.yaml").write_text(json.dumps({"sources": [
+            {"name": "main", "addresses": [self.middle.url], "pollInterval": "1s" if self.nodes <= 100 else "15s",
+             "timeout": "2s" if self.nodes <= 100 else "10s"}]}))
+        self.start("scheduler", self.berth, "scheduler", "--config=config.yaml", "--secure-port=0",
+                   "--berth-metric-sources=sources.yaml", f"--berth-http-address=127.0.0.1:{self.own}")
+
+    # --- questions
+
+    def metrics(self):
+        samples = {}
+        for line in get(f"http://127.0.0.1:{self.own}/metrics").splitlines():
+            if found := FAMILY.match(line):
+                samples[found.group(1), found.group(2)] = float(found.group(3))
+        return samples
+
+    def sample(self, name, *labels):
+        return [value for (family, text), value in self.metrics().items()
+                if family == name and all(label in text for label in labels)]
+
+    def place(self, name, scheduler, cpu="100m"):
+        body = pod(name, cpu)
+        body["spec"]["schedulerName"] = scheduler
+        get(self.pods, body)
+        wait_for(f"the placement of {name}", lambda: self.node_of(name), 30)
+        return self.node_of(name)
+
+    def node_of(self, name):
+        return json.loads(get(f"{self.pods}/{name}"))["spec"].get("nodeName")
+
+    def measured(self):
+        """The real machine has no ens192."""
+        least = {"cpu": self.nodes, "memory": self.nodes, "network receive": self.nodes - 1}
+        return all(self.sample("berth_measurement_nodes", 'state="measured"', f'signal="{signal}"')[0] >= count
+                   for signal, count in least.items())
+
+    def up(self):
+        return self.sample("berth_measurement_source_up")[0] == 1
+
+    def usable(self):
+        return self.sample("berth_measurement_signal_usable", 'signal="cpu"')
+
+
+def right_nodes(run):
+    run.check("all nodes are measured, each series has found its node",
+              sum(run.sample("berth_measurement_unmatched_series")) == 0)
+    for plugin in ("cpuusage", "networktraffic", "loadaware"):
+        chosen = run.place(f"{plugin}-0", plugin)
+        run.check(f"{plugin} takes the idle node {run.idle}, not {chosen}", chosen in (run.idle, run.first))
+    for number in range(6):
+        node = run.place(f"hot-{number}", "loadaware", "1")
+        run.check(f"LoadAware leaves nodes beyond their threshold alone, not {node}", node in (run.idle, run.first))
+    before = run.middle.queries
+    signals = len(run.sample("berth_measurement_signal_usable"))
+    time.sleep(5)
+    asked = run.middle.queries - before
+    run.check(f"one query per signal and poll: {asked} queries of {signals} signals in five polls",
+              3 * signals <= asked <= 7 * signals)
+
+
+def outages(run):
+    for number, mode in enumerate(OUTAGES):
+        run.middle.mode = mode
+        wait_for(f"the outage ({mode}) to be noticed", lambda: not run.up(), 30)
+        began = time.monotonic()
+        run.place(f"outage-{number}", "loadaware")
+        run.place(f"outage-cpu-{number}", "cpuusage")
+        run.check(f"pods are placed at once ({mode})", time.monotonic() - began < 5)
+        run.middle.mode = "pass"
+        wait_for(f"the recovery ({mode})", lambda: run.up() and run.measured(), 30)
+
+
+def disappearance(run):
+    """Killed, and frozen: after holdFor LoadAware has no say, and then it has again."""
+    run.children["prometheus"].kill()
+    run.children["prometheus"].wait()
+    wait_for("the signals of LoadAware to be gone", lambda: 0 in run.usable(), 30)
+    # Without measurements there is no threshold: any node will do.
+    run.place("without", "loadaware")
+    run.prometheus()
+    wait_for("measurements after the restart", lambda: run.up() and 0 not in run.usable() and run.measured(), 60)
+    prometheus = run.children["prometheus"]
+    prometheus.send_signal(19)
+    wait_for("the freeze to be noticed", lambda: not run.up(), 30)
+    run.place("frozen", "loadaware")
+    prometheus.send_signal(18)
+    wait_for("measurements after the thaw", lambda: run.up() and run.measured(), 60)
+
+
+def costs(run):
+    time.sleep(45)
+    samples = run.metrics()
+    polls = sum(value for (name, _), value in samples.items() if name == "berth_measurement_poll_duration_seconds_count")
+    seconds = sum(value for (name, _), value in samples.items() if name == "berth_measurement_poll_duration_seconds_sum")
+    print(f"{run.nodes} nodes: {polls:.0f} queries, {seconds / polls * 1000:.0f} ms each from the beginning of its round")
+    cpu = open(f"/proc/{run.children['scheduler'].pid}/stat").read().rsplit(")", 1)[1].split()
+    memory = re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{run.children['scheduler'].pid}/status").read()).group(1)
+    print(f"scheduler: {(int(cpu[11]) + int(cpu[12])) / 100:.2f} s CPU since its start, {int(memory) // 1024} MiB resident")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("berth")
+    parser.add_argument("--nodes", type=int, default=6)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        run = Run(str(pathlib.Path(options.berth).resolve()), options.nodes, directory)
+        try:
+            run.exporters(run.cluster())
+            prometheus = Prometheus(run.web)
+            wait_for("scrapes", lambda: prometheus.query(f"count(rate(node_load1[1m])) == {options.nodes}"), 120)
+            run.scheduler()
+            wait_for("measurements of all nodes", run.measured, 120)
+            right_nodes(run)
+            if options.nodes > 100:
+                costs(run)
+            else:
+                outages(run)
+                disappearance(run)
+        except SystemExit:
+            print((run.directory / "scheduler.log").read_text()[-6000:])
+            raise
+        finally:
+            run.stop()
+    print(f"placed by measurements of {options.nodes} nodes, {len(run.failures)} wrong")
+    sys.exit(1 if run.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
