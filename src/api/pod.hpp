@@ -169,6 +169,7 @@ struct Pod {
   ObjectMeta metadata;
   PodSpec spec;
   PodStatus status;
+  Rare<std::string> text;  // the whole object, if the decoder was asked to keep it
 
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
 };
