@@ -51,7 +51,6 @@ class LoadSignal {
   const LoadSignalArgs args_;
   const double hysteresis_;
   const framework::NodeTable& nodes_;
-  const framework::Vocabulary& vocabulary_;
   framework::Measurements& measurements_;
   const framework::SignalId signal_;
   const framework::ResourceId resource_;  // of the estimate; unknown: pods are counted
