@@ -161,7 +161,7 @@ struct PodStatus {
   std::vector<ContainerStatus> init_container_statuses;
   Rare<ResourceList> allocated_resources;  // pod level
   Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
-  bool has_resources = false;                       // pod level, status.resources is present
+  bool has_resources = false;              // pod level, status.resources is present
 };
 struct Pod {
   static constexpr std::string_view kKind = "Pod";
