@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -153,7 +154,9 @@ class Scanner {
 
   bool String() {
     ++at_;
-    while (!End()) {
+    while (true) {
+      SkipPlain();
+      if (End()) return false;
       const auto c = static_cast<unsigned char>(text_[at_]);
       if (c == '"') {
         ++at_;
@@ -163,7 +166,19 @@ class Scanner {
       ++at_;
       if (c == '\\' && !Escape()) return false;
     }
-    return false;
+  }
+
+  // Eight bytes at a time, as long as none of them ends the string, begins an escape, or is a control.
+  void SkipPlain() {
+    constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+    const auto has_zero = [](std::uint64_t v) { return (v - kOnes) & ~v & kTops; };
+    while (at_ + sizeof(std::uint64_t) <= text_.size()) {
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, text_.data() + at_, sizeof bytes);
+      const std::uint64_t below_space = (bytes - kOnes * 0x20) & ~bytes & kTops;
+      if ((has_zero(bytes ^ kOnes * '"') | has_zero(bytes ^ kOnes * '\\') | below_space) != 0) return;
+      at_ += sizeof bytes;
+    }
   }
 
   bool Escape() {
