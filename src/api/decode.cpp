@@ -9,6 +9,7 @@ namespace berth::api {
 
 struct Decoder::Impl {
   simdjson::dom::parser parser;
+  KeepTexts keep;
 
   Expected<json::element> Parse(std::string_view text) {
     json::element root;
@@ -33,10 +34,22 @@ std::string KeyOf(const element& object) {
 }
 
 template <class T>
-std::shared_ptr<const T> ReadItem(const element& item, Skipped& skipped) {
+bool ReadWhole(const element& item, const KeepTexts& keep, T& object, Failure& failure) {
+  if (!json::Read(item, object, failure)) return false;
+  if constexpr (std::is_same_v<T, Node>) {
+    if (keep.nodes) object.text = json::GoText(item, true);
+  } else if constexpr (std::is_same_v<T, Pod>) {
+    if (object.spec.node_name.empty() ? keep.waiting_pods : keep.placed_pods)
+      object.text = json::GoText(item, false);
+  }
+  return true;
+}
+
+template <class T>
+std::shared_ptr<const T> ReadItem(const element& item, const KeepTexts& keep, Skipped& skipped) {
   auto object = std::make_shared<T>();
   Failure failure;
-  if (json::Read(item, *object, failure)) return object;
+  if (ReadWhole(item, keep, *object, failure)) return object;
   skipped = {KeyOf(item), failure.Text()};
   return nullptr;
 }
@@ -85,12 +98,14 @@ std::optional<WatchEventType> EventType(std::string_view name) {
 Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
 Decoder::~Decoder() = default;
 
+void Decoder::Keep(const KeepTexts& texts) { impl_->keep = texts; }
+
 template <class T>
 Expected<T> Decoder::Object(std::string_view text) {
   BERTH_TRY(const element root, impl_->Parse(text));
   T object;
   Failure failure;
-  if (!json::Read(root, object, failure)) return Invalid(failure.Text());
+  if (!ReadWhole(root, impl_->keep, object, failure)) return Invalid(failure.Text());
   return object;
 }
 
@@ -113,7 +128,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     list.items.reserve(items.size());
     for (const element& item : items) {
       Skipped skipped;
-      if (auto object = ReadItem<T>(item, skipped)) {
+      if (auto object = ReadItem<T>(item, impl_->keep, skipped)) {
         list.items.push_back(std::move(object));
       } else {
         list.skipped.push_back(std::move(skipped));
@@ -154,7 +169,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
     return event;
   }
   Skipped skipped;
-  event.object = ReadItem<T>(object, skipped);
+  event.object = ReadItem<T>(object, impl_->keep, skipped);
   event.key = event.object ? event.object->metadata.Key() : skipped.key;
   event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);

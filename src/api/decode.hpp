@@ -57,6 +57,14 @@ struct WatchEvent {
   std::string skipped;              // why the object could not be understood; empty if it could
 };
 
+// Of which objects the whole text is kept, as JSON in Go's spelling without kind and apiVersion (and of pods
+// without managedFields): for those who show objects to somebody else. Texts of nodes are tens of kilobytes.
+struct KeepTexts {
+  bool nodes = false;
+  bool waiting_pods = false;  // pods without a node
+  bool placed_pods = false;
+};
+
 // T is any kind of objects.hpp. Texts of errors begin with the path of the field ("spec.containers[0].image:
 // ...").
 class Decoder {
@@ -65,6 +73,9 @@ class Decoder {
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
+
+  // From the next object on; at first no text is kept.
+  void Keep(const KeepTexts& texts);
 
   template <class T>
   Expected<T> Object(std::string_view json);

@@ -61,6 +61,9 @@ inline std::string_view TypeName(const element& value) {
   return "something else";
 }
 
+// The object as Go writes it, see KeepTexts.
+std::string GoText(const element& value, bool managed_fields);
+
 inline bool Expect(const element& value, std::string_view wanted, Failure& failure) {
   return failure.Set("expected " + std::string(wanted) + ", got " + std::string(TypeName(value)));
 }

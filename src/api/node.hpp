@@ -31,6 +31,7 @@ struct Node {
   std::vector<NodeAddress> addresses;
   std::vector<std::string> declared_features;  // sorted
   std::uint64_t annotations_digest = 0;  // equal for equal annotations: only their change is of interest
+  Rare<std::string> text;                // the whole object, if the decoder was asked to keep it
 };
 
 using NodePtr = std::shared_ptr<const Node>;

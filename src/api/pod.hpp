@@ -161,7 +161,7 @@ struct PodStatus {
   std::vector<ContainerStatus> init_container_statuses;
   Rare<ResourceList> allocated_resources;  // pod level
   Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
-  bool has_resources = false;                       // pod level, status.resources is present
+  bool has_resources = false;              // pod level, status.resources is present
 };
 struct Pod {
   static constexpr std::string_view kKind = "Pod";
@@ -169,6 +169,7 @@ struct Pod {
   ObjectMeta metadata;
   PodSpec spec;
   PodStatus status;
+  Rare<std::string> text;  // the whole object, if the decoder was asked to keep it
 
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
 };

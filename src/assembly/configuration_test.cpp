@@ -147,14 +147,16 @@ TEST(Tutorials, LoadUnchanged) {
             "NodeDeclaredFeatures");
 }
 
-TEST(Engine, RefusesExtendersThatItCannotCall) {
+TEST(Engine, RefusesExtendersWhereItIsNotToldHowToReachThem) {
   const auto policy = Parse(Example("policy.json"));
   ASSERT_TRUE(policy);
   std::vector<std::string> notes;
   const auto built = Explainer::Create(*policy, InTreePlugins(), notes);
   ASSERT_FALSE(built);
-  EXPECT_THAT(built.error().message,
-              StartsWith("extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be called"));
+  EXPECT_THAT(
+      built.error().message,
+      StartsWith(
+          "extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be asked from here"));
 }
 
 struct BuildCase {

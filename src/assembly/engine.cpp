@@ -8,13 +8,22 @@ namespace berth::assembly {
 
 Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
                                                 const runtime::Registry& registry, framework::ApiWriter& api,
-                                                std::vector<std::string>& notes, const Measure& measure) {
-  if (!config.extenders.empty())
-    return Invalid(fmt::format(
-        "extenders[0]: extender \"{}\" cannot be called: Berth does not talk to extenders yet; remove "
-        "\"extenders\" from the configuration",
-        config.extenders.front().url_prefix));
+                                                std::vector<std::string>& notes, const Measure& measure,
+                                                const ExtenderAccess& access) {
   std::unique_ptr<Engine> engine(new Engine(api));
+  if (!config.extenders.empty()) {
+    if (!access.make_transport) {
+      return Invalid(
+          fmt::format("extenders[0]: extender \"{}\" cannot be asked from here; remove "
+                      "\"extenders\" from the configuration",
+                      config.extenders.front().url_prefix));
+    }
+    BERTH_TRY(engine->extenders_,
+              extender::Extenders::Make(config.extenders, access.make_transport,
+                                        {measure.registry, measure.clock, access.circuit}));
+    engine->extenders_->ReviewOn(engine->cache_.nodes());
+    engine->handle_.preemption_reviewers.push_back(engine->extenders_.get());
+  }
   engine->handle_.metrics = measure.registry;
   engine->handle_.gates = config.gates;
   notes.insert(notes.end(), config.notes.begin(), config.notes.end());
@@ -31,6 +40,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, std::move(instruments)));
+    if (engine->extenders_ != nullptr) engine->profiles_.back()->AwaitForExtenders();
     const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
     const std::string_view first = engine->profiles_.front()->queue_sort().Name();
     if (sort != first) {

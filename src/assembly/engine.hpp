@@ -10,6 +10,7 @@
 #include "cache/cluster_cache.hpp"
 #include "config/scheduler_config.hpp"
 #include "core/decider.hpp"
+#include "extender/extenders.hpp"
 #include "framework/ports.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/registry.hpp"
@@ -23,14 +24,20 @@ struct Measure {
   runtime::InstrumentOptions options;
 };
 
+// How extenders of the configuration are reached.
+struct ExtenderAccess {
+  extender::TransportMaker make_transport;  // empty: not at all, and a configuration that has some is refused
+  extender::CircuitOptions circuit{};
+};
+
 // Owns the words, the cluster and the profiles; members in the order of their dependence. One thread.
 class Engine {
  public:
   // Errors are start-up texts for people. `notes` receives what should be in the log.
   static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config,
                                                  const runtime::Registry& registry, framework::ApiWriter& api,
-                                                 std::vector<std::string>& notes,
-                                                 const Measure& measure = {});
+                                                 std::vector<std::string>& notes, const Measure& measure = {},
+                                                 const ExtenderAccess& access = {});
 
   framework::Handle& handle() { return handle_; }
   framework::Vocabulary& vocabulary() { return vocabulary_; }
@@ -39,6 +46,8 @@ class Engine {
   cache::ClusterCache& cache() { return cache_; }
   const cache::ClusterCache& cache() const { return cache_; }
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
+  // Null: there are none.
+  extender::Extenders* extenders() const { return extenders_.get(); }
   // Null if no profile has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;
 
@@ -52,6 +61,7 @@ class Engine {
   framework::Reasons reasons_;
   cache::ClusterCache cache_;
   framework::Handle handle_;
+  std::unique_ptr<extender::Extenders> extenders_;
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
 };
 

@@ -80,13 +80,16 @@ Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
                                                        const runtime::Registry& registry,
-                                                       std::vector<std::string>& notes) {
+                                                       std::vector<std::string>& notes,
+                                                       const ExtenderAccess& access) {
   std::unique_ptr<Explainer> explainer(new Explainer());
-  BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->nowhere_, notes));
+  BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->nowhere_, notes, {}, access));
+  extender::Extenders* const extenders = explainer->engine_->extenders();
+  if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
   explainer->decider_ = std::make_unique<core::Decider>(
       core::DeciderOptions{
           .percentage_of_nodes_to_score = 100, .sample = false, .tie_break = core::TieBreak::kFirstByName},
-      explainer->engine_->reasons());
+      explainer->engine_->reasons(), extenders);
   return explainer;
 }
 

@@ -17,7 +17,8 @@ class Explainer {
  public:
   static Expected<std::unique_ptr<Explainer>> Create(const config::SchedulerConfig& config,
                                                      const runtime::Registry& registry,
-                                                     std::vector<std::string>& notes);
+                                                     std::vector<std::string>& notes,
+                                                     const ExtenderAccess& access = {});
   ~Explainer();
 
   // Takes a file of objects, JSON or YAML; may be called repeatedly, later objects replace earlier ones of

@@ -82,6 +82,7 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
     text +=
         fmt::format("  {}{}", plugin.plugin, plugin.weight == 1 ? "" : fmt::format(" x{}", plugin.weight));
   }
+  for (const auto& extender : record.extenders.scores) text += "  " + extender.extender;
   text += '\n';
   for (const Row row : rows) {
     text += fmt::format("    {:<{}}  {:>6}", Name(record, row), width, record.Total(row));
@@ -91,6 +92,8 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
       text += fmt::format(
           "  {:>{}}", plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]), column);
     }
+    for (const auto& extender : record.extenders.scores)
+      text += fmt::format("  {:>{}}", extender.values[row], extender.extender.size());
     text += '\n';
   }
   return text;
@@ -123,12 +126,24 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
     add(text, plugin, rows);
   });
   add(record.left_out_reason, record.left_out_plugins, record.left_out);
+  for (const auto& silence : record.extenders.silent)
+    add(fmt::format("rejected by extender {} without reason", silence.extender), "Extender", silence.rows);
   if (groups.empty()) return "";
   std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
   std::string text = record.feasible.Empty() ? "  why nowhere\n" : "  why not elsewhere\n";
   for (const Group& group : groups) {
     text += fmt::format("    {:>6} nodes  {} [{}]: {}\n", group.rows.Count(), group.reason, group.plugin,
                         Examples(record, group.rows));
+  }
+  return text;
+}
+
+// Extenders that failed without consequence for the result.
+std::string ExtenderTroubles(const AttemptRecord& record) {
+  std::string text;
+  for (const auto& trouble : record.extenders.troubles) {
+    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extenders that failed\n" : "",
+                        trouble.extender, trouble.verb, trouble.error);
   }
   return text;
 }
@@ -224,6 +239,7 @@ std::string ExplanationText(const Explainer::Judged& judged, const Engine& engin
   if (judged.pod == nullptr || !record.nodes) return text;
   text += BestNodes(record, options.best_nodes);
   text += ReasonGroups(record, engine.reasons());
+  text += ExtenderTroubles(record);
   text += Preemption(record);
   text += NearestMisses(record, *judged.pod, engine, options.nearest_misses);
   if (options.all_nodes) text += EveryNode(record, engine.reasons());

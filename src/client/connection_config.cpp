@@ -159,17 +159,8 @@ class TokenFile final : public Credentials {
 
 Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
                                                           const Environment& environment) {
-  const auto either = [&](const char* upper, const char* lower) {
-    auto value = environment.Variable(upper);
-    return value && !value->empty() ? *value : environment.Variable(lower).value_or("");
-  };
-  const std::string url =
-      origin.tls ? either("HTTPS_PROXY", "https_proxy") : either("HTTP_PROXY", "http_proxy");
-  if (url.empty() || http::BypassesProxy(either("NO_PROXY", "no_proxy"), origin.host, origin.port)) {
-    return std::optional<http::Proxy>();
-  }
-  BERTH_TRY(auto proxy, http::ParseProxy(url));
-  return std::optional(std::move(proxy));
+  return http::ProxyFromVariables(origin,
+                                  [&](const std::string& name) { return environment.Variable(name); });
 }
 
 Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {

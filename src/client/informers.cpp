@@ -38,7 +38,9 @@ struct ClusterSource::Impl {
         sink(sink),
         options(std::move(options)),
         random(this->options.seed),
-        discovery(loop, api, decoder, random) {}
+        discovery(loop, api, decoder, random) {
+    decoder.Keep(this->options.texts);
+  }
 
   void Start() {
     api::AllKinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "api/decode.hpp"
 #include "base/clock.hpp"
 #include "framework/ports.hpp"
 
@@ -28,6 +29,7 @@ struct ClusterSourceOptions {
   // Which kinds to follow (pods and nodes must be among them); null: all. kube-scheduler follows what its
   // plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
+  api::KeepTexts texts{};  // of which objects the whole text goes to the sink with them
   // Called once on the loop, after the sink was told OnSynced; may be empty.
   std::function<void()> on_synced{};
 };

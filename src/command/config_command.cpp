@@ -32,12 +32,6 @@ Expected<Loaded> Load(const std::string& path, const Options& options) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
   BERTH_TRY(loaded.config, LoadConfig(path, gates));
-  const std::size_t extenders = loaded.config.extenders.size();
-  if (extenders > 0)
-    loaded.notes.push_back(
-        fmt::format("{} extender{}: read and checked, but `berth scheduler` refuses to start "
-                    "with extenders",
-                    extenders, extenders == 1 ? "" : "s"));
   auto built = TryPlugins(loaded.config, loaded.notes);
   if (!built) return std::unexpected(std::move(built).error().In(path));
   return loaded;

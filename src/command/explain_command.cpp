@@ -8,9 +8,12 @@
 #include "assembly/explainer.hpp"
 #include "assembly/explanation_text.hpp"
 #include "assembly/in_tree_plugins.hpp"
+#include "client/environment.hpp"
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "extender/http_transport.hpp"
+#include "http/io_thread.hpp"
 #include "record/attempt_record.hpp"
 
 namespace berth::command {
@@ -22,6 +25,7 @@ struct Options {
   std::vector<std::string> pods;
   std::string output = "text";
   bool all_nodes = false;
+  bool offline = false;
 };
 
 int Complain(const Error& error) {
@@ -33,7 +37,20 @@ int Explain(const Options& options) {
   const auto config = LoadConfig(options.config);
   if (!config) return Complain(config.error());
   std::vector<std::string> notes;
-  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+  const SystemClock clock;
+  const client::SystemEnvironment environment;
+  std::unique_ptr<http::IoThread> io;  // where extenders are asked from
+  assembly::ExtenderAccess access;
+  if (!config->extenders.empty()) {
+    io = std::make_unique<http::IoThread>(clock);
+    access.make_transport =
+        options.offline
+            ? extender::NoTransports("extenders are not asked: --offline")
+            : extender::HttpTransports(
+                  *io, {.read_file = [&](const auto& path) { return environment.ReadFile(path); },
+                        .variable = [&](const auto& name) { return environment.Variable(name); }});
+  }
+  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes, access);
   if (!explainer) return Complain(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
@@ -86,6 +103,8 @@ int RunExplainCommand(std::span<const std::string> args) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.add_flag("--all-nodes", options.all_nodes, "text: show the verdict of every node");
+  app.add_flag("--offline", options.offline,
+               "do not ask the configuration's extenders: they count as unreachable");
   if (const auto code = ParseFlags(app, args)) return *code;
   return Explain(options);
 }

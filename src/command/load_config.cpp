@@ -3,6 +3,7 @@
 #include "assembly/explainer.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "command/files.hpp"
+#include "extender/http_transport.hpp"
 
 namespace berth::command {
 
@@ -27,8 +28,8 @@ Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const conf
 }
 
 Expected<void> TryPlugins(config::SchedulerConfig config, std::vector<std::string>& notes) {
-  config.extenders.clear();  // the engine has none yet
-  BERTH_CHECKED(assembly::Explainer::Create(config, assembly::InTreePlugins(), notes));
+  const assembly::ExtenderAccess silent{.make_transport = extender::NoTransports("not asked here")};
+  BERTH_CHECKED(assembly::Explainer::Create(config, assembly::InTreePlugins(), notes, silent));
   return {};
 }
 

@@ -293,6 +293,12 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
   table.String("berth-otlp-headers-file", own.otlp_headers_file,
                "A file of headers, Name: value in each line, that go with them, e.g. credentials.");
   table.Float("berth-trace-ratio", own.trace_ratio, "The part of the attempts that is traced, from 0 to 1.");
+  table.Int(
+      "berth-extender-circuit-failures", own.extender_failures,
+      "After so many failures in a row an extender is left alone for a while: what it is asked fails at "
+      "once. 0: every question is asked, as kube-scheduler does.");
+  table.Int("berth-extender-circuit-pause", own.extender_pause_seconds,
+            "For how many seconds an extender is left alone then.");
   table.Int("berth-watch-idle-timeout", own.watch_idle_seconds,
             "Seconds after which a watch that says nothing is opened anew.");
 }

@@ -23,6 +23,7 @@
 #include "command/tracing.hpp"
 #include "config/write_config.hpp"
 #include "core/scheduler.hpp"
+#include "extender/http_transport.hpp"
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
@@ -65,6 +66,16 @@ std::string PluginsText(const runtime::Profile& profile) {
                         enabled.empty() ? "null" : "[" + enabled + "]");
   }
   return "{" + text + "}";
+}
+
+assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
+                                           const SchedulerFlags& flags) {
+  extender::World world;
+  world.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); };
+  world.variable = [&environment](const std::string& name) { return environment.Variable(name); };
+  return {.make_transport = extender::HttpTransports(io, std::move(world)),
+          .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
+                      .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
 }
 
 // The parts of a running scheduler, in the order in which each needs those before it: so they end in the
@@ -131,6 +142,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   source_ = std::make_unique<client::ClusterSource>(
       io_, api_.main->api(), metrics_, scheduler_->sink(),
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+                                   .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts()
+                                                                            : api::KeepTexts{},
                                    .on_synced = [this] {
                                      if (leadership_) leadership_->OnSynced();
                                    }});
@@ -147,11 +160,13 @@ Expected<void> Process::Connect() {
 
 Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
   BERTH_TRY(engine_, assembly::Engine::Build(config_, assembly::InTreePlugins(), *api_.writer, notes,
-                                             {.registry = &metrics_, .clock = &clock_, .options = {}}));
+                                             {.registry = &metrics_, .clock = &clock_, .options = {}},
+                                             AccessToExtenders(io_, environment_, flags_)));
   BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
   scheduler_.emplace(SchedulerOptionsOf(flags_, config_),
                      core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                          *api_.events, clock_, metrics_, tracing_.exporter.get(), fence()});
+                                          *api_.events, clock_, metrics_, tracing_.exporter.get(), fence(),
+                                          engine_->extenders()});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
                                           environment_, clock_, metrics_}));
   return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/go_duration.hpp"
+#include "extender/requests.hpp"
 #include "log/log.hpp"
 
 namespace berth::core {
@@ -59,7 +60,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   void Signal(Status status) {
     if (verdict) return;
     verdict = std::move(status);
-    cycles.post_([self = shared_from_this()] { self->cycles.Decided(self); });
+    cycles.post_(false, [self = shared_from_this()] { self->cycles.Decided(self); });
   }
   const std::string& uid() const { return queued->info.pod->metadata.uid; }
 
@@ -77,9 +78,10 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   MonoTime point_started;         // of PreBind or Bind
   std::optional<Status> verdict;  // of Permit's waiting, once there is one
   runtime::PreFlightOutcome pre_flight;
-  std::size_t group = 0;    // of pre_flight that is under way
-  std::size_t pending = 0;  // plugins of the group that have not answered
-  Status group_status;      // the first failure in the group
+  std::size_t group = 0;     // of pre_flight that is under way
+  std::size_t pending = 0;   // plugins of the group that have not answered
+  Status group_status;       // the first failure in the group
+  bool by_extender = false;  // who binds is an extender, not a plugin
   std::stop_source stop;
   std::optional<std::string> cancelled;  // why PreBind was asked to give up
   Deadlines::iterator deadline;
@@ -150,7 +152,7 @@ void BindingCycles::AfterPermit(const CyclePtr& cycle) {
 void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
   if (cycle->group == cycle->pre_flight.groups.size()) {
     DropDeadline(cycle);
-    return StartBind(cycle, 0);
+    return StartBindPoint(cycle);
   }
   const auto& plugins = cycle->pre_flight.groups[cycle->group];
   const std::uint64_t step = ++cycle->step;
@@ -160,7 +162,8 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
   for (framework::PreBindPlugin* plugin : plugins) {
     cycle->profile.StartPreBind(*plugin, cycle->placement, cycle->stop.get_token(),
                                 [this, post = post_, cycle, step](Status status) {
-                                  post([this, cycle, step, status = std::move(status)]() mutable {
+                                  const bool well = status.ok();
+                                  post(well, [this, cycle, step, status = std::move(status)]() mutable {
                                     PreBindAnswered(cycle, step, std::move(status));
                                   });
                                 });
@@ -180,14 +183,55 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
   StartPreBindGroup(cycle);
 }
 
-void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
-  if (cycle->stage == Cycle::Stage::kPreBind) PointEnds(cycle, Code::kSuccess);
+// The first extender that binds and cares for the pod takes the place of the Bind plugins.
+void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
+  PointEnds(cycle, Code::kSuccess);
   cycle->stage = Cycle::Stage::kBind;
+  if (extenders_ == nullptr) return StartBind(cycle, 0);
+  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod));
+}
+
+void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
+  cycle->by_extender = index < extenders_->size();
+  if (!cycle->by_extender) {
+    cycle->point_started = host_.Now();
+    return StartBind(cycle, 0);
+  }
+  const std::uint64_t step = ++cycle->step;
+  DropDeadline(cycle);  // an extender has its own
+  extender::Extender& extender = extenders_->at(index);
+  // Filled in before the loop sees the answer, for the answer comes by a message.
+  const auto asked = std::make_shared<extender::Extender::Asked>();
+  *asked = extender.Ask(
+      extender.config().bind_verb, extender::BindRequest(*cycle->pod().pod, cycle->node()),
+      [this, post = post_, cycle, step, index, asked](Expected<extender::Reply> reply) {
+        post(false, [this, cycle, step, index, asked, reply = std::move(reply)]() mutable {
+          ExtenderAnswered(cycle, step, index, *asked, std::move(reply));
+        });
+      },
+      host_.WriteGuard());
+}
+
+void BindingCycles::ExtenderAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
+                                     const extender::Extender::Asked& asked,
+                                     Expected<extender::Reply> reply) {
+  extender::Extender& extender = extenders_->at(index);
+  const Expected<void> bound = extenders_->Bound(extender, asked, std::move(reply));
+  if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
+  if (bound) return BindIsDone(cycle);
+  if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
+  log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
+            {{"extender", extender.name()}, {"err", bound.error().message}});
+  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod, index + 1));
+}
+
+void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
   const std::uint64_t step = ++cycle->step;
   SetDeadline(cycle, host_.Now() + options_.bind_deadline);
   cycle->profile.StartBind(plugin, cycle->placement,
                            [this, post = post_, cycle, step, plugin](Status status) {
-                             post([this, cycle, step, plugin, status = std::move(status)]() mutable {
+                             const bool well = status.ok() || status.skip();
+                             post(well, [this, cycle, step, plugin, status = std::move(status)]() mutable {
                                BindAnswered(cycle, step, plugin, std::move(status));
                              });
                            });
@@ -199,6 +243,10 @@ void BindingCycles::BindAnswered(const CyclePtr& cycle, std::uint64_t step, std:
   DropDeadline(cycle);
   if (status.skip() && plugin + 1 < cycle->profile.bind_count()) return StartBind(cycle, plugin + 1);
   if (!status.ok()) return Fail(cycle, std::move(status), true);
+  BindIsDone(cycle);
+}
+
+void BindingCycles::BindIsDone(const CyclePtr& cycle) {
   PointEnds(cycle, Code::kSuccess);
   End(cycle);
   host_.Bound(cycle->queued, cycle->node());
@@ -213,7 +261,7 @@ void BindingCycles::BindAnswered(const CyclePtr& cycle, std::uint64_t step, std:
 // PreBind or Bind, whose plugins answer when they like, is over.
 void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
   runtime::Instruments* instruments = cycle->profile.instruments();
-  if (instruments == nullptr) return;
+  if (instruments == nullptr || cycle->by_extender) return;
   const auto point = cycle->stage == Cycle::Stage::kBind ? runtime::ExtensionPoint::kBind
                                                          : runtime::ExtensionPoint::kPreBind;
   const runtime::Instruments::Traced traced(instruments, cycle->queued->trace);

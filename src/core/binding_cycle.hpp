@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "extender/extenders.hpp"
 #include "framework/plugin.hpp"
 #include "framework/queued_pod.hpp"
 #include "runtime/profile.hpp"
@@ -27,6 +28,9 @@ class BindingHost {
  public:
   virtual ~BindingHost() = default;
   virtual MonoTime Now() const = 0;
+  // For what is written past the ApiWriter: asked before it is sent, from any thread, perhaps after the host
+  // is gone; says why it must not be sent, if so.
+  virtual std::function<std::optional<std::string>()> WriteGuard() const = 0;
   virtual void Activate(std::span<const std::string> pods) = 0;
   // The pod's nomination is to be shown while it waits for something.
   virtual void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
@@ -45,8 +49,13 @@ class BindingHost {
 // each message takes its pod one step further. One thread: the loop's.
 class BindingCycles {
  public:
-  BindingCycles(BindingOptions options, BindingHost& host, framework::Poster post)
-      : options_(options), host_(host), post_(std::move(post)) {}
+  // Has a cycle's next step done on the loop's thread. `well`: what it follows from was good news.
+  using Post = std::function<void(bool well, std::move_only_function<void()> step)>;
+
+  // `extenders` (null: there are none) that bind do so in place of the Bind plugins.
+  BindingCycles(BindingOptions options, BindingHost& host, Post post,
+                extender::Extenders* extenders = nullptr)
+      : options_(options), host_(host), post_(std::move(post)), extenders_(extenders) {}
   ~BindingCycles();
   BindingCycles(const BindingCycles&) = delete;
   BindingCycles& operator=(const BindingCycles&) = delete;
@@ -78,7 +87,12 @@ class BindingCycles {
   void AfterPermit(const CyclePtr& cycle);
   void StartPreBindGroup(const CyclePtr& cycle);
   void PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, framework::Status status);
+  void StartBindPoint(const CyclePtr& cycle);
+  void StartExtenderBind(const CyclePtr& cycle, std::size_t index);
+  void ExtenderAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
+                        const extender::Extender::Asked& asked, Expected<extender::Reply> reply);
   void StartBind(const CyclePtr& cycle, std::size_t plugin);
+  void BindIsDone(const CyclePtr& cycle);
   void BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
   void Decided(const CyclePtr& cycle);  // Permit's waiting is over
   void PointEnds(const CyclePtr& cycle, framework::Code code);
@@ -89,7 +103,8 @@ class BindingCycles {
 
   const BindingOptions options_;
   BindingHost& host_;
-  const framework::Poster post_;
+  const Post post_;
+  extender::Extenders* const extenders_;
   boost::unordered_map<std::string, CyclePtr> cycles_;  // by UID
   Deadlines deadlines_;
 };

@@ -60,6 +60,23 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
                          const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
   Decision decision;
   decision.record = std::make_shared<AttemptRecord>();
+  if (extenders_ == nullptr) {
+    DecideNode(pod, profile, cluster, nominations, decision);
+    return decision;
+  }
+  extenders_->BeginDecision();
+  DecideNode(pod, profile, cluster, nominations, decision);
+  decision.abandoned = extenders_->given_up();
+  for (extender::Trouble& trouble : extenders_->TakeTroubles()) {
+    decision.record->extenders.troubles.push_back(
+        {std::move(trouble.extender), std::move(trouble.verb), std::move(trouble.error)});
+  }
+  return decision;
+}
+
+void Decider::DecideNode(const framework::PodInfo& pod, const runtime::Profile& profile,
+                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                         Decision& decision) {
   AttemptRecord& record = *decision.record;
   record.pod = pod.key;
   record.scheduler_name = profile.name();
@@ -69,12 +86,12 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
     record.result = Result::kUnschedulable;
     record.message = "no nodes available to schedule pods";
     decision.nominate = "";
-    return decision;
+    return;
   }
 
   if (runtime::Instruments* instruments = profile.instruments()) instruments->BeginAttempt();
   const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
-  if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return decision;
+  if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
 
   const std::size_t feasible = record.feasible.Count();
   if (feasible == 1 || only_nominated_) {
@@ -87,11 +104,10 @@ Decision Decider::Decide(const framework::PodInfo& pod, const runtime::Profile& 
     record.result = Result::kError;
     record.message = status.Message();
     decision.nominate = "";
-    return decision;
+    return;
   }
   record.result = Result::kScheduled;
   record.node = decision.row = Choose(record);
-  return decision;
 }
 
 // True if there is at least one feasible node; else the decision is complete.
@@ -118,6 +134,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   }
   only_nominated_ = false;
   nominated_rejector_.clear();
+  nominated_said_.clear();
   if (attempt.pod().nominated.known())
     JudgeNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
 
@@ -135,8 +152,9 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     NothingFits(attempt, profile, cluster, pre_filter, decision);
     return false;
   }
-  if (!only_nominated_) Sample(profile, cluster, candidates, record.feasible);
-  return true;
+  if (only_nominated_) return true;
+  Sample(profile, cluster, candidates, record.feasible);
+  return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
 }
 
 // Of several nodes that could not be judged the one that is visited first speaks.
@@ -252,6 +270,8 @@ void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile&
     nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
   // The general search will not look at it: what was found out here is its verdict.
   if (!candidates.Has(row)) KeepVerdicts(profile, record);
+  if (only_nominated_ && extenders_ != nullptr)
+    only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
 }
 
 void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
@@ -280,8 +300,9 @@ void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster
     percentage = std::max(50 - std::min<std::size_t>(searched / 125, 50), kShareMin);
   if (!options_.sample || percentage == 0 || percentage >= 100 || searched < kFeasibleMin) return;
   // Without scores one feasible node is as good as another, and the first will do.
-  const std::size_t wanted =
-      profile.scores().empty() ? 1 : std::max(searched * percentage / 100, kFeasibleMin);
+  const bool any_does = profile.scores().empty() &&
+                        (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
+  const std::size_t wanted = any_does ? 1 : std::max(searched * percentage / 100, kFeasibleMin);
   RowSet kept(cluster.nodes.rows());
   std::size_t found = 0;
   std::size_t visited = 0;  // of the nodes searched: those move the start
@@ -305,7 +326,7 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
     return status;
   totals_.assign(attempt.nodes().rows(), 0);
   record.scored = true;
-  record.base_total = profile.scores().empty() ? 1 : 0;
+  record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
     if (skipped_[i]) continue;
     const auto& [plugin, weight] = profile.scores()[i];
@@ -322,17 +343,24 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
     AddWeighted(kept.values, static_cast<std::uint32_t>(weight), totals_);
   }
   std::ranges::sort(record.scores, {}, &record::Scores::plugin);
-  ChooseBest(record, totals_);
+  RowSet preferred;
+  if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
+  ChooseBest(record, totals_, preferred);
   return {};
 }
 
-void Decider::ChooseBest(AttemptRecord& record, std::span<const std::int64_t> totals) const {
+// Of equal ones kube-scheduler prefers those that an extender has answered for.
+void Decider::ChooseBest(AttemptRecord& record, std::span<const std::int64_t> totals,
+                         const RowSet& preferred) const {
   std::int64_t best = INT64_MIN;
   record.feasible.ForEach([&](std::size_t row) { best = std::max(best, totals[row]); });
   record.best.Resize(totals.size());
   record.feasible.ForEach([&](std::size_t row) {
     if (totals[row] == best) record.best.Add(row);
   });
+  RowSet answered = record.best;
+  answered &= preferred;
+  if (!answered.Empty()) record.best = answered;
 }
 
 Row Decider::Choose(const AttemptRecord& record) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "extender/extenders.hpp"
 #include "framework/plugin.hpp"
 #include "record/attempt_record.hpp"
 #include "runtime/profile.hpp"
@@ -34,6 +35,7 @@ struct Decision {
   std::vector<std::string> pending;               // those of them that answered Pending
   // After a failure: the node the pod is nominated to from now on, empty for none; nothing keeps what was.
   std::optional<std::string> nominate;
+  bool abandoned = false;  // an extender's answer was not waited for: nothing has been decided
 };
 
 // What of the cluster a decision reads. Node names are shared with the records.
@@ -49,16 +51,22 @@ std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nod
 // Keeps buffers from decision to decision. One thread.
 class Decider {
  public:
-  Decider(DeciderOptions options, const framework::Reasons& reasons)
-      : options_(options), reasons_(reasons), random_(options.seed) {}
+  // `extenders` (null: there are none) have their say after the plugins.
+  Decider(DeciderOptions options, const framework::Reasons& reasons, extender::Extenders* extenders = nullptr)
+      : options_(options),
+        reasons_(reasons),
+        extenders_(extenders != nullptr && !extenders->empty() ? extenders : nullptr),
+        random_(options.seed) {}
 
-  // `nominations`: pods promised a node, of whatever priority; the pod's own is ignored.
+  // `nominations`: pods promised a node, of whatever priority; the pod's own is ignored. Waits for extenders.
   Decision Decide(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
                   std::span<const runtime::Nomination> nominations);
 
  private:
   class WhatIfRun;
 
+  void DecideNode(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
+                  std::span<const runtime::Nomination> nominations, Decision& decision);
   bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     Decision& decision);
@@ -78,15 +86,27 @@ class Decider {
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
   void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
+  // What extenders say of the feasible nodes (extenders.cpp). False if the decision is complete.
+  bool PassExtenders(const framework::Attempt& attempt, const runtime::Profile& profile,
+                     const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                     Decision& decision);
+  bool PassesExtendersAlone(const framework::Attempt& attempt, const ClusterView& cluster,
+                            const RowSet& alone);
+  void KeepWords(const std::vector<extender::FilterResult::Said>& said, const RowSet* among,
+                 const ClusterView& cluster, record::AttemptRecord& record);
+  void AddContributions(const framework::Attempt& attempt, const ClusterView& cluster,
+                        record::AttemptRecord& record, RowSet& preferred);
   void Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
               RowSet& feasible);
   framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                                   const ClusterView& cluster, record::AttemptRecord& record);
-  void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals) const;
+  void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals,
+                  const RowSet& preferred) const;
   framework::Row Choose(const record::AttemptRecord& record);
 
   DeciderOptions options_;
   const framework::Reasons& reasons_;
+  extender::Extenders* const extenders_;
   Random random_;
   std::size_t next_start_ = 0;  // where sampling goes on
 
@@ -98,6 +118,7 @@ class Decider {
   std::vector<runtime::Nomination> relevant_;
   bool only_nominated_ = false;  // the pod's own nominated node passed: the search ended there
   std::string nominated_rejector_;
+  std::vector<extender::FilterResult::Said> nominated_said_;  // by extenders, of the nominated node
 };
 
 }  // namespace berth::core

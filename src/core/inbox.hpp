@@ -52,6 +52,21 @@ class Inbox final : public framework::ClusterSink {
   void On(framework::Change<api::DeviceTaintRule> change) override { Post(std::move(change)); }
   void OnSynced() override { Post(Synced{}); }
 
+  // A step of a binding cycle: like any work, but it may be taken before what arrived earlier if it went
+  // well.
+  void PostStep(bool well, Work step) {
+    if (!well) return Post(std::move(step));
+    {
+      std::scoped_lock lock(mutex_);
+      good_steps_.push_back(std::move(step));
+    }
+    arrived_.notify_one();
+  }
+  std::vector<Work> TakeGoodSteps() {
+    std::scoped_lock lock(mutex_);
+    return std::exchange(good_steps_, {});
+  }
+
   void Post(Message message) {
     {
       std::scoped_lock lock(mutex_);
@@ -64,17 +79,20 @@ class Inbox final : public framework::ClusterSink {
     out.clear();
     std::scoped_lock lock(mutex_);
     std::swap(out, messages_);
+    for (Work& step : good_steps_) out.emplace_back(std::move(step));
+    good_steps_.clear();
   }
   // Returns when something is there or the deadline has passed.
   void WaitUntil(MonoTime deadline) {
     std::unique_lock lock(mutex_);
-    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty(); });
+    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !good_steps_.empty(); });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<Message> messages_;
+  std::vector<Work> good_steps_;
 };
 
 }  // namespace berth::core

@@ -26,7 +26,23 @@ bool Scheduler::MayDecide() {
 }
 
 void Scheduler::Drain(Duration patience) {
+  hurry_.store(true, std::memory_order_relaxed);
   Post([this, patience] { BeginDrain(patience); });
+}
+
+// Steps of binding cycles that went well change nothing that a decision looks at; the others wait for its
+// end.
+bool Scheduler::WhileWaiting() {
+  for (Work& step : inbox_->TakeGoodSteps()) step();
+  return !stopping_.load(std::memory_order_relaxed) && !hurry_.load(std::memory_order_relaxed) &&
+         (parts_.fence == nullptr || parts_.fence->Open());
+}
+
+std::function<std::optional<std::string>()> Scheduler::WriteGuard() const {
+  return [fence = parts_.fence]() -> std::optional<std::string> {
+    if (fence == nullptr || fence->Open()) return std::nullopt;
+    return "the lease is not ours";
+  };
 }
 
 void Scheduler::BeginDrain(Duration patience) {

@@ -18,18 +18,23 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       parts_(parts),
       meters_(std::make_unique<Meters>(parts.metrics, parts.profiles)),
       queue_(options.queue, parts.clock, *this, parts.metrics),
-      decider_(options.decider, parts.handle.reasons),
+      decider_(options.decider, parts.handle.reasons, parts.extenders),
       records_(options.record_bytes),
       leading_(!options.stand_by),
-      bindings_(options.binding, *this, poster()),
+      bindings_(
+          options.binding, *this,
+          [inbox = inbox_](bool well, Work work) { inbox->PostStep(well, std::move(work)); },
+          parts.extenders),
       workers_(options.blocking_threads) {
   parts_.handle.services = this;
   parts_.handle.events = &parts.events;
+  if (parts_.extenders != nullptr) parts_.extenders->SetPatience([this] { return WhileWaiting(); });
 }
 
 Scheduler::~Scheduler() {
   parts_.handle.services = nullptr;
   parts_.handle.events = nullptr;
+  if (parts_.extenders != nullptr) parts_.extenders->SetPatience(nullptr);
 }
 
 void Scheduler::Stop() {
@@ -98,6 +103,12 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   Decision decision = Decide(*pod);
   meters_->algorithm.Observe(
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
+  if (decision.abandoned) {
+    Failure abandoned;
+    abandoned.message = "the answer of an extender was not waited for";
+    abandoned.quiet = true;
+    return AttemptFailed(pod, std::move(abandoned));
+  }
   records_.Add(decision.record);
   meters_->Recorded(records_);
   if (decision.record->result == record::Result::kScheduled) return Place(pod, std::move(decision));
@@ -105,7 +116,8 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
                       .message = decision.record->message,
                       .rejectors = std::move(decision.rejectors),
                       .pending = std::move(decision.pending),
-                      .nominate = std::move(decision.nominate)});
+                      .nominate = std::move(decision.nominate),
+                      .quiet = false});
 }
 
 void Scheduler::BeginTrace(framework::QueuedPod& pod) {
@@ -148,8 +160,19 @@ Decision Scheduler::Decide(const QueuedPod& pod) {
     names_generation_ = parts_.cache.node_generation();
     names_ = NamesOf(parts_.cache.nodes());
   }
-  return decider_.Decide(pod.info, *parts_.profiles[pod.profile],
-                         {parts_.cache.nodes(), parts_.cache.VisitingOrder(), names_}, Nominations());
+  deciding_ = true;
+  Decision decision =
+      decider_.Decide(pod.info, *parts_.profiles[pod.profile],
+                      {parts_.cache.nodes(), parts_.cache.VisitingOrder(), names_}, Nominations());
+  deciding_ = false;
+  if (!activate_later_.empty()) queue_.Activate(std::exchange(activate_later_, {}));
+  return decision;
+}
+
+// The snapshot of the decision, the queue's nominations among it, must stay as it is.
+void Scheduler::Activate(std::span<const std::string> pods) {
+  if (!deciding_) return queue_.Activate(pods);
+  activate_later_.insert(activate_later_.end(), pods.begin(), pods.end());
 }
 
 std::span<const runtime::Nomination> Scheduler::Nominations() {
@@ -253,8 +276,9 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
 }
 
 void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
-  meters_->Attempt(attempted->profile, failure.rejected ? Meters::kUnschedulable : Meters::kError,
-                   parts_.clock.Now() - attempted->attempt_started);
+  if (!failure.quiet)
+    meters_->Attempt(attempted->profile, failure.rejected ? Meters::kUnschedulable : Meters::kError,
+                     parts_.clock.Now() - attempted->attempt_started);
   if (const auto log = log::V(2)) {
     log.Info(failure.rejected ? "Unable to schedule pod; no fit; waiting" : "Error scheduling pod; retrying",
              {{"pod", log::Value::Object(attempted->info.key)}, {"err", failure.message}});
@@ -278,7 +302,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
                                           : parts_.handle.vocabulary.node_names.Intern(*failure.nominate);
   }
   queue_.nominator().Set(pod, nominated);
-  if (Leaving()) return;
+  if (failure.quiet || Leaving()) return;
   parts_.events.Emit({framework::Event::Type::kWarning, "FailedScheduling", "Scheduling", failure.message,
                       pod->info.pod->spec.scheduler_name, pod->info.pod});
   framework::PodStatusPatch patch;

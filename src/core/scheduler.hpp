@@ -46,10 +46,13 @@ struct SchedulerParts {
   // Null: without election. Looked at before each decision; what is on its way when it closes is undone
   // without a word to the API server.
   const LeaseFence* fence = nullptr;
+  extender::Extenders* extenders = nullptr;  // null: there are none
 };
 
 // Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
-// bindings go out by ApiWriter and come back as messages. A pod is bound, waits in exactly one place of the
+// bindings go out by ApiWriter and come back as messages. The one exception is a decision that needs an
+// extender: it keeps the turn until the extender has answered. What arrives meanwhile waits, but for the good
+// answers of binding cycles, which go on. A pod is bound, waits in exactly one place of the
 // queue, or is on its way between these two.
 class Scheduler final : public framework::SchedulerServices, private queue::QueuePolicy, private BindingHost {
  public:
@@ -93,7 +96,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Happened(const framework::ClusterEvent& event, const framework::EventObjects& objects) override {
     queue_.MoveAll(event, objects);
   }
-  void Activate(std::span<const std::string> pods) override { queue_.Activate(pods); }
+  void Activate(std::span<const std::string> pods) override;
   bool CancelPreBind(std::string_view uid, std::string message) override {
     return bindings_.CancelPreBind(uid, std::move(message));
   }
@@ -129,6 +132,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   bool MayDecide();
   // What fails now is nobody's business any more: others decide.
   bool Leaving() const { return draining_ || (parts_.fence != nullptr && !parts_.fence->Open()); }
+  // While a decision waits for an extender: what may be done meanwhile; false if it shall not wait any
+  // longer.
+  bool WhileWaiting();
   void BeginDrain(Duration patience);
   void ContinueDrain();
   // Somebody else has bound this pod: does its node hold more than it offers now?
@@ -160,6 +166,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
     std::vector<std::string> rejectors;
     std::vector<std::string> pending;
     std::optional<std::string> nominate;  // nothing: as it was
+    bool quiet = false;                   // nobody is told: it was no verdict
   };
   // An attempt failed: the pod goes back to the queue, and everybody is told.
   void AttemptFailed(const framework::QueuedPodPtr& pod, Failure failure);
@@ -172,6 +179,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
 
   // What the binding cycles tell.
   MonoTime Now() const override { return parts_.clock.Now(); }
+  std::function<std::optional<std::string>()> WriteGuard() const override;
   void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) override;
   void PastRejection(const framework::QueuedPodPtr& pod) override;
   void Bound(const framework::QueuedPodPtr& pod, const std::string& node) override;
@@ -212,6 +220,9 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> hurry_{false};  // Drain was called: do not wait for extenders
+  bool deciding_ = false;
+  std::vector<std::string> activate_later_;  // asked for while a decision was waiting
   bool leading_ = false;
   bool draining_ = false;
   MonoTime drain_by_ = MonoTime::max();

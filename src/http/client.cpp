@@ -149,6 +149,12 @@ void Client::Impl::Cut(CallId id, Error why) {
   if (found == active.end()) return;
   const Active entry = found->second;
   if (entry.counted) --busy;
+  if (entry.outgoing->body_so_far != nullptr && why.code == ErrorCode::kTimeout) {
+    ClientResponse response = entry.outgoing->CutShort(why);
+    entry.connection->Abort(std::move(why));
+    ServeWaiting();
+    return Finish(entry.outgoing, std::move(response));
+  }
   if (entry.connection) {
     // A deadline that strikes before the request could be sent leaves no doubt about its effect.
     if (why.code == ErrorCode::kTimeout && !entry.connection->connected()) why.code = ErrorCode::kUnavailable;

@@ -33,12 +33,16 @@ struct ClientRequest {
   // connecting, and again before a second sending. A text says why not: the request ends with kCancelled and
   // that text, and nothing has been sent. May be empty.
   std::function<std::optional<std::string>()> refused{};
+  // A body that breaks off, or is not complete at the deadline, is handed over as far as it came (see
+  // ClientResponse::cut_short) instead of being an error.
+  bool keep_cut_body = false;
 };
 
 struct ClientResponse {
   int status = 0;
   HeaderList headers;
   std::string body;
+  std::optional<Error> cut_short{};  // why the body is not complete
 
   // The first value of that name (in any case), or null.
   const std::string* Find(std::string_view name) const;

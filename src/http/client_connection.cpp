@@ -185,8 +185,19 @@ struct ClientConnection::Steps {
     bhttp::response_parser<bhttp::string_body> parser(std::move(head));
     parser.body_limit(out.request.body_limit_bytes);
     if (!parser.is_done()) {
+      if (out.request.keep_cut_body) {
+        out.head = response;
+        out.body_so_far = &parser.get().body();
+      }
       const auto [ec, bytes] = co_await bhttp::async_read(stream, c.buffer_, parser, kAwait);
-      if (ec) co_return Broken("reading the body", ec);
+      const bool wanted = std::exchange(out.body_so_far, nullptr) != nullptr;
+      if (ec) {
+        Carried broken = Broken("reading the body", ec);
+        if (!wanted || c.aborted_) co_return broken;
+        response.body = std::move(parser.get().body());
+        response.cut_short = std::move(broken.response).error();
+        co_return Carried{std::move(response), false, false};
+      }
     }
     response.body = std::move(parser.get().body());
     co_return Carried{std::move(response), parser.keep_alive(), false};

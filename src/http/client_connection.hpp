@@ -24,6 +24,17 @@ struct Outgoing {
   MonoTime last_byte{};   // of a stream's body, for the idle timeout
   bool replayed = false;  // it has been sent once more already
   bool ended = false;     // `done` has been called: nobody wants to hear more
+  // While a body is collected that is wanted even if it is cut short: what there is of the answer.
+  std::optional<ClientResponse> head{};
+  const std::string* body_so_far = nullptr;
+
+  ClientResponse CutShort(Error why) {
+    ClientResponse response = std::move(*head);
+    response.body = *body_so_far;
+    response.cut_short = std::move(why);
+    body_so_far = nullptr;
+    return response;
+  }
 };
 
 struct Carried {

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "http/base64.hpp"
+#include "http/origin.hpp"
 
 namespace berth::http {
 
@@ -125,6 +126,20 @@ bool BypassesProxy(std::string_view no_proxy, std::string_view host, std::uint16
     if (Speaks(entry, wanted, port)) return true;
   }
   return false;
+}
+
+Expected<std::optional<Proxy>> ProxyFromVariables(
+    const Origin& origin, const std::function<std::optional<std::string>(const std::string&)>& variable) {
+  const auto either = [&](const char* upper, const char* lower) {
+    auto value = variable(upper);
+    return value && !value->empty() ? *value : variable(lower).value_or("");
+  };
+  const std::string url =
+      origin.tls ? either("HTTPS_PROXY", "https_proxy") : either("HTTP_PROXY", "http_proxy");
+  if (url.empty() || BypassesProxy(either("NO_PROXY", "no_proxy"), origin.host, origin.port))
+    return std::optional<Proxy>();
+  BERTH_TRY(Proxy proxy, ParseProxy(url));
+  return std::optional(std::move(proxy));
 }
 
 }  // namespace berth::http

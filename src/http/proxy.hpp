@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,13 @@ struct Proxy {
 // "http://[user:password@]host[:port]", "socks5://...", "socks5h://...". A proxy that is itself spoken to
 // with TLS (https://) is refused.
 Expected<Proxy> ParseProxy(std::string_view url);
+
+struct Origin;
+
+// What HTTP_PROXY, HTTPS_PROXY and NO_PROXY (or their lower-case forms) say of an origin; Go's programs
+// follow them where nothing else is said.
+Expected<std::optional<Proxy>> ProxyFromVariables(
+    const Origin& origin, const std::function<std::optional<std::string>(const std::string&)>& variable);
 
 // Does NO_PROXY speak of this host? By the rules of Go: names with their subdomains, ".names", "*",
 // addresses, networks in CIDR form, each with or without a port. localhost and loopback addresses never go by

@@ -20,6 +20,7 @@ std::int64_t AttemptRecord::Total(std::uint32_t row) const {
   for (const Scores& plugin : scores) {
     total += plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]);
   }
+  for (const ExtenderShare::Scores& extender : extenders.scores) total += extender.values[row];
   return total;
 }
 
@@ -35,6 +36,10 @@ std::size_t AttemptRecord::Bytes() const {
     for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
   }
   for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.size();
+  for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
+  for (const auto& part : extenders.scores)
+    bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());
+  for (const auto& trouble : extenders.troubles) bytes += sizeof(trouble) + trouble.error.size();
   if (nomination) {
     bytes += set_bytes(nomination->choices);
     for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();
@@ -57,6 +62,11 @@ std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const frame
       texts.push_back(part.reasons.texts[text]);
     }
   }
+  for (const ExtenderShare::Silence& silence : extenders.silent) {
+    if (!texts.empty() || !silence.rows.Has(row)) continue;
+    plugin = "Extender";
+    texts.push_back(fmt::format("rejected by extender {} without reason", silence.extender));
+  }
   return texts;
 }
 
@@ -74,6 +84,7 @@ std::string Histogram(const AttemptRecord& record, const framework::Reasons& rea
     for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
   }
   count(record.left_out_reason, record.left_out.Count());
+  for (const std::string& reason : record.extenders.strangers) count(reason, 1);
   std::vector<std::string> parts;
   for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));
   std::ranges::sort(parts);

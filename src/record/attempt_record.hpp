@@ -54,6 +54,31 @@ struct Nomination {
   RowSet choices;                    // nodes that would have done as well; `node` is one of them
 };
 
+// What extenders had to do with it.
+struct ExtenderShare {
+  // Nodes that an extender left out without saying why. kube-scheduler has no status for them: they are not
+  // in the message, and preemption leaves them alone.
+  struct Silence {
+    std::string extender;
+    RowSet rows;
+  };
+  // An extender's part of the totals.
+  struct Scores {
+    std::string extender;
+    std::vector<std::int64_t> values;  // by row
+  };
+  // A failure that did not end the attempt.
+  struct Trouble {
+    std::string extender;
+    std::string verb;
+    std::string error;
+  };
+  std::vector<Silence> silent;
+  std::vector<std::string> strangers;  // why nodes were rejected that the cluster does not have
+  std::vector<Scores> scores;
+  std::vector<Trouble> troubles;
+};
+
 // Rows as they were when the attempt was made; shared by all records made while no node came or went.
 struct NodeNames {
   std::vector<std::string> by_row;  // empty: no node there
@@ -78,6 +103,7 @@ struct AttemptRecord {
   std::string left_out_plugins;
   std::string left_out_reason;
 
+  ExtenderShare extenders;
   std::string post_filter;  // what the PostFilter plugins had to say
   std::optional<Nomination> nomination;
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/json_text.hpp"
 #include "record/attempt_record.hpp"
@@ -48,6 +49,15 @@ void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
     out.Number(plugin.plugin, plugin.weight * score);
   }
   out.Raw('}');
+  if (!record.extenders.scores.empty()) {
+    std::map<std::string_view, std::int64_t> contributions;  // of several with one URL the sum
+    for (const ExtenderShare::Scores& extender : record.extenders.scores)
+      contributions[extender.extender] += extender.values[row];
+    out.Key("extenders");
+    out.Raw('{');
+    for (const auto& [extender, contribution] : contributions) out.Number(extender, contribution);
+    out.Raw('}');
+  }
   out.Number("total", record.Total(row));
 }
 
@@ -136,6 +146,19 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     out.List("victims", record.nomination->victims);
     out.List("choices", NamesOf(record.nomination->choices, *record.nodes));
     out.Raw('}');
+  }
+  if (!record.extenders.troubles.empty()) {
+    out.Key("extenderErrors");
+    out.Raw('[');
+    for (const ExtenderShare::Trouble& trouble : record.extenders.troubles) {
+      if (out.last() != '[') out.Raw(',');
+      out.Raw('{');
+      out.Text("extender", trouble.extender);
+      out.Text("verb", trouble.verb);
+      out.Text("error", trouble.error);
+      out.Raw('}');
+    }
+    out.Raw(']');
   }
   out.Raw('}');
   return out.Take();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/random.hpp"
@@ -56,16 +57,17 @@ class Instruments {
    public:
     Traced(Instruments* instruments, std::shared_ptr<framework::AttemptTrace> trace)
         : instruments_(instruments) {
-      if (instruments_ != nullptr) instruments_->trace_ = std::move(trace);
+      if (instruments_ != nullptr) before_ = std::exchange(instruments_->trace_, std::move(trace));
     }
     ~Traced() {
-      if (instruments_ != nullptr) instruments_->trace_ = nullptr;
+      if (instruments_ != nullptr) instruments_->trace_ = std::move(before_);
     }
     Traced(const Traced&) = delete;
     Traced& operator=(const Traced&) = delete;
 
    private:
     Instruments* instruments_;
+    std::shared_ptr<framework::AttemptTrace> before_;
   };
   // Draws lots whether the plugins of this attempt are timed one by one.
   static constexpr std::uint64_t kSampled = 10;  // one of so many

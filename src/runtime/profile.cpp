@@ -40,13 +40,14 @@ Status Profile::RunPreEnqueue(const framework::PodInfo& pod, std::string_view as
 }
 
 bool Profile::Awaits(const framework::ClusterEvent& event) const {
-  return std::ranges::any_of(events_, [&](const Registered& registered) {
+  return has_extenders_ || std::ranges::any_of(events_, [&](const Registered& registered) {
     return std::ranges::any_of(registered.events,
                                [&](const auto& wanted) { return wanted.event.Matches(event); });
   });
 }
 
 bool Profile::Awaits(const framework::ClusterEvent& event, std::span<const std::string> plugins) const {
+  if (has_extenders_ && std::ranges::find(plugins, kExtender) != plugins.end()) return true;
   return std::ranges::any_of(events_, [&](const Registered& registered) {
     return std::ranges::find(plugins, registered.plugin->Name()) != plugins.end() &&
            std::ranges::any_of(registered.events,
@@ -62,7 +63,8 @@ framework::Requeue Profile::OpinionOn(const framework::ClusterEvent& event,
     return std::ranges::find(names, name) != names.end();
   };
   using framework::Requeue;
-  Requeue strongest = Requeue::kSkip;
+  Requeue strongest =
+      has_extenders_ && is_in(rejectors, kExtender) ? Requeue::kAfterBackoff : Requeue::kSkip;
   for (const Registered& registered : events_) {
     const std::string_view plugin = registered.plugin->Name();
     const bool immediately = is_in(pending, plugin);

@@ -46,6 +46,10 @@ struct PreFlightOutcome {
   std::vector<std::vector<framework::PreBindPlugin*>> groups;
 };
 
+// Under this name extenders stand among the rejectors of a pod. They cannot say what would help, so every
+// event may.
+inline constexpr std::string_view kExtender = "Extender";
+
 class Profile {
  public:
   struct WeightedScore {
@@ -71,6 +75,8 @@ class Profile {
   std::vector<PointPlugins> ListPlugins() const;
   bool has_post_filters() const { return !post_filters_.empty(); }
   Instruments* instruments() const { return instruments_.get(); }
+  // Extenders reject pods too: from then on the profile waits for every event.
+  void AwaitForExtenders() { has_extenders_ = true; }
 
   // --- in the queue
   // -----------------------------------------------------------------------------------------------
@@ -185,6 +191,7 @@ class Profile {
   std::vector<framework::BindPlugin*> binders_;
   std::vector<framework::PostBindPlugin*> post_binds_;
   std::vector<Registered> events_;
+  bool has_extenders_ = false;
   Evaluations evaluations_;
   mutable framework::Rejections answer_;  // lent to one filter after the other
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -29,6 +29,10 @@ type Cluster struct {
 	nodes     []fwk.NodeInfo
 	// preemption by profile, of those that have it.
 	preemption map[string]*dryPreemption
+	// extenders as configured, and what they said since they were last asked (extenders.go).
+	extenders      []config.Extender
+	reviewed       map[string]*extenderv1.Victims
+	extenderErrors []ExtenderError
 }
 
 // silentRecorder drops events; plugins only need to have somewhere to send them.
@@ -45,11 +49,8 @@ func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { ret
 // way they arrive. Everything is put into the stores of the informers all the same, since the queue and the
 // plugins look things up there.
 func newCluster(ctx context.Context, cfg *config.KubeSchedulerConfiguration, dump *Dump) (*Cluster, error) {
-	if len(cfg.Extenders) > 0 {
-		return nil, errors.New("the oracle does not speak to extenders")
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &Cluster{ctx: ctx, cancel: cancel}
+	c := &Cluster{ctx: ctx, cancel: cancel, extenders: cfg.Extenders}
 	if err := c.build(cfg, dump); err != nil {
 		cancel()
 		return nil, err
@@ -116,7 +117,11 @@ func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client ku
 		// One worker visits the nodes in the order of the snapshot, so that of several errors the first counts.
 		scheduler.WithParallelism(1),
 		scheduler.WithNodeInfoSnapshot(snapshot),
+		scheduler.WithExtenders(cfg.Extenders...),
 	)
+	if err == nil {
+		c.listen()
+	}
 	return err
 }
 

@@ -35,12 +35,15 @@ func (c *Cluster) judge(pod *v1.Pod) *Record {
 		return record
 	}
 	cycle := &cycle{Cluster: c, pod: pod, profile: profile, record: record, state: framework.NewCycleState()}
+	cycle.leftOutBy = make(map[string]string)
+	c.extenderErrors = nil
 	cycle.diagnosis.NodeToStatus = framework.NewDefaultNodeToStatus()
 	cycle.state.Write(framework.PodsToActivateKey, framework.NewPodsToActivate())
 	if err := cycle.run(); err != nil {
 		record.Result = resultError
 		record.Message = err.Error()
 	}
+	record.ExtenderErrors = c.extenderErrors
 	return record
 }
 
@@ -94,6 +97,12 @@ type cycle struct {
 	// nodes are listed in failed.
 	goOn   bool
 	failed map[string]bool
+	// leftOutBy says which extender left a node out, with or without a word.
+	leftOutBy map[string]string
+	// contributions of extenders by node; nil if none has answered.
+	contributions map[string]map[string]int64
+	// passed are the nodes that came through.
+	passed map[string]bool
 }
 
 func (c *cycle) run() error {
@@ -129,6 +138,20 @@ func (c *cycle) run() error {
 	}
 	if err != nil {
 		return err
+	}
+	before := len(feasible)
+	if feasible, err = c.passExtenders(feasible); err != nil {
+		return err
+	}
+	if len(feasible) != before {
+		if c.diagnosis.UnschedulablePlugins == nil {
+			c.diagnosis.UnschedulablePlugins = sets.New[string]()
+		}
+		c.diagnosis.UnschedulablePlugins.Insert(framework.ExtenderName)
+	}
+	c.passed = make(map[string]bool)
+	for _, node := range feasible {
+		c.passed[node.Node().Name] = true
 	}
 	switch len(feasible) {
 	case 0:
@@ -173,6 +196,10 @@ func (c *cycle) tryNominatedNode() fwk.NodeInfo {
 	// A copy, as the scheduler passes it: the statuses and the set of plugins in it are shared all the same.
 	diagnosis := c.diagnosis
 	feasible, err := c.filter(&diagnosis, c.nodes[i:i+1])
+	if err == nil {
+		feasible, err = c.passExtenders(feasible)
+		clear(c.leftOutBy)
+	}
 	if err != nil || len(feasible) == 0 {
 		// The scheduler logs an error here and goes on; the full search meets it again.
 		return nil
@@ -213,10 +240,15 @@ func (c *cycle) score(feasible []fwk.NodeInfo) error {
 			return status.AsError()
 		}
 	} else {
+		total := int64(1)
+		if len(c.scheduler.Extenders) > 0 {
+			total = 0
+		}
 		for _, node := range feasible {
-			scores = append(scores, fwk.NodePluginScores{Name: node.Node().Name, TotalScore: 1})
+			scores = append(scores, fwk.NodePluginScores{Name: node.Node().Name, TotalScore: total})
 		}
 	}
+	answered := c.addContributions(feasible, scores)
 	var best []string
 	var top int64
 	for _, s := range scores {
@@ -226,6 +258,10 @@ func (c *cycle) score(feasible []fwk.NodeInfo) error {
 		if s.TotalScore == top {
 			best = append(best, s.Name)
 		}
+	}
+	// Of equals those win that an extender has spoken of: only they draw a number.
+	if slices.ContainsFunc(best, func(node string) bool { return answered[node] }) {
+		best = slices.DeleteFunc(best, func(node string) bool { return !answered[node] })
 	}
 	sort.Strings(best)
 	c.scheduled(scores, best, best[0])
@@ -249,6 +285,7 @@ func (c *cycle) scheduled(scores []fwk.NodePluginScores, best []string, node str
 				plugins[p.Name] = p.Score
 			}
 			verdict.Scores, verdict.Total = &plugins, &s.TotalScore
+			verdict.Extenders = c.contributions[s.Name]
 		}
 	}
 }
@@ -270,8 +307,16 @@ func (c *cycle) listNodes() {
 	verdicts := make([]NodeVerdict, 0, len(c.nodes))
 	for _, node := range c.nodes {
 		name := node.Node().Name
-		if status, ok := explicit[name]; ok {
-			verdicts = append(verdicts, rejection(name, status))
+		if c.passed[name] {
+			verdicts = append(verdicts, NodeVerdict{Name: name, Code: fwk.Success.String()})
+		} else if status, ok := explicit[name]; ok {
+			verdict := rejection(name, status)
+			if verdict.Plugin == "" {
+				verdict.Plugin = framework.ExtenderName
+			}
+			verdicts = append(verdicts, verdict)
+		} else if by, ok := c.leftOutBy[name]; ok {
+			verdicts = append(verdicts, rejectedSilently(name, by))
 		} else if c.leftOut(name) {
 			absent := c.diagnosis.NodeToStatus.AbsentNodesStatus()
 			verdict := rejection(name, absent)

@@ -110,13 +110,18 @@ func (c *cycle) postFilter() (message string, nomination *Nomination, err error)
 		return "", nil, nil
 	}
 	dry := c.preemption[c.pod.Spec.SchedulerName]
+	errorsBefore := slices.Clone(c.extenderErrors)
 	ask := func(forced string) (node, message string) {
 		if dry != nil {
 			dry.found, dry.forced = make(map[string]*extenderv1.Victims), forced
 		}
+		c.reviewed, c.extenderErrors = nil, slices.Clone(errorsBefore)
 		result, status := c.profile.RunPostFilterPlugins(c.ctx, c.state, c.pod, c.diagnosis.NodeToStatus)
 		if status.IsSuccess() && result != nil && result.NominatingInfo != nil {
 			node = result.NominatingInfo.NominatedNodeName
+		}
+		if dry != nil && c.reviewed != nil {
+			dry.found = c.reviewed
 		}
 		return node, status.Message()
 	}

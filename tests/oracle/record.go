@@ -30,6 +30,8 @@ type Record struct {
 	// Nodes is a pointer because an empty cluster has an empty list, while an ignored pod has none.
 	Nodes      *[]NodeVerdict `json:"nodes,omitempty"`
 	Nomination *Nomination    `json:"nomination,omitempty"`
+	// ExtenderErrors are failures that did not end the attempt.
+	ExtenderErrors []ExtenderError `json:"extenderErrors,omitempty"`
 
 	// search is the message before preemption had its say.
 	search string
@@ -59,8 +61,9 @@ type NodeVerdict struct {
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 	// Scores and Total are pointers because an empty object and a zero are answers too.
-	Scores *map[string]int64 `json:"scores,omitempty"`
-	Total  *int64            `json:"total,omitempty"`
+	Scores    *map[string]int64 `json:"scores,omitempty"`
+	Extenders map[string]int64  `json:"extenders,omitempty"`
+	Total     *int64            `json:"total,omitempty"`
 }
 
 // line is the record as one line of JSON: `<`, `>` and `&` stay as they are, there is no white space.

@@ -1,0 +1,109 @@
+// What extenders have to say in a decision (kube-scheduler v1.37.1, findNodesThatPassExtenders and
+// prioritizeNodes).
+#include <algorithm>
+#include <map>
+
+#include "core/decider.hpp"
+#include "log/log.hpp"
+
+namespace berth::core {
+
+using extender::FilterResult;
+using framework::Attempt;
+using framework::Row;
+using record::AttemptRecord;
+using record::Result;
+
+// An extender that fails at the nominated node only means that the search goes on.
+bool Decider::PassesExtendersAlone(const Attempt& attempt, const ClusterView& cluster, const RowSet& alone) {
+  FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
+  nominated_said_ = std::move(result.said);
+  if (result.error) {
+    log::Error("Evaluation failed on nominated node",
+               {{"pod", log::Value::Object(attempt.pod().key)},
+                {"node", attempt.pod().pod->status.nominated_node_name},
+                {"err", *result.error}});
+    return false;
+  }
+  return !result.left.Empty();
+}
+
+bool Decider::PassExtenders(const Attempt& attempt, const runtime::Profile& profile,
+                            const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                            Decision& decision) {
+  AttemptRecord& record = *decision.record;
+  FilterResult result =
+      extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
+  if (result.error) {
+    record.result = Result::kError;
+    record.message = *std::move(result.error);
+    decision.nominate = "";
+    return false;
+  }
+  // Who rejected nodes counts, even where an extender's word takes the place of theirs.
+  NoteRejectors(pre_filter, profile, decision);
+  if (!(result.left == record.feasible)) {
+    decision.rejectors.emplace_back(extender::kPluginName);
+    std::ranges::sort(decision.rejectors);
+  }
+  KeepWords(nominated_said_, &record.feasible, cluster, record);
+  KeepWords(result.said, nullptr, cluster, record);
+  for (FilterResult::Silent& silent : result.silent) {
+    // What another extender said of such a row, or this one earlier, is its status after all.
+    for (const record::Spoken& part : record.spoken) {
+      for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
+    }
+    record.unresolvable |= silent.rows;
+    record.extenders.silent.push_back({std::move(silent.extender), std::move(silent.rows)});
+  }
+  RowSet unseen = filtered_.feasible;  // feasible, but not among those that were sampled
+  unseen -= record.feasible;
+  record.unresolvable |= unseen;
+  record.feasible = std::move(result.left);
+  if (record.feasible.Empty()) {
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
+  }
+  decision.rejectors.clear();
+  decision.pending.clear();
+  return true;
+}
+
+// An extender may speak of any node, asked or not: its word is the node's status from then on. `among`: only
+// of these (null: of all) and of nodes that the cluster does not have.
+void Decider::KeepWords(const std::vector<FilterResult::Said>& said, const RowSet* among,
+                        const ClusterView& cluster, AttemptRecord& record) {
+  std::map<std::string, std::string> strangers;
+  for (const FilterResult::Said& word : said) {
+    const framework::NodeNameId name = cluster.nodes.vocabulary().node_names.Find(word.node);
+    const Row row = name.known() ? cluster.nodes.Find(name) : framework::kNoRow;
+    if (row == framework::kNoRow) {
+      strangers[word.node] = word.why;
+      continue;
+    }
+    if (among != nullptr && !among->Has(row)) continue;
+    for (record::Rejection& rejection : record.rejections) rejection.rows.Remove(row);
+    for (record::Spoken& part : record.spoken)
+      std::erase_if(part.reasons.rows, [&](const auto& entry) { return entry.first == row; });
+    record.left_out.Remove(row);
+    if (record.spoken.empty() || record.spoken.back().plugin != extender::kPluginName)
+      record.spoken.push_back({extender::kPluginName, {}});
+    record.spoken.back().reasons.Say(row, word.why);
+    word.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
+    word.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
+  }
+  for (auto& [node, why] : strangers) record.extenders.strangers.push_back(std::move(why));
+}
+
+void Decider::AddContributions(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record,
+                               RowSet& preferred) {
+  extender::PrioritizeResult result =
+      extenders_->Prioritize(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
+  for (auto& part : result.parts) {
+    record.feasible.ForEach([&](std::size_t row) { totals_[row] += part.contributions[row]; });
+    record.extenders.scores.push_back({std::move(part.extender), std::move(part.contributions)});
+  }
+  preferred = std::move(result.answered);
+}
+
+}  // namespace berth::core

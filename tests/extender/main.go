@@ -1,0 +1,165 @@
+// The command extender asks kube-scheduler's own extender client and Berth's the same questions: scripted
+// extenders stand in between, and what both make of their answers must be the same decision record, byte for byte.
+//
+//	extender --berth ../build/bin/berth --oracle ../build/bin/oracle [--only TEXT] [--verbose] [--real PROGRAM]
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	berth := flag.String("berth", "../build/bin/berth", "the program under test")
+	oracle := flag.String("oracle", "../build/bin/oracle", "asks the real kube-scheduler's parts")
+	only := flag.String("only", "", "play only cases with this text in their name")
+	real := flag.String("real", "", "the program that cluster/build makes: with it both also work on a real API server")
+	verbose := flag.Bool("verbose", false, "show the records")
+	flag.Parse()
+	if err := run(*berth, *oracle, *only, *verbose); err != nil {
+		fail(err)
+	}
+	if *real != "" && *only == "" {
+		if err := live(*berth, *real); err != nil {
+			fail(err)
+		}
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "extender:", err)
+	os.Exit(1)
+}
+
+func run(berth, oracle, only string, verbose bool) error {
+	directory, err := os.MkdirTemp("", "extender")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(directory)
+	began, played := time.Now(), 0
+	var failures []string
+	for _, c := range cases() {
+		if !strings.Contains(c.name, only) {
+			continue
+		}
+		played++
+		if err := c.play(berth, oracle, directory, verbose); err != nil {
+			failures = append(failures, fmt.Sprintf("%s: %v", c.name, err))
+		}
+	}
+	fmt.Printf("%d cases, %d failures, %.1f s\n", played, len(failures), time.Since(began).Seconds())
+	if len(failures) > 0 {
+		return errors.New(strings.Join(failures, "\n"))
+	}
+	return nil
+}
+
+// play gives both the same configuration and cluster.
+func (c testCase) play(berth, oracle, directory string, verbose bool) error {
+	servers := &servers{}
+	defer servers.close()
+	config := filepath.Join(directory, "config.yaml")
+	cluster := filepath.Join(directory, "cluster.json")
+	pods := c.pods
+	if pods == "" {
+		pods = plainPod
+	}
+	objects, err := complete(nodes + pods)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(config, []byte(c.config(servers)), 0o644),
+		os.WriteFile(cluster, objects, 0o644)); err != nil {
+		return err
+	}
+	var answers [2]string
+	var asked [2][]string
+	for i, command := range [][]string{
+		{oracle, "judge", "--config", config, "-f", cluster},
+		{berth, "explain", "--config", config, "-f", cluster, "-o", "json"},
+	} {
+		servers.listen()
+		var out, complaints bytes.Buffer
+		program := exec.Command(command[0], command[1:]...)
+		program.Stdout, program.Stderr = &out, &complaints
+		err := program.Run()
+		answers[i] = out.String()
+		if err != nil {
+			answers[i] += fmt.Sprintf("%v: %s", err, startUpError(complaints.String()))
+		}
+		asked[i] = servers.heard()
+	}
+	if verbose {
+		fmt.Printf("%s\n%s\n", c.name, answers[1])
+	}
+	if answers[0] != answers[1] {
+		return fmt.Errorf("different records\n  real  %s\n  berth %s", answers[0], answers[1])
+	}
+	if c.expect != "" && !strings.Contains(answers[0], servers.fill(c.expect)) {
+		return fmt.Errorf("%q is not in %s", servers.fill(c.expect), answers[0])
+	}
+	return sameQuestions(asked[0], asked[1])
+}
+
+// startUpError is what is wrong with a configuration, without what the programs put around it.
+func startUpError(text string) string {
+	text = strings.TrimSpace(text)
+	for _, prefix := range []string{"Error: ", "oracle: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
+}
+
+// sameQuestions compares the bodies that came. The real scheduler is asked twice, to check the oracle: every
+// body it sends must be one of Berth's, and the other way round. Which of several nodes comes first is open.
+func sameQuestions(real, berth []string) error {
+	for _, body := range real {
+		if !contains(berth, body) {
+			return fmt.Errorf("kube-scheduler asks what berth does not\n  real  %s\n  berth %s", body, strings.Join(berth, "\n        "))
+		}
+	}
+	for _, body := range berth {
+		if !contains(real, body) {
+			return fmt.Errorf("berth asks what kube-scheduler does not\n  berth %s\n  real  %s", body, strings.Join(real, "\n        "))
+		}
+	}
+	return nil
+}
+
+func contains(list []string, text string) bool {
+	for _, one := range list {
+		if one == text {
+			return true
+		}
+	}
+	return false
+}
+
+// log of what extenders were asked.
+type questions struct {
+	mutex sync.Mutex
+	texts []string
+}
+
+func (q *questions) add(text string) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.texts = append(q.texts, text)
+}
+
+func (q *questions) take() []string {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	texts := q.texts
+	q.texts = nil
+	return texts
+}
