@@ -151,6 +151,8 @@ def right_nodes(run):
     for number in range(6):
         node = run.place(f"hot-{number}", "loadaware", "1")
         run.check(f"LoadAware leaves nodes beyond their threshold alone, not {node}", node in (run.idle, run.first))
+    if run.nodes > 100:
+        return
     before = run.middle.queries
     signals = len(run.sample("berth_measurement_signal_usable"))
     time.sleep(5)
