@@ -26,6 +26,9 @@ class Explainer {
   // "file: document 2, items[3]: Pod default/web: spec.containers[0].image: expected a string, got a number".
   Expected<void> Load(std::string_view text, const std::string& file, std::vector<std::string>& problems);
 
+  // Puts what was loaded into the engine, once; Judge does so if nobody has.
+  void FillCluster();
+
   // Judges every pod without a node, each alone against the same cluster, in the order of the input; those of
   // `only`
   // ("namespace/name"), if there are any. Errors name pods of `only` that are not in the input.
@@ -41,7 +44,6 @@ class Explainer {
  private:
   struct Input;
   Explainer();
-  void FillCluster();
   Judged JudgeOne(const api::PodPtr& pod, framework::PodInfo& info);
 
   std::unique_ptr<framework::ApiWriter> nowhere_;

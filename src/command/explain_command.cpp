@@ -12,6 +12,7 @@
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/measuring.hpp"
 #include "extender/http_transport.hpp"
 #include "http/io_thread.hpp"
 #include "record/attempt_record.hpp"
@@ -26,6 +27,7 @@ struct Options {
   std::string output = "text";
   bool all_nodes = false;
   bool offline = false;
+  std::string sources;
 };
 
 int Complain(const Error& error) {
@@ -63,6 +65,11 @@ int Explain(const Options& options) {
   }
   for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
 
+  (*explainer)->FillCluster();
+  if (!options.offline) {
+    const auto measured = MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
+    if (!measured) return Complain(measured.error());
+  }
   const auto judged = (*explainer)->Judge(options.pods, [&](const assembly::Explainer::Judged& one) {
     if (options.output == "json") {
       fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
@@ -103,8 +110,12 @@ int RunExplainCommand(std::span<const std::string> args) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.add_flag("--all-nodes", options.all_nodes, "text: show the verdict of every node");
-  app.add_flag("--offline", options.offline,
-               "do not ask the configuration's extenders: they count as unreachable");
+  app.add_flag(
+      "--offline", options.offline,
+      "do not ask the configuration's extenders, which count as unreachable, nor the Prometheus of its "
+      "plugins, which then know nothing of the nodes");
+  app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
+      ->type_name("FILE");
   if (const auto code = ParseFlags(app, args)) return *code;
   return Explain(options);
 }

@@ -1,6 +1,11 @@
 #include "command/measuring.hpp"
 
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "client/connection_config.hpp"
 #include "command/files.hpp"
@@ -20,8 +25,7 @@ Expected<std::vector<metricsource::SourceSettings>> ReadSourcesFile(const std::s
   return sources;
 }
 
-}  // namespace
-
+// Files and connections as the machine has them.
 metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment) {
   return {.read_file = ReadWholeFile,
           .connect = [&io, &environment](const http::Origin& origin, const http::TlsOptions& tls)
@@ -32,6 +36,37 @@ metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::En
                 {.origin = origin, .tls = tls, .proxy = std::move(proxy), .max_connections = kConnections});
           }};
 }
+
+// The loop of those who have none.
+class Desk {
+ public:
+  void Post(std::move_only_function<void()> work) {
+    {
+      std::scoped_lock lock(mutex_);
+      work_.push_back(std::move(work));
+    }
+    arrived_.notify_one();
+  }
+  // Does what was posted and what is posted until `done`.
+  void WorkUntil(const std::function<bool()>& done) {
+    while (!done()) {
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, [this] { return !work_.empty(); });
+      for (auto& work : std::exchange(work_, {})) {
+        lock.unlock();
+        work();
+        lock.lock();
+      }
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<std::move_only_function<void()>> work_;
+};
+
+}  // namespace
 
 Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
   BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
@@ -47,6 +82,31 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
                                               .world = SystemSourceParts(measuring->io_, parts.environment),
                                               .seed = std::random_device{}()}));
   return measuring;
+}
+
+Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& handle,
+                           const client::Environment& environment, const Clock& clock) {
+  BERTH_TRY(const auto sources, ReadSourcesFile(sources_file));
+  auto& measurements = handle.Shared<framework::Measurements>();
+  if (measurements.size() == 0) return {};
+  http::IoThread io(clock);
+  metrics::Registry nobody_looks;
+  const auto desk = std::make_shared<Desk>();
+  BERTH_TRY(const auto poller,
+            metricsource::Poller::Start(sources, {.loop = io,
+                                                  .measurements = measurements,
+                                                  .post = [desk](auto work) { desk->Post(std::move(work)); },
+                                                  .metrics = nobody_looks,
+                                                  .world = SystemSourceParts(io, environment)}));
+  // Every query has a deadline.
+  desk->WorkUntil([&] {
+    for (std::size_t i = 0; i < measurements.size(); ++i) {
+      const auto id = static_cast<framework::SignalId>(i);
+      if (measurements.signal(id).state == framework::SignalState::kWaiting) return false;
+    }
+    return true;
+  });
+  return {};
 }
 
 }  // namespace berth::command

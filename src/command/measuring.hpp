@@ -37,7 +37,9 @@ class Measuring {
   std::unique_ptr<metricsource::Poller> poller_;
 };
 
-// Files and connections as the machine has them.
-metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment);
+// Asks for every signal once and returns when each has been answered or has failed: for explanations, on the
+// thread that owns the measurements.
+Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& handle,
+                           const client::Environment& environment, const Clock& clock);
 
 }  // namespace berth::command

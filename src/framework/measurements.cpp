@@ -117,6 +117,7 @@ SignalCoverage Measurements::Take(const SignalAnswer& answer) {
       ++coverage.distrusted;
     }
   });
+  entry.signal.coverage = coverage;
   return coverage;
 }
 
@@ -131,6 +132,7 @@ SignalCoverage Measurements::Failed(SignalId id, MonoTime now, std::string why) 
   if (signal.state == SignalState::kGone && coverage.before != SignalState::kGone) ShowWithGuarded(entry);
   coverage.after = signal.state;
   coverage.nodes = nodes_.node_count();
+  signal.coverage = coverage;
   return coverage;
 }
 

@@ -60,6 +60,17 @@ std::string_view NameOf(SignalState state);
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
+// What became of an answer.
+struct SignalCoverage {
+  std::size_t nodes = 0;               // there are
+  std::size_t measured = 0;            // of them, with a value that is shown
+  std::size_t distrusted = 0;          // of them, with a value that a guard withholds
+  std::size_t merged = 0;              // series beyond the first of their node
+  std::vector<std::string> unmatched;  // some of the series that belong to no node, for people
+  std::size_t unmatched_series = 0;
+  SignalState before = SignalState::kWaiting, after = SignalState::kWaiting;
+};
+
 // The middle one of the values that are known (NaN if none is): what is said of a node that is not measured,
 // so that it neither wins nor starves.
 double MedianOf(std::span<const double> values);
@@ -70,6 +81,7 @@ struct Signal {
   MonoTime asked{};            // when the values that are shown were asked for
   std::vector<double> values;  // by row; NaN: not known. May be shorter than the table
   std::string error;           // why the last poll failed; empty: it did not
+  SignalCoverage coverage;     // of the last poll
 
   double At(Row row) const { return row < values.size() ? values[row] : kNoValue; }
 };
@@ -85,17 +97,6 @@ struct SignalAnswer {
   bool renumbered = false;                                // the source counts its series from 0 again
   SeriesChunk fresh;                                      // null: none
   std::vector<std::pair<std::uint32_t, double>> samples;  // series and value; NaN and infinities: no value
-};
-
-// What became of an answer.
-struct SignalCoverage {
-  std::size_t nodes = 0;               // there are
-  std::size_t measured = 0;            // of them, with a value that is shown
-  std::size_t distrusted = 0;          // of them, with a value that a guard withholds
-  std::size_t merged = 0;              // series beyond the first of their node
-  std::vector<std::string> unmatched;  // some of the series that belong to no node, for people
-  std::size_t unmatched_series = 0;
-  SignalState before = SignalState::kWaiting, after = SignalState::kWaiting;
 };
 
 // One per engine: Handle::Shared<Measurements>(). One thread, the scheduler loop's.

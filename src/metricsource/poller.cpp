@@ -56,8 +56,13 @@ class Rounds {
     failed_.clear();
     client_->BeginRound();
     for (const auto& target : targets_) {
-      client_->Ask(target->expression,
-                   [this, target](Expected<RawAnswer> answer) { Answered(target, std::move(answer)); });
+      const auto answer = std::make_shared<SignalAnswer>();
+      client_->Ask(
+          target->expression,
+          [this, target, answer](int status, std::string_view body) {
+            return Read(*target, status, body, *answer);
+          },
+          [this, target, answer](Expected<> read) { Answered(target, std::move(*answer), std::move(read)); });
     }
   }
 
@@ -67,28 +72,25 @@ class Rounds {
   }
 
  private:
-  void Answered(const std::shared_ptr<Target>& target, Expected<RawAnswer> raw) {
-    if (!raw && raw.error().code == ErrorCode::kCancelled) return;
+  void Answered(const std::shared_ptr<Target>& target, SignalAnswer answer, Expected<> read) {
+    if (!read && read.error().code == ErrorCode::kCancelled) return;
     meters_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
-    const Expected<SignalAnswer> answer = raw ? Read(*target, *raw) : std::unexpected(raw.error());
-    if (answer) {
+    if (read) {
       meters_.answered.Add();
-      Deliver(target, std::move(*answer));
+      Deliver(target, std::move(answer));
     } else {
-      (answer.error().code == ErrorCode::kInvalid ? meters_.refused : meters_.failed).Add();
-      Fail(target, answer.error());
+      (read.error().code == ErrorCode::kInvalid ? meters_.refused : meters_.failed).Add();
+      Fail(target, read.error());
     }
     if (--outstanding_ == 0) End();
   }
 
-  Expected<SignalAnswer> Read(Target& target, const RawAnswer& raw) {
-    SignalAnswer answer{
-        .signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
+  Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
+    answer = {.signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
     catalog_.Begin();
-    auto notes = ReadAnswer(raw.status, raw.body, [&](const LabelOf& labels, double value) {
-      catalog_.Add(answer, labels, value);
-    });
-    if (!notes) return std::unexpected(std::move(notes).error().In(raw.server));
+    const auto notes = ReadAnswer(
+        status, body, [&](const LabelOf& labels, double value) { catalog_.Add(answer, labels, value); });
+    if (!notes) return std::unexpected(notes.error());
     catalog_.End(answer);
     if (!notes->warnings.empty()) {
       meters_.partial.Add();
@@ -98,7 +100,7 @@ class Rounds {
                      {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
       }
     }
-    return answer;
+    return {};
   }
 
   void Deliver(const std::shared_ptr<Target>& target, SignalAnswer answer) {

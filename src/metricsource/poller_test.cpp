@@ -135,6 +135,18 @@ TEST_F(PollerTest, TheNextServerIsAskedWhereOneIsInTroubleAndStaysPreferred) {
   EXPECT_THAT(news, ElementsAre());
 }
 
+TEST_F(PollerTest, HalfADocumentOfOneServerIsAWholeOneOfTheNext) {
+  const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
+  const SignalId cpu = Declare("cpu", "m");
+  http::ClientResponse half = FakeWorld::Vector({{"n1", "4"}, {"n2", "5"}});
+  half.body.resize(half.body.size() / 2 + 20);
+  world.hosts["p"] = Same(half);
+  world.hosts["q"] = Same(FakeWorld::Vector({{"n2", "6"}, {"n1", "7"}}));
+  Start(*sources);
+  EXPECT_EQ(ValueOf(cpu, "n1"), "7");
+  EXPECT_EQ(ValueOf(cpu, "n2"), "6");
+}
+
 TEST_F(PollerTest, ARefusedQueryIsNotAskedElsewhere) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
   Declare("cpu", "m");

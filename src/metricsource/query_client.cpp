@@ -21,9 +21,6 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
 }
 
-// Of a server's trouble, not of the query's: another server may do better.
-bool InTrouble(int status) { return status >= 500 || status == 429 || status == 404 || status == 408; }
-
 }  // namespace
 
 struct QueryClient::Server {
@@ -34,6 +31,7 @@ struct QueryClient::Server {
 
 struct QueryClient::Query {
   std::string expression;
+  Read read;
   Done done;
   std::size_t server = 0;
   std::size_t passed_over = 0;
@@ -123,9 +121,10 @@ void QueryClient::BeginRound() {
 // --- a query
 // --------------------------------------------------------------------------------------------------
 
-void QueryClient::Ask(const std::string& expression, Done done) {
+void QueryClient::Ask(const std::string& expression, Read read, Done done) {
   auto query = std::make_shared<Query>();
   query->expression = ForSource(expression, settings_);
+  query->read = std::move(read);
   query->done = std::move(done);
   query->server = preferred_;
   Send(std::move(query));
@@ -169,25 +168,19 @@ void QueryClient::Received(std::shared_ptr<Query> query, Expected<http::ClientRe
     server.get_only = true;
     return Send(std::move(query));
   }
-  RawAnswer answer{
-      .status = response->status, .body = std::move(response->body), .server = server.origin.HostPort()};
+  std::string body = std::move(response->body);
   if (const std::string* coding = response->Find("Content-Encoding");
       coding != nullptr && *coding == "gzip") {
-    auto text = Inflate(answer.body, kAnswerMax);
+    auto text = Inflate(body, kAnswerMax);
     if (!text) return PassOver(std::move(query), text.error());
-    answer.body = std::move(*text);
+    body = std::move(*text);
   }
-  const std::string* type = response->Find("Content-Type");
-  const bool json = type == nullptr || type->starts_with("application/json");
-  if (InTrouble(answer.status) || !json) {
-    const auto why = ReadAnswer(answer.status, answer.body, [](const LabelOf&, double) {});
-    // A server that refuses a query in its own words says so with 4xx; with 422 and 503 too, but as JSON.
-    Error error =
-        why ? Error{ErrorCode::kUnavailable, fmt::format("HTTP status {}", answer.status)} : why.error();
-    if (error.code != ErrorCode::kInvalid) return PassOver(std::move(query), std::move(error));
-  }
+  auto read = query->read(response->status, body);
+  if (!read && read.error().code == ErrorCode::kUnavailable)
+    return PassOver(std::move(query), std::move(read).error());
   preferred_ = query->server;
-  query->done(std::move(answer));
+  if (!read) read = std::unexpected(std::move(read).error().In(server.origin.HostPort()));
+  query->done(std::move(read));
 }
 
 void QueryClient::PassOver(std::shared_ptr<Query> query, Error why) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -20,21 +21,18 @@ struct SourceParts {
       connect;
 };
 
-struct RawAnswer {
-  int status = 0;
-  std::string body;    // inflated
-  std::string server;  // host:port that gave it
-};
-
-// Queries go to the server that answered last; one that cannot be reached, is in trouble (5xx, 429, HTML,
-// half a document) or answers nothing in its share of the time is passed over for the next. A query that a
-// server understands and refuses is not asked again elsewhere. POST first, GET where a server does not take
+// Queries go to the server that answered last; one that cannot be reached, is in trouble (5xx, HTML, half a
+// document) or answers nothing in its share of the time is passed over for the next. A query that a server
+// understands and refuses is not asked again elsewhere. POST first, GET where a server does not take
 // it (405, 501). Files (tokens, certificates) are read again before each round, so rotated ones count.
 //
 // On the io thread only. Outlives its calls: the destructor ends them with kCancelled.
 class QueryClient {
  public:
-  using Done = std::function<void(Expected<RawAnswer>)>;
+  // Reads an answer: its HTTP status, its body as text. kUnavailable: the server is in trouble, and the next
+  // one is asked.
+  using Read = std::function<Expected<>(int status, std::string_view body)>;
+  using Done = std::function<void(Expected<>)>;
 
   // Errors: addresses or certificates that cannot be used.
   static Expected<std::unique_ptr<QueryClient>> Open(SourceSettings settings, SourceParts parts);
@@ -45,7 +43,7 @@ class QueryClient {
   // Before the queries of a poll: looks at the files. What cannot be read now is kept as it was, and said
   // once.
   void BeginRound();
-  void Ask(const std::string& expression, Done done);
+  void Ask(const std::string& expression, Read read, Done done);
 
  private:
   struct Server;

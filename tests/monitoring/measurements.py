@@ -161,6 +161,25 @@ def right_nodes(run):
               3 * signals <= asked <= 7 * signals)
 
 
+def by_hand(run):
+    """The same questions without a scheduler."""
+    (run.directory / "nodes.json").write_text(get(run.pods.split("/namespaces")[0] + "/nodes"))
+    body = pod("by-hand", "100m")
+    body.update(apiVersion="v1", kind="Pod")
+    body["spec"]["schedulerName"] = "loadaware"
+    (run.directory / "pod.json").write_text(json.dumps(body))
+    common = ("--config=config.yaml", "--berth-metric-sources=sources.yaml", "-f", "nodes.json")
+    measured = subprocess.run([run.berth, "measure", *common], cwd=run.directory, capture_output=True, text=True, timeout=30)
+    run.check("berth measure: the real machine has no ens192, all else is measured", measured.returncode == 2 and
+              f"nodes: {run.nodes} of {run.nodes} measured" in measured.stdout and
+              f"nodes: {run.nodes - 1} of {run.nodes} measured" in measured.stdout and run.first in measured.stdout)
+    told = subprocess.run([run.berth, "explain", *common, "-f", "pod.json", "-o", "json"], cwd=run.directory,
+                          capture_output=True, text=True, timeout=30)
+    record = json.loads(told.stdout)
+    busy = [node for node in record["nodes"] if "too much cpu load" in json.dumps(node)]
+    run.check("berth explain knows the busy nodes", len(busy) >= run.nodes - 2)
+
+
 def outages(run):
     for number, mode in enumerate(OUTAGES):
         run.middle.mode = mode
@@ -218,6 +237,7 @@ def main():
             if options.nodes > 100:
                 costs(run)
             else:
+                by_hand(run)
                 outages(run)
                 disappearance(run)
         except SystemExit:

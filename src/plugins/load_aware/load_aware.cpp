@@ -52,26 +52,24 @@ void LoadAware::Filter(const framework::Attempt& attempt, const RowSet& candidat
 void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
                        framework::Rejections& out) const {
   const LoadSignal& signal = *part.signal;
-  const std::size_t rows = attempt.nodes().rows();
-  if (!signal.usable()) {
-    if (!reject_unknown_) return;
-    out.Reject(part.unknown, rows) |= candidates;
-    out.unresolvable() |= candidates;
-    return;
-  }
   const double threshold = *signal.args().threshold;
-  RowSet& rejected = out.Reject(part.too_high, rows);
-  candidates.ForEach([&](std::size_t at) {
-    const Row row = static_cast<Row>(at);
-    // Comparisons with what is not known are false.
-    if (signal.hot().Has(row) || signal.Expected(row) + signal.Added(attempt.pod(), row) > threshold)
-      rejected.Add(row);
+  const auto reject = [&](framework::ReasonId reason, auto&& applies) {
+    RowSet& rejected = out.Reject(reason, attempt.nodes().rows());
+    candidates.ForEach([&](std::size_t row) {
+      if (applies(static_cast<Row>(row))) rejected.Add(row);
+    });
+    if (rejected.Empty()) {
+      out.DropLast();
+    } else {
+      out.unresolvable() |= rejected;
+    }
+  };
+  if (reject_unknown_) reject(part.unknown, [&](Row row) { return std::isnan(signal.Expected(row)); });
+  if (!signal.usable()) return;
+  // Comparisons with what is not known are false.
+  reject(part.too_high, [&](Row row) {
+    return signal.hot().Has(row) || signal.Expected(row) + signal.Added(attempt.pod(), row) > threshold;
   });
-  if (rejected.Empty()) {
-    out.DropLast();
-  } else {
-    out.unresolvable() |= rejected;
-  }
 }
 
 std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {

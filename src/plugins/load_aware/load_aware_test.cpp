@@ -147,8 +147,10 @@ TEST_F(LoadAwareTest, AnOutageIsNeutralUnlessToldOtherwise) {
   Own(", threshold: 50");
   EXPECT_EQ(Judge(), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 0}, {"n2", 0}}));
-  Make("{preset: none, onOutage: reject, signals: [{name: strict, query: q, threshold: 50}]}");
+  Make("{preset: none, onOutage: reject, signals: [{name: strict, query: s, threshold: 50}]}");
   EXPECT_EQ(Judge().at("n1"), Unresolvable({"node(s) had no strict measurement"}));
+  Measure(cluster, "strict", {{"n1", 0.1}}, clock.Now());
+  EXPECT_EQ(Judge(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had no strict measurement"})}}));
 }
 
 TEST_F(LoadAwareTest, ANodeThatIsNotMeasuredIsTakenForTheMedianAndNotClosed) {

@@ -1,0 +1,128 @@
+#include "command/measure_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+
+#include "assembly/explainer.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "client/environment.hpp"
+#include "command/files.hpp"
+#include "command/flags.hpp"
+#include "command/load_config.hpp"
+#include "command/measuring.hpp"
+
+namespace berth::command {
+namespace {
+
+using framework::Measurements;
+using framework::Row;
+using framework::Signal;
+using framework::SignalId;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string config;
+  std::string sources;
+  bool values = false;
+};
+
+int Complain(const Error& error) {
+  fmt::print(stderr, "Error: {}\n", error.message);
+  return 1;
+}
+
+void PrintValues(const Signal& signal, const framework::NodeTable& nodes) {
+  nodes.all().ForEach([&](std::size_t at) {
+    const Row row = static_cast<Row>(at);
+    const double value = signal.At(row);
+    fmt::print("    {:<40} {}\n", nodes.name(row), std::isnan(value) ? "-" : fmt::format("{:.6g}", value));
+  });
+}
+
+// True if nothing is missing.
+bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool values) {
+  const framework::SignalCoverage& coverage = signal.coverage;
+  fmt::print("{}\n  source: {}\n  query:  {}\n", signal.spec.name, signal.spec.source,
+             signal.spec.expression);
+  if (!signal.error.empty()) {
+    fmt::print("  no answer: {}\n", signal.error);
+    return false;
+  }
+  fmt::print("  nodes: {} of {} measured", coverage.measured, coverage.nodes);
+  if (coverage.distrusted > 0) fmt::print(", {} stale or too young to be believed", coverage.distrusted);
+  if (coverage.merged > 0) fmt::print("; {} series more than one for their node", coverage.merged);
+  fmt::print("\n");
+  if (coverage.unmatched_series > 0) {
+    fmt::print("  series that belong to no node: {}, for example\n", coverage.unmatched_series);
+    for (const std::string& series : coverage.unmatched) fmt::print("    {}\n", series);
+  }
+  const bool whole = coverage.measured == coverage.nodes;
+  if (!whole && !values) {
+    fmt::print("  not measured:\n");
+    nodes.all().ForEach([&](std::size_t row) {
+      if (std::isnan(signal.At(static_cast<Row>(row))))
+        fmt::print("    {}\n", nodes.name(static_cast<Row>(row)));
+    });
+  }
+  if (values) PrintValues(signal, nodes);
+  return whole;
+}
+
+int Measure(const Options& options) {
+  auto config = LoadConfig(options.config);
+  if (!config) return Complain(config.error());
+  config->extenders.clear();  // they measure nothing
+  std::vector<std::string> notes;
+  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+  if (!explainer) return Complain(explainer.error());
+  std::vector<std::string> problems;
+  for (const std::string& file : options.files) {
+    const auto text = ReadWholeFile(file);
+    if (!text) return Complain(text.error());
+    const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
+    if (!loaded) return Complain(loaded.error());
+  }
+  (*explainer)->FillCluster();
+  framework::Handle& handle = (*explainer)->engine().handle();
+  auto& measurements = handle.Shared<Measurements>();
+  if (measurements.size() == 0)
+    return Complain({ErrorCode::kInvalid, "no plugin of the configuration asks for measurements"});
+  const SystemClock clock;
+  const client::SystemEnvironment environment;
+  if (const auto measured = MeasureOnce(options.sources, handle, environment, clock); !measured)
+    return Complain(measured.error());
+  bool whole = true;
+  for (std::size_t i = 0; i < measurements.size(); ++i)
+    whole &= PrintSignal(measurements.signal(static_cast<SignalId>(i)), handle.nodes, options.values);
+  return whole ? 0 : 2;
+}
+
+}  // namespace
+
+int RunMeasureCommand(std::span<const std::string> args) {
+  Options options;
+  CLI::App app(
+      "Asks once for everything that the plugins of a configuration want measured, and shows which node each "
+      "answer belongs to, which nodes are not measured and which series belong to none.\n\n"
+      "  kubectl get nodes -o json | berth measure --config scheduler.yaml -f -\n",
+      "berth measure");
+  app.add_option("-f,--filename", options.files,
+                 "JSON or YAML of the cluster's nodes, '-' for standard input; may be repeated")
+      ->required()
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--config", options.config, "KubeSchedulerConfiguration whose plugins measure")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
+      ->type_name("FILE");
+  app.add_flag("--values", options.values, "show the value of each node");
+  if (const auto code = ParseFlags(app, args)) return *code;
+  return Measure(options);
+}
+
+}  // namespace berth::command

@@ -1,0 +1,13 @@
+// berth measure: what the plugins of a configuration would know of the nodes.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace berth::command {
+
+// Exit code 0: every signal was answered and every node has a value; 1: unusable input; 2: something is
+// missing, and it was said what.
+int RunMeasureCommand(std::span<const std::string> args);
+
+}  // namespace berth::command
