@@ -1,13 +1,16 @@
 # Warnings, linker, sanitizers: the same for every target of the project.
 add_library(berth_options INTERFACE)
-target_include_directories(berth_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+target_include_directories(berth_options INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated> $<INSTALL_INTERFACE:include/berth>)
 # Scores must round as Go's do: a fused multiply-add rounds once where the original rounds twice.
-target_compile_options(berth_options INTERFACE -Wall -Wextra -Wpedantic -Werror -ffp-contract=off)
+target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Werror>" -ffp-contract=off)
+# Plugin authors are compiled against the same headers.
+target_compile_features(berth_options INTERFACE cxx_std_23)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees phantom overruns in inlined std::string code and unused results in coroutine frames.
-  target_compile_options(berth_options INTERFACE
-    -Wno-error=restrict -Wno-error=stringop-overflow -Wno-error=array-bounds -Wno-error=maybe-uninitialized
-    -Wno-error=stringop-overread -Wno-error=dangling-pointer -Wno-error=free-nonheap-object -fdiagnostics-color)
+  target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wno-error=restrict;-Wno-error=stringop-overflow;\
+-Wno-error=array-bounds;-Wno-error=maybe-uninitialized;-Wno-error=stringop-overread;-Wno-error=dangling-pointer;\
+-Wno-error=free-nonheap-object;-fdiagnostics-color>")
 endif()
 
 find_program(BERTH_CCACHE ccache)

@@ -1,3 +1,6 @@
+#include "assembly/in_tree_plugins.hpp"
 #include "command/berth.hpp"
 
-int main(int argc, char** argv) { return berth::command::RunBerth(argc, argv); }
+int main(int argc, char** argv) {
+  return berth::command::RunBerth(argc, argv, berth::assembly::InTreePlugins());
+}

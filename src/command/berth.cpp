@@ -25,10 +25,10 @@ using Arguments = std::span<const std::string>;
 struct Subcommand {
   std::string_view name;
   std::string_view help;
-  int (*run)(Arguments arguments);  // those after the name
+  int (*run)(Arguments arguments, const runtime::Registry& plugins);  // those after the name
 };
 
-int PrintVersion(Arguments) {
+int PrintVersion(Arguments, const runtime::Registry&) {
   fmt::print("berth 0.1.0 (follows Kubernetes v1.37.1)\n");
   return 0;
 }
@@ -38,8 +38,10 @@ constexpr Subcommand kSubcommands[] = {
     {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
     {"config", "check configuration files, or convert old ones", &RunConfigCommand},
     {"measure", "ask Prometheus once for what plugins want measured, and show it", &RunMeasureCommand},
-    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work", &RunDemoCommand},
-    {"sandbox", "an API server with simulated nodes that kubectl can talk to", &RunSandboxCommand},
+    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work",
+     [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
+    {"sandbox", "an API server with simulated nodes that kubectl can talk to",
+     [](Arguments arguments, const runtime::Registry&) { return RunSandboxCommand(arguments); }},
     {"version", "print the version", &PrintVersion},
 };
 
@@ -62,11 +64,11 @@ int ComplainAbout(const std::string& name) {
 
 }  // namespace
 
-int RunBerth(int argc, char** argv) {
+int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   // A link of that name is the scheduler, so that manifests need not change.
   const std::string_view path = argc > 0 ? argv[0] : "";
-  if (path.substr(path.rfind('/') + 1) == "kube-scheduler") return RunSchedulerCommand(arguments);
+  if (path.substr(path.rfind('/') + 1) == "kube-scheduler") return RunSchedulerCommand(arguments, plugins);
   if (arguments.empty()) {
     PrintHelp(stderr);
     return 1;
@@ -78,7 +80,7 @@ int RunBerth(int argc, char** argv) {
   }
   for (const auto& command : kSubcommands) {
     if (command.name == name || (name == "--version" && command.name == "version")) {
-      return command.run(std::span(arguments).subspan(1));
+      return command.run(std::span(arguments).subspan(1), plugins);
     }
   }
   return ComplainAbout(name);

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <set>
 
-#include "assembly/in_tree_plugins.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
 #include "command/write_file.hpp"
@@ -28,11 +27,11 @@ struct Loaded {
 };
 
 // Reads the file and builds its plugins, as the scheduler would.
-Expected<Loaded> Load(const std::string& path, const Options& options) {
+Expected<Loaded> Load(const std::string& path, const Options& options, const runtime::Registry& plugins) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
-  BERTH_TRY(loaded.config, LoadConfig(path, gates));
-  auto built = TryPlugins(loaded.config, loaded.notes);
+  BERTH_TRY(loaded.config, LoadConfig(path, plugins, gates));
+  auto built = TryPlugins(loaded.config, plugins, loaded.notes);
   if (!built) return std::unexpected(std::move(built).error().In(path));
   return loaded;
 }
@@ -45,10 +44,10 @@ std::size_t CountPlugins(const config::Profile& profile) {
   return names.size();
 }
 
-int Check(const Options& options) {
+int Check(const Options& options, const runtime::Registry& plugins) {
   int code = 0;
   for (const std::string& path : options.check) {
-    const auto loaded = Load(path, options);
+    const auto loaded = Load(path, options, plugins);
     if (!loaded) {
       fmt::print(stderr, "Error: {}\n", loaded.error().message);
       code = 1;
@@ -62,13 +61,13 @@ int Check(const Options& options) {
   return code;
 }
 
-int Convert(const Options& options) {
-  const auto loaded = Load(options.convert, options);
+int Convert(const Options& options, const runtime::Registry& plugins) {
+  const auto loaded = Load(options.convert, options, plugins);
   if (!loaded) {
     fmt::print(stderr, "Error: {}\n", loaded.error().message);
     return 1;
   }
-  const std::string text = config::WriteConfigYaml(loaded->config, assembly::InTreePlugins().codecs());
+  const std::string text = config::WriteConfigYaml(loaded->config, plugins.codecs());
   if (options.output == "-") {
     fmt::print("{}", text);
   } else if (const auto written = WriteFileAtomically(options.output, text, 0644); !written) {
@@ -83,7 +82,7 @@ int Convert(const Options& options) {
 
 }  // namespace
 
-int RunConfigCommand(std::span<const std::string> args) {
+int RunConfigCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
       "Looks at scheduler configuration files: KubeSchedulerConfiguration of any version from v1alpha1 to "
@@ -117,7 +116,7 @@ int RunConfigCommand(std::span<const std::string> args) {
       ->type_name("FILE")
       ->capture_default_str();
   if (const auto code = ParseFlags(app, args)) return *code;
-  return check->parsed() ? Check(options) : Convert(options);
+  return check->parsed() ? Check(options, plugins) : Convert(options, plugins);
 }
 
 }  // namespace berth::command

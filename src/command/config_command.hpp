@@ -4,9 +4,11 @@
 #include <span>
 #include <string>
 
+#include "runtime/registry.hpp"
+
 namespace berth::command {
 
 // Returns the exit code.
-int RunConfigCommand(std::span<const std::string> args);
+int RunConfigCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

@@ -40,36 +40,37 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
   }
 }
 
-Expected<SchedulerConfig> FromFile(const std::string& path, const config::FeatureGates& gates,
-                                   AdjustElection adjust) {
+Expected<SchedulerConfig> FromFile(const std::string& path, const runtime::Registry& plugins,
+                                   const config::FeatureGates& gates, AdjustElection adjust) {
   BERTH_TRY(const std::string text, ReadWholeFile(path));
-  auto config = ReadConfig(text, gates, std::move(adjust));
+  auto config = ReadConfig(text, plugins, gates, std::move(adjust));
   if (!config) config.error().message += "; in " + path;
   return config;
 }
 
-Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const config::FeatureGates& gates,
-                               const AdjustElection& adjust) {
+Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const runtime::Registry& plugins,
+                               const config::FeatureGates& gates, const AdjustElection& adjust) {
   const OldFlags& old = flags.old;
   const bool policy = !old.policy_config_file.empty();
   if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
-    return FromFile(flags.config, gates, adjust);
-  if (policy) return FromFile(old.policy_config_file, gates, adjust);
-  if (old.algorithm_provider.empty()) return LoadConfig("", gates);
+    return FromFile(flags.config, plugins, gates, adjust);
+  if (policy) return FromFile(old.policy_config_file, plugins, gates, adjust);
+  if (old.algorithm_provider.empty()) return LoadConfig("", plugins, gates);
   // That version of the file has a field of the same meaning.
   return ReadConfig(
       fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
                   "algorithmSource: {{provider: {}}}\n",
                   old.algorithm_provider),
-      gates);
+      plugins, gates);
 }
 
 }  // namespace
 
 Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+                                          const runtime::Registry& plugins,
                                           const config::FeatureGates& gates) {
   const auto adjust = [&](config::LeaderElection& election) { ApplyLeaderElection(flags, table, election); };
-  BERTH_TRY(SchedulerConfig config, Base(flags, gates, adjust));
+  BERTH_TRY(SchedulerConfig config, Base(flags, plugins, gates, adjust));
   if (flags.config.empty()) ApplyDeprecated(flags, table, config);
   if (config.client_connection.kubeconfig.empty())
     config.client_connection.kubeconfig = flags.client.kubeconfig;

@@ -4,6 +4,7 @@
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "config/scheduler_config.hpp"
+#include "runtime/registry.hpp"
 
 namespace berth::command {
 
@@ -11,6 +12,7 @@ namespace berth::command {
 // count; without it the deprecated flags do, too. Flags of older releases count where those releases let them
 // count.
 Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
+                                                  const runtime::Registry& plugins,
                                                   const config::FeatureGates& gates);
 
 }  // namespace berth::command

@@ -7,7 +7,6 @@
 
 #include "assembly/explainer.hpp"
 #include "assembly/explanation_text.hpp"
-#include "assembly/in_tree_plugins.hpp"
 #include "client/environment.hpp"
 #include "command/files.hpp"
 #include "command/flags.hpp"
@@ -35,8 +34,8 @@ int Complain(const Error& error) {
   return 1;
 }
 
-int Explain(const Options& options) {
-  const auto config = LoadConfig(options.config);
+int Explain(const Options& options, const runtime::Registry& plugins) {
+  const auto config = LoadConfig(options.config, plugins);
   if (!config) return Complain(config.error());
   std::vector<std::string> notes;
   const SystemClock clock;
@@ -52,7 +51,7 @@ int Explain(const Options& options) {
                   *io, {.read_file = [&](const auto& path) { return environment.ReadFile(path); },
                         .variable = [&](const auto& name) { return environment.Variable(name); }});
   }
-  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes, access);
+  auto explainer = assembly::Explainer::Create(*config, plugins, notes, access);
   if (!explainer) return Complain(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
@@ -84,7 +83,7 @@ int Explain(const Options& options) {
 
 }  // namespace
 
-int RunExplainCommand(std::span<const std::string> args) {
+int RunExplainCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
       "Says for every pending pod of a dump where it would go and why not elsewhere, as kube-scheduler "
@@ -117,7 +116,7 @@ int RunExplainCommand(std::span<const std::string> args) {
   app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
   if (const auto code = ParseFlags(app, args)) return *code;
-  return Explain(options);
+  return Explain(options, plugins);
 }
 
 }  // namespace berth::command

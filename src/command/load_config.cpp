@@ -1,35 +1,32 @@
 #include "command/load_config.hpp"
 
 #include "assembly/explainer.hpp"
-#include "assembly/in_tree_plugins.hpp"
 #include "command/files.hpp"
 #include "extender/http_transport.hpp"
 
 namespace berth::command {
 
-Expected<config::SchedulerConfig> ReadConfig(const std::string& text, const config::FeatureGates& gates,
-                                             AdjustElection adjust) {
-  const runtime::Registry registry = assembly::InTreePlugins();
+Expected<config::SchedulerConfig> ReadConfig(const std::string& text, const runtime::Registry& plugins,
+                                             const config::FeatureGates& gates, AdjustElection adjust) {
   return config::ParseSchedulerConfig(text, config::ParseOptions{.gates = gates,
-                                                                 .codecs = &registry.codecs(),
+                                                                 .codecs = &plugins.codecs(),
                                                                  .read_file = ReadWholeFile,
                                                                  .adjust_election = std::move(adjust)});
 }
 
-Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const config::FeatureGates& gates) {
-  if (path.empty()) {
-    const runtime::Registry registry = assembly::InTreePlugins();
-    return config::DefaultSchedulerConfig(gates, &registry.codecs());
-  }
+Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const runtime::Registry& plugins,
+                                             const config::FeatureGates& gates) {
+  if (path.empty()) return config::DefaultSchedulerConfig(gates, &plugins.codecs());
   BERTH_TRY(const std::string text, ReadWholeFile(path));
-  auto config = ReadConfig(text, gates);
+  auto config = ReadConfig(text, plugins, gates);
   if (!config) return std::unexpected(std::move(config).error().In(path));
   return config;
 }
 
-Expected<void> TryPlugins(config::SchedulerConfig config, std::vector<std::string>& notes) {
+Expected<void> TryPlugins(const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                          std::vector<std::string>& notes) {
   const assembly::ExtenderAccess silent{.make_transport = extender::NoTransports("not asked here")};
-  BERTH_CHECKED(assembly::Explainer::Create(config, assembly::InTreePlugins(), notes, silent));
+  BERTH_CHECKED(assembly::Explainer::Create(config, plugins, notes, silent));
   return {};
 }
 

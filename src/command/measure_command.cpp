@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "assembly/explainer.hpp"
-#include "assembly/in_tree_plugins.hpp"
 #include "client/environment.hpp"
 #include "command/files.hpp"
 #include "command/flags.hpp"
@@ -71,12 +70,12 @@ bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool v
   return whole;
 }
 
-int Measure(const Options& options) {
-  auto config = LoadConfig(options.config);
+int Measure(const Options& options, const runtime::Registry& plugins) {
+  auto config = LoadConfig(options.config, plugins);
   if (!config) return Complain(config.error());
   config->extenders.clear();  // they measure nothing
   std::vector<std::string> notes;
-  auto explainer = assembly::Explainer::Create(*config, assembly::InTreePlugins(), notes);
+  auto explainer = assembly::Explainer::Create(*config, plugins, notes);
   if (!explainer) return Complain(explainer.error());
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
@@ -102,7 +101,7 @@ int Measure(const Options& options) {
 
 }  // namespace
 
-int RunMeasureCommand(std::span<const std::string> args) {
+int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
       "Asks once for everything that the plugins of a configuration want measured, and shows which node each "
@@ -122,7 +121,7 @@ int RunMeasureCommand(std::span<const std::string> args) {
       ->type_name("FILE");
   app.add_flag("--values", options.values, "show the value of each node");
   if (const auto code = ParseFlags(app, args)) return *code;
-  return Measure(options);
+  return Measure(options, plugins);
 }
 
 }  // namespace berth::command

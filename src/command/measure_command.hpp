@@ -4,10 +4,12 @@
 #include <span>
 #include <string>
 
+#include "runtime/registry.hpp"
+
 namespace berth::command {
 
 // Exit code 0: every signal was answered and every node has a value; 1: unusable input; 2: something is
 // missing, and it was said what.
-int RunMeasureCommand(std::span<const std::string> args);
+int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

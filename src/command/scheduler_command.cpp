@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "assembly/in_tree_plugins.hpp"
 #include "client/environment.hpp"
 #include "client/leader_election.hpp"
 #include "command/api_connections.hpp"
@@ -22,20 +21,20 @@ namespace berth::command {
 namespace {
 
 Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
-                                   std::vector<std::string> notes);
+                                   const runtime::Registry& plugins, std::vector<std::string> notes);
 
-Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const config::FeatureGates& gates,
-                       std::vector<std::string> notes) {
+Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const runtime::Registry& plugins,
+                       const config::FeatureGates& gates, std::vector<std::string> notes) {
   BERTH_CHECKED(Validate(flags, gates));
   for (std::string& note : NotesOn(flags, table)) notes.push_back(std::move(note));
-  BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, gates));
-  if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, std::move(notes));
-  return RunScheduler(flags, table, config, std::move(notes));
+  BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, plugins, gates));
+  if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, plugins, std::move(notes));
+  return RunScheduler(flags, table, config, plugins, std::move(notes));
 }
 
 // As the original: everything that a start would find wrong without an API server is found wrong here.
 Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
-                                   std::vector<std::string> notes) {
+                                   const runtime::Registry& plugins, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
   const SystemClock clock;
   BERTH_CHECKED(ConnectionOf(flags, config.client_connection, environment));
@@ -43,9 +42,9 @@ Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::Sc
                                             environment, clock));
   if (config.leader_election.leader_elect)
     BERTH_CHECKED(client::CheckLeaderLock(config.leader_election.resource_lock));
-  BERTH_CHECKED(TryPlugins(config, notes));
+  BERTH_CHECKED(TryPlugins(config, plugins, notes));
   for (const std::string& note : notes) log::Warning(note);
-  const std::string text = config::WriteConfigYaml(config, assembly::InTreePlugins().codecs());
+  const std::string text = config::WriteConfigYaml(config, plugins.codecs());
   BERTH_CHECKED(WriteFileAtomically(flags.write_config_to, text, 0644));
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
@@ -94,7 +93,7 @@ Expected<bool> Begin(const SchedulerFlags& flags, const PFlags& table, config::F
 
 }  // namespace
 
-int RunSchedulerCommand(std::span<const std::string> args) {
+int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   SchedulerFlags flags;
   PFlags table = TableOf(flags);
   config::FeatureGates gates;
@@ -109,7 +108,7 @@ int RunSchedulerCommand(std::span<const std::string> args) {
   if (const auto log = log::V(1)) {
     for (const auto& [name, value] : table.Values()) log.Info(fmt::format("FLAG: --{}=\"{}\"", name, value));
   }
-  const Expected<int> code = Schedule(flags, table, gates, std::move(notes));
+  const Expected<int> code = Schedule(flags, table, plugins, gates, std::move(notes));
   if (!code) log::Error("command failed", {{"err", code.error().message}});
   return code.value_or(1);
 }

@@ -4,10 +4,12 @@
 #include <span>
 #include <string>
 
+#include "runtime/registry.hpp"
+
 namespace berth::command {
 
 // Runs until SIGINT or SIGTERM (exit code 0). 1: a flag or file is wrong, named in one line on standard
 // error.
-int RunSchedulerCommand(std::span<const std::string> args);
+int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "assembly/in_tree_plugins.hpp"
 #include "command/effective_config.hpp"
 
 namespace berth::command {
@@ -19,7 +20,7 @@ struct CommandLine {
   explicit CommandLine(std::vector<std::string> args) : parsed(table.Parse(args)) {}
   Expected<config::SchedulerConfig> Config() {
     BERTH_TRY(const auto gates, config::FeatureGates::Parse(flags.feature_gates, notes));
-    return EffectiveConfig(flags, table, gates);
+    return EffectiveConfig(flags, table, assembly::InTreePlugins(), gates);
   }
 
   SchedulerFlags flags;

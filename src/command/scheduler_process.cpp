@@ -10,7 +10,6 @@
 #include <random>
 
 #include "assembly/engine.hpp"
-#include "assembly/in_tree_plugins.hpp"
 #include "client/environment.hpp"
 #include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
@@ -83,10 +82,11 @@ assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Env
 class Process {
  public:
   Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
-          metrics::RegistryOptions metrics_options)
+          const runtime::Registry& plugins, metrics::RegistryOptions metrics_options)
       : flags_(flags),
         table_(table),
         config_(config),
+        plugins_(plugins),
         election_(ElectionOf(config, hostname_)),
         metrics_(std::move(metrics_options)) {}
 
@@ -106,6 +106,7 @@ class Process {
   const SchedulerFlags& flags_;
   const PFlags& table_;
   const config::SchedulerConfig& config_;
+  const runtime::Registry& plugins_;
   const std::string hostname_ = HostName();
   const client::LeaderElectionOptions election_;
   Signals signals_;  // before any thread
@@ -137,16 +138,16 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   }
   server::AddProcessMetrics(metrics_);
   AddFeatureMetrics(metrics_, config_.gates);
-  BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, environment_, clock_, metrics_, *scheduler_,
-                                      fence(), stopping_}));
+  BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
+                                      *scheduler_, fence(), stopping_}));
   source_ = std::make_unique<client::ClusterSource>(
       io_, api_.main->api(), metrics_, scheduler_->sink(),
-      client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
-                                   .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts()
-                                                                            : api::KeepTexts{},
-                                   .on_synced = [this] {
-                                     if (leadership_) leadership_->OnSynced();
-                                   }});
+      client::ClusterSourceOptions{
+          .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+          .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
+          .on_synced = [this] {
+            if (leadership_) leadership_->OnSynced();
+          }});
   return {};
 }
 
@@ -159,14 +160,14 @@ Expected<void> Process::Connect() {
 }
 
 Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
-  BERTH_TRY(engine_, assembly::Engine::Build(config_, assembly::InTreePlugins(), *api_.writer, notes,
+  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *api_.writer, notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}},
                                              AccessToExtenders(io_, environment_, flags_)));
   BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
-  scheduler_.emplace(SchedulerOptionsOf(flags_, config_),
-                     core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
-                                          *api_.events, clock_, metrics_, tracing_.exporter.get(), fence(),
-                                          engine_->extenders()});
+  scheduler_.emplace(
+      SchedulerOptionsOf(flags_, config_),
+      core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), *api_.events, clock_,
+                           metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
                                           environment_, clock_, metrics_}));
   return {};
@@ -188,8 +189,7 @@ void Process::TellWhatRuns() const {
     for (const auto& profile : engine_->profiles())
       log.Info("the scheduler starts to work with those plugins",
                {{"profile", profile->name()}, {"Plugins", PluginsText(*profile)}});
-    log.Info("Using component config",
-             {{"config", config::WriteConfigYaml(config_, assembly::InTreePlugins().codecs())}});
+    log.Info("Using component config", {{"config", config::WriteConfigYaml(config_, plugins_.codecs())}});
   }
   log::Info(
       "Starting Kubernetes Scheduler",
@@ -217,9 +217,10 @@ int Process::End(int code) {
 }  // namespace
 
 Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
-                           const config::SchedulerConfig& config, std::vector<std::string> notes) {
+                           const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                           std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
-  Process process(flags, table, config, std::move(metrics_options));
+  Process process(flags, table, config, plugins, std::move(metrics_options));
   BERTH_CHECKED(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   return process.Run();

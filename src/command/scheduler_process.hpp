@@ -5,6 +5,7 @@
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "config/scheduler_config.hpp"
+#include "runtime/registry.hpp"
 
 namespace berth::command {
 
@@ -12,6 +13,7 @@ namespace berth::command {
 // nothing has been written to the cluster by then. The calling thread becomes the scheduler loop's; no other
 // thread may exist yet.
 Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
-                           const config::SchedulerConfig& config, std::vector<std::string> notes);
+                           const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                           std::vector<std::string> notes);
 
 }  // namespace berth::command

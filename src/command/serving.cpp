@@ -5,7 +5,6 @@
 #include <charconv>
 #include <map>
 
-#include "assembly/in_tree_plugins.hpp"
 #include "config/write_config.hpp"
 #include "core/scheduler.hpp"
 #include "http/io_thread.hpp"
@@ -41,9 +40,8 @@ void AddHealth(const ServingParts& parts, server::Endpoints& endpoints) {
 }
 
 void AddPages(const ServingParts& parts, server::Endpoints& endpoints) {
-  endpoints.AddPage(
-      "/configz", "application/json",
-      [text = config::WriteConfigz(parts.config, assembly::InTreePlugins().codecs())] { return text; });
+  endpoints.AddPage("/configz", "application/json",
+                    [text = config::WriteConfigz(parts.config, parts.plugins.codecs())] { return text; });
   server::AddFlagz(endpoints, [&table = parts.table] {
     const auto values = table.Values();
     return std::map<std::string, std::string>(values.begin(), values.end());

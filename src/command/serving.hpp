@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "command/scheduler_flags.hpp"
 #include "config/scheduler_config.hpp"
+#include "runtime/registry.hpp"
 #include "server/endpoints.hpp"
 
 namespace berth {
@@ -39,6 +40,7 @@ struct ServingParts {
   const SchedulerFlags& flags;
   const PFlags& table;
   const config::SchedulerConfig& config;
+  const runtime::Registry& plugins;
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;

@@ -18,13 +18,18 @@ class Registry {
   }
   // With arguments that the configuration can complete, check and write out.
   void Add(std::string name, framework::Factory factory, config::ArgsCodec codec) {
-    codecs_.insert_or_assign(name, std::move(codec));
+    SetCodec(name, std::move(codec));
     Add(std::move(name), std::move(factory));
   }
-  // A plugin that is not Berth's own: every call of it is timed.
+  // A plugin that is not Berth's own: every call of it is timed. Nothing is left of one that had its name.
   void AddForeign(std::string name, framework::Factory factory) {
+    codecs_.erase(name);
+    notes_.erase(name);
     foreign_.insert(name);
     Add(std::move(name), std::move(factory));
+  }
+  void SetCodec(std::string name, config::ArgsCodec codec) {
+    codecs_.insert_or_assign(std::move(name), std::move(codec));
   }
   // What the log shall say when a profile enables the plugin.
   void SetNote(std::string name, std::string note) {

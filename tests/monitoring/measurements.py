@@ -149,7 +149,7 @@ def right_nodes(run):
         chosen = run.place(f"{plugin}-0", plugin)
         run.check(f"{plugin} takes the idle node {run.idle}, not {chosen}", chosen in (run.idle, run.first))
     for number in range(6):
-        node = run.place(f"hot-{number}", "loadaware", "1")
+        node = run.place(f"hot-{number}", "loadaware", "500m")
         run.check(f"LoadAware leaves nodes beyond their threshold alone, not {node}", node in (run.idle, run.first))
     if run.nodes > 100:
         return

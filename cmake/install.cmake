@@ -1,0 +1,20 @@
+# `cmake --install`: the program, and the package from which schedulers with plugins of their own are built:
+#   find_package(berth REQUIRED)
+#   target_link_libraries(my-scheduler PRIVATE berth::scheduler)
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY BERTH_MODULES)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
+set_target_properties(berth_command PROPERTIES EXPORT_NAME scheduler)
+
+install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS berth_options ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "fake_*" EXCLUDE)
+install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package})
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/berthConfig.cmake.in ${CMAKE_BINARY_DIR}/berthConfig.cmake
+  INSTALL_DESTINATION ${package})
+# Headers and libraries belong together: another minor version is another package.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/berthConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/berthConfig.cmake ${CMAKE_BINARY_DIR}/berthConfigVersion.cmake DESTINATION ${package})
