@@ -28,7 +28,10 @@ if(BERTH_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
 endif()
 if(BERTH_SANITIZE STREQUAL "address")
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  # The checks at each use of a pointer are half of the time that a file takes to compile. A null pointer is caught by
+  # AddressSanitizer, too; alignment and all others are checked in the fuzzers, whose compiler is quicker at it.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null,alignment -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(BERTH_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
