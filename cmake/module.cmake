@@ -20,10 +20,8 @@ function(berth_module name)
     list(TRANSFORM M_TEST_DEPS PREPEND berth_ OUTPUT_VARIABLE test_deps)
     add_executable(${name}_test ${tests})
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
-    target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than they run
-    if(BERTH_SANITIZE STREQUAL "address")
-      # Instrumented tests compile faster without optimisation; what they test is optimised and fully checked.
-      target_compile_options(${name}_test PRIVATE -O0 -fno-sanitize=object-size,vptr)
+    if(NOT BERTH_SANITIZE)
+      target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than they run
     endif()
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
