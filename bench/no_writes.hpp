@@ -5,7 +5,7 @@
 
 namespace berth::bench {
 
-class NoWrites final : public framework::ApiWriter {
+class NoWrites : public framework::ApiWriter {
  public:
   void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
   void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }

@@ -86,10 +86,12 @@ Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerCo
   BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->nowhere_, notes, {}, access));
   extender::Extenders* const extenders = explainer->engine_->extenders();
   if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
-  explainer->decider_ = std::make_unique<core::Decider>(
-      core::DeciderOptions{
-          .percentage_of_nodes_to_score = 100, .sample = false, .tie_break = core::TieBreak::kFirstByName},
-      explainer->engine_->reasons(), extenders);
+  explainer->decider_ =
+      std::make_unique<core::Decider>(core::DeciderOptions{.percentage_of_nodes_to_score = 100,
+                                                           .sample = false,
+                                                           .tie_break = core::TieBreak::kFirstByName,
+                                                           .score_parts = true},
+                                      explainer->engine_->reasons(), extenders);
   return explainer;
 }
 

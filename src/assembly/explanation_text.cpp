@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 namespace berth::assembly {
@@ -70,11 +71,40 @@ std::string Headline(const AttemptRecord& record) {
   return "\n";
 }
 
-std::string BestNodes(const AttemptRecord& record, std::size_t most) {
-  if (!record.scored) return "";
+std::vector<Row> Best(const AttemptRecord& record, std::size_t most) {
   std::vector<Row> rows = Sorted(record, record.feasible);
   std::ranges::stable_sort(rows, std::greater<>{}, [&](Row row) { return record.Total(row); });
   rows.resize(std::min(rows.size(), most));
+  return rows;
+}
+
+// What a score is made of: for each part what was found at the node, and what that is worth.
+std::string PartsOf(const record::Scores& plugin, const AttemptRecord& record, const std::vector<Row>& rows,
+                    std::size_t width) {
+  if (plugin.parts.empty()) return "";
+  const auto title = [](const framework::ScorePart& part) {
+    return part.weight == 1 ? part.name : fmt::format("{} x{}", part.name, part.weight);
+  };
+  constexpr std::size_t kColumn = 14;  // "41.3% -> 58.7"
+  std::string text = fmt::format("  {} is made of\n    {:<{}}", plugin.plugin, "node", width);
+  for (const framework::ScorePart& part : plugin.parts) text += fmt::format("  {:>{}}", title(part), kColumn);
+  text += '\n';
+  for (const Row row : rows) {
+    text += fmt::format("    {:<{}}", Name(record, row), width);
+    for (const framework::ScorePart& part : plugin.parts) {
+      const std::string load =
+          std::isnan(part.load[row]) ? "unknown" : fmt::format("{:.1f}%", part.load[row]);
+      text += fmt::format("  {:>{}}", fmt::format("{} -> {:.1f}", load, part.score[row]),
+                          std::max(kColumn, title(part).size()));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string BestNodes(const AttemptRecord& record, std::size_t most) {
+  if (!record.scored) return "";
+  const std::vector<Row> rows = Best(record, most);
   std::size_t width = 4;
   for (const Row row : rows) width = std::max(width, Name(record, row).size());
   std::string text = fmt::format("  best nodes\n    {:<{}}  {:>6}", "node", width, "total");
@@ -96,6 +126,7 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
       text += fmt::format("  {:>{}}", extender.values[row], extender.extender.size());
     text += '\n';
   }
+  for (const record::Scores& plugin : record.scores) text += PartsOf(plugin, record, rows, width);
   return text;
 }
 

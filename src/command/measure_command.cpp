@@ -50,6 +50,10 @@ bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool v
     fmt::print("  no answer: {}\n", signal.error);
     return false;
   }
+  if (signal.spec.subject == framework::Subject::kPod) {
+    fmt::print("  answered, for each pod\n");
+    return true;
+  }
   fmt::print("  nodes: {} of {} measured", coverage.measured, coverage.nodes);
   if (coverage.distrusted > 0) fmt::print(", {} stale or too young to be believed", coverage.distrusted);
   if (coverage.merged > 0) fmt::print("; {} series more than one for their node", coverage.merged);

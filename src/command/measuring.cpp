@@ -1,14 +1,15 @@
 #include "command/measuring.hpp"
 
-#include <condition_variable>
-#include <functional>
-#include <mutex>
+#include <fmt/format.h>
+
 #include <random>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "client/connection_config.hpp"
 #include "command/files.hpp"
+#include "core/inbox.hpp"
 #include "http/client.hpp"
 
 namespace berth::command {
@@ -27,7 +28,7 @@ Expected<std::vector<metricsource::SourceSettings>> ReadSourcesFile(const std::s
 
 // Files and connections as the machine has them.
 metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment) {
-  return {.read_file = ReadWholeFile,
+  return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
           .connect = [&io, &environment](const http::Origin& origin, const http::TlsOptions& tls)
               -> Expected<std::unique_ptr<http::Transport>> {
             BERTH_TRY(auto proxy, client::ProxyFromEnvironment(origin, environment));
@@ -37,34 +38,37 @@ metricsource::SourceParts SystemSourceParts(http::IoThread& io, const client::En
           }};
 }
 
-// The loop of those who have none.
-class Desk {
- public:
-  void Post(std::move_only_function<void()> work) {
-    {
-      std::scoped_lock lock(mutex_);
-      work_.push_back(std::move(work));
-    }
-    arrived_.notify_one();
+// The pod that Berth runs in, as far as can be known: a container's host name is its pod's name.
+api::PodPtr OwnPod(const client::Environment& environment, const std::string& hostname) {
+  constexpr const char* kNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+  api::Pod pod;
+  pod.metadata.name = environment.Variable("POD_NAME").value_or(hostname);
+  if (const auto ns = environment.Variable("POD_NAMESPACE")) {
+    pod.metadata.ns = *ns;
+  } else {
+    pod.metadata.ns = environment.ReadFile(kNamespaceFile).value_or("kube-system");
   }
-  // Does what was posted and what is posted until `done`.
-  void WorkUntil(const std::function<bool()>& done) {
-    while (!done()) {
-      std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return !work_.empty(); });
-      for (auto& work : std::exchange(work_, {})) {
-        lock.unlock();
-        work();
-        lock.lock();
-      }
-    }
-  }
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
 
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::vector<std::move_only_function<void()>> work_;
-};
+void TellOf(const metricsource::SourceNews& news, const api::PodPtr& own_pod, framework::EventSink& events) {
+  framework::Event event;
+  event.action = "Measuring";
+  event.controller = "berth";
+  event.regarding = own_pod;
+  if (news.failing) {
+    event.type = framework::Event::Type::kWarning;
+    event.reason = "MeasurementsFailed";
+    event.note = fmt::format(
+        "Metric source {} does not answer: {}. Its last values count until their holdFor is over, "
+        "then its signals have no part in decisions.",
+        news.source, news.why);
+  } else {
+    event.reason = "MeasurementsRecovered";
+    event.note = fmt::format("Metric source {} answers again.", news.source);
+  }
+  events.Emit(std::move(event));
+}
 
 }  // namespace
 
@@ -74,13 +78,17 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
   if (measurements.size() == 0) return nullptr;
   measurements.SetClock(parts.clock);
   std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
-  BERTH_TRY(measuring->poller_, metricsource::Poller::Start(
-                                    sources, {.loop = measuring->io_,
-                                              .measurements = measurements,
-                                              .post = parts.scheduler.poster(),
-                                              .metrics = parts.metrics,
-                                              .world = SystemSourceParts(measuring->io_, parts.environment),
-                                              .seed = std::random_device{}()}));
+  BERTH_TRY(
+      measuring->poller_,
+      metricsource::Poller::Start(
+          sources, {.loop = measuring->io_,
+                    .measurements = measurements,
+                    .post = parts.scheduler.poster(),
+                    .metrics = parts.metrics,
+                    .world = SystemSourceParts(measuring->io_, parts.environment),
+                    .told = [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](
+                                const auto& news) { TellOf(news, own_pod, events); },
+                    .seed = std::random_device{}()}));
   return measuring;
 }
 
@@ -91,21 +99,27 @@ Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& h
   if (measurements.size() == 0) return {};
   http::IoThread io(clock);
   metrics::Registry nobody_looks;
-  const auto desk = std::make_shared<Desk>();
-  BERTH_TRY(const auto poller,
-            metricsource::Poller::Start(sources, {.loop = io,
-                                                  .measurements = measurements,
-                                                  .post = [desk](auto work) { desk->Post(std::move(work)); },
-                                                  .metrics = nobody_looks,
-                                                  .world = SystemSourceParts(io, environment)}));
+  const auto inbox = std::make_shared<core::Inbox>();
+  BERTH_TRY(const auto poller, metricsource::Poller::Start(
+                                   sources, {.loop = io,
+                                             .measurements = measurements,
+                                             .post = [inbox](auto work) { inbox->Post(std::move(work)); },
+                                             .metrics = nobody_looks,
+                                             .world = SystemSourceParts(io, environment)}));
   // Every query has a deadline.
-  desk->WorkUntil([&] {
+  const auto waiting = [&] {
     for (std::size_t i = 0; i < measurements.size(); ++i) {
-      const auto id = static_cast<framework::SignalId>(i);
-      if (measurements.signal(id).state == framework::SignalState::kWaiting) return false;
+      if (measurements.signal(static_cast<framework::SignalId>(i)).state == framework::SignalState::kWaiting)
+        return true;
     }
-    return true;
-  });
+    return false;
+  };
+  std::vector<core::Message> arrived;
+  while (waiting()) {
+    inbox->WaitUntil(clock.Now() + std::chrono::minutes(1));
+    inbox->Take(arrived);
+    for (core::Message& message : arrived) std::get<core::Work>(message)();
+  }
   return {};
 }
 

@@ -21,6 +21,8 @@ struct MeasuringParts {
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;
+  framework::EventSink& events;  // told, for all to see, when a source fails and when it is well again
+  const std::string& hostname;
 };
 
 // On a thread of its own: megabytes of measurements must not keep bindings waiting.

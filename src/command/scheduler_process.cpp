@@ -169,7 +169,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
       core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), *api_.events, clock_,
                            metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
   BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
-                                          environment_, clock_, metrics_}));
+                                          environment_, clock_, metrics_, *api_.events, hostname_}));
   return {};
 }
 

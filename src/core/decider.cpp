@@ -333,6 +333,10 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
     record::Scores& kept = record.scores.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
+    if (options_.score_parts) {
+      if (const auto* made_of = dynamic_cast<const framework::ScorePartsPlugin*>(plugin))
+        kept.parts = made_of->ScoreParts(attempt, record.feasible);
+    }
     if (columns_[i].uniform()) {
       kept.uniform = static_cast<std::uint8_t>(columns_[i].uniform_value());
       continue;  // the same for all: it decides nothing

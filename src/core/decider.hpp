@@ -24,6 +24,7 @@ struct DeciderOptions {
   bool sample = true;     // false: look at all nodes whatever the percentages say
   bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
   TieBreak tie_break = TieBreak::kRandom;
+  bool score_parts = false;  // keep what scores are made of, too
   std::uint64_t seed = 1;
 };
 

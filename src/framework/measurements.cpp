@@ -51,15 +51,13 @@ bool SignalSpec::Same(const SignalSpec& other) const {
            a.at_least_of_median == b.at_least_of_median;
   };
   return source == other.source && expression == other.expression && merge == other.merge &&
-         window == other.window && hold == other.hold && std::ranges::equal(guards, other.guards, same_guard);
+         window == other.window && hold == other.hold && subject == other.subject && every == other.every &&
+         std::ranges::equal(guards, other.guards, same_guard);
 }
 
-Measurements::Measurements(Handle& handle)
-    : nodes_(handle.nodes), observed_(handle.nodes), directory_(handle.nodes) {
-  observed_.Observe(*this);
-}
+Measurements::Measurements(Handle& handle) : nodes_(handle.nodes), directory_(handle.nodes) {}
 
-Measurements::~Measurements() { observed_.Forget(*this); }
+Measurements::~Measurements() { nodes_.Forget(*this); }
 
 SignalId Measurements::Declare(const SignalSpec& spec) {
   const auto known =
@@ -72,6 +70,8 @@ SignalId Measurements::Declare(const SignalSpec& spec) {
              {.name = guard.name, .source = spec.source, .expression = guard.expression, .hold = spec.hold}),
          guard});
   }
+  // Where nothing is measured nobody need be told of pods that come and go.
+  if (entries_.empty()) nodes_.Observe(*this);
   const auto id = static_cast<SignalId>(entries_.size());
   for (const GuardUse& use : guards) EntryOf(use.signal).guarded.push_back(id);
   Entry& entry = entries_.emplace_back();
@@ -92,23 +92,36 @@ void Measurements::Listen(SignalId id, std::function<void()> listener) {
   EntryOf(id).listeners.push_back(std::move(listener));
 }
 
+void Measurements::ListenToPods(SignalId id, AnswerListener listener) {
+  EntryOf(id).pod_listeners.push_back(std::move(listener));
+}
+
 // --- answers
 // --------------------------------------------------------------------------------------------------
 
 SignalCoverage Measurements::Take(const SignalAnswer& answer) {
   Entry& entry = EntryOf(answer.signal);
-  Source& source = sources_[entry.source];
-  Resolve(source, answer);
   SignalCoverage coverage;
   coverage.before = entry.signal.state;
-  Fill(entry, source, answer, coverage);
-  entry.median = MedianOf(entry.raw);
   entry.ever_answered = true;
-  entry.signal.state = SignalState::kFresh;
+  entry.signal.state = coverage.after = SignalState::kFresh;
   entry.signal.asked = answer.asked;
   entry.signal.error.clear();
+  if (entry.signal.spec.subject == Subject::kNode) {
+    TakeNodes(entry, answer, coverage);
+  } else {
+    for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
+  }
+  entry.signal.coverage = coverage;
+  return coverage;
+}
+
+void Measurements::TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage) {
+  Source& source = sources_[entry.source];
+  Resolve(source, answer);
+  Fill(entry, source, answer, coverage);
+  entry.median = MedianOf(entry.raw);
   ShowWithGuarded(entry);
-  coverage.after = entry.signal.state;
   coverage.nodes = nodes_.node_count();
   nodes_.all().ForEach([&](std::size_t row) {
     if (!std::isnan(entry.signal.At(static_cast<Row>(row)))) {
@@ -117,8 +130,6 @@ SignalCoverage Measurements::Take(const SignalAnswer& answer) {
       ++coverage.distrusted;
     }
   });
-  entry.signal.coverage = coverage;
-  return coverage;
 }
 
 SignalCoverage Measurements::Failed(SignalId id, MonoTime now, std::string why) {
@@ -131,7 +142,7 @@ SignalCoverage Measurements::Failed(SignalId id, MonoTime now, std::string why) 
   signal.state = counts ? SignalState::kHeld : SignalState::kGone;
   if (signal.state == SignalState::kGone && coverage.before != SignalState::kGone) ShowWithGuarded(entry);
   coverage.after = signal.state;
-  coverage.nodes = nodes_.node_count();
+  if (signal.spec.subject == Subject::kNode) coverage.nodes = nodes_.node_count();
   signal.coverage = coverage;
   return coverage;
 }

@@ -1,6 +1,7 @@
-// What is measured about the nodes: signals, a number per node each. Plugins name the signals they want;
-// somebody outside the loop (module metricsource) asks for them in the background and hands in the answers.
-// No decision waits for a measurement: what it finds here is what was last known, or nothing.
+// What is measured about the nodes: signals, a number per node each (or per pod, for those who want to learn
+// what workloads use). Plugins name the signals they want; somebody outside the loop (module metricsource)
+// asks for them in the background and hands in the answers. No decision waits for a measurement: what it
+// finds here is what was last known, or nothing.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,12 @@ enum class SignalId : std::uint32_t {};
 // answer.
 enum class Merge { kMax, kMean, kSum };
 
+// Whom the series of a signal speak of.
+enum class Subject {
+  kNode,
+  kPod,  // by the labels namespace and pod; nothing is kept of it here, listeners get the answers
+};
+
 // Another query that says for which nodes a signal can be believed: a node without an answer to it, or beyond
 // its limits, has no value. If the query is refused or no node at all has an answer, the guard is not in
 // force.
@@ -46,6 +53,8 @@ struct SignalSpec {
   Duration window{};                        // that the expression looks back over; zero: a moment
   Duration hold = std::chrono::minutes(5);  // how long the last answer counts when no newer one comes
   std::vector<SignalGuard> guards = {};
+  Subject subject = Subject::kNode;
+  Duration every{};  // asked no more often than that; zero: with every poll
 
   bool Same(const SignalSpec& other) const;
 };
@@ -98,6 +107,7 @@ struct SignalAnswer {
   SeriesChunk fresh;                                      // null: none
   std::vector<std::pair<std::uint32_t, double>> samples;  // series and value; NaN and infinities: no value
 };
+using AnswerListener = std::function<void(const SignalAnswer&)>;
 
 // One per engine: Handle::Shared<Measurements>(). One thread, the scheduler loop's.
 class Measurements final : private PodObserver {
@@ -113,6 +123,8 @@ class Measurements final : private PodObserver {
   const Signal& signal(SignalId id) const { return entries_[static_cast<std::size_t>(id)].signal; }
   // Called after the signal's values have changed.
   void Listen(SignalId id, std::function<void()> listener);
+  // Told of every answer to a signal of pods. Its series are numbered for it alone.
+  void ListenToPods(SignalId id, AnswerListener listener);
   // Null where time stands still: in explanations.
   const Clock* clock() const { return clock_; }
 
@@ -137,6 +149,7 @@ class Measurements final : private PodObserver {
     std::vector<GuardUse> guards;
     std::vector<SignalId> guarded;  // whose guard it is
     std::vector<std::function<void()>> listeners;
+    std::vector<AnswerListener> pod_listeners;
   };
   struct Source {
     std::string name;
@@ -150,6 +163,7 @@ class Measurements final : private PodObserver {
   void NodeAppears(Row row) override;
   void NodeLeaves(Row row) override;
 
+  void TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage);
   Entry& EntryOf(SignalId id) { return entries_[static_cast<std::size_t>(id)]; }
   std::size_t SourceOf(const std::string& name);
   void Resolve(Source& source, const SignalAnswer& answer);
@@ -158,8 +172,7 @@ class Measurements final : private PodObserver {
   void ShowWithGuarded(Entry& entry);
   bool Trusted(const Entry& entry, Row row) const;
 
-  const NodeTable& nodes_;
-  NodeTable& observed_;
+  NodeTable& nodes_;
   NodeDirectory directory_;
   const Clock* clock_ = nullptr;
   std::vector<Entry> entries_;

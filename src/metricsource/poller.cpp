@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "base/random.hpp"
 #include "http/loop.hpp"
@@ -21,15 +22,28 @@ using framework::SignalId;
 
 namespace {
 
+const std::vector<std::string> kPodLabels = {"namespace", "pod"};
+const std::vector<NodePattern> kAsTheyAre;
+
 // What the loop's side of a signal is told with, alive as long as a message is on its way.
 struct Target {
   Target(SignalId id, const framework::SignalSpec& spec, const std::string& source,
          metrics::Registry& registry)
-      : id(id), name(spec.name), expression(spec.expression), meters(registry, source, spec.name) {}
+      : id(id),
+        name(spec.name),
+        expression(spec.expression),
+        every(spec.every),
+        meters(registry, source, spec.name) {
+    if (spec.subject == framework::Subject::kPod) pods.emplace(kPodLabels, kAsTheyAre);
+  }
 
   const SignalId id;
   const std::string name;
   const std::string expression;
+  const Duration every;
+  std::optional<SeriesCatalog> pods;  // nothing: its series are of nodes, numbered with those of the others
+  std::optional<MonoTime> asked;
+  std::string error;  // of the last answer; empty: it was good
   SignalMeters meters;
   log::Once said{16};
   bool unmatched_said = false;
@@ -43,7 +57,7 @@ class Rounds {
         client_(std::move(client)),
         parts_(parts),
         random_(random),
-        catalog_(settings_),
+        nodes_(settings_.node_labels, settings_.node_patterns),
         meters_(parts.metrics, settings_.name) {}
 
   void Add(SignalId id, const framework::SignalSpec& spec) {
@@ -52,10 +66,15 @@ class Rounds {
 
   void Begin() {
     began_ = parts_.loop.Now();
-    outstanding_ = targets_.size();
-    failed_.clear();
+    std::vector<std::shared_ptr<Target>> due;
+    std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
+      return !target->asked || began_ - *target->asked >= target->every;
+    });
+    outstanding_ = due.size();
+    if (due.empty()) return Rest();
     client_->BeginRound();
-    for (const auto& target : targets_) {
+    for (const auto& target : due) {
+      target->asked = began_;
       const auto answer = std::make_shared<SignalAnswer>();
       client_->Ask(
           target->expression,
@@ -77,6 +96,7 @@ class Rounds {
     meters_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
     if (read) {
       meters_.answered.Add();
+      target->error.clear();
       Deliver(target, std::move(answer));
     } else {
       (read.error().code == ErrorCode::kInvalid ? meters_.refused : meters_.failed).Add();
@@ -87,11 +107,12 @@ class Rounds {
 
   Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
     answer = {.signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
-    catalog_.Begin();
+    SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
+    catalog.Begin();
     const auto notes = ReadAnswer(
-        status, body, [&](const LabelOf& labels, double value) { catalog_.Add(answer, labels, value); });
+        status, body, [&](const LabelOf& labels, double value) { catalog.Add(answer, labels, value); });
     if (!notes) return std::unexpected(notes.error());
-    catalog_.End(answer);
+    catalog.End(answer);
     if (!notes->warnings.empty()) {
       meters_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
@@ -106,7 +127,7 @@ class Rounds {
   void Deliver(const std::shared_ptr<Target>& target, SignalAnswer answer) {
     parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
       const SignalCoverage coverage = measurements.Take(answer);
-      target->meters.Show(coverage, true);
+      target->meters.Show(coverage);
       SayUnmatched(*target, coverage);
     });
   }
@@ -128,10 +149,10 @@ class Rounds {
   }
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
-    failed_ = fmt::format("{}: {}", target->name, error.message);
+    target->error = error.message;
     parts_.post([&measurements = parts_.measurements, target, now = parts_.loop.Now(), why = error.message] {
       const SignalCoverage coverage = measurements.Failed(target->id, now, why);
-      target->meters.Show(coverage, false);
+      target->meters.Show(coverage);
       if (coverage.after == framework::SignalState::kGone && coverage.before != coverage.after) {
         log::Warning("No measurements any more: this signal has no say in decisions",
                      {{"signal", target->name}, {"err", why}});
@@ -140,17 +161,26 @@ class Rounds {
   }
 
   void End() {
-    meters_.up.Set(failed_.empty());
-    if (failed_.empty() == failing_) {
-      failing_ = !failing_;
-      if (failing_) {
-        log::Warning("A metric source does not answer; the last measurements count for a while",
-                     {{"source", settings_.name}, {"err", failed_}});
-      } else {
-        log::Info("The metric source answers again", {{"source", settings_.name}});
-      }
-      if (parts_.told) parts_.told({settings_.name, failing_, failed_});
+    const auto failed =
+        std::ranges::find_if(targets_, [](const auto& target) { return !target->error.empty(); });
+    const bool failing = failed != targets_.end();
+    meters_.up.Set(!failing);
+    if (failing != std::exchange(failing_, failing))
+      Tell(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
+    Rest();
+  }
+
+  void Tell(const std::string& why) {
+    if (failing_) {
+      log::Warning("A metric source does not answer; the last measurements count for a while",
+                   {{"source", settings_.name}, {"err", why}});
+    } else {
+      log::Info("The metric source answers again", {{"source", settings_.name}});
     }
+    if (parts_.told) parts_.told({settings_.name, failing_, why});
+  }
+
+  void Rest() {
     const double share = 0.95 + 0.1 * random_.Unit();
     const auto interval = std::chrono::duration_cast<Duration>(settings_.poll_interval * share);
     const Duration rest = began_ + interval - parts_.loop.Now();
@@ -161,13 +191,12 @@ class Rounds {
   std::unique_ptr<QueryClient> client_;
   PollerParts& parts_;
   Random& random_;
-  SeriesCatalog catalog_;
+  SeriesCatalog nodes_;
   SourceMeters meters_;
   std::vector<std::shared_ptr<Target>> targets_;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   MonoTime began_{};
   std::size_t outstanding_ = 0;
-  std::string failed_;  // of this round, the last
   bool failing_ = false;
 };
 

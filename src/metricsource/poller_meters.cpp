@@ -50,7 +50,7 @@ SignalMeters::SignalMeters(metrics::Registry& registry, const std::string& sourc
                          "long an outage.",
                          {{"source", source}, {"signal", signal}})) {}
 
-void SignalMeters::Show(const framework::SignalCoverage& coverage, bool answered) {
+void SignalMeters::Show(const framework::SignalCoverage& coverage) {
   using framework::SignalState;
   usable.Set(coverage.after == SignalState::kFresh || coverage.after == SignalState::kHeld);
   if (coverage.after == SignalState::kGone) {
@@ -58,7 +58,7 @@ void SignalMeters::Show(const framework::SignalCoverage& coverage, bool answered
     distrusted.Set(0);
     missing.Set(static_cast<std::int64_t>(coverage.nodes));
   }
-  if (!answered) return;
+  if (coverage.after != SignalState::kFresh) return;
   measured.Set(static_cast<std::int64_t>(coverage.measured));
   distrusted.Set(static_cast<std::int64_t>(coverage.distrusted));
   missing.Set(static_cast<std::int64_t>(coverage.nodes - coverage.measured - coverage.distrusted));

@@ -1,12 +1,8 @@
 // What operators see of the measuring: berth_measurement_*.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <memory>
 #include <string>
 
-#include "base/clock.hpp"
 #include "framework/measurements.hpp"
 #include "metrics/registry.hpp"
 
@@ -25,7 +21,7 @@ struct SourceMeters {
 // Cells may be set from any thread.
 struct SignalMeters {
   SignalMeters(metrics::Registry& registry, const std::string& source, const std::string& signal);
-  void Show(const framework::SignalCoverage& coverage, bool answered);
+  void Show(const framework::SignalCoverage& coverage);
 
   metrics::Gauge& measured;
   metrics::Gauge& distrusted;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "metrics/registry.hpp"
@@ -118,6 +119,37 @@ TEST_F(PollerTest, AQueryThatIsRefusedLeavesTheOthersAlone) {
   EXPECT_THAT(measurements.signal(bad).error, HasSubstr("bad_data: parse error"));
   EXPECT_THAT(registry.Expose(),
               HasSubstr("berth_measurement_polls_total{result=\"refused\",source=\"http://p:9090\"} 1\n"));
+}
+
+TEST_F(PollerTest, ASignalOfPodsIsAskedForAsOftenAsItWantsAndItsSeriesAreItsOwn) {
+  Declare("cpu");
+  const SignalId use = measurements.Declare({.name = "use",
+                                             .source = "http://p:9090",
+                                             .expression = "use",
+                                             .subject = framework::Subject::kPod,
+                                             .every = 60s});
+  std::vector<std::string> heard;
+  measurements.ListenToPods(use, [&](const framework::SignalAnswer& answer) {
+    for (const auto& labels : *answer.fresh) {
+      for (const auto& [label, value] : labels) heard.push_back(label + "=" + value);
+    }
+  });
+  world.hosts["p"] = [](const http::ClientRequest& request) {
+    if (request.body.starts_with("query=cpu")) return FakeWorld::Vector({{"n1", "0.5"}, {"n2", "0.5"}});
+    return FakeWorld::Json(R"({"status":"success","data":{"resultType":"vector","result":[)"
+                           R"({"metric":{"pod":"p-1","namespace":"ns"},"value":[1.5,"2"]}]}})");
+  };
+  Start();
+  EXPECT_THAT(heard, ElementsAre("namespace=ns", "pod=p-1"));
+  loop.Advance(30s);
+  const auto asked = [&](const std::string& query) {
+    return std::ranges::count_if(world.asked,
+                                 [&](const auto& call) { return call.second.body.starts_with(query); });
+  };
+  EXPECT_GE(asked("query=cpu"), 2);
+  EXPECT_EQ(asked("query=use"), 1);
+  loop.Advance(60s);
+  EXPECT_EQ(asked("query=use"), 2);
 }
 
 TEST_F(PollerTest, TheNextServerIsAskedWhereOneIsInTroubleAndStaysPreferred) {

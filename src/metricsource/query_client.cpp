@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 
+#include "base/trim.hpp"
 #include "http/base64.hpp"
 #include "http/origin.hpp"
 #include "log/log.hpp"
@@ -14,12 +15,6 @@ namespace berth::metricsource {
 namespace {
 
 constexpr std::size_t kAnswerMax = 64U << 20;
-
-std::string Trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == text.npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
 
 }  // namespace
 
@@ -38,12 +33,8 @@ struct QueryClient::Query {
 };
 
 std::string ForSource(const std::string& expression, const SourceSettings& source) {
-  constexpr std::string_view kPlace = "$node";
-  const std::string labels = fmt::format("{}", fmt::join(source.node_labels, ","));
-  std::string text = expression;
-  for (auto at = text.find(kPlace); at != text.npos; at = text.find(kPlace, at + labels.size()))
-    text.replace(at, kPlace.size(), labels);
-  return text;
+  return boost::algorithm::replace_all_copy(expression, "$node",
+                                            fmt::format("{}", fmt::join(source.node_labels, ",")));
 }
 
 QueryClient::QueryClient(SourceSettings settings, SourceParts parts)
@@ -86,7 +77,7 @@ Expected<> QueryClient::ReadSecrets() {
     std::string password = settings_.password;
     if (!settings_.password_file.empty()) {
       BERTH_TRY(password, parts_.read_file(settings_.password_file));
-      password = Trimmed(password);
+      password = std::string(Trimmed(password));
     }
     authorization_ = "Basic " + http::EncodeBase64(settings_.username + ":" + password);
     return {};
@@ -94,7 +85,7 @@ Expected<> QueryClient::ReadSecrets() {
   std::string token = settings_.bearer_token;
   if (!settings_.bearer_token_file.empty()) {
     BERTH_TRY(token, parts_.read_file(settings_.bearer_token_file));
-    token = Trimmed(token);
+    token = std::string(Trimmed(token));
   }
   authorization_ = token.empty() ? "" : "Bearer " + token;
   return {};

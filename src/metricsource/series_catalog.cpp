@@ -24,14 +24,14 @@ void SeriesCatalog::Begin() {
 
 void SeriesCatalog::Add(framework::SignalAnswer& answer, const LabelOf& labels, double value) {
   key_.clear();
-  for (const std::string& label : source_.node_labels) {
+  for (const std::string& label : labels_) {
     key_ += labels(label);
     key_ += '\0';
   }
   const auto [known, first] = numbers_.emplace(key_, static_cast<std::uint32_t>(numbers_.size()));
   if (first) {
     framework::SeriesName name;
-    for (const std::string& label : source_.node_labels) {
+    for (const std::string& label : labels_) {
       if (const std::string_view text = labels(label); !text.empty())
         name.emplace_back(label, Rewritten(label, text));
     }
@@ -50,7 +50,7 @@ void SeriesCatalog::End(framework::SignalAnswer& answer) {
 std::string SeriesCatalog::Rewritten(const std::string& label, std::string_view value) const {
   std::string text(value);
   if (text.size() > kRewrittenMax) return text;
-  for (const NodePattern& pattern : source_.node_patterns) {
+  for (const NodePattern& pattern : patterns_) {
     std::smatch match;
     if (pattern.label == label && std::regex_match(text, match, pattern.regex))
       return match.format(pattern.replacement);

@@ -17,7 +17,10 @@ namespace berth::metricsource {
 // to be broken is dropped before End, and nothing is lost.
 class SeriesCatalog {
  public:
-  explicit SeriesCatalog(const SourceSettings& source) : source_(source) {}
+  // `labels` tell one series from another, and are what is kept of it; `patterns` rewrite their values. Both
+  // outlive the catalog.
+  SeriesCatalog(const std::vector<std::string>& labels, const std::vector<NodePattern>& patterns)
+      : labels_(labels), patterns_(patterns) {}
 
   // Begins an answer. Series of nodes that are long gone are forgotten when they have become many: everything
   // is numbered anew then.
@@ -30,8 +33,9 @@ class SeriesCatalog {
  private:
   std::string Rewritten(const std::string& label, std::string_view value) const;
 
-  const SourceSettings& source_;
-  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by values of the node labels
+  const std::vector<std::string>& labels_;
+  const std::vector<NodePattern>& patterns_;
+  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by values of the labels
   std::vector<framework::SeriesName> fresh_;
   std::size_t largest_ = 0;  // answer since the numbers began
   bool renumbered_ = false;

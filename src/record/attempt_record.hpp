@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/row_set.hpp"
-#include "framework/score_column.hpp"
+#include "framework/score_parts.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
 
@@ -36,8 +36,9 @@ struct Spoken {
 struct Scores {
   std::string_view plugin;
   std::int64_t weight = 1;
-  std::uint8_t uniform = 0;          // of every feasible row, if values is empty
-  std::vector<std::uint8_t> values;  // by row
+  std::uint8_t uniform = 0;                      // of every feasible row, if values is empty
+  std::vector<std::uint8_t> values;              // by row
+  std::vector<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
 };
 
 // PreFilter said no to the pod as a whole.

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <ranges>
 
 #include "base/json_text.hpp"
 #include "record/attempt_record.hpp"
@@ -33,6 +35,12 @@ class Writer {
     }
     out_ += ']';
   }
+  // With one digit behind the point; what is not known is null.
+  void Decimal(std::string_view key, double value) {
+    Key(key);
+    std::isnan(value) ? fmt::format_to(std::back_inserter(out_), "null")
+                      : fmt::format_to(std::back_inserter(out_), "{:.1f}", value);
+  }
   void Raw(char c) { out_ += c; }
   char last() const { return out_.back(); }
   std::string Take() { return std::move(out_); }
@@ -40,6 +48,28 @@ class Writer {
  private:
   std::string out_ = "{";
 };
+
+// {"LoadAware":{"cpu":{"load":41.3,"score":58.7,"weight":2}}}
+void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
+  const auto has_parts = [](const Scores& plugin) { return !plugin.parts.empty(); };
+  if (std::ranges::none_of(record.scores, has_parts)) return;
+  out.Key("parts");
+  out.Raw('{');
+  for (const Scores& plugin : record.scores | std::views::filter(has_parts)) {
+    out.Key(plugin.plugin);
+    out.Raw('{');
+    for (const framework::ScorePart& part : plugin.parts) {
+      out.Key(part.name);
+      out.Raw('{');
+      out.Decimal("load", part.load[row]);
+      out.Decimal("score", part.score[row]);
+      out.Number("weight", part.weight);
+      out.Raw('}');
+    }
+    out.Raw('}');
+  }
+  out.Raw('}');
+}
 
 void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
   out.Key("scores");
@@ -59,6 +89,7 @@ void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
     out.Raw('}');
   }
   out.Number("total", record.Total(row));
+  WriteParts(record, row, out);
 }
 
 void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::Reasons& reasons,

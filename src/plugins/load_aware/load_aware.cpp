@@ -66,9 +66,10 @@ void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, cons
   };
   if (reject_unknown_) reject(part.unknown, [&](Row row) { return std::isnan(signal.Expected(row)); });
   if (!signal.usable()) return;
+  const double estimate = signal.EstimateOf(attempt.pod());
   // Comparisons with what is not known are false.
   reject(part.too_high, [&](Row row) {
-    return signal.hot().Has(row) || signal.Expected(row) + signal.Added(attempt.pod(), row) > threshold;
+    return signal.hot().Has(row) || signal.Expected(row) + signal.PercentOf(estimate, row) > threshold;
   });
 }
 
@@ -100,6 +101,28 @@ framework::Status LoadAware::Score(const framework::Attempt& attempt, const RowS
     column[row] = static_cast<std::int64_t>(sums_[row] / static_cast<double>(weights));
   });
   return {};
+}
+
+std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt& attempt,
+                                                        const RowSet& feasible) const {
+  std::vector<framework::ScorePart> parts;
+  for (const Part& part : parts_) {
+    const LoadSignal& signal = *part.signal;
+    if (signal.args().weight == 0 || !signal.usable()) continue;
+    const std::size_t rows = attempt.nodes().rows();
+    framework::ScorePart& shown = parts.emplace_back(framework::ScorePart{
+        .name = signal.args().name,
+        .weight = signal.args().weight,
+        .load = std::vector<double>(rows, framework::kNoValue),
+        .score = std::vector<double>(rows),
+    });
+    feasible.ForEach([&](std::size_t at) {
+      const Row row = static_cast<Row>(at);
+      shown.load[at] = signal.Expected(row);
+      shown.score[at] = signal.ScoreOf(signal.ExpectedOrMedian(row));
+    });
+  }
+  return parts;
 }
 
 }  // namespace berth::plugins

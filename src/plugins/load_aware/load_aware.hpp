@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/factory.hpp"
-#include "framework/plugin.hpp"
+#include "framework/score_parts.hpp"
 #include "plugins/load_aware/load_aware_args.hpp"
 #include "plugins/load_aware/load_signal.hpp"
 
@@ -19,6 +19,7 @@ namespace berth::plugins {
 // are final for it; a node that cools down wakes the pods that wait.
 class LoadAware final : public framework::PreFilterPlugin,
                         public framework::FilterPlugin,
+                        public framework::ScorePartsPlugin,
                         public framework::ScorePlugin {
  public:
   static framework::Made Create(const framework::RawArgs& raw, framework::Handle& handle);
@@ -30,6 +31,8 @@ class LoadAware final : public framework::PreFilterPlugin,
               framework::Rejections& out) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
+  std::vector<framework::ScorePart> ScoreParts(const framework::Attempt& attempt,
+                                               const RowSet& feasible) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

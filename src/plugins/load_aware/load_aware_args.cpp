@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/go_duration.hpp"
@@ -31,19 +32,15 @@ void Unsupported(Problems& problems, const std::string& path, const std::string&
 
 // A number, where its absence means something.
 void ReadOptional(StructReader& reader, std::string_view name, std::optional<double>& out) {
-  if (!reader.Has(name)) {
-    reader.Take(name);
-    return;
-  }
-  double value = 0;
+  double value = framework::kNoValue;
   reader.Read(name, value, "float64");
-  out = value;
+  if (!std::isnan(value)) out = value;
 }
 
 const std::vector<std::pair<std::string, LoadEstimate::From>>& EstimateNames() {
   using enum LoadEstimate::From;
   static const std::vector<std::pair<std::string, LoadEstimate::From>> kNames = {
-      {"request", kRequest}, {"limit", kLimit}, {"mean", kMean}, {"none", kNone}};
+      {"request", kRequest}, {"limit", kLimit}, {"history", kHistory}, {"mean", kMean}, {"none", kNone}};
   return kNames;
 }
 
@@ -136,10 +133,16 @@ void CheckSignal(const LoadSignalArgs& signal, const std::string& path, std::vec
   if (!(signal.estimate.factor >= 0))
     wrong("estimate.factor", signal.estimate.factor, "must not be negative");
   using enum LoadEstimate::From;
-  const bool by_resource = signal.estimate.from == kRequest || signal.estimate.from == kLimit;
-  if (by_resource && signal.estimate.resource.empty())
+  const LoadEstimate& estimate = signal.estimate;
+  const bool by_resource = estimate.from == kRequest || estimate.from == kLimit || estimate.from == kHistory;
+  if (by_resource && estimate.resource.empty()) {
     errors.push_back(path +
                      ".estimate.resource: Required value: the resource whose requests are the estimate");
+  } else if (estimate.from == kHistory && UseOf(estimate.resource, "").empty()) {
+    errors.push_back(fmt::format(
+        "{}.estimate.resource: Unsupported value: \"{}\": what pods use is known of \"cpu\" and \"memory\"",
+        path, estimate.resource));
+  }
   CheckPositive(signal.window, path + ".window", errors);
   CheckPositive(signal.over, path + ".over", errors);
 }

@@ -28,11 +28,12 @@ struct LoadEstimate {
   enum class From {
     kRequest,  // of `resource`, as a share of what the node offers of it
     kLimit,    // the same; the request where there is no limit
+    kHistory,  // what pods of the same workload use of cpu or memory; the request while nothing is known
     kMean,     // what a pod of this cluster adds on average
     kNone,
   };
   From from = From::kMean;
-  std::string resource;  // kRequest, kLimit
+  std::string resource;  // kRequest, kLimit, kHistory
   double factor = 1;
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "plugins/measured/prometheus_args.hpp"
 #include "testing/measured.hpp"
 
@@ -16,6 +18,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::Measure;
 using berth::testing::NodeScores;
+using berth::testing::PodBuilder;
 using berth::testing::Unresolvable;
 using berth::testing::Verdicts;
 using ::testing::ElementsAre;
@@ -65,6 +68,54 @@ TEST_F(LoadAwareTest, SignalsCountByTheirWeightAndOnlyWhereSomethingIsKnown) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 0}}));
   Measure(cluster, "b", {{"n1", 100}, {"n2", 0}});
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 25}}));
+}
+
+TEST_F(LoadAwareTest, WhatTheScoreIsMadeOfIsShownPartByPart) {
+  Make(
+      "{preset: none, signals: [{name: a, query: a, weight: 3}, {name: b, query: b, weight: 0}, "
+      "{name: c, query: c}, {name: d, query: d}]}");
+  Measure(cluster, "a", {{"n1", 0.25}, {"n2", 1}});
+  Measure(cluster, "b", {{"n1", 1}});
+  Measure(cluster, "d", {{"n1", 0.4}});
+  const framework::PodInfo pod = cluster.Prepare(MakePod());
+  std::vector<RowSet> scratch;
+  const auto parts = plugin->ScoreParts(framework::Attempt(pod, cluster.nodes(), cluster.state(), scratch),
+                                        cluster.nodes().all());
+  ASSERT_EQ(parts.size(), 2U) << "neither what has no weight nor what was never measured";
+  EXPECT_EQ(parts[0].name, "a");
+  EXPECT_EQ(parts[0].weight, 3);
+  EXPECT_THAT(parts[0].load, ElementsAre(25, 100));
+  EXPECT_THAT(parts[0].score, ElementsAre(75, 0));
+  EXPECT_EQ(parts[1].name, "d");
+  EXPECT_TRUE(std::isnan(parts[1].load[1]));
+  EXPECT_THAT(parts[1].score, ElementsAre(60, 60)) << "a node that is not measured counts as the median";
+}
+
+TEST_F(LoadAwareTest, APodIsExpectedToUseWhatItsWorkloadUsesOnceThatIsKnown) {
+  const auto of_worker = [](PodBuilder builder) {
+    api::OwnerReference owner;
+    owner.kind = "StatefulSet";
+    owner.name = "worker";
+    builder.raw().metadata.controller = std::make_shared<const api::OwnerReference>(std::move(owner));
+    return builder;
+  };
+  Own(", threshold: 50, estimate: {from: history, resource: cpu}");
+  const api::Pod next = of_worker(MakePod("worker-1").Cpu("1"));
+  MeasureOwn({{"n1", 0.3}, {"n2", 0.45}});
+  EXPECT_EQ(Judge(next), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much own load"})}}))
+      << "one core of ten is requested";
+  api::Pod sibling = of_worker(MakePod("worker-0"));
+  sibling.status.start_time =
+      std::chrono::duration_cast<std::chrono::seconds>((clock.WallNow() - 1h).time_since_epoch()).count();
+  cluster.Run("n1", sibling);
+  auto& measurements = cluster.handle().Shared<framework::Measurements>();
+  measurements.Take({.signal = berth::testing::FindSignal(measurements, "use of workloads: cpu"),
+                     .asked = clock.Now(),
+                     .renumbered = true,
+                     .fresh = std::make_shared<const std::vector<framework::SeriesName>>(
+                         std::vector<framework::SeriesName>{{{"namespace", "default"}, {"pod", "worker-0"}}}),
+                     .samples = {{0, 0.25}}});
+  EXPECT_EQ(Judge(next), (Verdicts{{"n1", Fits()}, {"n2", Fits()}})) << "a quarter of a core is used";
 }
 
 // Targets as load-aware schedulers before us shape them.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <cmath>
 
 #include "api/requests.hpp"
@@ -16,18 +17,15 @@ using framework::Row;
 
 // A percentile is taken of values one minute apart.
 constexpr std::string_view kResolution = "1m";
-
-std::string Replaced(std::string text, std::string_view place, const std::string& by) {
-  for (auto at = text.find(place); at != text.npos; at = text.find(place, at + by.size()))
-    text.replace(at, place.size(), by);
-  return text;
-}
+// A series per pod is many: workloads do not change their habits every quarter of a minute.
+constexpr Duration kUseWindow = std::chrono::minutes(5);
+constexpr Duration kUseInterval = std::chrono::minutes(1);
 
 framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
   const std::string window = PromQlDuration(args.window);
   framework::SignalSpec spec{.name = args.name,
                              .source = plugin.prometheus_address,
-                             .expression = Replaced(args.query, "$window", window),
+                             .expression = boost::algorithm::replace_all_copy(args.query, "$window", window),
                              .hold = plugin.hold_for};
   if (args.query.contains("$window")) spec.window = args.window;
   if (args.percentile) {
@@ -44,8 +42,23 @@ framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& pl
 
 framework::ResourceId ResourceOf(const LoadEstimate& estimate, framework::Vocabulary& vocabulary) {
   using enum LoadEstimate::From;
-  if (estimate.from != kRequest && estimate.from != kLimit) return {};
+  if (estimate.from == kMean || estimate.from == kNone) return {};
   return vocabulary.InternResource(estimate.resource);
+}
+
+std::unique_ptr<WorkloadUse> HistoryFor(const LoadSignalArgs& args, const LoadAwareArgs& plugin,
+                                        framework::Handle& handle) {
+  if (args.estimate.from != LoadEstimate::From::kHistory) return nullptr;
+  const std::string& resource = args.estimate.resource;
+  const auto signal = handle.Shared<framework::Measurements>().Declare(
+      {.name = "use of workloads: " + resource,
+       .source = plugin.prometheus_address,
+       .expression = UseOf(resource, PromQlDuration(kUseWindow)),
+       .window = kUseWindow,
+       .hold = plugin.hold_for,
+       .subject = framework::Subject::kPod,
+       .every = kUseInterval});
+  return std::make_unique<WorkloadUse>(handle, signal);
 }
 
 double AmountOf(const api::ResourceList& list, const std::string& resource) {
@@ -63,6 +76,7 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
       measurements_(handle.Shared<framework::Measurements>()),
       signal_(measurements_.Declare(SpecOf(args, plugin))),
       resource_(ResourceOf(args.estimate, handle.vocabulary)),
+      history_(HistoryFor(args, plugin, handle)),
       newcomers_(handle, signal_,
                  [this](const api::Pod& pod, const framework::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
@@ -81,11 +95,13 @@ double LoadSignal::EstimateOf(const api::Pod& pod, const framework::PodUse& use)
       return estimate.factor;
     case kRequest:
     case kLimit:
+    case kHistory:
       break;
   }
-  double amount = estimate.from == kLimit ? AmountOf(api::ContainerLimits(pod), estimate.resource) : 0;
+  double amount =
+      estimate.from == kLimit ? AmountOf(api::ContainerLimits(pod), estimate.resource) : AmountUsed(pod);
   if (amount > 0) {
-    // Where there is no limit the request counts.
+    // Where nothing else is known the request counts.
   } else if (resource_ == framework::kCpu) {
     amount = static_cast<double>(use.non_zero_milli_cpu);
   } else if (resource_ == framework::kMemory) {
@@ -96,9 +112,16 @@ double LoadSignal::EstimateOf(const api::Pod& pod, const framework::PodUse& use)
   return amount * estimate.factor;
 }
 
+double LoadSignal::AmountUsed(const api::Pod& pod) const {
+  if (history_ == nullptr) return 0;
+  const double used = history_->Of(pod);
+  if (std::isnan(used)) return 0;
+  return resource_ == framework::kCpu ? used * 1000 : used;  // from cores to milli-cores
+}
+
 double LoadSignal::PercentOf(double estimate, Row row) const {
   if (estimate == 0) return 0;
-  if (!resource_.known()) return estimate * per_pod_;
+  if (!resource_.known()) return estimate * newcomers_.PerPod() * scale_;
   const auto offered = nodes_.allocatable(resource_);
   if (row >= offered.size() || offered[row] <= 0) return 0;
   return 100 * estimate / static_cast<double>(offered[row]);
@@ -124,15 +147,6 @@ double LoadSignal::ScoreOf(double percent) const {
 void LoadSignal::Measured() {
   const framework::Signal& signal = measurements_.signal(signal_);
   median_ = framework::MedianOf(signal.values) * scale_;
-  double sum = 0;
-  std::int64_t pods = 0;
-  nodes_.all().ForEach([&](std::size_t at) {
-    const double value = signal.At(static_cast<Row>(at));
-    if (std::isnan(value)) return;
-    sum += value * scale_;
-    pods += nodes_.pod_count()[at];
-  });
-  per_pod_ = pods > 0 ? sum / static_cast<double>(pods) : 0;
   if (args_.threshold && FindHot() && relief_) relief_();
 }
 

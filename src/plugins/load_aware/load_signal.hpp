@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "framework/measurements.hpp"
 #include "plugins/load_aware/load_aware_args.hpp"
 #include "plugins/measured/newcomers.hpp"
+#include "plugins/measured/workload_use.hpp"
 
 namespace berth::plugins {
 
@@ -29,10 +31,10 @@ class LoadSignal {
   }
   // The same for the score, where a node of which nothing is known counts as the median.
   double ExpectedOrMedian(framework::Row row) const;
-  // What the pod itself will add there, in percent.
-  double Added(const framework::PodInfo& pod, framework::Row row) const {
-    return PercentOf(EstimateOf(*pod.pod, pod.use), row);
-  }
+  // What the pod itself will add, in pods or in the resource's unit; for PercentOf.
+  double EstimateOf(const framework::PodInfo& pod) const { return EstimateOf(*pod.pod, pod.use); }
+  // What an estimate comes to on that node.
+  double PercentOf(double estimate, framework::Row row) const;
   // From 0 to 100, the best.
   double ScoreOf(double percent) const;
   // Rows that were beyond the threshold at the last measurement, or came not far enough below it since.
@@ -42,9 +44,9 @@ class LoadSignal {
   void OnRelief(std::function<void()> told) { relief_ = std::move(told); }
 
  private:
-  // In pods, or in the resource's unit.
   double EstimateOf(const api::Pod& pod, const framework::PodUse& use) const;
-  double PercentOf(double estimate, framework::Row row) const;
+  // In the resource's unit; 0: it is not known.
+  double AmountUsed(const api::Pod& pod) const;
   void Measured();
   bool FindHot();
 
@@ -53,10 +55,10 @@ class LoadSignal {
   const framework::NodeTable& nodes_;
   framework::Measurements& measurements_;
   const framework::SignalId signal_;
-  const framework::ResourceId resource_;  // of the estimate; unknown: pods are counted
+  const framework::ResourceId resource_;        // of the estimate; unknown: pods are counted
+  const std::unique_ptr<WorkloadUse> history_;  // null: estimates are not learned
   Newcomers newcomers_;
   const double scale_;  // from values to percent
-  double per_pod_ = 0;  // percent
   double median_ = framework::kNoValue;
   RowSet hot_;
   std::function<void()> relief_;

@@ -1,5 +1,7 @@
 #include "plugins/load_aware/presets.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "plugins/measured/prometheus_args.hpp"
@@ -94,13 +96,30 @@ std::optional<std::vector<LoadSignalArgs>> PresetSignals(std::string_view name) 
   if (name == "balanced") return std::vector{Signal("cpu", 1, 90), Signal("memory", 1, 90)};
   if (name == "packing") return std::vector{Signal("cpu", 1, 85, 60), Signal("memory", 1, 90, 70)};
   if (name == "streaming") {
-    return std::vector{Signal("cpu", 2, 80), Signal("memory", 1, 90), Signal("network-receive", 1, 80),
-                       Signal("network-transmit", 1, 80), Signal("disk", 1, 85)};
+    std::vector signals{Signal("cpu", 2, 80), Signal("memory", 1, 90), Signal("network-receive", 1, 80),
+                        Signal("network-transmit", 1, 80), Signal("disk", 1, 85)};
+    for (LoadSignalArgs& signal : signals) {
+      if (signal.estimate.from == kRequest) signal.estimate.from = kHistory;
+    }
+    return signals;
   }
   return std::nullopt;
 }
 
 std::vector<std::string> PresetNames() { return {"balanced", "packing", "streaming", "none"}; }
+
+std::string UseOf(std::string_view resource, std::string_view window) {
+  // The containers' own cgroups: a pod's sum and its sandbox would count twice. Of servers in a pair one
+  // counts.
+  constexpr std::string_view kPerPod = "sum by (namespace,pod) (max by (namespace,pod,container) ({}))";
+  constexpr std::string_view kContainers = R"({container!="",container!="POD"})";
+  if (resource == "cpu")
+    return fmt::format(kPerPod,
+                       fmt::format("rate(container_cpu_usage_seconds_total{}[{}])", kContainers, window));
+  if (resource == "memory")
+    return fmt::format(kPerPod, fmt::format("container_memory_working_set_bytes{}", kContainers));
+  return {};
+}
 
 std::string_view GuardMetricOf(std::string_view name) {
   const BuiltIn* known = Find(name);

@@ -26,4 +26,8 @@ std::vector<std::string> PresetNames();
 // is known.
 std::string_view GuardMetricOf(std::string_view name);
 
+// What the containers of each pod use of a resource together, over `window`: cores, bytes. Empty: not known
+// for that resource.
+std::string UseOf(std::string_view resource, std::string_view window);
+
 }  // namespace berth::plugins

@@ -1,6 +1,7 @@
 #include "plugins/measured/newcomers.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace berth::plugins {
 namespace {
@@ -62,6 +63,7 @@ double Newcomers::Unseen(const Newcomer& newcomer) const {
 }
 
 void Newcomers::Measured() {
+  per_pod_ = MeanPerPod();
   for (auto at = newcomers_.begin(); at != newcomers_.end();) {
     std::erase_if(at->second, [this](const Newcomer& newcomer) { return Unseen(newcomer) == 0; });
     Sum(at->first, at->second);
@@ -71,6 +73,19 @@ void Newcomers::Measured() {
       ++at;
     }
   }
+}
+
+double Newcomers::MeanPerPod() const {
+  const framework::Signal& signal = measurements_.signal(signal_);
+  double sum = 0;
+  std::int64_t pods = 0;
+  nodes_.all().ForEach([&](std::size_t row) {
+    const double value = signal.At(static_cast<framework::Row>(row));
+    if (std::isnan(value)) return;
+    sum += value;
+    pods += nodes_.pod_count()[row];
+  });
+  return pods > 0 ? sum / static_cast<double>(pods) : 0;
 }
 
 void Newcomers::Sum(framework::Row row, const std::vector<Newcomer>& newcomers) {

@@ -26,6 +26,8 @@ class Newcomers final : private framework::PodObserver {
   Newcomers& operator=(const Newcomers&) = delete;
 
   double At(framework::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
+  // What a pod of this cluster adds on average, in the signal's unit, as of the last answer.
+  double PerPod() const { return per_pod_; }
 
  private:
   struct Newcomer {
@@ -39,6 +41,7 @@ class Newcomers final : private framework::PodObserver {
   MonoTime StartOf(const api::Pod& pod) const;
   double Unseen(const Newcomer& newcomer) const;
   void Measured();
+  double MeanPerPod() const;
   void Sum(framework::Row row, const std::vector<Newcomer>& newcomers);
 
   framework::NodeTable& nodes_;
@@ -47,6 +50,7 @@ class Newcomers final : private framework::PodObserver {
   const Estimate estimate_;
   boost::unordered_flat_map<framework::Row, std::vector<Newcomer>> newcomers_;
   std::vector<double> pending_;  // by row
+  double per_pod_ = 0;
 };
 
 }  // namespace berth::plugins

@@ -81,17 +81,10 @@ void NetworkTraffic::Measured() {
   const framework::Signal& traffic = measurements_.signal(traffic_);
   const framework::Signal& speed = measurements_.signal(speed_);
   by_share_ = !classic_;
-  double carried = 0;
-  std::int64_t pods = 0;
   nodes_.all().ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
-    const double value = traffic.At(row);
-    if (std::isnan(value)) return;
-    carried += value;
-    pods += nodes_.pod_count()[row];
-    if (std::isnan(speed.At(row))) by_share_ = false;
+    if (!std::isnan(traffic.At(row)) && std::isnan(speed.At(row))) by_share_ = false;
   });
-  per_pod_ = pods > 0 ? carried / static_cast<double>(pods) : 0;
   std::vector<double> loads(nodes_.rows(), framework::kNoValue);
   nodes_.all().ForEach([&](std::size_t row) { loads[row] = LoadOf(static_cast<Row>(row), traffic.At(row)); });
   median_ = framework::MedianOf(loads);
@@ -111,7 +104,7 @@ framework::Status NetworkTraffic::Score(const framework::Attempt& attempt, const
   feasible.ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
     const double measured = traffic.At(row);
-    const double load = LoadOf(row, measured + newcomers_.At(row) * per_pod_);
+    const double load = LoadOf(row, measured + newcomers_.At(row) * newcomers_.PerPod());
     column[row] = Whole(std::isnan(load) ? median_ : load);
     if (lines && !std::isnan(measured)) {
       log::Info(fmt::format("[NetworkTraffic] node '{}' bandwidth: {}", attempt.nodes().name(row),

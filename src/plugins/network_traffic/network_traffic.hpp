@@ -39,7 +39,6 @@ class NetworkTraffic final : public framework::ScorePlugin {
   const framework::SignalId traffic_;
   const framework::SignalId speed_;  // of the links; the same as traffic_ in classic mode, where nobody asks
   Newcomers newcomers_;              // pods
-  double per_pod_ = 0;               // on average
   double median_ = framework::kNoValue;  // of what is compared
   bool by_share_ = false;                // of the links' speed, which is known for all that is measured
 };

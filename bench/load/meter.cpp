@@ -1,0 +1,101 @@
+#include "bench/load/meter.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace berth::bench {
+
+void Meter::Scrape() {
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const NodeLoad& node = world_.nodes()[i];
+    samples_[i].push_back({world_.now(), node.busy_seconds, node.received});
+    while (samples_[i].front().time < world_.now() - kWindow) samples_[i].pop_front();
+  }
+  for (const auto& [name, pod] : world_.pods()) {
+    if (pod.node < 0) continue;
+    auto& use = use_[name];
+    use.push_back(pod.cores);
+    if (static_cast<double>(use.size()) * kInterval > kWindow) use.pop_front();
+  }
+  std::erase_if(use_, [this](const auto& entry) { return !world_.pods().contains(entry.first); });
+}
+
+std::optional<double> Meter::BusyShare(std::size_t node) const {
+  const auto& samples = samples_[node];
+  if (samples.size() < 2) return std::nullopt;  // a rate needs two
+  const Sample &first = samples.front(), &last = samples.back();
+  return (last.busy_seconds - first.busy_seconds) / (last.time - first.time) / kCores;
+}
+
+std::optional<double> Meter::ReceivedPerSecond(std::size_t node) const {
+  const auto& samples = samples_[node];
+  if (samples.size() < 2) return std::nullopt;
+  const Sample &first = samples.front(), &last = samples.back();
+  return (last.received - first.received) / (last.time - first.time);
+}
+
+std::optional<double> Meter::SumOfReadings(std::size_t node) const {
+  const auto& samples = samples_[node];
+  if (samples.empty()) return std::nullopt;
+  return std::accumulate(samples.begin(), samples.end(), 0.0,
+                         [](double sum, const Sample& sample) { return sum + sample.received; });
+}
+
+void Meter::AnswerAll(framework::Measurements& measurements, MonoTime now) const {
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    framework::SignalAnswer answer{.signal = static_cast<framework::SignalId>(i),
+                                   .asked = now,
+                                   .renumbered = true,
+                                   .fresh = nullptr,
+                                   .samples = {}};
+    const framework::SignalSpec& spec = measurements.signal(answer.signal).spec;
+    if (spec.subject == framework::Subject::kPod) {
+      AnswerPods(answer);
+    } else {
+      AnswerNodes(spec, answer);
+    }
+    measurements.Take(answer);
+  }
+}
+
+void Meter::AnswerNodes(const framework::SignalSpec& spec, framework::SignalAnswer& answer) const {
+  std::vector<framework::SeriesName> names;
+  for (std::size_t node = 0; node < samples_.size(); ++node) {
+    const auto value = ValueOf(spec, node);
+    if (!value) continue;
+    answer.samples.emplace_back(names.size(), *value);
+    names.push_back({{"instance", World::NodeName(node)}});
+  }
+  answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(names));
+}
+
+// The cores that each pod has used, averaged over the window.
+void Meter::AnswerPods(framework::SignalAnswer& answer) const {
+  std::vector<framework::SeriesName> names;
+  for (const auto& [name, use] : use_) {
+    const double sum = std::accumulate(use.begin(), use.end(), 0.0);
+    answer.samples.emplace_back(names.size(), sum / static_cast<double>(use.size()));
+    names.push_back({{"namespace", "default"}, {"pod", name}});
+  }
+  answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(names));
+}
+
+std::optional<double> Meter::ValueOf(const framework::SignalSpec& spec, std::size_t node) const {
+  const auto scaled = [](std::optional<double> value, double by) {
+    return value ? std::optional(*value * by) : value;
+  };
+  if (spec.name.ends_with(": age of samples")) return 0;
+  if (spec.name.ends_with(": samples in the window")) return static_cast<double>(samples_[node].size());
+  if (spec.name == "cpu") return scaled(BusyShare(node), spec.expression.starts_with("100 *") ? 100 : 1);
+  if (spec.name == "memory") return world_.nodes()[node].memory / kMemoryBytes;
+  if (spec.name == "network-receive" || spec.name == "network-transmit")
+    return scaled(ReceivedPerSecond(node), 1 / kLinkBytes);
+  if (spec.name == "disk") return 0.1;
+  if (spec.name == "network speed") return kLinkBytes;
+  if (spec.name == "network receive")
+    return spec.expression.contains("sum_over_time") ? SumOfReadings(node) : ReceivedPerSecond(node);
+  throw std::invalid_argument("the simulation knows nothing of the signal " + spec.name);
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,48 @@
+// What a Prometheus would say of the world: exporters are scraped every 15 seconds, and questions are
+// answered from the samples.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/load/world.hpp"
+#include "framework/measurements.hpp"
+
+namespace berth::bench {
+
+class Meter {
+ public:
+  static constexpr double kInterval = 15;  // seconds between two samples, and between two polls
+  static constexpr double kWindow = 300;   // of all rates
+
+  explicit Meter(const World& world) : world_(world), samples_(world.nodes().size()) {}
+
+  // Takes a sample of everything.
+  void Scrape();
+
+  // By node; nothing before there are two samples.
+  std::optional<double> BusyShare(std::size_t node) const;
+  std::optional<double> ReceivedPerSecond(std::size_t node) const;
+  std::optional<double> SumOfReadings(std::size_t node) const;  // sum_over_time of the counter
+
+  // Answers every signal that plugins have declared. Throws for one that it does not know.
+  void AnswerAll(framework::Measurements& measurements, MonoTime now) const;
+
+ private:
+  struct Sample {
+    double time = 0, busy_seconds = 0, received = 0;
+  };
+
+  std::optional<double> ValueOf(const framework::SignalSpec& spec, std::size_t node) const;
+  void AnswerNodes(const framework::SignalSpec& spec, framework::SignalAnswer& answer) const;
+  void AnswerPods(framework::SignalAnswer& answer) const;
+
+  const World& world_;
+  std::vector<std::deque<Sample>> samples_;        // of the window, by node
+  std::map<std::string, std::deque<double>> use_;  // cores, by pod
+};
+
+}  // namespace berth::bench

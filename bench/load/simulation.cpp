@@ -1,0 +1,308 @@
+// Does it help to look at what nodes carry? Thousands of TaskManager pods whose use differs from their
+// requests are placed by kube-scheduler's default plugins, by the plugins of the articles as written there,
+// and by Berth's own; in a quiet cluster, through an outage of Prometheus, and when a thousand pods come at
+// once. The scheduler is the one that runs in production, its clock is moved by hand.
+//
+//   simulate_load [--policies default,load-aware] [--scenarios churn,outage,herd] [--seeds 3] [--minutes 180]
+//   [--series] > load.jsonl
+//
+// One JSON object per run; with --series one per minute of each run of the first seed, too.
+// bench/load/plot.py draws them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assembly/engine.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "bench/load/article_plugins.hpp"
+#include "bench/load/meter.hpp"
+#include "bench/load/world.hpp"
+#include "bench/no_writes.hpp"
+#include "core/scheduler.hpp"
+#include "log/log.hpp"
+
+namespace berth::bench {
+namespace {
+
+constexpr double kStep = 5;  // seconds
+constexpr double kHot = 0.9;
+constexpr double kWarmUp = 3600;  // not counted: all jobs of the first hour began at once
+
+struct Policy {
+  std::string name;
+  std::string plugins;  // of the profile, YAML
+  std::string args = "[]";
+};
+
+// Alone: no other plugin scores, as the article on NetworkTraffic has it.
+std::string Alone(const std::string& plugin) {
+  return fmt::format("{{score: {{disabled: [{{name: '*'}}], enabled: [{{name: {}}}]}}}}", plugin);
+}
+std::string Beside(const std::string& plugin, int weight, const std::string& point = "score") {
+  return fmt::format("{{{}: {{enabled: [{{name: {}, weight: {}}}]}}}}", point, plugin, weight);
+}
+
+const std::vector<Policy>& Policies() {
+  static const std::vector<Policy> kPolicies = {
+      {"default", "{}"},
+      {"article-traffic", Alone("article-traffic")},
+      {"article-cpu", Beside("article-cpu", 1)},
+      {"network-traffic", Alone("NetworkTraffic"),
+       "[{name: NetworkTraffic, args: {prometheusAddress: 'http://p:9090'}}]"},
+      {"cpu-usage", Beside("CPUUsage", 5)},
+      {"load-aware", Beside("LoadAware", 5, "multiPoint"), "[{name: LoadAware, args: {preset: streaming}}]"},
+  };
+  return kPolicies;
+}
+
+std::string ConfigOf(const Policy& policy) {
+  return fmt::format(
+      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+      "profiles: [{{schedulerName: default-scheduler, plugins: {}, pluginConfig: {}}}]\n",
+      policy.plugins, policy.args);
+}
+
+constexpr double kTrouble = kWarmUp + 1800;
+
+struct Scenario {
+  std::string name;
+  bool outage = false;  // no answers for 45 minutes, beginning half an hour after the warm-up
+  int burst = 0;        // TaskManagers that come at once, at the same time
+  bool PrometheusUp(double time) const { return !outage || time < kTrouble || time >= kTrouble + 45 * 60; }
+};
+const std::vector<Scenario>& Scenarios() {
+  static const std::vector<Scenario> kScenarios = {{"churn"}, {"outage", true}, {"herd", false, 600}};
+  return kScenarios;
+}
+
+// Sends each binding back to the simulation.
+class Binder final : public NoWrites {
+ public:
+  void Bind(framework::Binding binding, framework::WriteDone done) override {
+    bound.push_back(std::move(binding));
+    done({});
+  }
+  std::vector<framework::Binding> bound;
+};
+
+class NoEvents final : public framework::EventSink {
+ public:
+  void Emit(framework::Event) override {}
+};
+
+// What is told of a run, summed up over it.
+struct Result {
+  double hot = 0;        // share of node-minutes beyond kHot
+  double imbalance = 0;  // standard deviation of the nodes' demand, in percent of a node, averaged over time
+  Work work;
+  std::vector<double> waits;  // seconds from submission to placing
+  std::size_t never_placed = 0;
+  std::size_t steps = 0;
+};
+
+class Run {
+ public:
+  Run(const Policy& policy, const Scenario& scenario, std::uint64_t seed)
+      : policy_(policy), scenario_(scenario), seed_(seed), world_({.seed = seed}), meter_(world_) {
+    prometheus_.meter = &meter_;
+    auto registry = assembly::InTreePlugins();
+    registry.AddForeign("article-cpu", [this](const auto&, auto&) -> framework::Made {
+      return std::make_unique<ArticleCpu>(prometheus_);
+    });
+    registry.AddForeign("article-traffic", [this](const auto&, auto&) -> framework::Made {
+      return std::make_unique<ArticleTraffic>(prometheus_);
+    });
+    const config::ParseOptions options{.gates = {}, .codecs = &registry.codecs(), .read_file = {}};
+    const auto config = config::ParseSchedulerConfig(ConfigOf(policy), options).value();
+    std::vector<std::string> notes;
+    engine_ = assembly::Engine::Build(config, registry, binder_, notes).value();
+    measurements_ = &engine_->handle().Shared<framework::Measurements>();
+    measurements_->SetClock(clock_);
+    core::SchedulerOptions scheduler;
+    scheduler.decider.seed = seed;
+    scheduler_ = std::make_unique<core::Scheduler>(
+        scheduler, core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), events_,
+                                        clock_, metrics_});
+  }
+
+  Result Go(double minutes, bool series) {
+    for (std::size_t i = 0; i < world_.nodes().size(); ++i)
+      scheduler_->sink().On({nullptr, std::make_shared<const api::Node>(World::MakeNode(i))});
+    scheduler_->sink().OnSynced();
+    while (world_.now() < kWarmUp + minutes * 60) {
+      Advance();
+      if (series && world_.now() > kWarmUp && std::fmod(world_.now(), 60) < kStep) PrintMinute();
+    }
+    for (const auto& [name, pod] : world_.pods()) result_.never_placed += pod.node < 0;
+    return result_;
+  }
+
+ private:
+  void Advance() {
+    const bool burst = scenario_.burst > 0 && world_.now() < kTrouble && world_.now() + kStep >= kTrouble;
+    if (burst) world_.SubmitBurst(scenario_.burst);
+    World::Changes changes = world_.Step(kStep);
+    clock_.Advance(std::chrono::seconds(static_cast<int>(kStep)));
+    since_scrape_ += kStep;
+    if (since_scrape_ >= Meter::kInterval) Scrape();
+    for (const api::PodPtr& pod : changes.ended) scheduler_->sink().On({pod, nullptr});
+    for (const api::PodPtr& pod : changes.submitted) scheduler_->sink().On({nullptr, pod});
+    Settle();
+    if (world_.now() > kWarmUp) Count(changes.work);
+  }
+
+  void Scrape() {
+    since_scrape_ = 0;
+    meter_.Scrape();
+    prometheus_.up = scenario_.PrometheusUp(world_.now());
+    if (prometheus_.up) return meter_.AnswerAll(*measurements_, clock_.Now());
+    for (std::size_t i = 0; i < measurements_->size(); ++i)
+      measurements_->Failed(static_cast<framework::SignalId>(i), clock_.Now(), "connection refused");
+  }
+
+  // Until nothing is left to do at this moment; what is bound is seen in the next turn.
+  void Settle() {
+    do {
+      while (scheduler_->Turn()) {
+      }
+      for (const framework::Binding& binding : std::exchange(binder_.bound, {})) {
+        const TaskManager& pod = world_.pods().at(binding.name);
+        if (pod.submitted > kWarmUp) result_.waits.push_back(world_.now() - pod.submitted);
+        const api::PodPtr before = pod.pod;
+        const auto start =
+            std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
+        scheduler_->sink().On({before, world_.Place(binding.name, binding.node, start.count())});
+      }
+    } while (scheduler_->Turn());
+  }
+
+  void Count(const Work& work) {
+    ++result_.steps;
+    result_.work.demanded += work.demanded;
+    result_.work.lost += work.lost;
+    result_.work.job_demanded += work.job_demanded;
+    result_.work.job_lost += work.job_lost;
+    double sum = 0, squares = 0;
+    std::size_t hot = 0;
+    for (const NodeLoad& node : world_.nodes()) {
+      sum += node.Share();
+      squares += node.Share() * node.Share();
+      hot += node.Share() > kHot || node.bytes > kHot * kLinkBytes;
+    }
+    const auto nodes = static_cast<double>(world_.nodes().size());
+    const double mean = sum / nodes;
+    result_.hot += static_cast<double>(hot) / nodes;
+    result_.imbalance += std::sqrt(std::max(0.0, squares / nodes - mean * mean));
+    minute_.demanded += work.job_demanded;
+    minute_.lost += work.job_lost;
+  }
+
+  void PrintMinute() {
+    std::vector<double> shares;
+    for (const NodeLoad& node : world_.nodes()) shares.push_back(100 * node.Share());
+    std::ranges::sort(shares);
+    const auto at = [&](double q) {
+      return shares[static_cast<std::size_t>(q * static_cast<double>(shares.size() - 1))];
+    };
+    std::size_t waiting = 0;
+    for (const auto& [name, pod] : world_.pods()) waiting += pod.node < 0;
+    fmt::print(
+        R"({{"series":"{}","scenario":"{}","seed":{},"minute":{:.0f},"p5":{:.1f},"p50":{:.1f},"p95":{:.1f},"max":{:.1f},"lost":{:.2f},"waiting":{}}})"
+        "\n",
+        policy_.name, scenario_.name, seed_, (world_.now() - kWarmUp) / 60, at(0.05), at(0.5), at(0.95), at(1),
+        minute_.demanded > 0 ? 100 * minute_.lost / minute_.demanded : 0, waiting);
+    minute_ = {};
+  }
+
+  struct Minute {
+    double demanded = 0, lost = 0;
+  };
+
+  const Policy& policy_;
+  const Scenario& scenario_;
+  const std::uint64_t seed_;
+  World world_;
+  Meter meter_;
+  Prometheus prometheus_;
+  ManualClock clock_;
+  metrics::Registry metrics_;
+  Binder binder_;
+  NoEvents events_;
+  std::unique_ptr<assembly::Engine> engine_;
+  framework::Measurements* measurements_ = nullptr;
+  std::unique_ptr<core::Scheduler> scheduler_;
+  double since_scrape_ = 0;
+  Result result_;
+  Minute minute_;
+};
+
+void Print(const Policy& policy, const Scenario& scenario, std::uint64_t seed, Result result) {
+  std::ranges::sort(result.waits);
+  const auto wait = [&](double q) {
+    return result.waits.empty()
+               ? 0
+               : result.waits[static_cast<std::size_t>(q * static_cast<double>(result.waits.size() - 1))];
+  };
+  const auto steps = static_cast<double>(result.steps);
+  fmt::print(
+      R"({{"policy":"{}","scenario":"{}","seed":{},"placed":{},"hotNodePercent":{:.3f},"imbalancePercent":{:.2f},"lostWorkPercent":{:.3f},"lostJobWorkPercent":{:.3f},"waitP99Seconds":{:.0f},"waitMaxSeconds":{:.0f},"neverPlaced":{}}})"
+      "\n",
+      policy.name, scenario.name, seed, result.waits.size(), 100 * result.hot / steps,
+      100 * result.imbalance / steps, 100 * result.work.lost / result.work.demanded,
+      100 * result.work.job_lost / result.work.job_demanded, wait(0.99), wait(1), result.never_placed);
+  std::fflush(stdout);
+}
+
+template <class T>
+std::vector<std::string> NamesOf(const std::vector<T>& all) {
+  std::vector<std::string> names;
+  for (const T& one : all) names.push_back(one.name);
+  return names;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Places simulated TaskManager pods by several policies and tells what became of their work.",
+               "simulate_load");
+  std::vector<std::string> policies = NamesOf(Policies());
+  std::vector<std::string> scenarios = NamesOf(Scenarios());
+  std::uint64_t seeds = 3;
+  double minutes = 180;
+  bool series = false;
+  app.add_option("--policies", policies, "which")
+      ->delimiter(',')
+      ->check(CLI::IsMember(NamesOf(Policies())))
+      ->capture_default_str();
+  app.add_option("--scenarios", scenarios, "which")
+      ->delimiter(',')
+      ->check(CLI::IsMember(NamesOf(Scenarios())))
+      ->capture_default_str();
+  app.add_option("--seeds", seeds, "runs of each, with different jobs")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  app.add_option("--minutes", minutes, "of simulated time, after an hour to warm up")
+      ->check(CLI::Range(5, 10000))
+      ->capture_default_str();
+  app.add_flag("--series", series, "tell of every minute of the first seed's runs, too");
+  CLI11_PARSE(app, argc, argv);
+  for (const Scenario& scenario : Scenarios()) {
+    if (std::ranges::find(scenarios, scenario.name) == scenarios.end()) continue;
+    for (const Policy& policy : Policies()) {
+      if (std::ranges::find(policies, policy.name) == policies.end()) continue;
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+        Print(policy, scenario, seed, Run(policy, scenario, seed).Go(minutes, series && seed == 1));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) { return berth::bench::Main(argc, argv); }

@@ -1,0 +1,165 @@
+#include "bench/load/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "testing/builders.hpp"
+
+namespace berth::bench {
+namespace {
+
+constexpr double kStartSeconds = 15;     // from the binding to the first record
+constexpr double kDaySeconds = 90 * 60;  // volumes swing faster here than in life
+constexpr double kYearsOfCounting = 90 * 86400.0;
+
+double Swing(double time, double phase) {
+  return std::sin(2 * std::numbers::pi * (time / kDaySeconds + phase));
+}
+
+}  // namespace
+
+World::World(const WorldOptions& options) : options_(options), random_(options.seed) {
+  for (std::size_t i = 0; i < options.nodes; ++i) {
+    NodeLoad& node = nodes_.emplace_back();
+    // Every fifth carries what no request speaks of: a backup, a log shipper gone wild, a neighbour's build.
+    node.background = Chance() < 0.2 ? 4 + 6 * Chance() : 0.3 + Chance();
+    node.background_phase = Chance();
+    const double age = kYearsOfCounting * Chance();
+    node.busy_seconds = age * kCores * 0.4;
+    node.received = age * 5e7;
+  }
+  double task_managers = 0;
+  for (std::size_t i = 0; i < options.applications; ++i) {
+    applications_.push_back({.name = fmt::format("flink-{}", i),
+                             .task_managers = 2 + static_cast<int>(Chance() * 22),
+                             .cores = std::clamp(1.1 * Scatter(0.8), 0.1, 4.5),
+                             .bytes_per_core = 2.5e7 * Scatter(0.8),
+                             .memory_bytes = (1.5 + 2 * Chance()) * (1 << 30),
+                             .swing = 0.5 * Chance(),
+                             .phase = Chance()});
+    task_managers += applications_.back().task_managers;
+  }
+  const double wanted = options.busy_share * kCores / kRequestedCores * static_cast<double>(options.nodes);
+  const double per_job = task_managers / static_cast<double>(options.applications);
+  jobs_per_second_ = wanted / per_job / (options.job_minutes * 60);
+  // As many as run in the long run are there from the beginning.
+  while (static_cast<double>(pods_.size()) < wanted)
+    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+}
+
+std::string World::NodeName(std::size_t node) { return fmt::format("node-{:03}", node); }
+
+api::Node World::MakeNode(std::size_t node) {
+  return testing::MakeNode(NodeName(node)).Cpu("16").Memory("64Gi").Allocatable("pods", "110");
+}
+
+void World::Submit(const Application& application) {
+  const double ends = now_ - options_.job_minutes * 60 * std::log(1 - Chance());
+  ++jobs_;
+  for (int i = 0; i < application.task_managers; ++i) {
+    TaskManager pod;
+    testing::PodBuilder builder =
+        testing::MakePod(fmt::format("{}-taskmanager-{}", application.name, ++submitted_));
+    builder.Cpu("2").Memory("4Gi").Label("app", application.name);
+    builder.raw().spec.scheduler_name = "default-scheduler";
+    api::OwnerReference owner;
+    owner.kind = "Deployment";
+    owner.name = application.name;
+    builder.raw().metadata.controller = std::make_shared<const api::OwnerReference>(std::move(owner));
+    pod.pod = builder.Share();
+    pod.application = &application;
+    pod.job = jobs_;
+    pod.mood = Scatter(0.15);
+    pod.submitted = now_;
+    pod.ends = ends;
+    fresh_.push_back(pod.pod);
+    pods_.emplace(pod.pod->metadata.name, std::move(pod));
+  }
+}
+
+void World::SubmitBurst(int task_managers) {
+  const auto target = submitted_ + static_cast<std::size_t>(task_managers);
+  while (submitted_ < target)
+    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+}
+
+World::Changes World::Step(double seconds) {
+  Changes changes;
+  Carry(seconds, changes.work);
+  now_ += seconds;
+  std::poisson_distribution<int> arrivals(jobs_per_second_ * seconds);
+  for (int i = arrivals(random_); i > 0; --i)
+    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+  for (auto at = pods_.begin(); at != pods_.end();) {
+    if (at->second.ends > now_) {
+      ++at;
+      continue;
+    }
+    changes.ended.push_back(at->second.pod);
+    at = pods_.erase(at);
+  }
+  changes.submitted = std::exchange(fresh_, {});
+  return changes;
+}
+
+api::PodPtr World::Place(const std::string& pod, const std::string& node, std::int64_t start_time) {
+  TaskManager& placed = pods_.at(pod);
+  placed.node = std::stoi(node.substr(node.find('-') + 1));
+  placed.runs_from = now_ + kStartSeconds;
+  api::Pod bound = *placed.pod;
+  bound.spec.node_name = node;
+  bound.status.start_time = start_time;
+  placed.pod = std::make_shared<const api::Pod>(std::move(bound));
+  return placed.pod;
+}
+
+double World::DemandOf(const TaskManager& pod) const {
+  if (pod.node < 0 || now_ < pod.runs_from) return 0;
+  const Application& app = *pod.application;
+  const double volume = 1 + app.swing * Swing(now_, app.phase);
+  return std::min(app.cores * pod.mood * volume, kLimitCores);
+}
+
+void World::Carry(double seconds, Work& work) {
+  for (NodeLoad& node : nodes_) {
+    node.cores = node.background * (1 + 0.3 * Swing(now_, node.background_phase));
+    node.bytes = 1e6;
+    node.memory = 4.0 * (1 << 30);
+  }
+  for (auto& [name, pod] : pods_) {
+    pod.cores = DemandOf(pod);
+    if (pod.cores == 0) continue;
+    NodeLoad& node = nodes_[static_cast<std::size_t>(pod.node)];
+    node.cores += pod.cores;
+    node.bytes += pod.cores * pod.application->bytes_per_core;
+    node.memory += pod.application->memory_bytes;
+  }
+  for (NodeLoad& node : nodes_) {
+    node.busy_seconds += std::min(node.cores, kCores) * seconds;
+    node.received += std::min(node.bytes, kLinkBytes) * seconds;
+  }
+  struct Job {
+    double slowest = 1, demanded = 0;
+  };
+  std::map<std::size_t, Job> jobs;
+  for (auto& [name, pod] : pods_) {
+    if (pod.cores == 0) continue;
+    const NodeLoad& node = nodes_[static_cast<std::size_t>(pod.node)];
+    const double pace = std::min({1.0, kCores / node.cores, kLinkBytes / node.bytes});
+    work.demanded += pod.cores * seconds;
+    work.lost += pod.cores * (1 - pace) * seconds;
+    Job& job = jobs[pod.job];
+    job.slowest = std::min(job.slowest, pace);
+    job.demanded += pod.cores * seconds;
+    pod.cores *= pace;
+  }
+  for (const auto& [number, job] : jobs) {
+    work.job_demanded += job.demanded;
+    work.job_lost += job.demanded * (1 - job.slowest);
+  }
+}
+
+}  // namespace berth::bench
