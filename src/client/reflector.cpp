@@ -167,6 +167,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!reply) {
     Complain("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
+    if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
