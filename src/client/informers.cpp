@@ -166,6 +166,7 @@ struct ClusterSource::Impl {
     log::Info("Caches are synced",
               {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
                {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
+    if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
   }

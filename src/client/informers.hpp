@@ -30,6 +30,8 @@ struct ClusterSourceOptions {
   // plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
   api::KeepTexts texts{};  // of which objects the whole text goes to the sink with them
+  // Called once on the loop, when the sink has been told everything, before OnSynced; may be empty.
+  std::function<void()> on_complete{};
   // Called once on the loop, after the sink was told OnSynced; may be empty.
   std::function<void()> on_synced{};
 };

@@ -68,19 +68,45 @@ class Desk {
 
 }  // namespace
 
+// Holds work back until it is opened.
+class Measuring::Gate {
+ public:
+  explicit Gate(framework::Poster to) : to_(std::move(to)) {}
+
+  void Post(std::move_only_function<void()> work) {
+    const std::scoped_lock lock(mutex_);
+    open_ ? to_(std::move(work)) : held_.push_back(std::move(work));
+  }
+  void Open() {
+    const std::scoped_lock lock(mutex_);
+    open_ = true;
+    for (auto& work : std::exchange(held_, {})) to_(std::move(work));
+  }
+
+ private:
+  std::mutex mutex_;
+  bool open_ = false;
+  std::vector<std::move_only_function<void()>> held_;
+  const framework::Poster to_;
+};
+
+void Measuring::NodesAreKnown() { gate_->Open(); }
+
 Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
   BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
   auto& measurements = parts.handle.Shared<framework::Measurements>();
   if (measurements.size() == 0) return nullptr;
   measurements.SetClock(parts.clock);
   std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
-  BERTH_TRY(measuring->poller_, metricsource::Poller::Start(
-                                    sources, {.loop = measuring->io_,
-                                              .measurements = measurements,
-                                              .post = parts.scheduler.poster(),
-                                              .metrics = parts.metrics,
-                                              .world = SystemSourceParts(measuring->io_, parts.environment),
-                                              .seed = std::random_device{}()}));
+  measuring->gate_ = std::make_shared<Gate>(parts.scheduler.poster());
+  BERTH_TRY(measuring->poller_,
+            metricsource::Poller::Start(
+                sources, {.loop = measuring->io_,
+                          .measurements = measurements,
+                          .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
+                          .metrics = parts.metrics,
+                          .world = SystemSourceParts(measuring->io_, parts.environment),
+                          .seed = std::random_device{}()}));
   return measuring;
 }
 
