@@ -68,22 +68,31 @@ class Desk {
 
 }  // namespace
 
-// Holds work back until it is opened.
+// Holds work back until it is opened, or there is too much of it: where the API server is away for long,
+// answers must not pile up.
 class Measuring::Gate {
  public:
   explicit Gate(framework::Poster to) : to_(std::move(to)) {}
 
   void Post(std::move_only_function<void()> work) {
     const std::scoped_lock lock(mutex_);
-    open_ ? to_(std::move(work)) : held_.push_back(std::move(work));
+    if (open_) return to_(std::move(work));
+    held_.push_back(std::move(work));
+    if (held_.size() >= kMostHeld) LetThrough();
   }
   void Open() {
     const std::scoped_lock lock(mutex_);
+    LetThrough();
+  }
+
+ private:
+  static constexpr std::size_t kMostHeld = 256;
+
+  void LetThrough() {
     open_ = true;
     for (auto& work : std::exchange(held_, {})) to_(std::move(work));
   }
 
- private:
   std::mutex mutex_;
   bool open_ = false;
   std::vector<std::move_only_function<void()>> held_;
