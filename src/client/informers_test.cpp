@@ -189,6 +189,18 @@ TEST_F(InformersTest, WhatIsForbiddenAndCanBeDoneWithoutIsNotWaitedForForLong) {
   EXPECT_EQ(sink_.synced, 1);
 }
 
+TEST_F(InformersTest, TheWholeStateIsToldOfBeforeTheFirstDecision) {
+  Everything();
+  std::size_t added = 0;
+  int synced = -1;
+  ClusterSourceOptions options{.streaming = false};
+  options.on_complete = [&] { added = sink_.added.size(), synced = sink_.synced; };
+  Start(options);
+  EXPECT_EQ(added, kResources.size());
+  EXPECT_EQ(synced, 0);
+  EXPECT_EQ(sink_.synced, 1);
+}
+
 TEST_F(InformersTest, NothingIsDecidedWithoutWhatDecisionsNeed) {
   for (const char* needed : {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets"}) {
     Everything();

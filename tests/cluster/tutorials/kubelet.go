@@ -38,10 +38,14 @@ var links = []string{"kube-scheduler", "sample-scheduler-framework"}
 
 const entryPoint = "berth"
 
+// controlPlaneNode is where static pods run.
+const controlPlaneNode = "master1"
+
 // enter builds the root directory out of the machine's programs and libraries and what is bound into it, and goes there. The
 // mounts are in a namespace of their own and vanish with the process.
 const enter = `set -eu
-root=$1 binds=$2; shift 2
+root=$1 binds=$2 name=$3; shift 3
+echo "$name" >/proc/sys/kernel/hostname
 for name in usr bin sbin lib lib32 lib64 proc dev; do
   if [ -L "/$name" ]; then ln -sfn "$(readlink "/$name")" "$root/$name"
   elif [ -d "/$name" ]; then mkdir -p "$root/$name"; mount --rbind "/$name" "$root/$name"; fi
@@ -65,28 +69,32 @@ func (k *kubelet) run(ctx context.Context, pod *v1.Pod) (*container, error) {
 		return nil, fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
 	host, port, _ := strings.Cut(strings.TrimPrefix(k.control.URL, "https://"), ":")
-	command := []string{"PATH=/usr/local/bin:/usr/bin", "HOSTNAME=" + pod.Name, "KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
+	command := []string{"PATH=/usr/local/bin:/usr/bin", "KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port}
 	if len(spec.Command) > 0 {
 		command = append(command, spec.Command...)
 	} else {
 		command = append(command, entryPoint)
+	}
+	hostname := pod.Name
+	if pod.Spec.HostNetwork {
+		hostname = controlPlaneNode
 	}
 	binds := root + "/binds"
 	if err := os.WriteFile(binds, []byte(strings.Join(files.binds, "\n")+"\n"), 0o600); err != nil {
 		return nil, err
 	}
 	started := &container{name: filepath.Base(root), spec: spec, log: k.control.File(filepath.Base(root) + ".log")}
-	started.child, err = k.children.Start(started.name, namespace(), append(append([]string{"sh", "-c", enter, "sh", files.root, binds}, command...), spec.Args...)...)
+	started.child, err = k.children.Start(started.name, namespace(), append(append([]string{"sh", "-c", enter, "sh", files.root, binds, hostname}, command...), spec.Args...)...)
 	return started, err
 }
 
-// namespace is what a process in a mount namespace of its own is started by; without being root, as the root of a user
-// namespace.
+// namespace is what a process in namespaces of its own, for mounts and the host's name, is started by; without being root, as
+// the root of a user namespace.
 func namespace() []string {
 	if os.Getuid() == 0 {
-		return []string{"unshare", "--mount"}
+		return []string{"unshare", "--mount", "--uts"}
 	}
-	return []string{"unshare", "--map-root-user", "--mount"}
+	return []string{"unshare", "--map-root-user", "--mount", "--uts"}
 }
 
 // image lays out the files that the container's image has.
