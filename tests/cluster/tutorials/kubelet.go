@@ -45,7 +45,7 @@ const controlPlaneNode = "master1"
 // mounts are in a namespace of their own and vanish with the process.
 const enter = `set -eu
 root=$1 binds=$2 name=$3; shift 3
-echo "$name" >/proc/sys/kernel/hostname
+hostname "$name"
 for name in usr bin sbin lib lib32 lib64 proc dev; do
   if [ -L "/$name" ]; then ln -sfn "$(readlink "/$name")" "$root/$name"
   elif [ -d "/$name" ]; then mkdir -p "$root/$name"; mount --rbind "/$name" "$root/$name"; fi

@@ -38,7 +38,7 @@ func parse(args []string) (*options, error) {
 	if o.Berth == "" {
 		return nil, errors.New("give --berth")
 	}
-	for _, program := range []string{"prometheus", "python3", "unshare", "chroot"} {
+	for _, program := range []string{"prometheus", "python3", "unshare", "chroot", "hostname"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return nil, fmt.Errorf("%w (script/setup --monitoring installs prometheus)", err)
 		}

@@ -14,6 +14,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 		return err
 	}
 	defer func() { extender.Kill() }()
+	s.converts(ctx, "extender-policy/policy.json")
 	err = until(ctx, patience, "the extender to listen", func() (bool, error) {
 		connection, err := net.Dial("tcp", "127.0.0.1:12345")
 		if err == nil {

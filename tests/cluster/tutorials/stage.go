@@ -155,6 +155,26 @@ func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
+// commandLine runs berth; it must leave with a code. What it printed is returned.
+func (s *stage) commandLine(ctx context.Context, code int, args ...string) string {
+	command := exec.CommandContext(ctx, s.Berth, args...)
+	out, _ := command.CombinedOutput()
+	if got := command.ProcessState.ExitCode(); got != code {
+		s.complain("berth %s left with %d, not %d: %s", strings.Join(args, " "), got, code, out)
+	}
+	return string(out)
+}
+
+// converts checks a file of a tutorial, moves it to v1, and checks that.
+func (s *stage) converts(ctx context.Context, example string) {
+	converted := s.control.File("converted.yaml")
+	s.commandLine(ctx, 0, "config", "check", s.example(example))
+	s.commandLine(ctx, 0, "config", "convert", s.example(example), "--output", converted)
+	if said := s.commandLine(ctx, 0, "config", "check", converted); !strings.Contains(said, "valid, kubescheduler.config.k8s.io/v1\n") {
+		s.complain("%s converted: %s", example, said)
+	}
+}
+
 // copyToHost puts a file of a tutorial on the control-plane node, changed where the story wants it.
 func (s *stage) copyToHost(example, path string, change ...string) error {
 	text, err := os.ReadFile(s.example(example))

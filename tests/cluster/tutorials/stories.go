@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -44,6 +46,10 @@ func (s *stage) custom(ctx context.Context) error {
 	if err := s.judgeUsage(ctx, scheduler); err != nil {
 		return err
 	}
+	s.converts(ctx, "custom/scheduler-config.yaml")
+	if err := s.measures(ctx); err != nil {
+		return err
+	}
 	// The pod is restarted while Prometheus is away: nobody has ever been measured then.
 	s.stopContainers()
 	s.monitoring.server.Stop()
@@ -64,6 +70,31 @@ func (s *stage) custom(ctx context.Context) error {
 		return err
 	}
 	return s.monitoring.scraped(ctx)
+}
+
+// measures asks Prometheus without a scheduler: with the tutorial's file, and an address that can be reached from here.
+func (s *stage) measures(ctx context.Context) error {
+	text, err := os.ReadFile(s.example("custom/scheduler-config.yaml"))
+	if err != nil {
+		return err
+	}
+	nodes, err := s.kubectl(ctx, "get", "nodes", "-o", "json")
+	if err != nil {
+		return err
+	}
+	config, dump := s.control.File("custom.yaml"), s.control.File("nodes.json")
+	elsewhere := fmt.Sprintf("%s  pluginConfig:\n  - name: custom\n    args: {prometheusAddress: %q, window: 1m}\n", text, s.monitoring.address)
+	if err := errors.Join(os.WriteFile(config, []byte(elsewhere), 0o600), os.WriteFile(dump, []byte(nodes), 0o600)); err != nil {
+		return err
+	}
+	said := s.commandLine(ctx, 2, "measure", "--config", config, "-f", dump)
+	if !strings.Contains(said, "3 of 4 measured") || !strings.Contains(said, "node7") {
+		s.complain("berth measure does not miss node7: %s", said)
+	}
+	if s.verbose {
+		fmt.Println(said)
+	}
+	return nil
 }
 
 // judgeUsage holds what was logged against what the exporter does. A pod that came lately, and that is the scheduler itself, counts
@@ -118,6 +149,7 @@ var unnamed = map[string]string{"namespaces": "", "csidrivers": "storage.k8s.io"
 
 // samplePlugin: three extension points that log, a lease, and a role of 2019.
 func (s *stage) samplePlugin(ctx context.Context) error {
+	s.converts(ctx, "sample-plugin/scheduler-config.yaml")
 	if _, err := s.kubectl(ctx, "apply", "-k", s.example("sample-plugin")); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ var traffics = []traffic{
 
 // networkTraffic: a static pod in kube-scheduler's place.
 func (s *stage) networkTraffic(ctx context.Context) error {
+	s.converts(ctx, "network-traffic/networktraffic-config.yaml")
 	if err := s.copyToHost("network-traffic/kube-scheduler.yaml", "/etc/kubernetes/manifests/kube-scheduler.yaml"); err != nil {
 		return err
 	}
@@ -46,7 +47,32 @@ func (s *stage) networkTraffic(ctx context.Context) error {
 		}
 		s.clear(ctx)
 	}
-	return nil
+	return s.withoutPrometheus(ctx)
+}
+
+// withoutPrometheus: pods are placed all the same.
+func (s *stage) withoutPrometheus(ctx context.Context) error {
+	s.monitoring.server.Stop()
+	scheduler, err := s.staticPod(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.logs(ctx, scheduler, "A metric source does not answer"); err != nil {
+		return err
+	}
+	if err := s.makePod(ctx, "without-prometheus", "default-scheduler"); err != nil {
+		return err
+	}
+	if _, err := s.nodeOf(ctx, "without-prometheus"); err != nil {
+		return err
+	}
+	if bandwidthLine.MatchString(scheduler.logged()) {
+		s.complain("traffic is logged, but nothing is measured")
+	}
+	if err := s.monitoring.start(); err != nil {
+		return err
+	}
+	return s.monitoring.scraped(ctx)
 }
 
 func (s *stage) byTraffic(ctx context.Context, how traffic) error {
