@@ -20,8 +20,9 @@ constexpr Duration kPatience = std::chrono::seconds(5);
 // What is missed where a kind cannot be listed. Empty: nothing is decided without it, since a node might be
 // given too much, a budget be overspent, or every pod with volumes fail.
 std::string_view MissedWithout(std::string_view kind) {
-  if (kind == "Namespace") return "namespace selectors of affinity terms match no namespace";
-  if (kind == "CSIDriver" || kind == "CSIStorageCapacity") return "free capacity of storage is not looked at";
+  if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
+  if (kind == "CSIDriver") return "free capacity of storage is not looked at";
+  if (kind == "CSIStorageCapacity") return "drivers that publish their free capacity seem to have none";
   if (kind == "VolumeAttachment") return "limits on volumes count those of pods only";
   if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
     return "its pods are not spread by default";
