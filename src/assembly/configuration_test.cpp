@@ -51,7 +51,7 @@ std::string Filters(const runtime::Profile& profile) {
   return fmt::format("{}", fmt::join(shown, " "));
 }
 std::string Example(const std::string& name) {
-  std::ifstream file(std::string(BERTH_EXAMPLES) + "/configurations/" + name);
+  std::ifstream file(std::string(BERTH_EXAMPLES) + "/tutorials/" + name);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -115,29 +115,31 @@ TEST_P(Conversion, KeepsTheMeaning) {
   EXPECT_EQ(Filters(before.profile()), Filters(after.profile()));
 }
 INSTANTIATE_TEST_SUITE_P(Examples, Conversion,
-                         testing::Values("network-traffic.yaml", "custom.yaml", "sample-plugin.yaml",
-                                         "policy.json"));
+                         testing::Values("network-traffic/networktraffic-config.yaml",
+                                         "custom/scheduler-config.yaml",
+                                         "sample-plugin/scheduler-config.yaml",
+                                         "extender-policy/policy.json"));
 
 TEST(Tutorials, LoadUnchanged) {
-  const auto traffic = Parse(Example("network-traffic.yaml"));
+  const auto traffic = Parse(Example("network-traffic/networktraffic-config.yaml"));
   ASSERT_TRUE(traffic) << traffic.error().message;
   const Built built = Build(*traffic);
   EXPECT_EQ(Scores(built.profile()), "NetworkTraffic 1");
   EXPECT_THAT(built.notes, testing::IsEmpty());
 
-  const auto custom = Parse(Example("custom.yaml"));
+  const auto custom = Parse(Example("custom/scheduler-config.yaml"));
   ASSERT_TRUE(custom) << custom.error().message;
   EXPECT_EQ(custom->leader_election.resource_name, "custom-scheduler");
   EXPECT_FALSE(custom->leader_election.leader_elect);
   EXPECT_EQ(custom->profiles[0].scheduler_name, "custom-scheduler");
   EXPECT_THAT(Scores(Build(*custom).profile()), HasSubstr("custom 1"));
 
-  const auto sample = Parse(Example("sample-plugin.yaml"));
+  const auto sample = Parse(Example("sample-plugin/scheduler-config.yaml"));
   ASSERT_TRUE(sample) << sample.error().message;
   EXPECT_EQ(sample->leader_election.resource_name, "sample-scheduler");
   EXPECT_THAT(Filters(Build(*sample).profile()), HasSubstr("sample-plugin"));
 
-  const auto policy = Parse(Example("policy.json"));
+  const auto policy = Parse(Example("extender-policy/policy.json"));
   ASSERT_TRUE(policy) << policy.error().message;
   ASSERT_EQ(policy->extenders.size(), 1U);
   EXPECT_EQ(policy->extenders[0].filter_verb, "filter");
@@ -148,7 +150,7 @@ TEST(Tutorials, LoadUnchanged) {
 }
 
 TEST(Engine, RefusesExtendersWhereItIsNotToldHowToReachThem) {
-  const auto policy = Parse(Example("policy.json"));
+  const auto policy = Parse(Example("extender-policy/policy.json"));
   ASSERT_TRUE(policy);
   std::vector<std::string> notes;
   const auto built = Explainer::Create(*policy, InTreePlugins(), notes);

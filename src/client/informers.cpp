@@ -14,6 +14,24 @@
 namespace berth::client {
 namespace {
 
+// An API server that has just started refuses everything until it has read its roles.
+constexpr Duration kPatience = std::chrono::seconds(5);
+
+// What is missed where a kind cannot be listed. Empty: nothing is decided without it, since a node might be
+// given too much, a budget be overspent, or every pod with volumes fail.
+std::string_view MissedWithout(std::string_view kind) {
+  if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
+  if (kind == "CSIDriver") return "free capacity of storage is not looked at";
+  if (kind == "CSIStorageCapacity") return "drivers that publish their free capacity seem to have none";
+  if (kind == "VolumeAttachment") return "limits on volumes count those of pods only";
+  if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
+    return "its pods are not spread by default";
+  if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
+      kind == "DeviceTaintRule")
+    return "pods with resource claims wait";
+  return {};
+}
+
 // Finished pods hold nothing and are not delivered: one that finishes comes as a deletion.
 template <class T>
 constexpr std::string_view kFieldSelector = "";
@@ -77,6 +95,7 @@ struct ClusterSource::Impl {
   void Follow(const std::string& path, bool counts = true) {
     auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
     if (reflector != nullptr) return reflector->MoveTo(path);
+    const auto waited_for = std::make_shared<bool>(counts);
     reflector = std::make_unique<Reflector<T>>(
         loop, api, decoder, registry, random,
         ReflectorOptions{.resource = std::string(ResourceOf<T>().plural),
@@ -88,11 +107,26 @@ struct ClusterSource::Impl {
                          .idle_timeout = options.watch_idle_timeout},
         ReflectorHandlers<T>{.on_change = [this](framework::Change<T> c) { sink.On(std::move(c)); },
                              .on_synced =
-                                 [this, counts] {
-                                   if (counts) Settled();
+                                 [this, waited_for] {
+                                   if (std::exchange(*waited_for, false)) Settled();
                                  },
-                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); }});
+                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); },
+                             .on_refused =
+                                 [this, waited_for, first = MonoTime{}]() mutable {
+                                   if (first == MonoTime{}) first = loop.Now();
+                                   if (loop.Now() - first >= kPatience)
+                                     DoWithout(ResourceOf<T>(), *waited_for);
+                                 }});
     reflector->Start();
+  }
+
+  // A role that was written for an older scheduler does not name the kinds that came later.
+  void DoWithout(const Resource& resource, bool& waited_for) {
+    const std::string_view missed = MissedWithout(resource.kind);
+    if (missed.empty() || !std::exchange(waited_for, false)) return;
+    log::Warning("Not allowed to list: deciding without",
+                 {{"resource", resource.plural}, {"group", resource.group}, {"consequence", missed}});
+    Settled();
   }
 
   void CatchUp(std::move_only_function<void()> caught_up) {
@@ -133,6 +167,7 @@ struct ClusterSource::Impl {
     log::Info("Caches are synced",
               {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
                {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
+    if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
   }

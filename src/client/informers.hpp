@@ -30,6 +30,8 @@ struct ClusterSourceOptions {
   // plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
   api::KeepTexts texts{};  // of which objects the whole text goes to the sink with them
+  // Called once on the loop, when the sink has been told everything, before OnSynced; may be empty.
+  std::function<void()> on_complete{};
   // Called once on the loop, after the sink was told OnSynced; may be empty.
   std::function<void()> on_synced{};
 };
@@ -37,7 +39,9 @@ struct ClusterSourceOptions {
 // Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
 // thread. Which version of a group the server has is found out by discovery; a kind that it does not have is
 // passed over, and looked for again later. OnSynced comes once, when the first full state of all kinds that
-// exist has been delivered. Nothing stops it but its destructor, after which the sink is left alone: an API
+// exist has been delivered, but for kinds that a scheduler can do without and whose list is forbidden to it
+// for longer than a few seconds: these are asked for again all the same, and delivered when the right comes.
+// Nothing stops it but its destructor, after which the sink is left alone: an API
 // server that is away is asked again for ever, with growing delays. May be constructed, started and destroyed
 // on any thread.
 class ClusterSource {

@@ -87,6 +87,7 @@ class InformersTest : public testing::Test {
     }
     const std::string folder = plain.substr(0, plain.rfind('/'));
     const std::string plural = plain.substr(plain.rfind('/') + 1);
+    if (forbidden_.contains(plural)) return Refused(403, "Forbidden");
     const bool core = folder == "/api/v1";
     if (!core && (!groups_.contains(folder) || !groups_[folder].contains(plural)))
       return Refused(404, "NotFound");
@@ -103,6 +104,7 @@ class InformersTest : public testing::Test {
   }
 
   std::map<std::string, std::set<std::string>> groups_;
+  std::set<std::string> forbidden_;  // plurals
   bool down_ = false;
   std::string version_ = "5", pod_version_ = "1";  // of lists, of the pod
   http::FakeLoop loop_;
@@ -165,6 +167,54 @@ TEST_F(InformersTest, AServerThatIsAwayIsAskedAgainAndNothingCountsAsAbsent) {
   }
   EXPECT_EQ(sink_.synced, 1);
   EXPECT_EQ(sink_.added.size(), kResources.size());
+}
+
+TEST_F(InformersTest, WhatIsForbiddenAndCanBeDoneWithoutIsNotWaitedForForLong) {
+  Everything();
+  forbidden_ = {"namespaces", "csidrivers", "resourceclaims"};
+  Start();
+  EXPECT_EQ(sink_.synced, 0) << "an API server that has just started refuses everything for a moment";
+  for (int i = 0; i < 10; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_THAT(sink_.added, Not(Contains("Namespace one")));
+  forbidden_.clear();
+  for (int i = 0; i < 40; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_THAT(sink_.added, Contains("Namespace one")) << "the right has come";
+  EXPECT_EQ(sink_.synced, 1);
+}
+
+TEST_F(InformersTest, TheWholeStateIsToldOfBeforeTheFirstDecision) {
+  Everything();
+  std::size_t added = 0;
+  int synced = -1;
+  ClusterSourceOptions options{.streaming = false};
+  options.on_complete = [&] { added = sink_.added.size(), synced = sink_.synced; };
+  Start(options);
+  EXPECT_EQ(added, kResources.size());
+  EXPECT_EQ(synced, 0);
+  EXPECT_EQ(sink_.synced, 1);
+}
+
+TEST_F(InformersTest, NothingIsDecidedWithoutWhatDecisionsNeed) {
+  for (const char* needed : {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets"}) {
+    Everything();
+    sink_.synced = 0;
+    forbidden_ = {needed};
+    Start();
+    for (int i = 0; i < 30; ++i) {
+      loop_.Advance(2s);
+      Serve();
+    }
+    EXPECT_EQ(sink_.synced, 0) << needed;
+    source_.reset();
+    api_.open.clear();
+  }
 }
 
 TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsFollowed) {

@@ -110,6 +110,7 @@ struct Reflector<T>::Impl {
   metrics::Counter& skipped;
   std::optional<InformerMeters> meters{};
   log::Once skipped_once{};
+  boost::unordered_flat_set<std::string> refusals{};      // that the log has, since the last list
   boost::unordered_flat_set<std::string> skipped_keys{};  // what the store lacks for that reason
   std::unique_ptr<CatchUp> catch_up{};
   bool synced = false;
@@ -167,6 +168,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   if (!reply) {
     Complain("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
+    if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
@@ -190,6 +192,7 @@ template <class T>
 void Reflector<T>::Impl::Replace(const std::vector<Ptr>& objects) {
   store.Replace(objects, unreadable);
   unreadable.clear();
+  refusals.clear();
   if (meters) meters->At(state.last_version());
   if (!std::exchange(synced, true)) handlers.on_synced();
   if (catch_up) catch_up->OnProgress(/*replaced=*/true);
@@ -362,7 +365,9 @@ void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& err
   Count(error);
   // Watches end with errors in the ordinary course of things; kube-scheduler is as quiet about them.
   const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
-  if (ordinary && !log::V(2)) return;
+  // Who may not do something today may not do it in half a minute either.
+  const bool said = error.http_code == 403 && !refusals.insert(error.message).second;
+  if ((ordinary || said) && !log::V(2)) return;
   log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
 }
 

@@ -37,8 +37,9 @@ struct ReflectorOptions {
 template <class T>
 struct ReflectorHandlers {
   std::function<void(framework::Change<T>)> on_change;
-  std::function<void()> on_synced;    // once, after the first full state has gone to on_change
-  std::function<void()> on_absent{};  // a request was answered 404: there is no such resource; may be empty
+  std::function<void()> on_synced;     // once, after the first full state has gone to on_change
+  std::function<void()> on_absent{};   // a list was answered 404: there is no such resource; may be empty
+  std::function<void()> on_refused{};  // a list was answered 403: nobody gave us the right; may be empty
 };
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes

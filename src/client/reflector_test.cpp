@@ -360,6 +360,30 @@ TEST_F(ReflectorTest, DelaysGrowToACapAndAreForgottenAfterTwoQuietMinutes) {
   EXPECT_THAT(loop_.delays().back(), Lt(1600ms));
 }
 
+TEST_F(ReflectorTest, AMissingRightIsLoggedOnceUntilItComes) {
+  const auto refusals = [this](int times) {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < times; ++i) {
+      api_.Answer(Refused(403, "Forbidden"));
+      loop_.Advance(60s);
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    std::size_t lines = 0;
+    for (auto at = said.find("Failed to list"); at != said.npos; at = said.find("Failed to list", at + 1))
+      ++lines;
+    return lines;
+  };
+  Begin(false);
+  EXPECT_EQ(refusals(3), 1U);
+  EXPECT_EQ(refusals(3), 0U);
+  api_.Answer(ListJson(10, {}));
+  api_.End(NotReached());
+  loop_.Advance(60s);
+  api_.End(Refused(410, "Gone"));
+  loop_.Advance(60s);
+  EXPECT_EQ(refusals(2), 1U) << "it was there for a while";
+}
+
 TEST_F(ReflectorTest, IsSilentAfterItsEnd) {
   BeginListed(10, {});
   api_.End(NotReached());

@@ -45,6 +45,14 @@ constexpr Subcommand kSubcommands[] = {
     {"version", "print the version", &PrintVersion},
 };
 
+// What manifests call their scheduler, by a link of that name or behind the entry point of an image: they
+// need not change.
+constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework"};
+
+bool IsScheduler(std::string_view path) {
+  return std::ranges::find(kSchedulers, path.substr(path.rfind('/') + 1)) != std::end(kSchedulers);
+}
+
 void PrintHelp(std::FILE* to) {
   fmt::print(to,
              "Gives pods their place: a drop-in replacement for kube-scheduler.\n\nUsage: berth <command> "
@@ -66,9 +74,7 @@ int ComplainAbout(const std::string& name) {
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  // A link of that name is the scheduler, so that manifests need not change.
-  const std::string_view path = argc > 0 ? argv[0] : "";
-  if (path.substr(path.rfind('/') + 1) == "kube-scheduler") return RunSchedulerCommand(arguments, plugins);
+  if (argc > 0 && IsScheduler(argv[0])) return RunSchedulerCommand(arguments, plugins);
   if (arguments.empty()) {
     PrintHelp(stderr);
     return 1;
@@ -83,6 +89,9 @@ int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
       return command.run(std::span(arguments).subspan(1), plugins);
     }
   }
+  if (IsScheduler(name)) return RunSchedulerCommand(std::span(arguments).subspan(1), plugins);
+  // A manifest with nothing but flags in its args.
+  if (name.starts_with('-')) return RunSchedulerCommand(arguments, plugins);
   return ComplainAbout(name);
 }
 

@@ -4,6 +4,7 @@
 
 #include "command/files.hpp"
 #include "command/load_config.hpp"
+#include "command/policy_config_map.hpp"
 
 namespace berth::command {
 namespace {
@@ -26,9 +27,15 @@ void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, confi
   take("leader-elect-resource-namespace", election.resource_namespace, given.resource_namespace);
 }
 
+// Without a file the flags say how to reach the API server.
+config::ClientConnection ConnectionByFlags(const SchedulerFlags& flags, const PFlags& table) {
+  config::ClientConnection connection = flags.client;
+  connection.limits_given = table.Given("kube-api-qps") || table.Given("kube-api-burst");
+  return connection;
+}
+
 void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, SchedulerConfig& config) {
-  config.client_connection = flags.client;
-  config.client_connection.limits_given = table.Given("kube-api-qps") || table.Given("kube-api-burst");
+  config.client_connection = ConnectionByFlags(flags, table);
   config.enable_profiling = flags.profiling;
   config.enable_contention_profiling = flags.contention_profiling;
   config::Profile& profile = config.profiles.front();
@@ -48,12 +55,27 @@ Expected<SchedulerConfig> FromFile(const std::string& path, const runtime::Regis
   return config;
 }
 
-Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const runtime::Registry& plugins,
-                               const config::FeatureGates& gates, const AdjustElection& adjust) {
+Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const PFlags& table,
+                                        const runtime::Registry& plugins, const config::FeatureGates& gates,
+                                        AdjustElection adjust) {
+  BERTH_TRY(const std::string text, ReadPolicyConfigMap(flags, ConnectionByFlags(flags, table)));
+  auto config = ReadConfig(text, plugins, gates, std::move(adjust));
+  if (!config)
+    config.error().message +=
+        fmt::format("; in ConfigMap {}/{}", flags.old.policy_configmap_namespace, flags.old.policy_configmap);
+  return config;
+}
+
+// Of two Policies the one in the ConfigMap counts, unless --use-legacy-policy-config says otherwise.
+Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
+                               const runtime::Registry& plugins, const config::FeatureGates& gates,
+                               const AdjustElection& adjust) {
   const OldFlags& old = flags.old;
   const bool policy = !old.policy_config_file.empty();
   if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
     return FromFile(flags.config, plugins, gates, adjust);
+  if (!old.policy_configmap.empty() && !(policy && old.use_legacy_policy_config))
+    return FromConfigMap(flags, table, plugins, gates, adjust);
   if (policy) return FromFile(old.policy_config_file, plugins, gates, adjust);
   if (old.algorithm_provider.empty()) return LoadConfig("", plugins, gates);
   // That version of the file has a field of the same meaning.
@@ -70,7 +92,7 @@ Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFl
                                           const runtime::Registry& plugins,
                                           const config::FeatureGates& gates) {
   const auto adjust = [&](config::LeaderElection& election) { ApplyLeaderElection(flags, table, election); };
-  BERTH_TRY(SchedulerConfig config, Base(flags, plugins, gates, adjust));
+  BERTH_TRY(SchedulerConfig config, Base(flags, table, plugins, gates, adjust));
   if (flags.config.empty()) ApplyDeprecated(flags, table, config);
   if (config.client_connection.kubeconfig.empty())
     config.client_connection.kubeconfig = flags.client.kubeconfig;

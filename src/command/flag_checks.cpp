@@ -132,11 +132,6 @@ void CheckRequestHeaders(const server::RequestHeaderOptions& options, const conf
 void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
     errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
-  if (!flags.old.policy_configmap.empty() && flags.config.empty())
-    errors.push_back(fmt::format(
-        "--policy-configmap: a Policy is not read from the API server; mount ConfigMap {}/{} as a volume and "
-        "name the file of its key policy.cfg with --policy-config-file",
-        flags.old.policy_configmap_namespace, flags.old.policy_configmap));
 }
 
 bool IsZero(const std::string& quantity) {

@@ -72,18 +72,52 @@ void TellOf(const metricsource::SourceNews& news, const api::PodPtr& own_pod, fr
 
 }  // namespace
 
+// Holds work back until it is opened, or there is too much of it: where the API server is away for long,
+// answers must not pile up.
+class Measuring::Gate {
+ public:
+  explicit Gate(framework::Poster to) : to_(std::move(to)) {}
+
+  void Post(std::move_only_function<void()> work) {
+    const std::scoped_lock lock(mutex_);
+    if (open_) return to_(std::move(work));
+    held_.push_back(std::move(work));
+    if (held_.size() >= kMostHeld) LetThrough();
+  }
+  void Open() {
+    const std::scoped_lock lock(mutex_);
+    LetThrough();
+  }
+
+ private:
+  static constexpr std::size_t kMostHeld = 256;
+
+  void LetThrough() {
+    open_ = true;
+    for (auto& work : std::exchange(held_, {})) to_(std::move(work));
+  }
+
+  std::mutex mutex_;
+  bool open_ = false;
+  std::vector<std::move_only_function<void()>> held_;
+  const framework::Poster to_;
+};
+
+void Measuring::NodesAreKnown() { gate_->Open(); }
+
 Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
   BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
   auto& measurements = parts.handle.Shared<framework::Measurements>();
   if (measurements.size() == 0) return nullptr;
   measurements.SetClock(parts.clock);
   std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
+  measuring->gate_ = std::make_shared<Gate>(parts.scheduler.poster());
   BERTH_TRY(
       measuring->poller_,
       metricsource::Poller::Start(
           sources, {.loop = measuring->io_,
                     .measurements = measurements,
-                    .post = parts.scheduler.poster(),
+                    .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
                     .metrics = parts.metrics,
                     .world = SystemSourceParts(measuring->io_, parts.environment),
                     .told = [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](

@@ -31,10 +31,15 @@ class Measuring {
   // After all plugins are built and before pods are delivered to the scheduler. Null if nobody wants anything
   // measured. What is handed in outlives it. Errors name the file or the signal.
   static Expected<std::unique_ptr<Measuring>> Start(const MeasuringParts& parts);
+  // The scheduler has been told of all nodes. Answers that were here sooner have waited for this: series of
+  // nodes that nobody has heard of belong to none. Any thread.
+  void NodesAreKnown();
 
  private:
+  class Gate;
   explicit Measuring(const Clock& clock) : io_(clock) {}
 
+  std::shared_ptr<Gate> gate_;
   http::IoThread io_;
   std::unique_ptr<metricsource::Poller> poller_;
 };

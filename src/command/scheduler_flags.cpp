@@ -318,9 +318,9 @@ void AddOld(PFlags& table, SchedulerFlags& flags) {
   table.String("policy-config-file", old.policy_config_file,
                "A Policy file: what --config takes, too. Has no effect beside --config.");
   table.String("policy-configmap", old.policy_configmap,
-               "An error that says what to do: mount the ConfigMap and name its file.");
+               "The same from a ConfigMap, its key policy.cfg; read once. Has no effect beside --config.");
   table.String("policy-configmap-namespace", old.policy_configmap_namespace,
-               "Belongs to --policy-configmap.");
+               "The namespace of --policy-configmap.");
   table.Bool("use-legacy-policy-config", old.use_legacy_policy_config, "The Policy file wins over --config.");
   table.String("algorithm-provider", old.algorithm_provider,
                "DefaultProvider or ClusterAutoscalerProvider: the latter fills nodes up.");

@@ -84,7 +84,6 @@ TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
       {{"--min-compatibility-version=1.38"},
        "minCompatibilityVersion version 1.38 is not between [1.34, 1.37]"},
       {{"--emulated-version=foo=1.2"}, "component not registered: foo"},
-      {{"--policy-configmap=p"}, "mount ConfigMap kube-system/p as a volume"},
   };
   for (const auto& [args, message] : cases) {
     CommandLine line(args);

@@ -145,9 +145,14 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
       client::ClusterSourceOptions{
           .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
           .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
-          .on_synced = [this] {
-            if (leadership_) leadership_->OnSynced();
-          }});
+          .on_complete =
+              [this] {
+                if (measuring_) measuring_->NodesAreKnown();
+              },
+          .on_synced =
+              [this] {
+                if (leadership_) leadership_->OnSynced();
+              }});
   return {};
 }
 

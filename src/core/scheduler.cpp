@@ -13,6 +13,18 @@ namespace berth::core {
 using framework::QueuedPod;
 using framework::QueuedPodPtr;
 
+namespace {
+
+// Those that a filter has judged, as kube-scheduler counts them: not those that PreFilter left out.
+std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
+  std::size_t count = record.feasible.Count();
+  for (const record::Rejection& rejection : record.rejections) count += rejection.rows.Count();
+  for (const record::Spoken& part : record.spoken) count += part.reasons.rows.size();
+  return count;
+}
+
+}  // namespace
+
 Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
     : options_(options),
       parts_(parts),
@@ -183,6 +195,10 @@ std::span<const runtime::Nomination> Scheduler::Nominations() {
 }
 
 void Scheduler::Place(const QueuedPodPtr& pod, Decision decision) {
+  if (log::V(2)) {
+    pod->evaluated_nodes = static_cast<std::uint32_t>(EvaluatedNodes(*decision.record));
+    pod->feasible_nodes = static_cast<std::uint32_t>(decision.record->feasible.Count());
+  }
   parts_.cache.Assume(pod->info, decision.row);
   queue_.nominator().Delete(pod->info.pod->metadata.uid);
   bindings_.Start(pod, *parts_.profiles[pod->profile], parts_.cache.nodes().name(decision.row),
@@ -232,7 +248,10 @@ void Scheduler::Bound(const QueuedPodPtr& pod, const std::string& node) {
                       fmt::format("Successfully assigned {} to {}", pod->info.key, node),
                       pod->info.pod->spec.scheduler_name, pod->info.pod});
   if (const auto log = log::V(2))
-    log.Info("Successfully bound pod to node", {{"pod", log::Value::Object(pod->info.key)}, {"node", node}});
+    log.Info("Successfully bound pod to node", {{"pod", log::Value::Object(pod->info.key)},
+                                                {"node", node},
+                                                {"evaluatedNodes", pod->evaluated_nodes},
+                                                {"feasibleNodes", pod->feasible_nodes}});
   meters_->Attempt(pod->profile, Meters::kScheduled, now - pod->attempt_started);
   meters_->Bound(*pod, now);
 }

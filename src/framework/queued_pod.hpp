@@ -27,7 +27,9 @@ struct QueuedPod {
   std::int32_t consecutive_errors = 0;   // attempts since the last rejection that ended in an error
   // Plugins that rejected it the last time, the one that gates it included, without repetition.
   std::vector<std::string> rejectors;
-  std::vector<std::string> pending;  // those of them that answered Pending: no back-off when they free it
+  std::vector<std::string> pending;   // those of them that answered Pending: no back-off when they free it
+  std::uint32_t evaluated_nodes = 0;  // in the last decision that found a node, if the log wants to know
+  std::uint32_t feasible_nodes = 0;   // of these
   std::shared_ptr<AttemptTrace> trace = {};  // of the attempt under way, if it is traced
   std::string gated_by;                      // the PreEnqueue plugin that keeps it out; empty: not gated
 

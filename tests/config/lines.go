@@ -210,7 +210,7 @@ func oldFlags() []line {
 	return append(rows,
 		line{name: "--algorithm-provider=Nope", args: []string{"--algorithm-provider=Nope"}, differs: honoured, berth: "Nope"},
 		line{name: "--policy-config-file=/nowhere", args: []string{"--policy-config-file=/nowhere"}, differs: honoured, berth: "/nowhere"},
-		line{name: "--policy-configmap=x", args: []string{"--policy-configmap=x"}, differs: honoured, berth: "mount ConfigMap kube-system/x as a volume"},
+		line{name: "--policy-configmap=x", args: []string{"--policy-configmap=x"}, differs: honoured, berth: "couldn't get policy config map kube-system/x"},
 		line{name: "--port=70000", args: []string{"--port=70000"}, differs: honoured, berth: "must be between 0 and 65535"},
 		line{name: "--berth-trace-ratio=2", args: []string{"--berth-trace-ratio=2"}, differs: "a flag of berth's own", berth: "must be between 0 and 1"},
 		line{name: "--berth-seed=1", args: []string{"--berth-seed=1"}, differs: "a flag of berth's own"},

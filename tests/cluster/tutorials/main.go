@@ -1,0 +1,115 @@
+// Command tutorials plays the four tutorials that schedulers with plugins of one's own are copied from, with Berth's image in
+// the place of theirs: on a real API server with RBAC, by the manifests of examples/tutorials.
+//
+// It plays the kubelet: a scheduler's container is a process with the command line, the mounts, the environment and the
+// names of its pod. A real Prometheus scrapes nodes whose traffic and load are known, so that it is known where pods
+// have to go and what has to stand in the log.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	controlplane.Common
+	examples string
+	only     string
+	verbose  bool
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("tutorials", "--berth PATH", "Plays the tutorials of examples/tutorials on a real API server. Needs prometheus, python3 and unshare, and root or user namespaces.")
+	flags.StringVar(&o.examples, "examples", "", "the directory examples/tutorials; found from the root of the tree or tests/")
+	flags.StringVar(&o.only, "only", "", "play this one only: "+strings.Join(names(), ", "))
+	flags.BoolVar(&o.verbose, "verbose", false, "print what the schedulers log")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.Berth == "" {
+		return nil, errors.New("give --berth")
+	}
+	for _, program := range []string{"prometheus", "python3", "unshare", "chroot", "hostname"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return nil, fmt.Errorf("%w (script/setup --monitoring installs prometheus)", err)
+		}
+	}
+	for _, place := range []string{"examples/tutorials", "../examples/tutorials"} {
+		if _, err := os.Stat(place); err == nil && o.examples == "" {
+			o.examples = place
+		}
+	}
+	var err error
+	if o.examples, err = filepath.Abs(o.examples); err != nil {
+		return nil, err
+	}
+	return &o, o.Complete()
+}
+
+// story is one tutorial.
+type story struct {
+	name string
+	play func(s *stage, ctx context.Context) error
+	// default says that its scheduler takes kube-scheduler's place; otherwise that one is there and places it.
+	replaces bool
+}
+
+var stories = []story{
+	{name: "custom", play: (*stage).custom},
+	{name: "sample-plugin", play: (*stage).samplePlugin},
+	{name: "network-traffic", play: (*stage).networkTraffic, replaces: true},
+	{name: "extender-policy", play: (*stage).extenderPolicy, replaces: true},
+}
+
+func names() (all []string) {
+	for _, one := range stories {
+		all = append(all, one.name)
+	}
+	return all
+}
+
+func main() { controlplane.Main("tutorials", parse, run) }
+
+func run(ctx context.Context, o *options, directory string) error {
+	began := time.Now()
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	s, err := setUp(ctx, o, directory, children)
+	if err != nil {
+		return err
+	}
+	played, violations := 0, 0
+	for _, one := range stories {
+		if o.only != "" && o.only != one.name {
+			continue
+		}
+		played++
+		started := time.Now()
+		if err := s.run(ctx, one); err != nil {
+			s.complain("%v", err)
+		}
+		fmt.Printf("%-16s %.0f s\n", one.name, time.Since(started).Seconds())
+		for _, what := range s.wrong {
+			violations++
+			fmt.Printf("VIOLATION: %s: %s\n", one.name, what)
+		}
+		s.wrong = nil
+	}
+	if played == 0 {
+		return fmt.Errorf("--only=%s: there are %s", o.only, strings.Join(names(), ", "))
+	}
+	if violations > 0 {
+		return fmt.Errorf("%d violations", violations)
+	}
+	fmt.Printf("%d tutorials played as they are written; %.0f s\n", played, time.Since(began).Seconds())
+	return nil
+}

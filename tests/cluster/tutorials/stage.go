@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"berth.test/cluster/controlplane"
+)
+
+// What the nodes do. node4 has run for a year and is idle on the network now; node6 was booted yesterday and is busy. Nobody
+// measures node7.
+var loads = map[string]load{
+	"node4": {received: 9.5e13, perSec: 1e4, busy: 0.55},
+	"node5": {received: 2.1e13, perSec: 5e6, busy: 0.08},
+	"node6": {received: 1e9, perSec: 8e7, busy: 0.9},
+}
+
+var racks = map[string]string{"node4": "a", "node5": "b", "node6": "b", "node7": "c"}
+
+// patience is how long a step may take.
+const patience = 30 * time.Second
+
+// stage is a cluster on which tutorials are played.
+type stage struct {
+	*options
+	control    *controlplane.ControlPlane
+	children   *controlplane.Children
+	kubelet    *kubelet
+	monitoring *monitoring
+	running    []*container
+	wrong      []string
+}
+
+func (s *stage) complain(format string, args ...any) {
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
+	// Schedulers in the host's network have the port that kube-scheduler has.
+	if taken, err := net.Listen("tcp", ":10259"); err != nil {
+		return nil, fmt.Errorf("the port of kube-scheduler is needed: %w", err)
+	} else {
+		taken.Close()
+	}
+	s := &stage{options: o, children: children}
+	var err error
+	// It has to be there for a while before it knows anything.
+	if s.monitoring, err = startMonitoring(directory, children, loads); err != nil {
+		return nil, err
+	}
+	if s.control, err = controlplane.Start(ctx, o.Real, directory, children); err != nil {
+		return nil, err
+	}
+	for name := range racks {
+		if err := s.makeNode(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.control.StartControllers("deployment-controller", "replicaset-controller"); err != nil {
+		return nil, err
+	}
+	s.kubelet = &kubelet{control: s.control, children: children, berth: o.Berth, host: directory + "/host",
+		names: map[string]string{"prometheus-server.monitoring": prometheusAddress}}
+	if err := s.makeHost(); err != nil {
+		return nil, err
+	}
+	if _, err := s.control.WriteKubeconfig(s.control.URL, "admin", "admin"); err != nil {
+		return nil, err
+	}
+	return s, s.monitoring.scraped(ctx)
+}
+
+func (s *stage) makeNode(ctx context.Context, name string) error {
+	room := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "pods": resource.MustParse("110")}
+	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name, "rack": racks[name]}},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// makeHost gives the control-plane node what kubeadm leaves there.
+func (s *stage) makeHost() error {
+	path, err := s.control.WriteKubeconfig(s.control.URL, "scheduler", "cert")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.kubelet.host+"/etc/kubernetes/manifests", 0o755); err != nil {
+		return err
+	}
+	return os.Rename(path, s.kubelet.host+"/etc/kubernetes/scheduler.conf")
+}
+
+// run plays a story and clears the stage.
+func (s *stage) run(ctx context.Context, one story) error {
+	defer s.clear(ctx)
+	if !one.replaces {
+		scheduler, err := s.control.StartScheduler(s.children, "kube-scheduler", []string{s.Real, "kube-scheduler"}, "default-scheduler", "cert")
+		if err != nil {
+			return err
+		}
+		defer scheduler.Stop()
+	}
+	return one.play(s, ctx)
+}
+
+// clear leaves nodes and nothing else.
+func (s *stage) clear(ctx context.Context) {
+	s.stopContainers()
+	client, now := s.control.Client, int64(0)
+	for _, ns := range []string{"default", "kube-system"} {
+		gone := metav1.DeletePropagationBackground
+		// There is no garbage collector, which would take what belongs to them.
+		_ = client.AppsV1().Deployments(ns).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &gone}, metav1.ListOptions{})
+		_ = client.AppsV1().ReplicaSets(ns).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &gone}, metav1.ListOptions{})
+		_ = client.CoreV1().Pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+	}
+}
+
+// stopContainers ends all schedulers; they must leave in order.
+func (s *stage) stopContainers() {
+	for _, one := range s.running {
+		if how := one.child.Stop(); how != "" {
+			s.complain("%s left with %s", one.name, how)
+		}
+		if s.verbose {
+			fmt.Printf("--- %s\n%s---\n", one.name, one.logged())
+		}
+	}
+	s.running = nil
+}
+
+// --- what a person does
+
+func (s *stage) example(path string) string { return s.examples + "/" + path }
+
+// kubectl returns what it printed.
+func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.File("admin.kubeconfig")}, args...)...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// commandLine runs berth; it must leave with a code. What it printed is returned.
+func (s *stage) commandLine(ctx context.Context, code int, args ...string) string {
+	command := exec.CommandContext(ctx, s.Berth, args...)
+	out, _ := command.CombinedOutput()
+	if got := command.ProcessState.ExitCode(); got != code {
+		s.complain("berth %s left with %d, not %d: %s", strings.Join(args, " "), got, code, out)
+	}
+	return string(out)
+}
+
+// converts checks a file of a tutorial, moves it to v1, and checks that.
+func (s *stage) converts(ctx context.Context, example string) {
+	converted := s.control.File("converted.yaml")
+	s.commandLine(ctx, 0, "config", "check", s.example(example))
+	s.commandLine(ctx, 0, "config", "convert", s.example(example), "--output", converted)
+	if said := s.commandLine(ctx, 0, "config", "check", converted); !strings.Contains(said, "valid, kubescheduler.config.k8s.io/v1\n") {
+		s.complain("%s converted: %s", example, said)
+	}
+}
+
+// copyToHost puts a file of a tutorial on the control-plane node, changed where the story wants it.
+func (s *stage) copyToHost(example, path string, change ...string) error {
+	text, err := os.ReadFile(s.example(example))
+	if err != nil {
+		return err
+	}
+	changed := strings.NewReplacer(change...).Replace(string(text))
+	return os.WriteFile(s.kubelet.host+path, []byte(changed), 0o600)
+}
+
+// --- what a kubelet does
+
+// staticPod runs what lies in the manifests folder, and asks its probes.
+func (s *stage) staticPod(ctx context.Context) (*container, error) {
+	text, err := os.ReadFile(s.kubelet.host + "/etc/kubernetes/manifests/kube-scheduler.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var pod v1.Pod
+	if err := yaml.UnmarshalStrict(text, &pod); err != nil {
+		return nil, err
+	}
+	return s.start(ctx, &pod)
+}
+
+// placedPod waits for the pod of a Deployment that kube-scheduler has given a node, and runs it there.
+func (s *stage) placedPod(ctx context.Context, selector string) (*container, error) {
+	pods := s.control.Client.CoreV1().Pods("kube-system")
+	var pod *v1.Pod
+	err := until(ctx, patience, "a node for the pod "+selector, func() (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil || len(list.Items) != 1 {
+			return false, err
+		}
+		pod = &list.Items[0]
+		return pod.Spec.NodeName != "", nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	started, err := s.start(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	now := metav1.Now()
+	pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &now
+	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return started, err
+}
+
+func (s *stage) start(ctx context.Context, pod *v1.Pod) (*container, error) {
+	started, err := s.kubelet.run(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	s.running = append(s.running, started)
+	if err := started.healthy(ctx); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, started.logged())
+	}
+	return started, s.logs(ctx, started, "Caches are synced")
+}
+
+// --- what one looks at
+
+// logs waits until a container has written a text.
+func (s *stage) logs(ctx context.Context, c *container, text string) error {
+	err := until(ctx, patience, c.name+" to log "+text, func() (bool, error) {
+		if strings.Contains(c.logged(), text) {
+			return true, nil
+		}
+		if !c.child.Running() {
+			return false, c.child.Gone()
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, c.logged())
+	}
+	return nil
+}
+
+// line finds what a container has written, by its level (I, W, E) and the end of the line; it complains if that is not there.
+func (s *stage) line(c *container, level byte, text string) {
+	for line := range strings.SplitSeq(c.logged(), "\n") {
+		_, message, _ := strings.Cut(line, "] ")
+		if strings.HasPrefix(message, text) || strings.HasPrefix(strings.TrimPrefix(message, `"`), text) {
+			if line[0] == level {
+				return
+			}
+			s.complain("logged as %c, not %c: %s", line[0], level, line)
+			return
+		}
+	}
+	s.complain("not logged: %s", text)
+}
+
+// nodeOf waits until a pod is bound.
+func (s *stage) nodeOf(ctx context.Context, name string) (string, error) {
+	node := ""
+	err := until(ctx, patience, "a node for "+name, func() (bool, error) {
+		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		node = pod.Spec.NodeName
+		return node != "", nil
+	})
+	return node, err
+}
+
+// event waits for an event about a pod; it returns its note.
+func (s *stage) event(ctx context.Context, pod, reason, component string) (string, error) {
+	note := ""
+	err := until(ctx, patience, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
+		list, err := s.control.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, e := range list.Items {
+			if e.Regarding.Name == pod && e.Reason == reason && e.ReportingController == component {
+				note = e.Note
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	return note, err
+}
+
+func until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
+	deadline := time.Now().Add(patience)
+	for {
+		done, err := happened()
+		if done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s for %s", patience, what)
+		}
+		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
