@@ -8,6 +8,7 @@
 
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "command/write_file.hpp"
 #include "config/write_config.hpp"
 
@@ -19,6 +20,7 @@ struct Options {
   std::string convert;
   std::string output = "-";
   std::vector<std::string> feature_gates;
+  std::vector<std::string> plugins;  // shared objects
 };
 
 struct Loaded {
@@ -115,8 +117,16 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
   convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
+  AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;
-  return check->parsed() ? Check(options, plugins) : Convert(options, plugins);
+  std::vector<std::string> notes;
+  const auto all = WithLoadedPlugins(plugins, options.plugins, notes);
+  if (!all) {
+    fmt::print(stderr, "Error: {}\n", all.error().message);
+    return 1;
+  }
+  for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
+  return check->parsed() ? Check(options, *all) : Convert(options, *all);
 }
 
 }  // namespace berth::command
