@@ -128,6 +128,14 @@ typedef struct berth_host {
   /* Adds a text to the answer that is being given. */
   void (*say)(berth_reply*, const char* text);
 
+  /* Loop, in create: a member of the arguments into a variable, which keeps its default if there is none.
+   * Once one was taken, members that were not, and values of the wrong type, are errors that the host words:
+   * the plugin is refused whatever create returns. A text is lent until create returns. */
+  void (*take_int)(berth_reply*, const char* field, int64_t* value);
+  void (*take_bool)(berth_reply*, const char* field, int32_t* value);
+  void (*take_number)(berth_reply*, const char* field, double* value);
+  void (*take_text)(berth_reply*, const char* field, const char** value);
+
   /* Loop, in create: numbers of resources; a signal's number, or UINT32_MAX with words in the reply. */
   uint32_t (*resource)(berth_scheduler*, const char* name);
   uint32_t (*measure)(berth_scheduler*, const berth_signal*, berth_reply*);

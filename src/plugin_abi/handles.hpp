@@ -2,6 +2,7 @@
 // except berth_scheduler, which is a part of its plugin. Private to this module.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "config/value.hpp"
 #include "framework/handle.hpp"
 #include "framework/plugin.hpp"
 #include "plugin_abi/berth_plugin.h"
@@ -36,9 +38,24 @@ struct berth_scheduler {
   berth::framework::Poster poster;  // from its first permit on
 };
 
+namespace berth::plugin_abi {
+
+// The arguments while create takes them.
+struct ArgumentReader {
+  ArgumentReader(const config::Value& value, const std::string& plugin)
+      : fields(value, plugin + "Args", "", problems) {}
+  config::Problems problems;
+  config::StructReader fields;
+  bool used = false;
+  std::deque<std::string> texts;  // lent
+};
+
+}  // namespace berth::plugin_abi
+
 struct berth_reply {
   std::vector<std::string> texts;
-  std::optional<std::vector<std::string>> only;  // nodes
+  std::optional<std::vector<std::string>> only;            // nodes
+  berth::plugin_abi::ArgumentReader* arguments = nullptr;  // in create
 };
 
 struct berth_attempt {

@@ -40,6 +40,28 @@ void OnlyNodes(berth_reply* reply, const char* const* names, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) only.emplace_back(OrEmpty(names[i]));
 }
 
+// --- arguments
+
+template <class T>
+void Take(berth_reply* reply, const char* field, T& value) {
+  if (reply->arguments == nullptr) return;
+  reply->arguments->used = true;
+  reply->arguments->fields.Read(OrEmpty(field), value);
+}
+
+void TakeInt(berth_reply* reply, const char* field, std::int64_t* value) { Take(reply, field, *value); }
+void TakeNumber(berth_reply* reply, const char* field, double* value) { Take(reply, field, *value); }
+void TakeBool(berth_reply* reply, const char* field, std::int32_t* value) {
+  bool taken = *value != 0;
+  Take(reply, field, taken);
+  *value = taken ? 1 : 0;
+}
+void TakeText(berth_reply* reply, const char* field, const char** value) {
+  std::string taken = OrEmpty(*value);
+  Take(reply, field, taken);
+  if (reply->arguments != nullptr) *value = reply->arguments->texts.emplace_back(std::move(taken)).c_str();
+}
+
 // --- what create declares
 
 std::uint32_t Resource(berth_scheduler* scheduler, const char* name) {
@@ -54,15 +76,15 @@ std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, be
     return kRefused;
   };
   if (wanted == nullptr || wanted->size < sizeof(berth_signal))
-    return refuse("a signal's size is not that of berth_signal");
+    return refuse("signal: its size is not that of berth_signal");
   framework::SignalSpec spec;
   spec.name = OrEmpty(wanted->name);
   spec.source = OrEmpty(wanted->source);
   spec.expression = OrEmpty(wanted->expression);
   if (spec.name.empty() || spec.source.empty() || spec.expression.empty())
-    return refuse("a signal needs name, source and expression");
+    return refuse("signal: needs name, source and expression");
   if (wanted->hold_seconds != 0) spec.hold = std::chrono::seconds(wanted->hold_seconds);
-  if (scheduler->signals.size() == kMostSignals) return refuse("a plugin can have 16 signals");
+  if (scheduler->signals.size() == kMostSignals) return refuse("signal: a plugin can have 16");
   const auto id = scheduler->handle.Shared<framework::Measurements>().Declare(spec);
   scheduler->signals.push_back(static_cast<std::uint32_t>(id));
   return static_cast<std::uint32_t>(id);
@@ -307,6 +329,10 @@ const berth_host& Host() {
       .log = Log,
       .log_wanted = LogWanted,
       .say = Say,
+      .take_int = TakeInt,
+      .take_bool = TakeBool,
+      .take_number = TakeNumber,
+      .take_text = TakeText,
       .resource = Resource,
       .measure = Measure,
       .pod_name = PodName,

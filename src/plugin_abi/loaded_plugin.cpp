@@ -112,9 +112,15 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
 framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
                                      framework::Handle& handle) {
   auto plugin = std::make_unique<LoadedPlugin>(table, handle);
-  const std::string arguments = raw.value != nullptr ? config::ToJson(*raw.value) : "{}";
+  const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
+  const std::string arguments = config::ToJson(value);
+  ArgumentReader reader(value, plugin->scheduler_.name);
+  framework::TakeTypeMeta(reader.fields);
   berth_reply reply;
+  reply.arguments = &reader;
   plugin->self_ = table.create(&Host(), &plugin->scheduler_, arguments.c_str(), &reply);
+  if (reader.used) reader.fields.Finish();
+  if (!reader.problems.empty()) return Invalid(reader.problems.Text());
   if (plugin->self_ != nullptr) return plugin;
   if (reply.texts.empty()) return Invalid("create returned NULL and did not say why");
   std::string text;

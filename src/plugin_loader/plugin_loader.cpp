@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/kept_annotations.hpp"
 #include "plugin_abi/loaded_plugin.hpp"
 #include "plugin_loader/shared_object.hpp"
 #include "plugin_loader/trial.hpp"
@@ -37,6 +38,9 @@ Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& opt
   for (const berth_plugin& table : object.plugins) {
     library.plugins.push_back(
         {table.name, table.version != nullptr ? table.version : "", plugin_abi::FactoryOf(table)});
+  }
+  for (const berth_plugin& table : object.plugins) {
+    for (std::size_t i = 0; i < table.annotation_count; ++i) api::KeepAnnotation(table.annotations[i]);
   }
   if ((object.version & 0xFFFF) > BERTH_PLUGIN_MINOR) {
     library.notes.push_back(fmt::format(
