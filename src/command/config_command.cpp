@@ -82,6 +82,15 @@ int Convert(const Options& options, const runtime::Registry& plugins) {
   return 0;
 }
 
+void AddSharedFlags(CLI::App& app, Options& options) {
+  app.add_option("--feature-gates", options.feature_gates,
+                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
+      ->type_name("GATES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddPluginFlag(app, options.plugins);
+}
+
 }  // namespace
 
 int RunConfigCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
@@ -94,12 +103,6 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
       "  berth config convert old.yaml --output scheduler.yaml",
       "berth config");
   app.require_subcommand(1);
-  app.fallthrough();
-  app.add_option("--feature-gates", options.feature_gates,
-                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
-      ->type_name("GATES")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   CLI::App* check = app.add_subcommand(
       "check",
       "Says whether a scheduler would start with these files, and what they mean otherwise than they "
@@ -117,7 +120,8 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
   convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  AddPluginFlag(app, options.plugins);
+  // Before and behind the word; a flag that only fell through to `app` would take the files with it.
+  for (CLI::App* each : {&app, check, convert}) AddSharedFlags(*each, options);
   if (const auto code = ParseFlags(app, args)) return *code;
   std::vector<std::string> notes;
   const auto all = WithLoadedPlugins(plugins, options.plugins, notes);

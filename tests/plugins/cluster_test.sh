@@ -57,7 +57,7 @@ refused() {
   if "$berth" "$@" >"$run/refused.log" 2>&1; then fail "not refused: $*"; fi
   grep -qF -- "$text" "$run/refused.log" || fail "\"$text\" is not in: $(cat "$run/refused.log")"
 }
-refused 'plugin "Headroom" does not exist' config check "--berth-plugin=$run/gangs.so" "$run/config.yaml"
+refused '"Headroom" does not exist' config check "--berth-plugin=$run/gangs.so" "$run/config.yaml"
 refused 'there is a plugin "Headroom" already' config check "${loading[@]}" "--berth-plugin=$run/headroom.so" "$run/config.yaml"
 refused 'is no shared object' scheduler "--berth-plugin=$examples/headroom.c"
 sed 's/percent: 10/percent: 100/' "$run/config.yaml" >"$run/wrong.yaml"
