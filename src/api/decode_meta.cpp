@@ -6,6 +6,7 @@
 #include <array>
 
 #include "api/json_reader.hpp"
+#include "api/kept_annotations.hpp"
 
 namespace berth::api {
 
@@ -129,7 +130,8 @@ bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) 
       "volume.kubernetes.io/selected-node",
   };
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (std::ranges::find(kRead, key) == kRead.end() && std::ranges::find(AlsoKept(), key) == AlsoKept().end())
+    if (std::ranges::find(kRead, key) == kRead.end() &&
+        std::ranges::find(AlsoKept(), key) == AlsoKept().end())
       return true;
     std::string text;
     if (!Read(member, text, failure)) return false;

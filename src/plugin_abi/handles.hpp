@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/objects.hpp"
 #include "config/value.hpp"
 #include "framework/handle.hpp"
 #include "framework/plugin.hpp"

@@ -40,11 +40,11 @@ TEST(Loader, RefusesWhatWouldHarmTheScheduler) {
 }
 
 TEST(Loader, WaitsForALibraryUntilTheDeadline) {
-  const auto deadline = std::chrono::milliseconds(300);
+  const auto deadline = std::chrono::seconds(2);
   const std::string folder = std::string(BAD_PLUGINS) + "/plugin_";
   EXPECT_THAT(ErrorOf(folder + "hangs_at_start.so", deadline),
-              HasSubstr("hung while it was loaded: it was not through after 0.3 s"));
-  EXPECT_THAT(ErrorOf(folder + "hangs.so", deadline), HasSubstr("hung "));
+              HasSubstr("hung while it was loaded: it was not through after 2 s"));
+  EXPECT_THAT(ErrorOf(folder + "hangs.so", deadline), HasSubstr("hung in berth_plugin_describe"));
 }
 
 TEST(Loader, SaysWhatAFileIsNot) {
