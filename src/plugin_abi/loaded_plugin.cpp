@@ -265,7 +265,8 @@ Status LoadedPlugin::ScoreEach(const Attempt& attempt, const RowSet& feasible,
   feasible.ForEach([&](std::size_t row) {
     if (!failed.ok()) return;
     const std::int32_t code = table_.score_node(self_, &handle, static_cast<Row>(row), &scores[row], &reply);
-    if (code != BERTH_SUCCESS) failed = StatusOf("score_node", code, reply, kSuccessOrError);
+    if (code == BERTH_SUCCESS && reply.texts.empty()) return;
+    failed = StatusOf("score_node", code, reply, kSuccessOrError);
   });
   return failed;
 }
@@ -296,7 +297,8 @@ Status LoadedPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasibl
     if (!failed.ok()) return;
     const std::int32_t code =
         table_.normalize_node(self_, &handle, static_cast<Row>(row), lowest, highest, &scores[row], &reply);
-    if (code != BERTH_SUCCESS) failed = StatusOf("normalize_node", code, reply, kSuccessOrError);
+    if (code == BERTH_SUCCESS && reply.texts.empty()) return;
+    failed = StatusOf("normalize_node", code, reply, kSuccessOrError);
   });
   return failed;
 }

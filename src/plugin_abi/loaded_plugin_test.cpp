@@ -6,6 +6,8 @@
 #include <chrono>
 #include <functional>
 
+#include "api/decode.hpp"
+#include "api/kept_annotations.hpp"
 #include "framework/one_node.hpp"
 #include "testing/cluster.hpp"
 
@@ -354,6 +356,20 @@ TEST_F(Loaded, PlacementsComeByInTurn) {
   stop.request_stop();
   EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "stopped");
   host().allow(script.scheduler, "uid");  // no scheduler runs: nothing happens
+}
+
+TEST_F(Loaded, AnnotationsThatAreKeptAreRead) {
+  api::KeepAnnotation("example.com/team");
+  api::Decoder decoder;
+  const auto decoded = decoder.Object<api::Pod>(
+      R"({"metadata":{"name":"p","annotations":{"example.com/team":"blue","example.com/other":"x"}}})");
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  script.pre_filter = [&](const berth_attempt* attempt, berth_reply*) {
+    EXPECT_STREQ(host().pod_annotation(host().pod(attempt), "example.com/team"), "blue");
+    EXPECT_EQ(host().pod_annotation(host().pod(attempt), "example.com/other"), nullptr);
+    return BERTH_SKIP;
+  };
+  EXPECT_TRUE(cluster.PreFilter(Make<framework::PreFilterPlugin>(), *decoded).status.skip());
 }
 
 TEST_F(Loaded, SignalsAreDeclaredAndRead) {

@@ -24,8 +24,8 @@ wait_for() {
 }
 
 # --- what an author does
-compile_c() { ${CC:-cc} -std=c99 -Wall -Wextra -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
-compile_cpp() { ${CXX:-c++} -std=c++17 -Wall -Wextra -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
+compile_c() { ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
+compile_cpp() { ${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
 compile_c "$examples/headroom.c" "$run/headroom.so"
 compile_cpp "$examples/gangs.cpp" "$run/gangs.so"
 # The same plugin with another opinion: nodes are filled up.
@@ -45,7 +45,7 @@ profiles:
       enabled: [{name: Headroom, weight: 1000}, {name: Gangs}]
   pluginConfig:
   - {name: Headroom, args: {percent: 10}}
-  - {name: Gangs, args: {mostPerNode: 1, waitSeconds: 20, ledger: $run/ledger}}
+  - {name: Gangs, args: {mostPerNode: 1, waitSeconds: 5, ledger: $run/ledger}}
 END
 
 # --- before anything runs
@@ -65,6 +65,25 @@ refused 'pluginConfig[0].args.percent: Invalid value' config check "${loading[@]
 sed 's/"Headroom"/"NodeName"/' "$examples/headroom.c" >"$run/namesake.c"
 compile_c "$run/namesake.c" "$run/namesake.so"
 refused 'there is a plugin "NodeName" already' explain "--berth-plugin=$run/namesake.so" -f "$run/config.yaml"
+
+# A mistake while it decides is an error of that pod, in which the plugin is named.
+cat >"$run/cluster.yaml" <<END
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+- {apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, uid: p}, spec: {schedulerName: default-scheduler, containers: [{name: c}]}}
+END
+mistaken() { # sed expression, text
+  sed "$1" "$examples/headroom.c" >"$run/mistaken.c"
+  compile_c "$run/mistaken.c" "$run/mistaken.so"
+  "$berth" explain "--berth-plugin=$run/mistaken.so" "--berth-plugin=$run/gangs.so" --config "$run/config.yaml" -f "$run/cluster.yaml" -o json >"$run/explained.log" 2>&1 || true
+  grep -qF -- "$2" "$run/explained.log" || fail "\"$2\" is not in: $(cat "$run/explained.log")"
+}
+mistaken 's|left \* BERTH_MAX_SCORE / allocatable|left * 1000 / allocatable|' 'Headroom\" returns an invalid score'
+mistaken 's|return BERTH_SKIP|return 77|; s|? BERTH_SKIP|? 77|; s|: BERTH_SUCCESS;|: 77;|' 'pre_filter returned 77, which is none of 0 (Success)'
+mistaken 's|if (rejected == NULL) return;|if (rejected != NULL) rejected[0] = 4; else return;|' 'filter rejected row 2 of a table of 2'
 
 # --- a cluster
 "$berth" sandbox --nodes=3 --port=0 --kubeconfig="$run/kubeconfig" >"$run/sandbox.log" 2>&1 &
@@ -114,6 +133,15 @@ left=$(placed left) right=$(placed right)
 grep -q "default/crew left $left" "$run/ledger" && grep -q "default/crew right $right" "$run/ledger" ||
   fail "PreBind wrote: $(cat "$run/ledger")"
 wait_for "PostBind" 'grep -q "A member of default/crew is bound" "$run/scheduler.log"'
+# Two of three: when the first has waited long enough, the second must go, too.
+create early "gang: half, gang-size: '3'"
+wait_for "the waiting of the first of three" 'grep -q "default/early" "$run/scheduler.log"'
+sleep 1
+create late "gang: half, gang-size: '3'"
+wait_for "the end of the second one's waiting" 'curl -sf "$server/api/v1/namespaces/default/events" | grep -q "another member of the gang gave up its place"'
+[ -z "$(node_of early || true)$(node_of late || true)" ] || fail "a gang that is not complete has started"
+curl -sf -X DELETE "$pods/early" >/dev/null
+curl -sf -X DELETE "$pods/late" >/dev/null
 curl -sf -X DELETE "$pods/left" >/dev/null
 curl -sf -X DELETE "$pods/right" >/dev/null
 wait_for "the end of the gang" '! node_of left && ! node_of right'
