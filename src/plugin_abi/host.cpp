@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 
 #include "framework/measurements.hpp"
 #include "log/log.hpp"
@@ -17,6 +18,8 @@ using framework::Row;
 
 constexpr std::size_t kMostReasons = 256;
 constexpr std::size_t kMostSignals = 16;
+// As large as that of version 1.0.
+constexpr std::size_t kFirstSignal = offsetof(berth_signal, expression) + sizeof(berth_signal::expression);
 
 const char* OrEmpty(const char* text) { return text != nullptr ? text : ""; }
 const char* TextOf(const std::string* text) { return text != nullptr ? text->c_str() : nullptr; }
@@ -75,7 +78,7 @@ std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, be
     Say(reply, why);
     return kRefused;
   };
-  if (wanted == nullptr || wanted->size < sizeof(berth_signal))
+  if (wanted == nullptr || wanted->size < kFirstSignal)
     return refuse("signal: its size is not that of berth_signal");
   framework::SignalSpec spec;
   spec.name = OrEmpty(wanted->name);
