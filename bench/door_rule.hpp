@@ -52,15 +52,16 @@ class LinkedOneNode final : public framework::OneNodeFilterPlugin, public framew
   std::string_view Name() const override { return kName; }
   framework::Status FilterNode(const framework::Attempt& attempt,
                                const framework::NodeView& node) const override {
-    const std::int64_t allocatable = node.Allocatable("cpu");
-    if (LeftOf(allocatable, node.Requested("cpu"), attempt.pod().fit.milli_cpu) >= allocatable / 10)
+    const std::int64_t allocatable = node.Allocatable(framework::kCpu);
+    if (LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit.milli_cpu) >= allocatable / 10)
       return {};
     return framework::Status::Unschedulable("node(s) had to keep cpu free");
   }
   Expected<std::int64_t> ScoreNode(const framework::Attempt& attempt,
                                    const framework::NodeView& node) const override {
-    const std::int64_t allocatable = node.Allocatable("cpu");
-    return ScoreOf(LeftOf(allocatable, node.Requested("cpu"), attempt.pod().fit.milli_cpu), allocatable);
+    const std::int64_t allocatable = node.Allocatable(framework::kCpu);
+    return ScoreOf(LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit.milli_cpu),
+                   allocatable);
   }
 };
 
