@@ -11,7 +11,9 @@ set_target_properties(berth_command PROPERTIES EXPORT_NAME scheduler)
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS berth_options ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "fake_*" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "fake_*" EXCLUDE)
+# All that a plugin which is loaded at run time is built with.
+install(FILES ${CMAKE_SOURCE_DIR}/src/plugin_abi/berth_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package})
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/berthConfig.cmake.in ${CMAKE_BINARY_DIR}/berthConfig.cmake
   INSTALL_DESTINATION ${package})

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "api/json_reader.hpp"
+#include "api/kept_annotations.hpp"
 
 namespace berth::api {
 
@@ -113,6 +114,11 @@ bool Read(const element& value, Taint& out, Failure& failure) {
                     Field{"effect", out.effect});
 }
 
+std::vector<std::string>& AlsoKept() {
+  static std::vector<std::string> keys;
+  return keys;
+}
+
 bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) {
   // Users and controllers keep kilobytes in annotations; these are all that the plugins of v1.37.1 ask for.
   static constexpr std::array<std::string_view, 6> kRead = {
@@ -124,7 +130,9 @@ bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) 
       "volume.kubernetes.io/selected-node",
   };
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (std::ranges::find(kRead, key) == kRead.end()) return true;
+    if (std::ranges::find(kRead, key) == kRead.end() &&
+        std::ranges::find(AlsoKept(), key) == AlsoKept().end())
+      return true;
     std::string text;
     if (!Read(member, text, failure)) return false;
     if (!out) out.emplace();
@@ -171,4 +179,7 @@ bool Read(const element& value, ObjectMeta& out, Failure& failure) {
 }
 
 }  // namespace json
+
+void KeepAnnotation(std::string key) { json::AlsoKept().push_back(std::move(key)); }
+
 }  // namespace berth::api

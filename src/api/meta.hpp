@@ -56,7 +56,7 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   Labels labels;
-  // Those that kube-scheduler's plugins read (see ReadAnnotations in decode_meta.cpp), no others.
+  // Those that plugins read (see ReadAnnotations in decode_meta.cpp, KeepAnnotation), no others.
   Rare<Labels> annotations;
   std::shared_ptr<const OwnerReference> controller;  // null: none
   std::string creation_timestamp;                    // RFC 3339 as received, empty if absent

@@ -8,6 +8,7 @@
 
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "command/write_file.hpp"
 #include "config/write_config.hpp"
 
@@ -19,6 +20,7 @@ struct Options {
   std::string convert;
   std::string output = "-";
   std::vector<std::string> feature_gates;
+  std::vector<std::string> plugins;  // shared objects
 };
 
 struct Loaded {
@@ -80,6 +82,15 @@ int Convert(const Options& options, const runtime::Registry& plugins) {
   return 0;
 }
 
+void AddSharedFlags(CLI::App& app, Options& options) {
+  app.add_option("--feature-gates", options.feature_gates,
+                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
+      ->type_name("GATES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddPluginFlag(app, options.plugins);
+}
+
 }  // namespace
 
 int RunConfigCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
@@ -92,12 +103,6 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
       "  berth config convert old.yaml --output scheduler.yaml",
       "berth config");
   app.require_subcommand(1);
-  app.fallthrough();
-  app.add_option("--feature-gates", options.feature_gates,
-                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
-      ->type_name("GATES")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   CLI::App* check = app.add_subcommand(
       "check",
       "Says whether a scheduler would start with these files, and what they mean otherwise than they "
@@ -115,8 +120,17 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
   convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
+  // Before and behind the word; a flag that only fell through to `app` would take the files with it.
+  for (CLI::App* each : {&app, check, convert}) AddSharedFlags(*each, options);
   if (const auto code = ParseFlags(app, args)) return *code;
-  return check->parsed() ? Check(options, plugins) : Convert(options, plugins);
+  std::vector<std::string> notes;
+  const auto all = WithLoadedPlugins(plugins, options.plugins, notes);
+  if (!all) {
+    fmt::print(stderr, "Error: {}\n", all.error().message);
+    return 1;
+  }
+  for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
+  return check->parsed() ? Check(options, *all) : Convert(options, *all);
 }
 
 }  // namespace berth::command

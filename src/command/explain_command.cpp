@@ -11,6 +11,7 @@
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "command/measuring.hpp"
 #include "extender/http_transport.hpp"
 #include "http/io_thread.hpp"
@@ -27,6 +28,7 @@ struct Options {
   bool all_nodes = false;
   bool offline = false;
   std::string sources;
+  std::vector<std::string> plugins;  // shared objects
 };
 
 int Complain(const Error& error) {
@@ -34,10 +36,12 @@ int Complain(const Error& error) {
   return 1;
 }
 
-int Explain(const Options& options, const runtime::Registry& plugins) {
-  const auto config = LoadConfig(options.config, plugins);
-  if (!config) return Complain(config.error());
+int Explain(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
+  const auto plugins = WithLoadedPlugins(built_in, options.plugins, notes);
+  if (!plugins) return Complain(plugins.error());
+  const auto config = LoadConfig(options.config, *plugins);
+  if (!config) return Complain(config.error());
   const SystemClock clock;
   const client::SystemEnvironment environment;
   std::unique_ptr<http::IoThread> io;  // where extenders are asked from
@@ -51,7 +55,7 @@ int Explain(const Options& options, const runtime::Registry& plugins) {
                   *io, {.read_file = [&](const auto& path) { return environment.ReadFile(path); },
                         .variable = [&](const auto& name) { return environment.Variable(name); }});
   }
-  auto explainer = assembly::Explainer::Create(*config, plugins, notes, access);
+  auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return Complain(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
@@ -115,6 +119,7 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
       "plugins, which then know nothing of the nodes");
   app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
+  AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;
   return Explain(options, plugins);
 }

@@ -11,6 +11,7 @@
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "command/measuring.hpp"
 
 namespace berth::command {
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> files;
   std::string config;
   std::string sources;
+  std::vector<std::string> plugins;  // shared objects
   bool values = false;
 };
 
@@ -74,12 +76,14 @@ bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool v
   return whole;
 }
 
-int Measure(const Options& options, const runtime::Registry& plugins) {
-  auto config = LoadConfig(options.config, plugins);
+int Measure(const Options& options, const runtime::Registry& built_in) {
+  std::vector<std::string> notes;
+  const auto plugins = WithLoadedPlugins(built_in, options.plugins, notes);
+  if (!plugins) return Complain(plugins.error());
+  auto config = LoadConfig(options.config, *plugins);
   if (!config) return Complain(config.error());
   config->extenders.clear();  // they measure nothing
-  std::vector<std::string> notes;
-  auto explainer = assembly::Explainer::Create(*config, plugins, notes);
+  auto explainer = assembly::Explainer::Create(*config, *plugins, notes);
   if (!explainer) return Complain(explainer.error());
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
@@ -124,6 +128,7 @@ int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry
   app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
   app.add_flag("--values", options.values, "show the value of each node");
+  AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;
   return Measure(options, plugins);
 }

@@ -9,6 +9,7 @@
 #include "command/api_connections.hpp"
 #include "command/effective_config.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "command/scheduler_process.hpp"
@@ -23,9 +24,10 @@ namespace {
 Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    const runtime::Registry& plugins, std::vector<std::string> notes);
 
-Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const runtime::Registry& plugins,
+Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const runtime::Registry& built_in,
                        const config::FeatureGates& gates, std::vector<std::string> notes) {
   BERTH_CHECKED(Validate(flags, gates));
+  BERTH_TRY(const runtime::Registry plugins, WithLoadedPlugins(built_in, flags.own.plugins, notes));
   for (std::string& note : NotesOn(flags, table)) notes.push_back(std::move(note));
   BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, plugins, gates));
   if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, plugins, std::move(notes));

@@ -282,6 +282,10 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "Seed of random choices among equally good nodes; 0: a new one each time.");
   table.Int("berth-record-memory", own.record_mib,
             "How many MiB of past attempts are kept for explanations.");
+  table.List(
+      "berth-plugin", "file", own.plugins,
+      "A shared object with plugins, which profiles enable by their names; may be repeated. It is tried out "
+      "in a process of its own first. Restart the scheduler to load another one.");
   table.String(
       "berth-metric-sources", own.metric_sources,
       "A file that describes Prometheus servers for the plugins that look at measurements: addresses, "

@@ -59,6 +59,7 @@ struct OwnFlags {
   std::int64_t watch_idle_seconds = 90;
   bool adaptive_sampling = false;
   std::string metric_sources;
+  std::vector<std::string> plugins;  // shared objects
   std::string otlp_endpoint;
   std::string otlp_headers_file;
   double trace_ratio = 1;

@@ -3,20 +3,15 @@
 #include "framework/caught.hpp"
 
 namespace berth::framework {
-namespace {
-
-std::int64_t Entry(std::span<const std::int64_t> column, Row row) { return column.empty() ? 0 : column[row]; }
-
-}  // namespace
 
 std::int64_t NodeView::Allocatable(std::string_view resource) const {
   if (resource == "pods") return table_->allowed_pods()[row_];
-  return Entry(table_->allocatable(table_->vocabulary().FindResource(resource)), row_);
+  return Allocatable(table_->vocabulary().FindResource(resource));
 }
 
 std::int64_t NodeView::Requested(std::string_view resource) const {
   if (resource == "pods") return table_->pod_count()[row_];
-  return Entry(table_->requested(table_->vocabulary().FindResource(resource)), row_);
+  return Requested(table_->vocabulary().FindResource(resource));
 }
 
 void OneNodeFilterPlugin::Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const {

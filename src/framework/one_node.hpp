@@ -36,8 +36,13 @@ class NodeView {
   // By resource name: milli-cores, bytes, counts. 0 for what the node does not have.
   std::int64_t Allocatable(std::string_view resource) const;
   std::int64_t Requested(std::string_view resource) const;
+  // The same without a search for the name: kCpu, kMemory, or what Handle::vocabulary.InternResource said.
+  std::int64_t Allocatable(ResourceId resource) const { return Entry(table_->allocatable(resource)); }
+  std::int64_t Requested(ResourceId resource) const { return Entry(table_->requested(resource)); }
 
  private:
+  std::int64_t Entry(std::span<const std::int64_t> column) const { return column.empty() ? 0 : column[row_]; }
+
   const NodeTable* table_;
   Row row_;
 };

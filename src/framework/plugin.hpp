@@ -21,6 +21,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -46,7 +47,16 @@ class Plugin {
   virtual std::vector<EventRegistration> EventsToRegister() const {
     return {{EventResource::kAny, kAllActions}};
   }
+  // Does it take part at the extension point of this interface, which its class implements? For plugins that
+  // are put together at run time.
+  virtual bool TakesPartAs(const std::type_info& /*interface*/) const { return true; }
 };
+
+// The plugin at an extension point; null if it does not take part there.
+template <class Interface>
+Interface* As(Plugin* plugin) {
+  return plugin->TakesPartAs(typeid(Interface)) ? dynamic_cast<Interface*>(plugin) : nullptr;
+}
 
 // Before a pod may enter activeQ. Anything but Success keeps it out until an event of EventsToRegister frees
 // it; an Error is logged besides.

@@ -106,7 +106,7 @@ class ProfileBuilder {
     const PluginSet& set = config_.at(point);
     std::vector<std::string_view> explicit_names;
     for (const PluginRef& plugin : set.enabled) {
-      if (dynamic_cast<T*>(instances_.at(plugin.name)) == nullptr) {
+      if (framework::As<T>(instances_.at(plugin.name)) == nullptr) {
         return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
       }
       if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
@@ -120,7 +120,7 @@ class ProfileBuilder {
     if (!set.DisablesAll()) {
       for (const PluginRef& plugin : config_.at(Point::kMultiPoint).enabled) {
         const auto instance = instances_.find(plugin.name);
-        if (instance == instances_.end() || dynamic_cast<T*>(instance->second) == nullptr) continue;
+        if (instance == instances_.end() || framework::As<T>(instance->second) == nullptr) continue;
         if (set.Disables(plugin.name)) continue;
         if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
           overrides.push_back(plugin.name);
@@ -134,7 +134,7 @@ class ProfileBuilder {
       }
     }
     const auto add = [&](std::string_view name) {
-      out.push_back(dynamic_cast<T*>(instances_.at(std::string(name))));
+      out.push_back(framework::As<T>(instances_.at(std::string(name))));
     };
     const auto overridden = [&](std::string_view name) {
       return std::ranges::find(overrides, name) != overrides.end();
@@ -173,7 +173,7 @@ class ProfileBuilder {
     std::vector<std::string_view> seen;
     for (const Point point : {Point::kScore, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {
-        if (dynamic_cast<framework::ScorePlugin*>(instances_.at(ref.name)) == nullptr) continue;
+        if (framework::As<framework::ScorePlugin>(instances_.at(ref.name)) == nullptr) continue;
         if (std::ranges::find(seen, ref.name) != seen.end()) continue;
         seen.push_back(ref.name);
         const std::int64_t most = (ref.weight == 0 ? 1 : ref.weight) * framework::kMaxScore;
@@ -187,7 +187,7 @@ class ProfileBuilder {
 
   void FindExtensions() {
     for (framework::PreFilterPlugin* plugin : profile_->pre_filters_) {
-      auto* extension = dynamic_cast<framework::PreFilterExtensionsPlugin*>(plugin);
+      auto* extension = framework::As<framework::PreFilterExtensionsPlugin>(plugin);
       if (extension == nullptr) continue;
       const auto filter =
           std::ranges::find(profile_->filters_, plugin->Name(), &framework::FilterPlugin::Name);

@@ -1,0 +1,160 @@
+// What a rule costs by each of the doors through which plugins come: linked in or loaded at run time, asked
+// about all nodes at once or about one at a time, or behind the scheduler-extender protocol. The rule is the
+// same everywhere (keep a tenth of each node's cpu free, prefer nodes with more of it) and so, but for the
+// extender, is every decision, which is checked.
+//
+//   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assembly/engine.hpp"
+#include "assembly/in_tree_plugins.hpp"
+#include "bench/door_extender.hpp"
+#include "bench/door_rule.hpp"
+#include "bench/no_writes.hpp"
+#include "bench/workloads.hpp"
+#include "plugin_loader/plugin_loader.hpp"
+#include "record/record_ring.hpp"
+
+namespace berth::bench {
+namespace {
+
+struct Door {
+  std::string plugin;  // empty: none
+  bool extender = false;
+  std::string about;
+};
+
+const std::vector<Door>& Doors() {
+  static const std::vector<Door> doors = {
+      {"", false, "without the rule"},
+      {std::string(LinkedAllNodes::kName), false, "linked in, all nodes at once"},
+      {std::string(LinkedOneNode::kName), false, "linked in, one node at a time"},
+      {"LoadedAllNodes", false, "loaded, all nodes at once"},
+      {"LoadedOneNode", false, "loaded, one node at a time"},
+      {"", true, "extender, names, over loopback"},
+  };
+  return doors;
+}
+
+[[noreturn]] void Stop(const Error& error) {
+  fmt::print(stderr, "Error: {}\n", error.message);
+  std::exit(1);
+}
+
+struct Round {
+  double p50_micros = 0;
+  std::vector<framework::Row> chosen;
+};
+
+// One round: every pod is decided and assumed before the next. Time is that of the decision alone.
+Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t nodes, std::size_t pods) {
+  NoWrites nowhere;
+  std::vector<std::string> notes;
+  config::SchedulerConfig config = config::DefaultSchedulerConfig();
+  if (!door.plugin.empty())
+    config.profiles.front().at(config::Point::kMultiPoint).enabled.push_back({door.plugin, 1});
+  std::optional<DoorExtender> extender;
+  if (door.extender) config.extenders.push_back(extender.emplace().config());
+  auto engine = assembly::Engine::Build(config, plugins, nowhere, notes, {},
+                                        extender ? extender->access() : assembly::ExtenderAccess{});
+  if (!engine) Stop(engine.error());
+  cache::ClusterCache& cache = (*engine)->cache();
+  for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  if (extender) extender->LookAt(cache.nodes());
+  const Workload& workload = *FindWorkload("distinct");
+  workload.prepare(cache, nodes, pods);
+  const auto names = core::NamesOf(cache.nodes());
+  // Of equals always the same one: so all doors can be seen to decide alike.
+  core::Decider decider({.tie_break = core::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
+                        (*engine)->extenders());
+  record::RecordRing records(64u << 20);
+  Round round;
+  std::vector<double> micros;
+  for (std::size_t i = 0; i < pods; ++i) {
+    const api::PodPtr object = door.extender ? WithText(workload.pod(i)) : workload.pod(i);
+    const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
+    const auto begun = std::chrono::steady_clock::now();
+    core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(),
+                                             {cache.nodes(), cache.VisitingOrder(), names}, {});
+    const auto done = std::chrono::steady_clock::now();
+    micros.push_back(std::chrono::duration<double, std::micro>(done - begun).count());
+    round.chosen.push_back(decision.row);
+    if (decision.row != framework::kNoRow) cache.Assume(pod, decision.row);
+    records.Add(std::move(decision.record));
+  }
+  std::ranges::nth_element(micros, micros.begin() + static_cast<std::ptrdiff_t>(pods / 2));
+  round.p50_micros = micros[pods / 2];
+  return round;
+}
+
+double MedianOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// The rounds of all doors take turns; of each pair (door, without) in a round the difference, of these the
+// median.
+void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds) {
+  const std::vector<Door>& doors = Doors();
+  std::vector<std::vector<double>> p50(doors.size()), more(doors.size());
+  for (const Door& door : doors) RunOnce(door, plugins, nodes, pods / 10 + 1);  // warms up
+  for (std::size_t round = 0; round < rounds; ++round) {
+    double without = 0;
+    std::vector<framework::Row> chosen;
+    for (std::size_t i = 0; i < doors.size(); ++i) {
+      // An extender is so much slower that a few of its decisions are enough.
+      const Round one = RunOnce(doors[i], plugins, nodes, doors[i].extender ? pods / 10 + 1 : pods);
+      if (i == 0) without = one.p50_micros;
+      if (i == 1) chosen = one.chosen;
+      // Of an extender scores are counted in tens, so it may like another node.
+      if (i > 1 && !doors[i].extender && one.chosen != chosen)
+        Stop({ErrorCode::kInternal, fmt::format("{}: decides otherwise", doors[i].about)});
+      p50[i].push_back(one.p50_micros);
+      more[i].push_back(one.p50_micros - without);
+    }
+  }
+  for (std::size_t i = 0; i < doors.size(); ++i) {
+    const double overhead = MedianOf(more[i]);
+    fmt::print("{:>6}  {:<32} {:>11.1f} {:>11.1f} {:>9.2f}\n", nodes, doors[i].about, MedianOf(p50[i]),
+               overhead, overhead * 1000 / static_cast<double>(nodes));
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  using namespace berth;
+  std::vector<std::size_t> nodes{1000, 5000};
+  std::size_t pods = 200;
+  std::size_t rounds = 41;
+  std::string library = BERTH_DOOR_RULE;
+  CLI::App app("What one small filter-and-score rule costs per decision, by each door for plugins.");
+  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--pods", pods, "decisions per round")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", rounds, "medians are over so many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--library", library, "the rule as a shared object")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  runtime::Registry plugins = assembly::InTreePlugins();
+  plugins.AddForeign(std::string(bench::LinkedAllNodes::kName), framework::Make<bench::LinkedAllNodes>);
+  plugins.AddForeign(std::string(bench::LinkedOneNode::kName), framework::Make<bench::LinkedOneNode>);
+  const auto loaded = plugin_loader::Load(library);
+  if (!loaded) {
+    fmt::print(stderr, "Error: {}\n", loaded.error().message);
+    return 1;
+  }
+  for (const auto& plugin : loaded->plugins) plugins.AddForeign(plugin.name, plugin.factory);
+  fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "door", "p50 us", "overhead us", "ns/node");
+  for (const std::size_t count : nodes) bench::Measure(plugins, count, pods, rounds);
+}
