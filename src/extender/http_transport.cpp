@@ -85,6 +85,7 @@ class HttpTransport final : public Transport {
     auto asking = std::make_shared<Asking>();
     asking->url = question.url;
     asking->question = std::move(question);
+    asking->body = std::make_shared<const std::string>(std::move(asking->question.body));
     asking->done = std::move(done);
     asking->began = shared_->io.Now();
     const CallId id = shared_->Add(asking);
@@ -98,6 +99,7 @@ class HttpTransport final : public Transport {
   struct Asking {
     CallId id = 0;
     Question question;
+    std::shared_ptr<const std::string> body;
     Done done;
     MonoTime began{};
     std::string url;  // where it is now
@@ -215,7 +217,7 @@ class HttpTransport final : public Transport {
       if (!target.authorization.empty()) request.headers.emplace_back("Authorization", target.authorization);
       if (asking->method != "POST") return true;
       request.headers.emplace_back("Content-Type", "application/json");
-      request.body = question.body;  // kept for a redirect
+      request.shared_body = asking->body;  // kept for a redirect
       return true;
     }
 

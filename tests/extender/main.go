@@ -2,6 +2,7 @@
 // extenders stand in between, and what both make of their answers must be the same decision record, byte for byte.
 //
 //	extender --berth ../build/bin/berth --oracle ../build/bin/oracle [--only TEXT] [--verbose] [--real PROGRAM]
+//	extender --berth ../build/bin/berth --bench NODES [--rounds N]
 package main
 
 import (
@@ -23,7 +24,19 @@ func main() {
 	only := flag.String("only", "", "play only cases with this text in their name")
 	real := flag.String("real", "", "the program that cluster/build makes: with it both also work on a real API server")
 	verbose := flag.Bool("verbose", false, "show the records")
+	benched := flag.Int("bench", 0, "measure filter calls with that many whole nodes instead, and nothing else")
+	rounds := flag.Int("rounds", 5, "rounds of --bench")
+	echo := flag.Bool("echo", false, "be the extender of --bench")
 	flag.Parse()
+	if *echo {
+		fail(serveEcho())
+	}
+	if *benched > 0 {
+		if err := bench(*berth, *benched, *rounds); err != nil {
+			fail(err)
+		}
+		return
+	}
 	if err := run(*berth, *oracle, *only, *verbose); err != nil {
 		fail(err)
 	}
