@@ -40,8 +40,14 @@ func main() {
 	if err := run(*berth, *oracle, *only, *verbose); err != nil {
 		fail(err)
 	}
-	if *real != "" && *only == "" {
-		if err := live(*berth, *real); err != nil {
+	if *only != "" {
+		return
+	}
+	if err := examine(*berth); err != nil {
+		fail(err)
+	}
+	if *real != "" {
+		if err := errors.Join(live(*berth, *real), served(*berth, *real)); err != nil {
 			fail(err)
 		}
 	}
