@@ -34,6 +34,7 @@ struct Options {
   std::string objects;
   std::string managed_resource;
   std::string bind_verb = "bind";
+  std::vector<std::string> verbs{"filter", "prioritize", "preempt"};
   bool bind = false;
   bool as_json = false;
   config::ExtenderTls tls;
@@ -191,13 +192,16 @@ int Check(const Options& options) {
 void Define(CLI::App& app, Options& options) {
   app.add_option("URL", options.url, "urlPrefix of the extender: http://127.0.0.1:8888/scheduler")
       ->required();
-  app.add_option("--filter-verb", options.plan.filter, "empty: it does not filter")->capture_default_str();
-  app.add_option("--prioritize-verb", options.plan.prioritize, "empty: it gives no scores")
+  app.add_option("--verbs", options.verbs, "what it offers: any of filter, prioritize, preempt, bind")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"filter", "prioritize", "preempt", "bind"}))
       ->capture_default_str();
-  app.add_option("--preempt-verb", options.plan.preempt, "empty: it does not review preemption")
+  app.add_option("--filter-verb", options.plan.filter, "filterVerb of the configuration")
       ->capture_default_str();
-  app.add_option("--bind-verb", options.bind_verb, "see --bind")->capture_default_str();
-  app.add_flag("--bind", options.bind, "ask it, too, to bind a pod that does not exist");
+  app.add_option("--prioritize-verb", options.plan.prioritize, "prioritizeVerb")->capture_default_str();
+  app.add_option("--preempt-verb", options.plan.preempt, "preemptVerb")->capture_default_str();
+  app.add_option("--bind-verb", options.bind_verb, "bindVerb")->capture_default_str();
+  app.add_flag("--bind", options.bind, "offers bind, too: ask it to bind a pod that does not exist");
   app.add_option("--form", options.form,
                  "names: it is configured with nodeCacheCapable: true; nodes: with false; both: play both")
       ->check(CLI::IsMember({"names", "nodes", "both"}))
@@ -249,7 +253,13 @@ int RunExtenderCheckCommand(std::span<const std::string> args) {
   options.plan.timeout = timeout->count() == 0 ? std::chrono::seconds(5) : *timeout;
   options.plan.names = options.form != "nodes";
   options.plan.whole = options.form != "names";
-  options.plan.bind = options.bind ? options.bind_verb : "";
+  const auto offers = [&](const char* verb) {
+    return std::ranges::find(options.verbs, verb) != options.verbs.end();
+  };
+  if (!offers("filter")) options.plan.filter.clear();
+  if (!offers("prioritize")) options.plan.prioritize.clear();
+  if (!offers("preempt")) options.plan.preempt.clear();
+  options.plan.bind = options.bind || offers("bind") ? options.bind_verb : "";
   return Check(options);
 }
 

@@ -20,15 +20,7 @@ type examined struct {
 }
 
 func examinations() []examined {
-	only := func(verb string) []string {
-		flags := []string{"--form", "names"}
-		for _, other := range []string{"filter", "prioritize", "preempt"} {
-			if other != verb {
-				flags = append(flags, "--"+other+"-verb=")
-			}
-		}
-		return flags
-	}
+	only := func(verb string) []string { return []string{"--form=names", "--verbs=" + verb} }
 	filters, scores, preempts := only("filter"), only("prioritize"), only("preempt")
 	scored := func(text string) answer {
 		return func(w http.ResponseWriter, _ *http.Request, names []string) {
@@ -54,7 +46,7 @@ func examinations() []examined {
 		{"status 500", saysWith(500, ""), filters, "wrong", "status 500"},
 		{"hangs", hangs, append(filters, "--timeout=300ms"), "wrong", "Client.Timeout exceeded"},
 		{"slow", late(200*time.Millisecond, passes("NodeNames", all)), append(filters, "--timeout=300ms"), "warn", "more than half of the time"},
-		{"names for nodes", passes("NodeNames", all), []string{"--form=nodes", "--prioritize-verb=", "--preempt-verb="}, "wrong", "names do not count"},
+		{"names for nodes", passes("NodeNames", all), []string{"--form=nodes", "--verbs=filter"}, "wrong", "names do not count"},
 		{"floats", scored(`{"Host":%q,"Score":7.5}`), scores, "wrong", "number 7.5"},
 		{"beyond ten", scored(`{"Host":%q,"Score":11}`), scores, "warn", "outside of 0 to 10"},
 		{"missing hosts", says("[]"), scores, "warn", "no score for"},
@@ -62,8 +54,8 @@ func examinations() []examined {
 		{"whole victims back", says(`{"NodeNameToVictims":{}}`), preempts, "wrong", "NodeNameToVictims does not count"},
 		{"null for victims", says(`{"NodeNameToMetaVictims":{"berth-check-a":null}}`), preempts, "wrong", "brings kube-scheduler down"},
 		{"somebody else's victims", says(`{"NodeNameToMetaVictims":{"berth-check-a":{"Pods":[{"UID":"x"}]}}}`), preempts, "wrong", "was not one on"},
-		{"binds what does not exist", says(`{"Error":""}`), append(only("none"), "--bind"), "wrong", "there is no such pod"},
-		{"says why it does not bind", says(`{"Error":"pods not found"}`), append(only("none"), "--bind"), "pass", ""},
+		{"binds what does not exist", says(`{"Error":""}`), only("bind"), "wrong", "there is no such pod"},
+		{"says why it does not bind", says(`{"Error":"pods not found"}`), only("bind"), "pass", ""},
 	}
 }
 
