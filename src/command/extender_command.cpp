@@ -112,8 +112,12 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
       ->type_name("FILE");
   app.add_flag("--no-bind", given.no_bind, "do not offer bind: needs no right to create pods/binding");
   DefineServing(app, flags, given);
-  app.add_option("-v", flags.verbosity, "detail of the log; 2: a line per question")->capture_default_str();
-  if (const auto code = ParseFlags(app, args)) return *code;
+  app.add_option("-v,--v", flags.verbosity, "detail of the log; 2: a line per question")->capture_default_str();
+  std::vector<std::string> arguments(args.begin(), args.end());
+  for (std::string& argument : arguments) {
+    if (argument.starts_with("-v=")) argument.erase(2, 1);  // as kube-scheduler's flags are written
+  }
+  if (const auto code = ParseFlags(app, arguments)) return *code;
   if (const auto complete = Complete(app, flags, given); !complete) return Complain(complete.error());
   log::SetVerbosity(static_cast<int>(flags.verbosity));
   auto config = LoadConfig(flags.config, plugins);
