@@ -52,11 +52,36 @@ std::string InLowerCase(std::string text) {
   return text;
 }
 
+// What crypto/tls says where OpenSSL says this; empty if neither speaks of certificates.
+std::string TlsInGosWords(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"certificate has expired",
+       "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"not yet valid", "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"unspecified certificate verification error",
+       "failed to verify certificate: x509: certificate is not valid for the name that was wanted"},
+      {"certificate verify failed",
+       "failed to verify certificate: x509: certificate signed by unknown authority"},
+      {"alert certificate required", "certificate required"},
+      {"alert unknown ca", "unknown certificate authority"},
+      {"alert bad certificate", "bad certificate"},
+      {"alert certificate expired", "expired certificate"},
+      {"alert handshake failure", "handshake failure"},
+      {"alert protocol version", "protocol version not supported"},
+  };
+  for (const auto& [ours, theirs] : kWords) {
+    if (text.find(ours) != text.npos)
+      return fmt::format("{}tls: {}", ours.starts_with("alert") ? "remote error: " : "", theirs);
+  }
+  return {};
+}
+
 // What Go's client says where ours says this.
 std::string InGosWords(const Error& error) {
   const std::string& text = error.message;
   if (error.code == ErrorCode::kTimeout || text == "deadline exceeded")
     return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+  if (std::string words = TlsInGosWords(text); !words.empty()) return words;
   if (text.starts_with("lookup ")) {
     const std::string host = text.substr(0, text.find(": "));
     return fmt::format("dial tcp: {}: {}", host,
