@@ -108,6 +108,7 @@ http::ServerOptions Doors::Options() const {
 
 Expected<http::ServerTlsOptions> Doors::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
+  tls.trust_later = false;  // there is one authority, and nobody else to ask
   if (!flags_.client_ca_file.empty()) {
     auto authority = environment_.ReadFile(flags_.client_ca_file);
     if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));

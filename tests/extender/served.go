@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -72,7 +73,8 @@ func served(berth, real string) error {
 	}
 	mistakes = append(mistakes, s.reviews(ctx), s.asked(), s.strangers(), s.checked())
 	if err := errors.Join(mistakes...); err != nil {
-		return err
+		log, _ := os.ReadFile(control.File("berth-extender.log"))
+		return fmt.Errorf("%w\n%s", err, log)
 	}
 	fmt.Println("two kube-schedulers placed, preempted and bound by berth extender's scores")
 	return nil
@@ -171,9 +173,11 @@ func (s *service) startScheduler(kind string) error {
 	return err
 }
 
+var measuredNodes = regexp.MustCompile(`berth_measurement_nodes\{signal="heat",source="[^"]*",state="measured"\} 3\n`)
+
 func (s *service) measured() bool {
 	text, _, err := s.get("/metrics", false)
-	return err == nil && strings.Contains(text, `berth_measurement_nodes{signal="heat",state="measured"} 3`)
+	return err == nil && measuredNodes.MatchString(text)
 }
 
 // get asks the extender, with the client's certificate or without.
@@ -228,8 +232,13 @@ func (s *service) places(ctx context.Context, kind string) error {
 
 func (s *service) refuses(ctx context.Context, kind string) error {
 	got, err := s.pod(ctx, kind, "hot", func(pod *v1.Pod) {
-		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n-3"}}}}}}}}
+		// Not by the node's name: who names a node has it, however hot it is.
+		elsewhere := v1.NodeSelectorTerm{}
+		for _, node := range []string{"n-1", "n-2"} {
+			elsewhere.MatchFields = append(elsewhere.MatchFields, v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpNotIn, Values: []string{node}})
+		}
+		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{elsewhere}}}}
 		pod.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("20m")
 	})
 	if err == nil && (!strings.Contains(got, "heat") || strings.HasPrefix(got, "on ")) {
