@@ -209,6 +209,7 @@ class Process {
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
   NoEvents no_events_;
+  const std::string nowhere_;  // the host that events would name
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<core::Scheduler> follower_;
   std::unique_ptr<Measuring> measuring_;  // null: nobody asks for measurements
@@ -245,7 +246,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   follower_.emplace(options, core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
                                                   no_events_, clock_, nobody_looks_});
   BERTH_TRY(measuring_, Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
-                                          clock_, metrics_}));
+                                          clock_, metrics_, no_events_, nowhere_}));
   server::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_CHECKED(doors_.Open(*service_));

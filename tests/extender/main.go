@@ -140,8 +140,9 @@ func (c testCase) play(berth, oracle, directory string, secrets *material, verbo
 	return sameQuestions(asked[0], asked[1])
 }
 
-// hint is what crypto/x509 guesses where two authorities have one name.
-var hint = regexp.MustCompile(` \(possibly because of [^)]*\)`)
+// hint is what crypto/x509 guesses where two authorities have one name, and what net/http says of where it was when the
+// server hung up, which is a matter of chance.
+var hint = regexp.MustCompile(` \(possibly because of [^)]*\)|readLoopPeekFailLocked: `)
 
 // startUpError is what is wrong with a configuration, without what the programs put around it.
 func startUpError(text string) string {
