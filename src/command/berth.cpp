@@ -13,6 +13,7 @@
 #include "command/config_command.hpp"
 #include "command/demo_command.hpp"
 #include "command/explain_command.hpp"
+#include "command/extender_command.hpp"
 #include "command/measure_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
@@ -36,6 +37,7 @@ int PrintVersion(Arguments, const runtime::Registry&) {
 constexpr Subcommand kSubcommands[] = {
     {"scheduler", "schedule a cluster", &RunSchedulerCommand},
     {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
+    {"extender", "offer plugins to another kube-scheduler, or check an extender", &RunExtenderCommand},
     {"config", "check configuration files, or convert old ones", &RunConfigCommand},
     {"measure", "ask Prometheus once for what plugins want measured, and show it", &RunMeasureCommand},
     {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work",

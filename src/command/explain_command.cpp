@@ -8,12 +8,12 @@
 #include "assembly/explainer.hpp"
 #include "assembly/explanation_text.hpp"
 #include "client/environment.hpp"
+#include "command/extender_world.hpp"
 #include "command/files.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
 #include "command/loaded_plugins.hpp"
 #include "command/measuring.hpp"
-#include "extender/http_transport.hpp"
 #include "http/io_thread.hpp"
 #include "record/attempt_record.hpp"
 
@@ -48,12 +48,8 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     io = std::make_unique<http::IoThread>(clock);
-    access.make_transport =
-        options.offline
-            ? extender::NoTransports("extenders are not asked: --offline")
-            : extender::HttpTransports(
-                  *io, {.read_file = [&](const auto& path) { return environment.ReadFile(path); },
-                        .variable = [&](const auto& name) { return environment.Variable(name); }});
+    access.make_transport = options.offline ? extender::NoTransports("extenders are not asked: --offline")
+                                            : extender::HttpTransports(*io, ExtenderWorld(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return Complain(explainer.error());

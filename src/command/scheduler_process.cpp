@@ -14,6 +14,7 @@
 #include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
 #include "command/api_connections.hpp"
+#include "command/extender_world.hpp"
 #include "command/leadership.hpp"
 #include "command/measuring.hpp"
 #include "command/metrics_options.hpp"
@@ -22,7 +23,6 @@
 #include "command/tracing.hpp"
 #include "config/write_config.hpp"
 #include "core/scheduler.hpp"
-#include "extender/http_transport.hpp"
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
@@ -69,10 +69,7 @@ std::string PluginsText(const runtime::Profile& profile) {
 
 assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
                                            const SchedulerFlags& flags) {
-  extender::World world;
-  world.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); };
-  world.variable = [&environment](const std::string& name) { return environment.Variable(name); };
-  return {.make_transport = extender::HttpTransports(io, std::move(world)),
+  return {.make_transport = extender::HttpTransports(io, ExtenderWorld(environment)),
           .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
                       .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
 }

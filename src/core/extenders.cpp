@@ -75,8 +75,7 @@ void Decider::KeepWords(const std::vector<FilterResult::Said>& said, const RowSe
                         const ClusterView& cluster, AttemptRecord& record) {
   std::map<std::string, std::string> strangers;
   for (const FilterResult::Said& word : said) {
-    const framework::NodeNameId name = cluster.nodes.vocabulary().node_names.Find(word.node);
-    const Row row = name.known() ? cluster.nodes.Find(name) : framework::kNoRow;
+    const Row row = extender::FindRow(cluster.nodes, word.node);
     if (row == framework::kNoRow) {
       strangers[word.node] = word.why;
       continue;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/wrap.hpp"
 #include "extender/replies.hpp"
 #include "extender/requests.hpp"
 #include "log/log.hpp"
@@ -40,19 +41,6 @@ struct Mailbox {
   std::vector<std::optional<Expected<Reply>>> answers;
   std::size_t arrived = 0;
 };
-
-// In Go overflow wraps round.
-std::int64_t Times(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-std::int64_t Plus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
-Row FindRow(const framework::NodeTable& table, std::string_view name) {
-  const framework::NodeNameId id = table.vocabulary().node_names.Find(name);
-  return id.known() ? table.Find(id) : framework::kNoRow;
-}
 
 }  // namespace
 
@@ -269,7 +257,7 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
       const Row row = FindRow(nodes.table, one.host);
       if (row == framework::kNoRow || !feasible.Has(row)) continue;
       std::int64_t& sum = part.contributions[row];
-      sum = Plus(sum, Times(Times(one.score, extender.config().weight), kPointsPerScore));
+      sum = WrapAdd(sum, WrapMul(WrapMul(one.score, extender.config().weight), kPointsPerScore));
       result.answered.Add(row);
     }
     extender.CountOddScores(odd);

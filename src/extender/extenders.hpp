@@ -21,6 +21,11 @@ namespace berth::extender {
 // The name under which extenders stand among the plugins that rejected a pod.
 inline constexpr std::string_view kPluginName = "Extender";
 
+// Of a name that came from outside; kNoRow if the cluster has no such node.
+inline framework::Row FindRow(const framework::NodeTable& table, std::string_view name) {
+  return table.Find(table.vocabulary().node_names.Find(name));
+}
+
 // Something went wrong that does not end the decision.
 struct Trouble {
   std::string extender;

@@ -52,11 +52,36 @@ std::string InLowerCase(std::string text) {
   return text;
 }
 
+// What crypto/tls says where OpenSSL says this; empty if neither speaks of certificates.
+std::string TlsInGosWords(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"certificate has expired",
+       "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"not yet valid", "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"unspecified certificate verification error",
+       "failed to verify certificate: x509: certificate is not valid for the name that was wanted"},
+      {"certificate verify failed",
+       "failed to verify certificate: x509: certificate signed by unknown authority"},
+      {"alert certificate required", "certificate required"},
+      {"alert unknown ca", "unknown certificate authority"},
+      {"alert bad certificate", "bad certificate"},
+      {"alert certificate expired", "expired certificate"},
+      {"alert handshake failure", "handshake failure"},
+      {"alert protocol version", "protocol version not supported"},
+  };
+  for (const auto& [ours, theirs] : kWords) {
+    if (text.find(ours) != text.npos)
+      return fmt::format("{}tls: {}", ours.starts_with("alert") ? "remote error: " : "", theirs);
+  }
+  return {};
+}
+
 // What Go's client says where ours says this.
 std::string InGosWords(const Error& error) {
   const std::string& text = error.message;
   if (error.code == ErrorCode::kTimeout || text == "deadline exceeded")
     return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+  if (std::string words = TlsInGosWords(text); !words.empty()) return words;
   if (text.starts_with("lookup ")) {
     const std::string host = text.substr(0, text.find(": "));
     return fmt::format("dial tcp: {}: {}", host,
@@ -85,6 +110,7 @@ class HttpTransport final : public Transport {
     auto asking = std::make_shared<Asking>();
     asking->url = question.url;
     asking->question = std::move(question);
+    asking->body = std::make_shared<const std::string>(std::move(asking->question.body));
     asking->done = std::move(done);
     asking->began = shared_->io.Now();
     const CallId id = shared_->Add(asking);
@@ -98,6 +124,7 @@ class HttpTransport final : public Transport {
   struct Asking {
     CallId id = 0;
     Question question;
+    std::shared_ptr<const std::string> body;
     Done done;
     MonoTime began{};
     std::string url;  // where it is now
@@ -215,7 +242,7 @@ class HttpTransport final : public Transport {
       if (!target.authorization.empty()) request.headers.emplace_back("Authorization", target.authorization);
       if (asking->method != "POST") return true;
       request.headers.emplace_back("Content-Type", "application/json");
-      request.body = question.body;  // kept for a redirect
+      request.shared_body = asking->body;  // kept for a redirect
       return true;
     }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,9 @@
 
 namespace berth::extender {
 
-// A value inside a text that has been checked; a view.
+struct Extents;
+
+// A value inside a text that has been checked: a view, of the text and of what FirstValue returned.
 class Json {
  public:
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
@@ -29,17 +32,17 @@ class Json {
   // visit(Json), in order. Only of an array.
   template <class Visit>
   void ForEachItem(Visit&& visit) const {
-    Cursor cursor(text_);
-    while (cursor.Next()) visit(Json(cursor.TakeValue()));
+    Cursor cursor(text_, extents_);
+    while (cursor.Next()) visit(Json(cursor.TakeValue(), extents_));
   }
   // visit(std::string_view key as written, quotes included, Json), in order, repetitions included. Only of an
   // object.
   template <class Visit>
   void ForEachMember(Visit&& visit) const {
-    Cursor cursor(text_);
+    Cursor cursor(text_, extents_);
     while (cursor.Next()) {
       const std::string_view key = cursor.TakeKey();
-      visit(key, Json(cursor.TakeValue()));
+      visit(key, Json(cursor.TakeValue(), extents_));
     }
   }
 
@@ -47,18 +50,27 @@ class Json {
   // Walks over the members or items of a checked text.
   class Cursor {
    public:
-    explicit Cursor(std::string_view text) : text_(text) {}
+    Cursor(std::string_view text, const Extents* extents) : text_(text), extents_(extents) {}
     bool Next();
     std::string_view TakeKey();
     std::string_view TakeValue();
 
    private:
     void SkipSpace();
+    std::size_t EndOfPart(std::size_t begin) const;
     std::string_view text_;
+    const Extents* extents_;
     std::size_t at_ = 1;
   };
 
+  friend Expected<Json> FirstValue(std::string_view text, std::string_view cut_short);
+  Json(std::string_view text, const Extents* extents) : text_(text), extents_(extents) {}
+  Json(std::string_view text, std::shared_ptr<const Extents> extents)
+      : text_(text), extents_(extents.get()), owned_(std::move(extents)) {}
+
   std::string_view text_ = "null";
+  const Extents* extents_ = nullptr;      // null: not known
+  std::shared_ptr<const Extents> owned_;  // of the whole text only
 };
 
 // The first value of the text, as json.Decoder reads it; what follows is not looked at. Errors: "EOF",

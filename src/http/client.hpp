@@ -27,6 +27,7 @@ struct ClientRequest {
   std::string target{};  // path and query; the origin's prefix is put in front
   HeaderList headers{};  // Host and Content-Length are added
   std::string body{};
+  std::shared_ptr<const std::string> shared_body{};  // sent in the place of `body`, if there is one
   Duration timeout = std::chrono::seconds(60);  // from Send to the last byte, waiting included; zero: none
   std::size_t body_limit_bytes = 64U << 20;     // of a response that is collected
   // Asked on the io thread immediately before the first byte goes to the kernel, after all waiting and

@@ -25,11 +25,13 @@ namespace {
 
 constexpr std::uint32_t kHeaderLimitBytes = 64U << 10;
 constexpr std::size_t kChunkBytes = 64U << 10;
+constexpr std::uint64_t kSmallBytes = 4U << 10;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-bhttp::request<bhttp::string_body> Message(const Origin& origin, const std::optional<Proxy>& proxy,
-                                           ClientRequest& request) {
-  bhttp::request<bhttp::string_body> message;
+// The body is a view of the request's: whoever sends the message keeps the request.
+bhttp::request<bhttp::span_body<const char>> Message(const Origin& origin, const std::optional<Proxy>& proxy,
+                                                     ClientRequest& request) {
+  bhttp::request<bhttp::span_body<const char>> message;
   message.version(11);
   message.method_string(request.method);
   message.target(origin.prefix + request.target);
@@ -40,11 +42,10 @@ bhttp::request<bhttp::string_body> Message(const Origin& origin, const std::opti
   }
   message.set(bhttp::field::host, origin.Authority());
   for (const auto& [name, value] : request.headers) message.insert(name, value);
-  // Kept for a possible second sending, hence copied.
-  message.body() = request.body;
-  if (!request.body.empty() || request.method == "POST" || request.method == "PUT" ||
-      request.method == "PATCH") {
-    message.content_length(request.body.size());
+  const std::string& body = request.shared_body ? *request.shared_body : request.body;
+  message.body() = {body.data(), body.size()};
+  if (!body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
+    message.content_length(body.size());
   }
   return message;
 }
@@ -185,6 +186,8 @@ struct ClientConnection::Steps {
     bhttp::response_parser<bhttp::string_body> parser(std::move(head));
     parser.body_limit(out.request.body_limit_bytes);
     if (!parser.is_done()) {
+      // Beast reads as much as the buffer has room for, which is little at first.
+      if (parser.content_length().value_or(kChunkBytes) > kSmallBytes) c.buffer_.reserve(kChunkBytes);
       if (out.request.keep_cut_body) {
         out.head = response;
         out.body_so_far = &parser.get().body();

@@ -47,6 +47,7 @@ type extender struct {
 	members string
 	how     answer
 	tls     bool
+	mutual  bool // the client has to show a certificate
 }
 
 type testCase struct {
@@ -54,6 +55,7 @@ type testCase struct {
 	extenders []extender
 	profile   string // of the configuration; empty: the default
 	pods      string // the plain one if empty
+	own       string // of berth's, where it is not the real one's word for word
 	expect    string // that this is really what is being tested: part of the record
 }
 
@@ -63,7 +65,7 @@ func (c testCase) config(servers *servers) string {
 	for _, e := range c.extenders {
 		members := e.members
 		if e.how != nil {
-			url := servers.add(e.how, e.tls)
+			url := servers.addSecure(e.how, e.tls, e.mutual)
 			if !strings.Contains(members, "urlPrefix") {
 				members = fmt.Sprintf("urlPrefix: %q, %s", url, members)
 			}
@@ -90,6 +92,7 @@ func cases() []testCase {
 	list = append(list, orderCases()...)
 	list = append(list, prioritizeCases()...)
 	list = append(list, preemptCases()...)
+	list = append(list, secureCases()...)
 	return list
 }
 

@@ -20,6 +20,7 @@ type servers struct {
 	all      []*httptest.Server
 	asked    questions
 	replaced []string
+	material *material // nil: httptest's own certificate
 }
 
 func (s *servers) close() {
@@ -33,7 +34,10 @@ func (s *servers) listen()         { s.asked.take() }
 func (s *servers) heard() []string { return s.asked.take() }
 
 // add starts an extender and returns its URL. Requests by GET have been redirected.
-func (s *servers) add(how answer, tls bool) string {
+func (s *servers) add(how answer, tls bool) string { return s.addSecure(how, tls, false) }
+
+// addSecure starts one that shows a certificate of the material's, if there is any.
+func (s *servers) addSecure(how answer, tls, mutual bool) string {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		names, shown := understood(body)
@@ -41,7 +45,9 @@ func (s *servers) add(how answer, tls bool) string {
 		how(w, r, names)
 	})
 	server := httptest.NewUnstartedServer(handler)
-	if tls {
+	if tls && s.material != nil {
+		s.material.start(server, mutual)
+	} else if tls {
 		server.StartTLS()
 	} else {
 		server.Start()

@@ -1,0 +1,266 @@
+#include "command/extender_check_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <future>
+
+#include "api/decode.hpp"
+#include "base/go_duration.hpp"
+#include "client/environment.hpp"
+#include "command/extender_world.hpp"
+#include "command/files.hpp"
+#include "command/flags.hpp"
+#include "extender_check/script.hpp"
+#include "http/client.hpp"
+#include "http/io_thread.hpp"
+#include "http/proxy.hpp"
+
+namespace berth::command {
+namespace {
+
+namespace json = boost::json;
+using extender_check::Answer;
+using extender_check::Result;
+
+struct Options {
+  std::string url;
+  extender_check::Plan plan;
+  std::string form = "both";
+  std::string timeout = "5s";
+  std::string objects;
+  std::string managed_resource;
+  std::string bind_verb = "bind";
+  std::vector<std::string> verbs{"filter", "prioritize", "preempt"};
+  bool bind = false;
+  bool as_json = false;
+  config::ExtenderTls tls;
+};
+
+int Complain(const Error& error) {
+  fmt::print(stderr, "Error: {}\n", error.message);
+  return 1;
+}
+
+// Over the wire, with the client that berth scheduler has.
+class WirePeer final : public extender_check::Peer {
+ public:
+  static Expected<std::unique_ptr<WirePeer>> Connect(http::IoThread& io, const Options& options,
+                                                     const client::Environment& environment);
+
+  std::vector<Answer> Ask(const std::string& verb, const std::vector<std::string>& bodies) override {
+    std::vector<std::promise<Answer>> answers(bodies.size());
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      transport_->Ask({.url = fmt::format("{}/{}", url_, verb), .body = bodies[i], .timeout = timeout_},
+                      [&answer = answers[i]](Answer reply) { answer.set_value(std::move(reply)); });
+    }
+    std::vector<Answer> all;
+    for (auto& answer : answers) all.push_back(answer.get_future().get());
+    return all;
+  }
+
+  Expected<Bare> AskBare(const std::string& method, const std::string& verb,
+                         const std::string& body) override {
+    http::ClientRequest request;
+    request.method = method;
+    request.target = "/" + verb;
+    request.headers.emplace_back("Content-Type", "application/json");
+    request.body = body;
+    request.timeout = timeout_;
+    std::promise<Expected<Bare>> answer;
+    client_->Send(std::move(request), [&](Expected<http::ClientResponse> response) {
+      if (!response) return answer.set_value(std::unexpected(std::move(response).error()));
+      const std::string* connection = response->Find("Connection");
+      answer.set_value(Bare{response->status, connection != nullptr && *connection == "close"});
+    });
+    return answer.get_future().get();
+  }
+
+ private:
+  std::string url_;
+  Duration timeout_{};
+  std::unique_ptr<extender::Transport> transport_;
+  std::unique_ptr<http::Client> client_;
+};
+
+Expected<std::unique_ptr<WirePeer>> WirePeer::Connect(http::IoThread& io, const Options& options,
+                                                      const client::Environment& environment) {
+  auto peer = std::make_unique<WirePeer>();
+  peer->url_ = options.url;
+  while (peer->url_.ends_with('/')) peer->url_.pop_back();
+  peer->timeout_ = options.plan.timeout;
+  config::ExtenderConfig config;
+  config.url_prefix = peer->url_;
+  config.tls = options.tls;
+  const extender::World world = ExtenderWorld(environment);
+  BERTH_TRY(peer->transport_, extender::HttpTransports(io, world)(config));
+  http::ClientOptions client;
+  BERTH_TRY(client.origin, http::ParseOrigin(peer->url_));
+  BERTH_TRY(client.tls, extender::TlsOf(config, world));
+  BERTH_TRY(client.proxy, http::ProxyFromVariables(client.origin, world.variable));
+  BERTH_TRY(peer->client_, http::Client::Make(io, std::move(client)));
+  return peer;
+}
+
+// Nodes, and the first pod without one.
+Expected<extender_check::Cluster> ReadCluster(const std::string& file) {
+  BERTH_TRY(const std::string text, ReadWholeFile(file));
+  auto documents = api::SplitDocuments(text);
+  if (!documents) return std::unexpected(std::move(documents).error().In(file));
+  extender_check::Cluster cluster = extender_check::MadeUpCluster();
+  cluster.nodes.clear();
+  api::Decoder decoder;
+  bool has_pod = false;
+  for (const api::Document& document : documents->objects) {
+    if (document.kind == "Node") {
+      BERTH_TRY(const api::Node node, decoder.Object<api::Node>(document.json));
+      cluster.nodes.push_back({node.metadata.name, document.json});
+    } else if (document.kind == "Pod" && !has_pod) {
+      BERTH_TRY(const api::Pod pod, decoder.Object<api::Pod>(document.json));
+      if (!pod.spec.node_name.empty()) continue;
+      cluster.pod = document.json;
+      has_pod = true;
+    }
+  }
+  if (cluster.nodes.empty()) return Invalid(fmt::format("{}: no nodes in it", file));
+  return cluster;
+}
+
+class Report {
+ public:
+  explicit Report(const Options& options) : as_json_(options.as_json), url_(options.url) {}
+
+  void Tell(const extender_check::Played& played) {
+    ++counts_[static_cast<std::size_t>(played.finding.result)];
+    const double seconds = std::chrono::duration<double>(played.took).count();
+    if (as_json_) {
+      json::array said;
+      for (const std::string& text : played.finding.said) said.emplace_back(text);
+      cases_.push_back(json::object{{"case", played.name},
+                                    {"result", extender_check::ResultName(played.finding.result)},
+                                    {"said", std::move(said)},
+                                    {"seconds", seconds}});
+      return;
+    }
+    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_check::ResultName(played.finding.result), played.name,
+               seconds * 1000);
+    for (const std::string& text : played.finding.said) fmt::print("         {}\n", text);
+    std::fflush(stdout);
+  }
+
+  int End() const {
+    const auto of = [&](Result result) { return counts_[static_cast<std::size_t>(result)]; };
+    if (as_json_) {
+      fmt::print("{}\n", json::serialize(json::object{{"url", url_},
+                                                      {"cases", cases_},
+                                                      {"pass", of(Result::kPass)},
+                                                      {"warn", of(Result::kWarn)},
+                                                      {"wrong", of(Result::kWrong)}}));
+    } else {
+      fmt::print("{} pass, {} warn, {} wrong\n", of(Result::kPass), of(Result::kWarn), of(Result::kWrong));
+    }
+    return of(Result::kWrong) > 0 ? 2 : 0;
+  }
+
+ private:
+  const bool as_json_;
+  const std::string url_;
+  std::size_t counts_[3] = {};
+  json::array cases_;
+};
+
+int Check(const Options& options) {
+  const SystemClock clock;
+  const client::SystemEnvironment environment;
+  auto cluster =
+      options.objects.empty()
+          ? Expected<extender_check::Cluster>(extender_check::MadeUpCluster(options.managed_resource))
+          : ReadCluster(options.objects);
+  if (!cluster) return Complain(cluster.error());
+  http::IoThread io(clock);
+  auto peer = WirePeer::Connect(io, options, environment);
+  if (!peer) return Complain(peer.error());
+  Report report(options);
+  extender_check::Play(options.plan, *cluster, **peer, clock,
+                       [&](const extender_check::Played& played) { report.Tell(played); });
+  return report.End();
+}
+
+void Define(CLI::App& app, Options& options) {
+  app.add_option("URL", options.url, "urlPrefix of the extender: http://127.0.0.1:8888/scheduler")
+      ->required();
+  app.add_option("--verbs", options.verbs, "what it offers: any of filter, prioritize, preempt, bind")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"filter", "prioritize", "preempt", "bind"}))
+      ->capture_default_str();
+  app.add_option("--filter-verb", options.plan.filter, "filterVerb of the configuration")
+      ->capture_default_str();
+  app.add_option("--prioritize-verb", options.plan.prioritize, "prioritizeVerb")->capture_default_str();
+  app.add_option("--preempt-verb", options.plan.preempt, "preemptVerb")->capture_default_str();
+  app.add_option("--bind-verb", options.bind_verb, "bindVerb")->capture_default_str();
+  app.add_flag("--bind", options.bind, "offers bind, too: ask it to bind a pod that does not exist");
+  app.add_option("--form", options.form,
+                 "names: it is configured with nodeCacheCapable: true; nodes: with false; both: play both")
+      ->check(CLI::IsMember({"names", "nodes", "both"}))
+      ->capture_default_str();
+  app.add_option(
+         "-f,--filename", options.objects,
+         "nodes, and a pending pod, that the extender knows: kubectl get nodes,pods -A -o json; without it "
+         "three nodes are made up")
+      ->type_name("FILE");
+  app.add_option("--managed-resource", options.managed_resource,
+                 "the made-up pod asks for it, as managedResources of the configuration would have it")
+      ->type_name("NAME");
+  app.add_option("--timeout", options.timeout, "httpTimeout of the configuration")->capture_default_str();
+  app.add_option("--many", options.plan.many, "names in the large question; of whole nodes a fifth of that")
+      ->check(CLI::Range(5, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--at-once", options.plan.at_once, "questions at the same time")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  app.add_option("--ca-file", options.tls.ca_file, "tlsConfig.caFile")->type_name("FILE");
+  app.add_option("--cert-file", options.tls.cert_file, "tlsConfig.certFile")->type_name("FILE");
+  app.add_option("--key-file", options.tls.key_file, "tlsConfig.keyFile")->type_name("FILE");
+  app.add_option("--server-name", options.tls.server_name, "tlsConfig.serverName")->type_name("NAME");
+  app.add_flag("--insecure", options.tls.insecure, "tlsConfig.insecure");
+  app.add_flag("--json", options.as_json, "one JSON document instead of text");
+}
+
+}  // namespace
+
+int RunExtenderCheckCommand(std::span<const std::string> args) {
+  Options options;
+  CLI::App app(
+      "Asks a scheduler extender what kube-scheduler would ask it, and what may happen on the way, and says "
+      "what "
+      "kube-scheduler v1.37.1 would make of the answers.\n\n"
+      "  berth extender check http://127.0.0.1:8888/scheduler --form names\n"
+      "  kubectl get nodes,pods -A -o json | berth extender check https://ext:8443 --ca-file ca.crt -f -\n\n"
+      "pass: as it should be. warn: taken, but hardly as it was meant. wrong: it fails, or does something "
+      "else "
+      "than the extender said. Exit code 0 without wrong answers, 2 with some, 1 if nothing could be asked.\n"
+      "Nothing is written but by --bind, which asks for a pod that does not exist.",
+      "berth extender check");
+  Define(app, options);
+  if (const auto code = ParseFlags(app, args)) return *code;
+  const auto timeout = ParseGoDuration(options.timeout);
+  if (!timeout)
+    return Complain({ErrorCode::kInvalid,
+                     fmt::format("--timeout {}: expected a duration such as 5s or 200ms", options.timeout)});
+  options.plan.timeout = timeout->count() == 0 ? std::chrono::seconds(5) : *timeout;
+  options.plan.names = options.form != "nodes";
+  options.plan.whole = options.form != "names";
+  const auto offers = [&](const char* verb) {
+    return std::ranges::find(options.verbs, verb) != options.verbs.end();
+  };
+  if (!offers("filter")) options.plan.filter.clear();
+  if (!offers("prioritize")) options.plan.prioritize.clear();
+  if (!offers("preempt")) options.plan.preempt.clear();
+  options.plan.bind = options.bind || offers("bind") ? options.bind_verb : "";
+  return Check(options);
+}
+
+}  // namespace berth::command
