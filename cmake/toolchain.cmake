@@ -11,6 +11,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wno-error=restrict;-Wno-error=stringop-overflow;\
 -Wno-error=array-bounds;-Wno-error=maybe-uninitialized;-Wno-error=stringop-overread;-Wno-error=dangling-pointer;\
 -Wno-error=free-nonheap-object;-fdiagnostics-color>")
+  # Collecting garbage is a seventh of the compiler's time; a file needs less than this.
+  add_compile_options("SHELL:--param ggc-min-heapsize=524288")
 else()
   # Another compiler, other warnings: what counts is what g++ says.
   target_compile_options(berth_options INTERFACE $<BUILD_INTERFACE:-Wno-error>)

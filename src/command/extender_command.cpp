@@ -10,6 +10,7 @@
 #include "command/extender_process.hpp"
 #include "command/flags.hpp"
 #include "command/load_config.hpp"
+#include "command/loaded_plugins.hpp"
 #include "log/log.hpp"
 
 namespace berth::command {
@@ -23,6 +24,7 @@ int Complain(const Error& error) {
 struct Given {
   std::string deadline = "5s";
   bool no_bind = false;
+  std::vector<std::string> plugins;
 };
 
 void DefineServing(CLI::App& app, ExtenderFlags& flags, Given& given) {
@@ -83,7 +85,7 @@ Expected<void> Complete(const CLI::App& app, ExtenderFlags& flags, const Given& 
 
 }  // namespace
 
-int RunExtenderCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
+int RunExtenderCommand(std::span<const std::string> args, const runtime::Registry& built_in) {
   if (!args.empty() && args.front() == "check") return RunExtenderCheckCommand(args.subspan(1));
   ExtenderFlags flags;
   flags.serving.port = 8443;
@@ -110,6 +112,7 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
   app.add_option("--master", flags.master, "the API server, instead of the kubeconfig's")->type_name("URL");
   app.add_option("--berth-metric-sources", flags.metric_sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
+  AddPluginFlag(app, given.plugins);
   app.add_flag("--no-bind", given.no_bind, "do not offer bind: needs no right to create pods/binding");
   DefineServing(app, flags, given);
   app.add_option("-v,--v", flags.verbosity, "detail of the log; 2: a line per question")->capture_default_str();
@@ -120,14 +123,16 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
   if (const auto code = ParseFlags(app, arguments)) return *code;
   if (const auto complete = Complete(app, flags, given); !complete) return Complain(complete.error());
   log::SetVerbosity(static_cast<int>(flags.verbosity));
-  auto config = LoadConfig(flags.config, plugins);
-  if (!config) return Complain(config.error());
   std::vector<std::string> notes;
+  const auto plugins = WithLoadedPlugins(built_in, given.plugins, notes);
+  if (!plugins) return Complain(plugins.error());
+  auto config = LoadConfig(flags.config, *plugins);
+  if (!config) return Complain(config.error());
   if (!config->extenders.empty()) {
     config->extenders.clear();
     notes.emplace_back("extenders of the configuration are not asked: this is one");
   }
-  const auto code = RunExtender(flags, *config, plugins, std::move(notes));
+  const auto code = RunExtender(flags, *config, *plugins, std::move(notes));
   return code ? *code : Complain(code.error());
 }
 

@@ -250,7 +250,12 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   server::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_CHECKED(doors_.Open(*service_));
-  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, follower_->sink());
+  client::ClusterSourceOptions source;
+  source.on_complete = [this] {
+    if (measuring_) measuring_->NodesAreKnown();
+  };
+  source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, follower_->sink(),
+                                                    std::move(source));
   return {};
 }
 
