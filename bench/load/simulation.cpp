@@ -216,8 +216,8 @@ class Run {
     fmt::print(
         R"({{"series":"{}","scenario":"{}","seed":{},"minute":{:.0f},"p5":{:.1f},"p50":{:.1f},"p95":{:.1f},"max":{:.1f},"lost":{:.2f},"waiting":{}}})"
         "\n",
-        policy_.name, scenario_.name, seed_, (world_.now() - kWarmUp) / 60, at(0.05), at(0.5), at(0.95), at(1),
-        minute_.demanded > 0 ? 100 * minute_.lost / minute_.demanded : 0, waiting);
+        policy_.name, scenario_.name, seed_, (world_.now() - kWarmUp) / 60, at(0.05), at(0.5), at(0.95),
+        at(1), minute_.demanded > 0 ? 100 * minute_.lost / minute_.demanded : 0, waiting);
     minute_ = {};
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "log/log.hpp"
 
@@ -25,6 +24,7 @@ LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
     part.signal->OnRelief([this] {
       if (handle_.services != nullptr) handle_.services->Happened(framework::kMeasurementUpdate, {});
     });
+    part.signal->OnChange([this](std::optional<Row> row) { Refresh(row); });
     any_threshold_ |= signal.threshold.has_value();
     parts_.push_back(std::move(part));
   }
@@ -52,24 +52,24 @@ void LoadAware::Filter(const framework::Attempt& attempt, const RowSet& candidat
 void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
                        framework::Rejections& out) const {
   const LoadSignal& signal = *part.signal;
-  const double threshold = *signal.args().threshold;
-  const auto reject = [&](framework::ReasonId reason, auto&& applies) {
+  const auto reject = [&](framework::ReasonId reason, auto&& fill) {
     RowSet& rejected = out.Reject(reason, attempt.nodes().rows());
-    candidates.ForEach([&](std::size_t row) {
-      if (applies(static_cast<Row>(row))) rejected.Add(row);
-    });
+    fill(rejected);
     if (rejected.Empty()) {
       out.DropLast();
     } else {
       out.unresolvable() |= rejected;
     }
   };
-  if (reject_unknown_) reject(part.unknown, [&](Row row) { return std::isnan(signal.Expected(row)); });
+  if (reject_unknown_) {
+    reject(part.unknown, [&](RowSet& rejected) {
+      rejected |= signal.usable() ? signal.unknown() : candidates;
+      rejected &= candidates;
+    });
+  }
   if (!signal.usable()) return;
-  const double estimate = signal.EstimateOf(attempt.pod());
-  // Comparisons with what is not known are false.
-  reject(part.too_high, [&](Row row) {
-    return signal.hot().Has(row) || signal.Expected(row) + signal.PercentOf(estimate, row) > threshold;
+  reject(part.too_high, [&](RowSet& rejected) {
+    signal.AddTooHigh(signal.EstimateOf(attempt.pod()), candidates, rejected);
   });
 }
 
@@ -82,25 +82,32 @@ std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
 // --- score
 // --------------------------------------------------------------------------------------------------
 
-framework::Status LoadAware::Score(const framework::Attempt& attempt, const RowSet& feasible,
+framework::Status LoadAware::Score(const framework::Attempt&, const RowSet&,
                                    framework::ScoreColumn& scores) const {
-  std::int64_t weights = 0;
-  sums_.assign(attempt.nodes().rows(), 0);
-  for (const Part& part : parts_) {
-    const LoadSignal& signal = *part.signal;
-    if (signal.args().weight == 0 || !signal.usable()) continue;
-    weights += signal.args().weight;
-    const double weight = static_cast<double>(signal.args().weight);
-    feasible.ForEach([&](std::size_t at) {
-      sums_[at] += weight * signal.ScoreOf(signal.ExpectedOrMedian(static_cast<Row>(at)));
-    });
-  }
-  if (weights == 0) return {};
+  if (weights_ == 0) return {};
   const auto column = scores.Overwrite();
-  feasible.ForEach([&](std::size_t row) {
-    column[row] = static_cast<std::int64_t>(sums_[row] / static_cast<double>(weights));
-  });
+  std::copy_n(scores_.begin(), std::min(scores_.size(), column.size()), column.begin());
   return {};
+}
+
+void LoadAware::Refresh(std::optional<Row> row) {
+  if (row) return RefreshRow(*row);
+  weights_ = 0;
+  for (const Part& part : parts_) {
+    if (part.signal->usable()) weights_ += part.signal->args().weight;
+  }
+  handle_.nodes.all().ForEach([this](std::size_t at) { RefreshRow(static_cast<Row>(at)); });
+}
+
+void LoadAware::RefreshRow(Row row) {
+  if (weights_ == 0) return;
+  double sum = 0;
+  for (const Part& part : parts_) {
+    if (part.signal->usable())
+      sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
+  }
+  if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);
+  scores_[row] = static_cast<std::int64_t>(sum / static_cast<double>(weights_));
 }
 
 std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt& attempt,
@@ -119,7 +126,7 @@ std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt
     feasible.ForEach([&](std::size_t at) {
       const Row row = static_cast<Row>(at);
       shown.load[at] = signal.Expected(row);
-      shown.score[at] = signal.ScoreOf(signal.ExpectedOrMedian(row));
+      shown.score[at] = signal.Score(row);
     });
   }
   return parts;

@@ -2,7 +2,9 @@
 // and a threshold beyond which a node is not taken.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/factory.hpp"
@@ -43,12 +45,16 @@ class LoadAware final : public framework::PreFilterPlugin,
   };
   void Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const;
+  // Works out the score of the row, or of all rows.
+  void Refresh(std::optional<framework::Row> row);
+  void RefreshRow(framework::Row row);
 
   framework::Handle& handle_;
   const bool reject_unknown_;
   std::vector<Part> parts_;
   bool any_threshold_ = false;
-  mutable std::vector<double> sums_;  // by row, kept so that scoring allocates nothing
+  std::int64_t weights_ = 0;          // of the signals of which something is known
+  std::vector<std::int64_t> scores_;  // by row, kept up to date: a decision copies them
 };
 
 }  // namespace berth::plugins

@@ -1,9 +1,13 @@
 #include "plugins/load_aware/load_aware.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <random>
 
 #include "plugins/measured/prometheus_args.hpp"
 #include "testing/measured.hpp"
@@ -70,6 +74,53 @@ TEST_F(LoadAwareTest, SignalsCountByTheirWeightAndOnlyWhereSomethingIsKnown) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 25}}));
 }
 
+// What decisions read is kept up to date by what changes; here it is compared with what follows from the
+// rules.
+TEST_F(LoadAwareTest, WhatIsKeptForDecisionsIsWhatTheRulesSay) {
+  constexpr int kNodes = 200;
+  for (int i = 3; i <= kNodes; ++i) cluster.Add(MakeNode(fmt::format("n{}", i)).Cpu(i % 7 == 0 ? "4" : "10"));
+  Own(", threshold: 60, estimate: {from: request, resource: cpu}");
+  std::mt19937 random(7);
+  const auto up_to = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
+  std::map<std::string, double> measured, placed;  // percent, milli-cores
+  for (int step = 0; step < 60; ++step) {
+    if (step % 10 == 0) {
+      Values values;
+      for (int i = 1; i <= kNodes; ++i) {
+        if (up_to(10) > 0) values.emplace_back(fmt::format("n{}", i), up_to(50) / 100.0);
+      }
+      MeasureOwn(values);
+      measured.clear();
+      for (const auto& [node, value] : values) measured[node] = 100 * value;
+    }
+    const std::string node = fmt::format("n{}", 1 + up_to(kNodes));
+    const int milli = 100 * (1 + up_to(40));
+    cluster.Run(node, MakePod(fmt::format("p{}", step)).Cpu(fmt::format("{}m", milli)));
+    placed[node] += milli;
+    const int asked = 100 * (1 + up_to(30));
+    const auto verdicts = Judge(MakePod().Cpu(fmt::format("{}m", asked)));
+    const auto scores = Scores();
+    const double median = [&] {
+      std::vector<double> all;
+      for (const auto& [name, value] : measured) all.push_back(value);
+      std::ranges::sort(all);
+      return all[all.size() / 2];
+    }();
+    for (int i = 1; i <= kNodes; ++i) {
+      const std::string name = fmt::format("n{}", i);
+      const double offered = i % 7 == 0 && i > 2 ? 4000 : 10000;
+      const double newcomers = 100 * placed[name] / offered;
+      const bool known = measured.contains(name);
+      const double expected = (known ? measured[name] : median) + newcomers;
+      EXPECT_NEAR(static_cast<double>(scores.at(name)), 100 - std::clamp(expected, 0.0, 100.0), 1.0) << name;
+      const double asks = 100 * asked / offered;
+      if (std::abs(expected + asks - 60) > 1e-6) {
+        EXPECT_EQ(verdicts.at(name) != Fits(), known && expected + asks > 60) << name << " in step " << step;
+      }
+    }
+  }
+}
+
 TEST_F(LoadAwareTest, WhatTheScoreIsMadeOfIsShownPartByPart) {
   Make(
       "{preset: none, signals: [{name: a, query: a, weight: 3}, {name: b, query: b, weight: 0}, "
@@ -132,7 +183,7 @@ TEST_F(LoadAwareTest, WithATargetNodesArePackedUpToIt) {
 }
 
 TEST_F(LoadAwareTest, AHotNodeStaysClosedUntilItIsWellBelowItsThreshold) {
-  Own(", threshold: 80");
+  Own(", threshold: 80, estimate: {from: none}");
   const auto open = [&](double share) {
     MeasureOwn({{"n1", share}, {"n2", 0.1}});
     return Judge().at("n1") == Fits();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <cmath>
+#include <limits>
 
 #include "api/requests.hpp"
 #include "plugins/load_aware/presets.hpp"
@@ -20,6 +21,8 @@ constexpr std::string_view kResolution = "1m";
 // A series per pod is many: workloads do not change their habits every quarter of a minute.
 constexpr Duration kUseWindow = std::chrono::minutes(5);
 constexpr Duration kUseInterval = std::chrono::minutes(1);
+constexpr std::size_t kBlock = 64;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 framework::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs& plugin) {
   const std::string window = PromQlDuration(args.window);
@@ -81,6 +84,10 @@ LoadSignal::LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, 
                  [this](const api::Pod& pod, const framework::PodUse& use) { return EstimateOf(pod, use); }),
       scale_(100 / args.full) {
   measurements_.Listen(signal_, [this] { Measured(); });
+  newcomers_.OnChange([this](Row row) {
+    Refresh(row);
+    if (changed_) changed_(row);
+  });
 }
 
 bool LoadSignal::usable() const { return !std::isnan(median_); }
@@ -127,11 +134,6 @@ double LoadSignal::PercentOf(double estimate, Row row) const {
   return 100 * estimate / static_cast<double>(offered[row]);
 }
 
-double LoadSignal::ExpectedOrMedian(Row row) const {
-  const double expected = Expected(row);
-  return std::isnan(expected) ? median_ + PercentOf(newcomers_.At(row), row) : expected;
-}
-
 // With a target the best is to be just there: less is still worth `target` points at an empty node, more
 // falls to nothing at a full one.
 double LoadSignal::ScoreOf(double percent) const {
@@ -143,11 +145,58 @@ double LoadSignal::ScoreOf(double percent) const {
   return used <= target ? (100 - target) * used / target + target : target * (100 - used) / (100 - target);
 }
 
-// What can be worked out once per poll.
+// What can be worked out once per answer.
 void LoadSignal::Measured() {
-  const framework::Signal& signal = measurements_.signal(signal_);
-  median_ = framework::MedianOf(signal.values) * scale_;
-  if (args_.threshold && FindHot() && relief_) relief_();
+  median_ = framework::MedianOf(measurements_.signal(signal_).values) * scale_;
+  const bool relieved = args_.threshold && FindHot();
+  nodes_.all().ForEach([this](std::size_t row) { Refresh(static_cast<Row>(row)); });
+  if (changed_) changed_(std::nullopt);
+  if (relieved && relief_) relief_();
+}
+
+void LoadSignal::Refresh(Row row) {
+  if (row >= scores_.size()) {
+    const std::size_t blocks = nodes_.rows() / kBlock + 1;
+    scores_.resize(blocks * kBlock, 0);
+    room_.resize(blocks * kBlock, kNoLimit);
+    block_room_.resize(blocks, kNoLimit);
+  }
+  const double expected = Expected(row);
+  const bool known = !std::isnan(expected);
+  scores_[row] = usable() ? ScoreOf(known ? expected : median_ + PercentOf(newcomers_.At(row), row)) : 0;
+  known ? unknown_.Remove(row) : unknown_.Add(row);
+  if (!args_.threshold) return;
+  const bool closed = known && (hot_.Has(row) || expected > *args_.threshold);
+  closed ? closed_.Add(row) : closed_.Remove(row);
+  SetRoom(row, closed ? kNoLimit : RoomFor(expected, row));
+}
+
+void LoadSignal::SetRoom(Row row, double room) {
+  const double before = std::exchange(room_[row], room);
+  double& least = block_room_[row / kBlock];
+  if (room <= least) {
+    least = room;
+  } else if (before == least) {
+    const auto block = room_.begin() + row / kBlock * kBlock;
+    least = *std::min_element(block, block + kBlock);
+  }
+}
+
+double LoadSignal::RoomFor(double expected, Row row) const {
+  if (std::isnan(expected)) return kNoLimit;
+  const double per_unit = PercentOf(1, row);
+  return per_unit > 0 ? (*args_.threshold - expected) / per_unit : kNoLimit;
+}
+
+void LoadSignal::AddTooHigh(double estimate, const RowSet& candidates, RowSet& out) const {
+  out |= closed_;
+  for (std::size_t block = 0; block < block_room_.size(); ++block) {
+    if (block_room_[block] >= estimate) continue;
+    for (std::size_t row = block * kBlock; row < (block + 1) * kBlock; ++row) {
+      if (room_[row] < estimate) out.Add(row);
+    }
+  }
+  out &= candidates;
 }
 
 // True if a node is not hot any more.

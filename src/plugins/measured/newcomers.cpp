@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kStartDelay = std::chrono::seconds(10);
 // A poll shows what was scraped before it: on average half of the usual interval.
 constexpr Duration kScrapeAge = std::chrono::seconds(15);
+// Of a node that carries something and has no pods: so that the first burst does not go to one of them.
+constexpr std::int64_t kGuessedPods = 10;
 
 }  // namespace
 
@@ -31,6 +33,7 @@ void Newcomers::PodAppears(framework::Row row, const framework::PlacedPod& pod, 
   auto& there = newcomers_[row];
   there.push_back(newcomer);
   Sum(row, there);
+  Tell(row);
 }
 
 void Newcomers::PodLeaves(framework::Row row, const framework::PlacedPod& pod, bool imagined) {
@@ -41,6 +44,7 @@ void Newcomers::PodLeaves(framework::Row row, const framework::PlacedPod& pod, b
     return;
   Sum(row, found->second);
   if (found->second.empty()) newcomers_.erase(found);
+  Tell(row);
 }
 
 MonoTime Newcomers::StartOf(const api::Pod& pod) const {
@@ -78,13 +82,15 @@ void Newcomers::Measured() {
 double Newcomers::MeanPerPod() const {
   const framework::Signal& signal = measurements_.signal(signal_);
   double sum = 0;
-  std::int64_t pods = 0;
+  std::int64_t pods = 0, nodes = 0;
   nodes_.all().ForEach([&](std::size_t row) {
     const double value = signal.At(static_cast<framework::Row>(row));
     if (std::isnan(value)) return;
     sum += value;
     pods += nodes_.pod_count()[row];
+    ++nodes;
   });
+  if (pods == 0) pods = kGuessedPods * nodes;
   return pods > 0 ? sum / static_cast<double>(pods) : 0;
 }
 

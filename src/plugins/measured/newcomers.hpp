@@ -25,8 +25,12 @@ class Newcomers final : private framework::PodObserver {
   Newcomers(const Newcomers&) = delete;
   Newcomers& operator=(const Newcomers&) = delete;
 
+  // `told`: what At says of the row is another thing now, or there is another node. Not called for what an
+  // answer changes: that concerns all rows.
+  void OnChange(std::function<void(framework::Row)> told) { changed_ = std::move(told); }
   double At(framework::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
-  // What a pod of this cluster adds on average, in the signal's unit, as of the last answer.
+  // What a pod of this cluster adds on average, in the signal's unit, as of the last answer. Where there were
+  // no pods yet, a tenth of what a node carries.
   double PerPod() const { return per_pod_; }
 
  private:
@@ -38,6 +42,10 @@ class Newcomers final : private framework::PodObserver {
 
   void PodAppears(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
   void PodLeaves(framework::Row row, const framework::PlacedPod& pod, bool imagined) override;
+  void NodeAppears(framework::Row row) override { Tell(row); }
+  void Tell(framework::Row row) const {
+    if (changed_) changed_(row);
+  }
   MonoTime StartOf(const api::Pod& pod) const;
   double Unseen(const Newcomer& newcomer) const;
   void Measured();
@@ -48,6 +56,7 @@ class Newcomers final : private framework::PodObserver {
   framework::Measurements& measurements_;
   const framework::SignalId signal_;
   const Estimate estimate_;
+  std::function<void(framework::Row)> changed_;
   boost::unordered_flat_map<framework::Row, std::vector<Newcomer>> newcomers_;
   std::vector<double> pending_;  // by row
   double per_pod_ = 0;
