@@ -3,7 +3,10 @@
 // workload's cost is shown as a ratio to the first one's in the same run.
 //
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
-//   [--json]
+//   [--load-aware] [--json]
+//
+// With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
+// beside the default plugins, every node measured.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -17,12 +20,12 @@
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "bench/no_writes.hpp"
-#include "record/record_ring.hpp"
 #include "bench/workloads.hpp"
+#include "framework/measurements.hpp"
+#include "record/record_ring.hpp"
 
 namespace berth::bench {
 namespace {
-
 
 double CpuSeconds() {
   rusage usage{};
@@ -42,17 +45,59 @@ struct Result {
   std::size_t unplaced = 0;
 };
 
-Result RunOnce(const Workload& workload, std::size_t nodes, std::size_t pods) {
+// A workload, and what judges it.
+struct Subject {
+  const Workload* workload = nullptr;
+  bool load_aware = false;
+};
+
+config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
+  if (!subject.load_aware) return config::DefaultSchedulerConfig();
+  const config::ParseOptions options{.gates = {}, .codecs = &plugins.codecs(), .read_file = {}};
+  return config::ParseSchedulerConfig(
+             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+             "profiles: [{plugins: {multiPoint: {enabled: [{name: LoadAware}]}}, "
+             "pluginConfig: [{name: LoadAware, args: {preset: streaming}}]}]\n",
+             options)
+      .value();
+}
+
+// Every node carries something, one in twenty too much.
+void MeasureNodes(framework::Handle& handle, const Clock& clock) {
+  auto& measurements = handle.Shared<framework::Measurements>();
+  measurements.SetClock(clock);
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    framework::SignalAnswer answer{.signal = static_cast<framework::SignalId>(i),
+                                   .asked = clock.Now(),
+                                   .renumbered = true,
+                                   .fresh = nullptr,
+                                   .samples = {}};
+    std::vector<framework::SeriesName> series;
+    handle.nodes.all().ForEach([&](std::size_t row) {
+      const std::size_t number = series.size();
+      const double value = number % 20 == 0 ? 0.95 : 0.2 + static_cast<double>(number * 7919 % 1000) / 4000;
+      answer.samples.emplace_back(number, value);
+      series.push_back({{"node", handle.nodes.name(static_cast<framework::Row>(row))}});
+    });
+    answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(series));
+    measurements.Take(answer);
+  }
+}
+
+Result RunOnce(const Subject& subject, std::size_t nodes, std::size_t pods) {
+  const Workload& workload = *subject.workload;
   NoWrites nowhere;
   std::vector<std::string> notes;
-  auto engine =
-      assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), nowhere, notes);
+  const auto plugins = assembly::InTreePlugins();
+  auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, nowhere, notes);
   if (!engine) {
     fmt::print(stderr, "Error: {}\n", engine.error().message);
     std::exit(1);
   }
   cache::ClusterCache& cache = (*engine)->cache();
   for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  const ManualClock clock;
+  if (subject.load_aware) MeasureNodes((*engine)->handle(), clock);
   workload.prepare(cache, nodes, pods);
   const auto names = core::NamesOf(cache.nodes());
   core::Decider decider({.seed = 1}, (*engine)->reasons());
@@ -91,13 +136,12 @@ Result RunOnce(const Workload& workload, std::size_t nodes, std::size_t pods) {
 
 // Rounds of all workloads take turns, so that a machine whose speed drifts is fair to each; of each workload
 // the round with the median rate.
-std::vector<Result> Medians(std::span<const Workload* const> workloads, std::size_t nodes, std::size_t pods,
+std::vector<Result> Medians(std::span<const Subject> subjects, std::size_t nodes, std::size_t pods,
                             std::size_t rounds) {
-  std::vector<std::vector<Result>> results(workloads.size());
-  RunOnce(*workloads.front(), nodes, std::min<std::size_t>(pods, 1000));  // warms caches and the allocator
+  std::vector<std::vector<Result>> results(subjects.size());
+  RunOnce(subjects.front(), nodes, std::min<std::size_t>(pods, 1000));  // warms caches and the allocator
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < workloads.size(); ++i)
-      results[i].push_back(RunOnce(*workloads[i], nodes, pods));
+    for (std::size_t i = 0; i < subjects.size(); ++i) results[i].push_back(RunOnce(subjects[i], nodes, pods));
   }
   std::vector<Result> medians;
   for (std::vector<Result>& of_one : results) {
@@ -131,6 +175,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   std::size_t pods = 20000;
   std::size_t rounds = 3;
+  bool load_aware = false;
   bool json = false;
   std::string about =
       "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
@@ -151,18 +196,23 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "rounds per size; the median one is shown")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes");
   app.add_flag("--json", json, "one object per line");
   CLI11_PARSE(app, argc, argv);
   if (!json)
     fmt::print("{:<36} {:>12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n", "benchmark", "decisions/s", "cpu us",
                "p50 us", "p99 us", "max us", "unplaced", "ratio");
-  std::vector<const Workload*> workloads;
-  for (const std::string& name : names) workloads.push_back(FindWorkload(name));
+  std::vector<Subject> subjects;
+  for (const std::string& name : names) {
+    subjects.push_back({.workload = FindWorkload(name)});
+    if (load_aware) subjects.push_back({.workload = FindWorkload(name), .load_aware = true});
+  }
   for (const std::size_t count : nodes) {
-    const std::vector<Result> results = Medians(workloads, count, pods, rounds);
+    const std::vector<Result> results = Medians(subjects, count, pods, rounds);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      Print(fmt::format("decisions/{}/{}", count, names[i]), results[i],
-            results[i].cpu_micros / results.front().cpu_micros, json);
+      Print(fmt::format("decisions/{}/{}{}", count, subjects[i].workload->name,
+                        subjects[i].load_aware ? "/load-aware" : ""),
+            results[i], results[i].cpu_micros / results.front().cpu_micros, json);
     }
   }
 }

@@ -130,6 +130,7 @@ TEST_F(PollerTest, ASignalOfPodsIsAskedForAsOftenAsItWantsAndItsSeriesAreItsOwn)
                                              .every = 60s});
   std::vector<std::string> heard;
   measurements.ListenToPods(use, [&](const framework::SignalAnswer& answer) {
+    if (answer.fresh == nullptr) return;
     for (const auto& labels : *answer.fresh) {
       for (const auto& [label, value] : labels) heard.push_back(label + "=" + value);
     }

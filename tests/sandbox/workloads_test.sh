@@ -162,6 +162,8 @@ check "leaves the pods"            "pods: 5"                     count app=web
 check "delete in the foreground"   "deleted"                     kubectl delete daemonset agent --cascade=foreground --timeout 30s
 check "leaves nothing"             "pods: 0"                     count app=agent
 
+# It would go on making pods, one of them perhaps while the cluster is being saved.
+check "the failing job goes"       "deleted"                     kubectl delete job bad --cascade=foreground --timeout 30s
 pods=$(kubectl get pods -o 'jsonpath={range .items[*]}{.metadata.uid}{" "}{.spec.nodeName}{"\n"}{end}')
 kill -USR1 "$sandbox"
 eventually "saves on SIGUSR1"      "kind: StatefulSet"           cat "$work/saved.yaml"
