@@ -51,8 +51,17 @@ constexpr Subcommand kSubcommands[] = {
 // need not change.
 constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework"};
 
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 bool IsScheduler(std::string_view path) {
-  return std::ranges::find(kSchedulers, path.substr(path.rfind('/') + 1)) != std::end(kSchedulers);
+  return std::ranges::find(kSchedulers, FileName(path)) != std::end(kSchedulers);
+}
+
+// kube-scheduler has no subcommands; a scheduler with plugins of its own may have that tutorial's name, and
+// has.
+bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& arguments) {
+  if (!IsScheduler(program)) return false;
+  return FileName(program) == "kube-scheduler" || arguments.empty() || arguments.front().starts_with('-');
 }
 
 void PrintHelp(std::FILE* to) {
@@ -76,7 +85,7 @@ int ComplainAbout(const std::string& name) {
 
 int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  if (argc > 0 && IsScheduler(argv[0])) return RunSchedulerCommand(arguments, plugins);
+  if (argc > 0 && RunsAsScheduler(argv[0], arguments)) return RunSchedulerCommand(arguments, plugins);
   if (arguments.empty()) {
     PrintHelp(stderr);
     return 1;
