@@ -40,13 +40,17 @@ def answer(request, status, body, content_type="text/plain", length=None):
 
 
 class Exporter:
-    """Counters that grow as if each node were busy by its share; loads is {instance: share from 0 to 1}."""
+    """Counters that grow as if each node were busy by its share; loads is {instance: share from 0 to 1}.
+
+    ages is {instance: seconds} of nodes whose samples carry a time of their own, so long ago: what a relay shows of a node
+    that has died, or, negative, of one whose clock is ahead."""
 
     CORES = 2
     LINK = 1.25e8
 
-    def __init__(self, loads):
+    def __init__(self, loads, ages=None):
         self.loads = dict(loads)
+        self.ages = ages or {}
         self.counters = {instance: [1000.0, 1e9, 500.0] for instance in loads}
         self.last = time.time()
         self.lock = threading.Lock()
@@ -64,6 +68,7 @@ class Exporter:
                 counter[1] += passed * load * self.LINK
                 counter[2] += passed * load
                 label = f'instance="{instance}"'
+                first = len(lines)
                 for core in range(self.CORES):
                     lines.append(f'node_cpu_seconds_total{{{label},cpu="{core}",mode="idle"}} {counter[0]}')
                     lines.append(f'node_cpu_seconds_total{{{label},cpu="{core}",mode="user"}} {counter[2]}')
@@ -72,6 +77,9 @@ class Exporter:
                 lines.append(f'node_network_receive_bytes_total{{{label},device="ens192"}} {counter[1]}')
                 lines.append(f'node_network_speed_bytes{{{label},device="ens192"}} {self.LINK}')
                 lines.append(f'node_load1{{{label}}} {load * self.CORES}')
+                if instance in self.ages:
+                    when = int((now - self.ages[instance]) * 1000)
+                    lines[first:] = [f"{line} {when}" for line in lines[first:]]
             return "\n".join(lines) + "\n"
 
 

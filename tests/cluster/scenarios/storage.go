@@ -125,6 +125,16 @@ func (s *stage) volumeOf(claim string) string {
 	return found.Spec.VolumeName
 }
 
+// boundVolumeOf waits for the controller, too: it says in a claim which volume it has, so that pods can go on, before it says
+// that the claim is bound.
+func (s *stage) boundVolumeOf(claim string) (volume string) {
+	s.until("claim "+claim+" is bound", func() bool {
+		volume = s.volumeOf(claim)
+		return volume != ""
+	})
+	return volume
+}
+
 // claimBound waits for the controller, and lets the scheduler notice.
 func (s *stage) claimBound(claim string) {
 	s.until("claim "+claim+" is bound", func() bool { return s.volumeOf(claim) != "" })

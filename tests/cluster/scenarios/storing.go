@@ -29,7 +29,7 @@ func storing() []*scenario {
 			s.bound("second")
 			s.pod("first", using("claim-2"))
 			s.bound("first")
-			s.tell("claim-1 has %s, claim-2 has %s", s.volumeOf("claim-1"), s.volumeOf("claim-2"))
+			s.tell("claim-1 has %s, claim-2 has %s", s.boundVolumeOf("claim-1"), s.boundVolumeOf("claim-2"))
 			s.pod("third", using("claim-2"), selecting("place", "2"))
 			s.refused("third", "didn't match PersistentVolume's node affinity")
 		}, seconds: 5},
@@ -43,7 +43,7 @@ func storing() []*scenario {
 			s.claim("more", "local", "10Gi")
 			s.pod("greedy", using("more", "data"))
 			s.bound("greedy")
-			s.tell("data has %s, more has %s", s.volumeOf("data"), s.volumeOf("more"))
+			s.tell("data has %s, more has %s", s.boundVolumeOf("data"), s.boundVolumeOf("more"))
 		}, seconds: 4},
 		{name: "no volume fits, until one comes", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -63,7 +63,7 @@ func storing() []*scenario {
 			s.refused("early", "unbound immediate")
 			s.volume("any", "", "10Gi")
 			s.bound("early")
-			s.tell("data has %s", s.volumeOf("data"))
+			s.tell("data has %s", s.boundVolumeOf("data"))
 		}, seconds: 4},
 		{name: "a claim of a pod's own, made from its template", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
@@ -74,7 +74,7 @@ func storing() []*scenario {
 			s.calm(noticed)
 			s.ungate("fleeting")
 			s.bound("fleeting")
-			s.tell("the claim has %s", s.volumeOf("fleeting-scratch"))
+			s.tell("the claim has %s", s.boundVolumeOf("fleeting-scratch"))
 		}, seconds: 4},
 		{name: "a claim of another one in place of a pod's own", run: func(s *stage) {
 			s.storageClass("local", neverProvisioned)
