@@ -207,6 +207,10 @@ def outages(run):
         run.check(f"pods are placed at once ({mode})", time.monotonic() - began < 5)
         run.middle.mode = "pass"
         wait_for(f"the recovery ({mode})", lambda: run.up() and run.measured(), 30)
+    told = [(event["reason"], event["type"]) for event in json.loads(get(f"http://127.0.0.1:{run.api}/api/v1/events"))["items"]
+            if event["reason"].startswith("Measurements")]
+    run.check(f"events tell of failure and recovery: {told}",
+              ("MeasurementsFailed", "Warning") in told and ("MeasurementsRecovered", "Normal") in told)
 
 
 def disappearance(run):

@@ -46,6 +46,7 @@ func coming() []*scenario {
 			s.pod("large", asking("cpu", "5"))
 			s.refused("large", "Insufficient cpu")
 			s.deletePod("large")
+			s.calm(noticed) // pods and nodes come by different watches
 			s.resizeNode("n-1", "cpu", "6")
 			s.calm(2 * time.Second)
 			s.tellAttempts("large")
