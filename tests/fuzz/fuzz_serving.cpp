@@ -2,6 +2,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <functional>
 
 #include "base/random.hpp"
 #include "client/fake_api.hpp"
@@ -75,23 +76,28 @@ struct World {
   std::unique_ptr<http::Server> server;
 };
 
+// Nothing in it blocks: libFuzzer's timer interrupts system calls, and a connect that was interrupted is lost.
 std::string Exchange(World& world, std::string_view bytes) {
+  using Error = boost::system::error_code;
   asio::ip::tcp::socket client(world.io);
-  client.connect({asio::ip::address_v4::loopback(), world.server->port()});
-  boost::system::error_code ignored;
-  asio::write(client, asio::buffer(bytes), ignored);
-  client.shutdown(asio::socket_base::shutdown_send, ignored);
   std::string text;
   bool over = false;
   char buffer[4096];
   std::function<void()> read = [&] {
-    client.async_read_some(asio::buffer(buffer), [&](const boost::system::error_code& error, std::size_t n) {
+    client.async_read_some(asio::buffer(buffer), [&](const Error& error, std::size_t n) {
       text.append(buffer, n);
       over = static_cast<bool>(error);
       if (!over) read();
     });
   };
-  read();
+  client.async_connect({asio::ip::address_v4::loopback(), world.server->port()}, [&](const Error& error) {
+    Require(!error, "the server takes connections");
+    asio::async_write(client, asio::buffer(bytes), [&](const Error&, std::size_t) {
+      Error ignored;
+      client.shutdown(asio::socket_base::shutdown_send, ignored);
+      read();
+    });
+  });
   while (!over) world.io.run_one();
   return text;
 }
