@@ -24,7 +24,7 @@ class LinkedAllNodes final : public framework::FilterPlugin, public framework::S
   void Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const override {
     const auto allocatable = attempt.nodes().allocatable(framework::kCpu);
     const auto requested = attempt.nodes().requested(framework::kCpu);
-    const std::int64_t asked = attempt.pod().fit.milli_cpu;
+    const std::int64_t asked = attempt.pod().fit().milli_cpu;
     RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
     for (std::size_t row = 0; row < allocatable.size(); ++row) {
       if (LeftOf(allocatable[row], requested[row], asked) < allocatable[row] / 10) rejected.Add(row);
@@ -34,7 +34,7 @@ class LinkedAllNodes final : public framework::FilterPlugin, public framework::S
                           framework::ScoreColumn& scores) const override {
     const auto allocatable = attempt.nodes().allocatable(framework::kCpu);
     const auto requested = attempt.nodes().requested(framework::kCpu);
-    const std::int64_t asked = attempt.pod().fit.milli_cpu;
+    const std::int64_t asked = attempt.pod().fit().milli_cpu;
     const auto values = scores.Overwrite();
     for (std::size_t row = 0; row < allocatable.size(); ++row)
       values[row] = ScoreOf(LeftOf(allocatable[row], requested[row], asked), allocatable[row]);
@@ -53,14 +53,14 @@ class LinkedOneNode final : public framework::OneNodeFilterPlugin, public framew
   framework::Status FilterNode(const framework::Attempt& attempt,
                                const framework::NodeView& node) const override {
     const std::int64_t allocatable = node.Allocatable(framework::kCpu);
-    if (LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit.milli_cpu) >= allocatable / 10)
+    if (LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit().milli_cpu) >= allocatable / 10)
       return {};
     return framework::Status::Unschedulable("node(s) had to keep cpu free");
   }
   Expected<std::int64_t> ScoreNode(const framework::Attempt& attempt,
                                    const framework::NodeView& node) const override {
     const std::int64_t allocatable = node.Allocatable(framework::kCpu);
-    return ScoreOf(LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit.milli_cpu),
+    return ScoreOf(LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit().milli_cpu),
                    allocatable);
   }
 };

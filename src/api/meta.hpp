@@ -113,10 +113,12 @@ struct NodeSelector {
 struct PreferredSchedulingTerm {
   std::int32_t weight = 0;
   NodeSelectorTerm preference;
+  friend bool operator==(const PreferredSchedulingTerm&, const PreferredSchedulingTerm&) = default;
 };
 struct NodeAffinity {
   std::optional<NodeSelector> required;
   std::vector<PreferredSchedulingTerm> preferred;
+  friend bool operator==(const NodeAffinity&, const NodeAffinity&) = default;
 };
 
 struct Toleration {

@@ -11,10 +11,12 @@ struct ContainerPort {
   std::int32_t host_port = 0;
   std::string protocol;
   std::string host_ip;
+  friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
 };
 struct ResourceRequirements {
   ResourceList requests;
   ResourceList limits;
+  friend bool operator==(const ResourceRequirements&, const ResourceRequirements&) = default;
 };
 struct Container {
   std::string name;
@@ -22,6 +24,7 @@ struct Container {
   ResourceRequirements resources;
   std::vector<ContainerPort> ports;
   bool restart_always = false;  // restartPolicy Always: for an init container, a sidecar
+  friend bool operator==(const Container&, const Container&) = default;
 };
 
 // A volume that decisions depend on; volumes of other kinds (emptyDir, configMap, ...) are not kept.
@@ -43,6 +46,7 @@ struct Volume {
   struct Rbd {
     std::string pool;
     std::vector<std::string> monitors;
+    friend bool operator==(const Rbd&, const Rbd&) = default;
   };
 
   std::string name;
@@ -51,6 +55,7 @@ struct Volume {
   std::string id;
   Rare<Rbd> rbd;                 // kRbd
   Rare<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
+  friend bool operator==(const Volume&, const Volume&) = default;
 };
 
 struct PodAffinityTerm {
@@ -114,6 +119,7 @@ struct ContainerStatus {
   std::string name;
   Rare<ResourceList> allocated_resources;
   Rare<ResourceList> resource_requests;  // status.resources.requests; set iff it is present
+  friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 struct PodCondition {
   std::string type;
@@ -175,5 +181,10 @@ struct Pod {
 };
 
 using PodPtr = std::shared_ptr<const Pod>;
+
+// Do the pods ask for the same, whatever nodes they are on?
+bool SameDemands(const PodSpec& a, const PodSpec& b);
+// Does the kubelet report the same of their resources and claims, whatever else it says?
+bool SameResources(const PodStatus& a, const PodStatus& b);
 
 }  // namespace berth::api

@@ -1,6 +1,7 @@
 // Kubernetes' resource.Quantity: "100m", "1.5Gi", "1e3".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -44,6 +45,12 @@ class Quantity {
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
+  // Written alike, so that nothing can tell them apart: "1000m" is not "1". Numbers in the wide form are never
+  // alike.
+  friend bool operator==(const Quantity& a, const Quantity& b) {
+    return a.mantissa_ == b.mantissa_ && a.scale_ == b.scale_ && a.binary_ == b.binary_ && !a.big_ && !b.big_;
+  }
+  std::size_t Hash() const { return static_cast<std::size_t>(mantissa_) * 31 + static_cast<std::size_t>(scale_); }
 
  private:
   struct Big;

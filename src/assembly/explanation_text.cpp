@@ -53,7 +53,7 @@ std::string Amount(framework::ResourceId resource, std::int64_t value) {
 std::string Headline(const AttemptRecord& record) {
   switch (record.result) {
     case Result::kScheduled: {
-      const std::size_t equals = record.best.Count();
+      const std::size_t equals = record.Best().Count();
       std::string text = fmt::format("goes to {}", Name(record, record.node));
       if (record.scored) text += fmt::format(" (total {})", record.Total(record.node));
       if (equals > 1) text += fmt::format(", one of {} equally good nodes", equals);
@@ -221,10 +221,10 @@ std::string NearestMisses(const AttemptRecord& record, const framework::PodInfo&
                                        engine.vocabulary().ResourceName(resource), Amount(resource, request),
                                        Amount(resource, free), Amount(resource, total)));
     };
-    check(framework::kCpu, pod.fit.milli_cpu);
-    check(framework::kMemory, pod.fit.memory);
-    check(framework::kEphemeralStorage, pod.fit.ephemeral_storage);
-    for (const auto& [resource, request] : pod.fit.scalars) check(resource, request);
+    check(framework::kCpu, pod.fit().milli_cpu);
+    check(framework::kMemory, pod.fit().memory);
+    check(framework::kEphemeralStorage, pod.fit().ephemeral_storage);
+    for (const auto& [resource, request] : pod.fit().scalars) check(resource, request);
     if (nodes.pod_count()[row] + 1 > nodes.allowed_pods()[row]) {
       miss.worst = std::max(miss.worst, 1.0);
       miss.lacks.push_back(fmt::format("room for one more pod ({} of {} are there)", nodes.pod_count()[row],

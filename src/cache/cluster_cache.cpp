@@ -73,7 +73,7 @@ void ClusterCache::RemoveNode(const std::string& name) {
 void ClusterCache::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
   PodState& state = pods_[pod->metadata.uid];
-  state.placed.use = framework::UseOf(*pod, vocabulary_);
+  state.placed.takes = framework::UseOf(*pod, vocabulary_);
   state.node = vocabulary_.node_names.Intern(pod->spec.node_name);
   state.placed.pod = std::move(pod);
   Place(state);
@@ -93,7 +93,7 @@ bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
   if (!added) return false;
   PodState& state = entry->second;
   state.placed.pod = pod.pod;
-  state.placed.use = pod.use;
+  state.placed.takes = pod.shape->use;
   state.node = vocabulary_.node_names.Find(table_.name(row));
   state.assumed = true;
   ++assumed_;

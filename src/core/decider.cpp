@@ -94,6 +94,14 @@ void Decider::DecideNode(const framework::PodInfo& pod, const runtime::Profile& 
   if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
 
   const std::size_t feasible = record.feasible.Count();
+  if (feasible > 1 && known_ != nullptr) {
+    if (known_->Rank(attempt)) {
+      record.result = Result::kScheduled;
+      record.node = decision.row = ChooseFrom(*known_, record);
+      return;
+    }
+    memory_->GiveUp(pod.shape);
+  }
   if (feasible == 1 || only_nominated_) {
     if (only_nominated_) {
       record.best.Add(cluster.nodes.Find(pod.nominated));
@@ -125,6 +133,19 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   const runtime::PreFilterOutcome pre_filter = profile.RunPreFilter(attempt);
   if (!PassesPreFilter(attempt, profile, cluster, pre_filter, decision)) return false;
 
+  only_nominated_ = false;
+  nominated_rejector_.clear();
+  nominated_said_.clear();
+  known_ = Recall(attempt, profile, pre_filter);
+  if (known_ != nullptr) {
+    KeepVerdicts(known_->verdicts(), profile, record);
+    if (!record.feasible.Empty()) return true;
+    filtered_ = known_->verdicts();
+    NoteRejectors(pre_filter, profile, decision);
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
+  }
+
   RowSet candidates = cluster.nodes.all();
   if (pre_filter.narrowed) {
     candidates.Clear();
@@ -132,9 +153,6 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
       if (const Row row = cluster.nodes.Find(name); row != framework::kNoRow) candidates.Add(row);
     }
   }
-  only_nominated_ = false;
-  nominated_rejector_.clear();
-  nominated_said_.clear();
   if (attempt.pod().nominated.known())
     JudgeNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
 
@@ -145,7 +163,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     decision.nominate = "";
     return false;
   }
-  KeepVerdicts(profile, record);
+  KeepVerdicts(filtered_, profile, record);
   if (pre_filter.narrowed) NoteLeftOut(pre_filter, candidates, record);
   if (record.feasible.Empty()) {
     NoteRejectors(pre_filter, profile, decision);
@@ -155,6 +173,19 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   if (only_nominated_) return true;
   Sample(profile, cluster, candidates, record.feasible);
   return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
+}
+
+// Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods are
+// imagined on some of them, where only some are looked at, or where somebody outside has a say.
+class_memory::KnownClass* Decider::Recall(const Attempt& attempt, const runtime::Profile& profile,
+                                          const runtime::PreFilterOutcome& pre_filter) {
+  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || pre_filter.narrowed ||
+      attempt.pod().nominated.known() || !LooksAtAll(profile))
+    return nullptr;
+  class_memory::KnownClass* known = memory_->Recall(attempt.pod().shape, profile);
+  if (known == nullptr || known->Judge(attempt, pre_filter)) return known;
+  memory_->GiveUp(attempt.pod().shape);
+  return nullptr;
 }
 
 // Of several nodes that could not be judged the one that is visited first speaks.
@@ -269,21 +300,28 @@ void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile&
   if (!filtered_.spoken.empty())
     nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
   // The general search will not look at it: what was found out here is its verdict.
-  if (!candidates.Has(row)) KeepVerdicts(profile, record);
+  if (!candidates.Has(row)) KeepVerdicts(filtered_, profile, record);
   if (only_nominated_ && extenders_ != nullptr)
     only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
 }
 
-void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
-  for (const framework::FilterOutcome::Rejection& rejection : filtered_.all()) {
+void Decider::KeepVerdicts(const framework::FilterOutcome& verdicts, const runtime::Profile& profile,
+                           AttemptRecord& record) const {
+  for (const framework::FilterOutcome::Rejection& rejection : verdicts.all()) {
     record.rejections.push_back(
         {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
   }
-  for (const framework::FilterOutcome::Spoken& part : filtered_.spoken) {
+  for (const framework::FilterOutcome::Spoken& part : verdicts.spoken) {
     record.spoken.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
   }
-  record.unresolvable |= filtered_.unresolvable;
-  record.feasible |= filtered_.feasible;
+  record.unresolvable |= verdicts.unresolvable;
+  record.feasible |= verdicts.feasible;
+}
+
+bool Decider::LooksAtAll(const runtime::Profile& profile) const {
+  const std::int64_t share =
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score);
+  return !options_.sample || share >= 100 || (share == 0 && !options_.adaptive);
 }
 
 // Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
@@ -296,9 +334,8 @@ void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster
   const std::size_t searched = candidates.Count();
   auto percentage = static_cast<std::size_t>(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
-  if (percentage == 0 && options_.adaptive)
-    percentage = std::max(50 - std::min<std::size_t>(searched / 125, 50), kShareMin);
-  if (!options_.sample || percentage == 0 || percentage >= 100 || searched < kFeasibleMin) return;
+  if (percentage == 0) percentage = std::max(50 - std::min<std::size_t>(searched / 125, 50), kShareMin);
+  if (LooksAtAll(profile) || searched < kFeasibleMin) return;
   // Without scores one feasible node is as good as another, and the first will do.
   const bool any_does = profile.scores().empty() &&
                         (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
@@ -342,9 +379,10 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
       continue;  // the same for all: it decides nothing
     }
     const auto values = columns_[i].values();
-    kept.values.resize(values.size());
-    Narrow(values, kept.values);
-    AddWeighted(kept.values, static_cast<std::uint32_t>(weight), totals_);
+    std::vector<std::uint8_t> narrow(values.size());
+    Narrow(values, narrow);
+    AddWeighted(narrow, static_cast<std::uint32_t>(weight), totals_);
+    kept.values = std::move(narrow);
   }
   std::ranges::sort(record.scores, {}, &record::Scores::plugin);
   RowSet preferred;
@@ -381,6 +419,15 @@ Row Decider::Choose(const AttemptRecord& record) {
     if (chosen == framework::kNoRow && skip-- == 0) chosen = static_cast<Row>(row);
   });
   return chosen;
+}
+
+// Chance is asked in the same way as by Choose: with and without memory the same node is chosen.
+Row Decider::ChooseFrom(class_memory::KnownClass& known, AttemptRecord& record) {
+  known.KeepScores(record);
+  if (options_.tie_break == TieBreak::kRandom)
+    return static_cast<Row>(known.best().Nth(random_.Below(known.best().Count())));
+  record.best = known.best().All();
+  return Choose(record);
 }
 
 }  // namespace berth::core

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "class_memory/class_memory.hpp"
 #include "extender/extenders.hpp"
 #include "framework/plugin.hpp"
 #include "record/attempt_record.hpp"
@@ -25,6 +26,7 @@ struct DeciderOptions {
   bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
   TieBreak tie_break = TieBreak::kRandom;
   bool score_parts = false;  // keep what scores are made of, too
+  std::size_t class_memory_bytes = 64u << 20;  // for what is known of shapes of pods; 0: nothing is remembered
   std::uint64_t seed = 1;
 };
 
@@ -57,7 +59,9 @@ class Decider {
       : options_(options),
         reasons_(reasons),
         extenders_(extenders != nullptr && !extenders->empty() ? extenders : nullptr),
-        random_(options.seed) {}
+        random_(options.seed) {
+    if (options.class_memory_bytes > 0) memory_.emplace(options.class_memory_bytes);
+  }
 
   // `nominations`: pods promised a node, of whatever priority; the pod's own is ignored. Waits for extenders.
   Decision Decide(const framework::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
@@ -71,6 +75,11 @@ class Decider {
   bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     Decision& decision);
+  bool LooksAtAll(const runtime::Profile& profile) const;
+  // What is known of the pod's shape, brought up to date; null if the pod has to be judged by itself.
+  class_memory::KnownClass* Recall(const framework::Attempt& attempt, const runtime::Profile& profile,
+                                   const runtime::PreFilterOutcome& pre_filter);
+  framework::Row ChooseFrom(class_memory::KnownClass& known, record::AttemptRecord& record);
   const framework::Status& FirstError(const ClusterView& cluster) const;
   bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
                        const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
@@ -86,7 +95,8 @@ class Decider {
   void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
-  void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
+  void KeepVerdicts(const framework::FilterOutcome& verdicts, const runtime::Profile& profile,
+                    record::AttemptRecord& record) const;
   // What extenders say of the feasible nodes (extenders.cpp). False if the decision is complete.
   bool PassExtenders(const framework::Attempt& attempt, const runtime::Profile& profile,
                      const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
@@ -111,6 +121,8 @@ class Decider {
   Random random_;
   std::size_t next_start_ = 0;  // where sampling goes on
 
+  std::optional<class_memory::ClassMemory> memory_;
+  class_memory::KnownClass* known_ = nullptr;  // of the attempt under way
   std::vector<RowSet> scratch_;
   framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;

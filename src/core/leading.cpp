@@ -87,7 +87,7 @@ void Scheduler::CheckRoom(const api::Pod& pod) {
     if (asked <= 0) return;
     check(what, nodes.requested(id)[row], nodes.allocatable(id)[row]);
   };
-  const framework::Amounts asked = framework::UseOf(pod, parts_.handle.vocabulary).requested;
+  const framework::Amounts asked = framework::UseOf(pod, parts_.handle.vocabulary)->requested;
   check_resource(framework::kCpu, asked.milli_cpu, "milli-cpu");
   check_resource(framework::kMemory, asked.memory, "memory");
   check_resource(framework::kEphemeralStorage, asked.ephemeral_storage, "ephemeral-storage");

@@ -123,6 +123,7 @@ Row NodeTable::Add(api::NodePtr node) {
   while (row_of_name_.size() <= name.value) row_of_name_.push_back(kNoRow);
   row_of_name_[name.value] = row;
   ++node_count_;
+  ++node_changes_;
   all_.Add(row);
   SetAllocatable(row, node->allocatable);
   SetLabels(row, node->metadata.labels, true);
@@ -137,10 +138,14 @@ Row NodeTable::Add(api::NodePtr node) {
 void NodeTable::Update(Row row, api::NodePtr node) {
   // Most updates are a kubelet's report that nothing changed.
   const api::Node& old = *nodes_[row];
-  if (!api::SameAmounts(old.allocatable, node->allocatable)) SetAllocatable(row, node->allocatable);
+  if (!api::SameAmounts(old.allocatable, node->allocatable)) {
+    SetAllocatable(row, node->allocatable);
+    ++node_changes_;
+  }
   if (old.metadata.labels != node->metadata.labels) {
     SetLabels(row, old.metadata.labels, false);
     SetLabels(row, node->metadata.labels, true);
+    ++node_changes_;
   }
   if (!SameImages(old.images, node->images)) {
     // New names first: an image that stays must not lose its state in between.
@@ -154,8 +159,14 @@ void NodeTable::Update(Row row, api::NodePtr node) {
       });
     }
     SetImages(row, gone, false);
+    ++node_changes_;
   }
-  if (old.taints != node->taints) SetTaints(row, vocabulary_.InternTaints(node->taints));
+  if (old.taints != node->taints) {
+    SetTaints(row, vocabulary_.InternTaints(node->taints));
+    ++node_changes_;
+  }
+  if (old.unschedulable != node->unschedulable || old.declared_features != node->declared_features)
+    ++node_changes_;
   if (node->unschedulable) {
     unschedulable_.Add(row);
   } else {
@@ -175,6 +186,7 @@ void NodeTable::Remove(Row row) {
   unschedulable_.Remove(row);
   all_.Remove(row);
   --node_count_;
+  ++node_changes_;
   row_of_name_[vocabulary_.node_names.Intern(node->metadata.name).value] = kNoRow;
   for (Column& column : columns_) column.allocatable[row] = column.requested[row] = 0;
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
@@ -185,16 +197,18 @@ void NodeTable::Remove(Row row) {
 }
 
 void NodeTable::AddPod(Row row, PlacedPod& pod) {
+  NoteChange(row);
   AddToList(row, pod);
-  AddAmounts(row, pod.use, 1);
-  for (const HostPort& port : pod.use.ports) AddPort(row, port);
+  AddAmounts(row, pod.use(), 1);
+  for (const HostPort& port : pod.use().ports) AddPort(row, port);
   Tell(row, pod, true, false);
 }
 
 void NodeTable::RemovePod(Row row, PlacedPod& pod) {
+  NoteChange(row);
   RemoveFromList(row, pod);
-  AddAmounts(row, pod.use, -1);
-  for (const HostPort& port : pod.use.ports) RemovePort(row, port);
+  AddAmounts(row, pod.use(), -1);
+  for (const HostPort& port : pod.use().ports) RemovePort(row, port);
   Tell(row, pod, false, false);
 }
 
@@ -213,7 +227,7 @@ void NodeTable::RemoveFromList(Row row, PlacedPod& pod) {
 NodeTable::Overlay::~Overlay() {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     if (step->pod == nullptr) continue;
-    table_.AddAmounts(step->row, step->pod->use, step->added ? -1 : 1);
+    table_.AddAmounts(step->row, step->pod->use(), step->added ? -1 : 1);
     const std::span<const HostPort> ports(ports_.data() + step->first_port, step->ports);
     if (step->added) {
       table_.RemoveFromList(step->row, *step->pod);
@@ -227,7 +241,7 @@ NodeTable::Overlay::~Overlay() {
 }
 
 const PlacedPod& NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
-  PlacedPod& guest = guests_.emplace_back(PlacedPod{pod.pod, pod.use});
+  PlacedPod& guest = guests_.emplace_back(PlacedPod{pod.pod, pod.shape->use});
   Take(row, guest, true);
   return guest;
 }
@@ -238,14 +252,14 @@ void NodeTable::Overlay::Remove(Row row, PlacedPod& pod) { Take(row, pod, false)
 
 void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
   steps_.push_back({row, add, &pod, static_cast<std::uint32_t>(ports_.size()), 0});
-  table_.AddAmounts(row, pod.use, add ? 1 : -1);
+  table_.AddAmounts(row, pod.use(), add ? 1 : -1);
   if (add) {
     table_.AddToList(row, pod);
   } else {
     table_.RemoveFromList(row, pod);
     pod.slot = static_cast<std::uint32_t>(steps_.size() - 1);
   }
-  for (const HostPort& port : pod.use.ports) {
+  for (const HostPort& port : pod.use().ports) {
     if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) ports_.push_back(port);
   }
   steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
@@ -255,11 +269,11 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
 // A pod that this overlay has removed comes back: nothing is left to be undone. Ports are the exception:
 // others may have taken or freed them meanwhile.
 bool NodeTable::Overlay::TakeBack(Row row, PlacedPod& pod) {
-  if (pod.slot >= steps_.size() || !pod.use.ports.empty()) return false;
+  if (pod.slot >= steps_.size() || !pod.use().ports.empty()) return false;
   Step& step = steps_[pod.slot];
   if (step.pod != &pod || step.added || step.row != row) return false;
   step.pod = nullptr;
-  table_.AddAmounts(row, pod.use, 1);
+  table_.AddAmounts(row, pod.use(), 1);
   table_.AddToList(row, pod);
   table_.Tell(row, pod, true, true);
   return true;

@@ -30,9 +30,11 @@ struct ImageState {
 // A pod on a node: one that is bound, assumed, or (in an overlay) only nominated.
 struct PlacedPod {
   api::PodPtr pod;
-  PodUse use;
+  PodUsePtr takes;
   // The table's own: where it stands in its row's list; while an overlay has it removed, by which step.
   std::uint32_t slot = 0;
+
+  const PodUse& use() const { return *takes; }
 };
 
 // Told of every pod that appears on a row or leaves it, after the table has changed. `imagined`: by an
@@ -103,6 +105,20 @@ class NodeTable {
   const Topology& Along(LabelKeyId key) const;
   // Adds the rows where a pod that wants this port would collide.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
+
+  // --- what has changed since one looked last
+  // Changes whenever a node comes, goes, or describes itself in another way that plugins see.
+  std::uint64_t node_changes() const { return node_changes_; }
+  // How many pods have come to rows or left them; overlays do not count.
+  std::uint64_t pod_changes() const { return pod_changes_; }
+  // Visits the rows of all such changes but the first `seen`, some perhaps several times. False, and visits none,
+  // if they are too many to be remembered.
+  template <class Visit>
+  bool ForEachChangedRow(std::uint64_t seen, Visit&& visit) const {
+    if (pod_changes_ - seen > changed_.size()) return false;
+    for (std::uint64_t i = seen; i < pod_changes_; ++i) visit(changed_[i % changed_.size()]);
+    return true;
+  }
 
   // The observer outlives the table or leaves by Forget; it is not told of pods that are there already.
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
@@ -184,6 +200,7 @@ class NodeTable {
   void SetTaints(Row row, TaintListId list);
   Column& ColumnOf(ResourceId resource);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
+  void NoteChange(Row row) { changed_[pod_changes_++ % kChangesKept] = row; }
   void AddToList(Row row, PlacedPod& pod);
   void RemoveFromList(Row row, PlacedPod& pod);
   // True if that changed anything.
@@ -205,6 +222,10 @@ class NodeTable {
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
   std::uint64_t label_generation_ = 1;
+  std::uint64_t node_changes_ = 1;
+  static constexpr std::size_t kChangesKept = 4096;
+  std::vector<Row> changed_ = std::vector<Row>(kChangesKept);  // a ring
+  std::uint64_t pod_changes_ = 0;
   std::vector<ImageState> images_;
   // Made on demand by readers; the deque keeps them where they are.
   mutable std::deque<TrackedTopology> topologies_;

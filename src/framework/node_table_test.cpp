@@ -307,12 +307,12 @@ TEST(PreparedPod, HoldsItsRequestsInThreeReadings) {
   const PodInfo info = PreparePod(
       MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
   EXPECT_EQ(info.key, "default/p");
-  EXPECT_EQ(info.fit.milli_cpu, 0) << "the filter takes what is negative for nothing";
-  EXPECT_EQ(info.use.requested.milli_cpu, -1000) << "the sums of a node do not";
-  EXPECT_EQ(info.fit.memory, 1 << 30);
-  EXPECT_EQ(info.score.memory, 200 << 20) << "the score knows no pod level, and defaults";
-  EXPECT_EQ(info.fit.Of(words.FindResource("example.com/gpu")), 3);
-  EXPECT_EQ(info.fit.Of(words.InternResource("example.com/other")), 0);
+  EXPECT_EQ(info.fit().milli_cpu, 0) << "the filter takes what is negative for nothing";
+  EXPECT_EQ(info.use().requested.milli_cpu, -1000) << "the sums of a node do not";
+  EXPECT_EQ(info.fit().memory, 1 << 30);
+  EXPECT_EQ(info.score().memory, 200 << 20) << "the score knows no pod level, and defaults";
+  EXPECT_EQ(info.fit().Of(words.FindResource("example.com/gpu")), 3);
+  EXPECT_EQ(info.fit().Of(words.InternResource("example.com/other")), 0);
 }
 
 TEST(PreparedPod, ListsItsImagesOncePerUse) {
@@ -322,8 +322,8 @@ TEST(PreparedPod, ListsItsImagesOncePerUse) {
                  .Container(berth::testing::MakeContainer().Image("a:latest"));
   pod.Init(berth::testing::MakeContainer().Image("b@sha256:1"));
   const PodInfo info = PreparePod(pod.Share(), words);
-  EXPECT_EQ(info.image_users, 3);
-  EXPECT_THAT(info.images, ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"),
+  EXPECT_EQ(info.image_users(), 3);
+  EXPECT_THAT(info.images(), ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"),
                                        words.images.Find("a:latest")));
 }
 

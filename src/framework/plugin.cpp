@@ -12,6 +12,13 @@ std::int64_t Normalized(std::int64_t score, std::int64_t maximum, bool reverse) 
 
 }  // namespace
 
+Status ScorePlugin::Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const {
+  const Normalization how = Normalizes();
+  if (how == Normalization::kByMaximum || how == Normalization::kByMaximumReversed)
+    NormalizeByMaximum(feasible, how == Normalization::kByMaximumReversed, scores);
+  return {};
+}
+
 void NormalizeByMaximum(const RowSet& feasible, bool reverse, ScoreColumn& scores) {
   if (scores.uniform()) {
     const std::int64_t value = scores.uniform_value();

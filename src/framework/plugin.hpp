@@ -94,11 +94,20 @@ class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
 };
 
+// What a plugin's answer about a row hangs on beside the pod's shape (framework/pod_info.hpp): whoever remembers
+// answers asks again when that has changed.
+enum class Basis : std::uint8_t {
+  kEverything,  // anything: the plugin is asked anew for each pod
+  kRow,         // the row's node and the pods on it
+  kNodes,       // all nodes as they describe themselves, whatever pods are on them
+};
+
 // Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin
 // says which rows that reason rejects. Rows outside `candidates` may be named too; they are ignored.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
+  virtual Basis FilterBasis() const { return Basis::kEverything; }
 };
 
 // What PostFilter plugins may ask the scheduler while they look for a way.
@@ -150,12 +159,23 @@ class PreScorePlugin : public virtual Plugin {
   virtual Status PreScore(const Attempt& attempt, const RowSet& feasible) const = 0;
 };
 
+// How raw scores are brought between 0 and kMaxScore.
+enum class Normalization : std::uint8_t {
+  kOwn,                // by the plugin's own Normalize
+  kNone,               // they are there already
+  kByMaximum,          // NormalizeByMaximum
+  kByMaximumReversed,  // NormalizeByMaximum, reversed
+};
+
 // How good the feasible nodes are. After Normalize every score must be within 0 and kMaxScore.
 class ScorePlugin : public virtual Plugin {
  public:
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
-  // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore.
-  virtual Status Normalize(const Attempt&, const RowSet& /*feasible*/, ScoreColumn&) const { return {}; }
+  virtual Basis ScoreBasis() const { return Basis::kEverything; }
+  virtual Normalization Normalizes() const { return Normalization::kOwn; }
+  // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore: in the way that Normalizes
+  // names. One of its own, if a class has it, leaves Normalizes alone.
+  virtual Status Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const;
 };
 
 // Takes what the pod needs besides its place, and gives it back.

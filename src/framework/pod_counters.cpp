@@ -150,13 +150,13 @@ void PodCounters::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
 }
 
 void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
-  const auto [entry, added] = groups_.try_emplace(pod.use.labels);
+  const auto [entry, added] = groups_.try_emplace(pod.use().labels);
   Group& group = entry->second;
   if (added) {
-    group.labels = pod.use.labels.get();
+    group.labels = pod.use().labels.get();
     Join(group);
-    counter_index_.ForEachCandidate(*pod.use.labels, [&](Counter* counter) {
-      if (Selects(*counter->question, *pod.use.labels)) group.counters.push_back(counter);
+    counter_index_.ForEachCandidate(*pod.use().labels, [&](Counter* counter) {
+      if (Selects(*counter->question, *pod.use().labels)) group.counters.push_back(counter);
     });
   }
   group.rows.Add(row, amount);
@@ -165,8 +165,8 @@ void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
     Leave(group);
     groups_.erase(entry);
   }
-  if (pod.use.affinity == nullptr) return;
-  const PodAffinityTerms& terms = *pod.use.affinity;
+  if (pod.use().affinity == nullptr) return;
+  const PodAffinityTerms& terms = *pod.use().affinity;
   for (const AffinityTermPtr& term : terms.required) CountCarried(row, term, TermRole::kRequired, 0, amount);
   for (const AffinityTermPtr& term : terms.required_anti)
     CountCarried(row, term, TermRole::kRequiredAnti, 0, amount);

@@ -50,7 +50,7 @@ class Changing {
   std::map<Row, int> Recount(const PodQuestion& question) const {
     std::map<Row, int> counts;
     for (const auto& [row, placed] : placed_)
-      counts[row] += counters_.Selects(question, *placed->use.labels) ? 1 : 0;
+      counts[row] += counters_.Selects(question, *placed->use().labels) ? 1 : 0;
     std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
     return counts;
   }
@@ -61,8 +61,8 @@ class Changing {
       if (counters_.Concerns(term->clause(), incoming)) ++counts[{term.get(), weight, row}];
     };
     for (const auto& [row, placed] : placed_) {
-      if (placed->use.affinity == nullptr) continue;
-      const PodAffinityTerms& terms = *placed->use.affinity;
+      if (placed->use().affinity == nullptr) continue;
+      const PodAffinityTerms& terms = *placed->use().affinity;
       if (role == TermRole::kRequired)
         for (const auto& term : terms.required) add(term, 0, row);
       if (role == TermRole::kRequiredAnti)
@@ -146,7 +146,7 @@ class Changing {
     const Row row = rows_[random_.Below(rows_.size())];
     auto placed = std::make_unique<PlacedPod>();
     auto pod = std::make_shared<const api::Pod>(Pod());
-    placed->use = UseOf(*pod, words_);
+    placed->takes = UseOf(*pod, words_);
     placed->pod = std::move(pod);
     table_.AddPod(row, *placed);
     // One more is imagined for a moment, which is to change nothing.

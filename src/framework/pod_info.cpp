@@ -1,6 +1,7 @@
 #include "framework/pod_info.hpp"
 
 #include <fmt/format.h>
+#include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
 #include <set>
@@ -96,14 +97,61 @@ NodeSelection Select(const api::PodSpec& spec, Vocabulary& vocabulary) {
   return selection;
 }
 
-void CollectImages(const api::PodSpec& spec, PodInfo& info, Vocabulary& vocabulary) {
+void CollectImages(const api::PodSpec& spec, PodShape& shape, Vocabulary& vocabulary) {
   const auto add = [&](std::string_view image) {
-    info.images.push_back(vocabulary.images.Intern(NormalizedImageName(image)));
+    shape.images.push_back(vocabulary.images.Intern(NormalizedImageName(image)));
   };
   for (const api::Container& container : spec.init_containers) add(container.image);
   for (const api::Container& container : spec.containers) add(container.image);
   for (const std::string& image : spec.image_volumes) add(image);
-  info.image_users = static_cast<std::int64_t>(info.images.size());
+  shape.image_users = static_cast<std::int64_t>(shape.images.size());
+}
+
+PodShape Compile(const api::PodPtr& pod, Vocabulary& vocabulary) {
+  PodShape shape;
+  shape.model = pod;
+  shape.fit = ToAmounts(api::PodRequests(*pod, {}), vocabulary);
+  RaiseToZero(shape.fit);
+  shape.score =
+      ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), vocabulary);
+  shape.use = UseOf(*pod, vocabulary);
+  shape.selection = Select(pod->spec, vocabulary);
+  shape.spread = SpreadOf(*pod, true, vocabulary);
+  CollectImages(pod->spec, shape, vocabulary);
+  return shape;
+}
+
+std::size_t HashOf(const PodUse& use) {
+  std::size_t hash = 0;
+  boost::hash_combine(hash, use.requested.milli_cpu);
+  boost::hash_combine(hash, use.requested.memory);
+  boost::hash_combine(hash, use.requested.scalars.size());
+  boost::hash_combine(hash, use.ports.size());
+  boost::hash_combine(hash, use.labels.get());  // equal labels are one object, and so are equal terms
+  boost::hash_combine(hash, use.affinity.get());
+  return hash;
+}
+
+// Of what usually tells workloads apart; the rest is left to the comparison.
+std::size_t HashOfShape(const api::Pod& pod) {
+  std::size_t hash = 0;
+  boost::hash_combine(hash, pod.metadata.ns);
+  for (const auto& [key, value] : pod.metadata.labels) boost::hash_combine(hash, value);
+  for (const api::Container& container : pod.spec.containers) {
+    boost::hash_combine(hash, container.image);
+    for (const auto& [name, amount] : container.resources.requests) boost::hash_combine(hash, amount.Hash());
+  }
+  for (const api::Toleration& toleration : pod.spec.tolerations) boost::hash_combine(hash, toleration.value);
+  for (const api::Volume& volume : pod.spec.volumes) boost::hash_combine(hash, volume.id);
+  // A DaemonSet's pods: each names its node.
+  if (pod.spec.node_affinity && pod.spec.node_affinity->required) {
+    for (const api::NodeSelectorTerm& term : pod.spec.node_affinity->required->terms) {
+      for (const api::NodeSelectorRequirement& field : term.match_fields) {
+        for (const std::string& value : field.values) boost::hash_combine(hash, value);
+      }
+    }
+  }
+  return hash;
 }
 
 }  // namespace
@@ -158,21 +206,29 @@ std::vector<CompiledPreference> CompilePreferences(const std::vector<api::Prefer
   return compiled;
 }
 
+bool SameShape(const api::Pod& a, const api::Pod& b) {
+  if (&a == &b) return true;
+  const api::ObjectMeta& x = a.metadata;
+  const api::ObjectMeta& y = b.metadata;
+  const auto same_owner = [&] {
+    return x.controller == y.controller ||
+           (x.controller != nullptr && y.controller != nullptr && *x.controller == *y.controller);
+  };
+  return x.ns == y.ns && x.labels == y.labels && x.deleting() == y.deleting() && same_owner() &&
+         x.annotations == y.annotations && api::SameDemands(a.spec, b.spec) &&
+         api::SameResources(a.status, b.status);
+}
+
 PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary) {
   PodInfo info;
-  const api::PodSpec& spec = pod->spec;
   info.key = pod->metadata.Key();
-  if (!spec.node_name.empty()) info.node_name = vocabulary.node_names.Intern(spec.node_name);
+  if (!pod->spec.node_name.empty()) info.node_name = vocabulary.node_names.Intern(pod->spec.node_name);
   if (!pod->status.nominated_node_name.empty()) {
     info.nominated = vocabulary.node_names.Intern(pod->status.nominated_node_name);
   }
-  info.fit = ToAmounts(api::PodRequests(*pod, {}), vocabulary);
-  RaiseToZero(info.fit);
-  info.score = ToAmounts(api::PodRequests(*pod, {.non_zero_defaults = true, .pod_level = false}), vocabulary);
-  info.use = UseOf(*pod, vocabulary);
-  info.selection = Select(spec, vocabulary);
-  info.spread = SpreadOf(*pod, true, vocabulary);
-  CollectImages(spec, info, vocabulary);
+  info.shape = vocabulary.pod_shapes.Get(
+      HashOfShape(*pod), [&](const PodShape& known) { return SameShape(*known.model, *pod); },
+      [&] { return Compile(pod, vocabulary); });
   info.pod = std::move(pod);
   return info;
 }
@@ -195,7 +251,7 @@ std::vector<HostPort> HostPortsOf(const api::Pod& pod, Vocabulary& vocabulary) {
   return ports;
 }
 
-PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
+PodUsePtr UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
   PodUse use;
   use.requested = ToAmounts(api::PodRequests(pod, {.use_status = true}), vocabulary);
   const api::NonZeroUse non_zero = api::NonZeroRequests(pod);
@@ -205,7 +261,8 @@ PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary) {
   use.labels = LabelsOf(pod, vocabulary);
   use.affinity = AffinityOf(pod, vocabulary);
   use.has_volumes = !pod.spec.volumes.empty();
-  return use;
+  return vocabulary.pod_uses.Get(
+      HashOf(use), [&](const PodUse& known) { return known == use; }, [&] { return std::move(use); });
 }
 
 std::string NormalizedImageName(std::string_view name) {

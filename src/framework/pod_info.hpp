@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct Amounts {
       scalars;  // sorted by name; a scalar asked for as 0 is listed
 
   std::int64_t Of(ResourceId resource) const;
+  friend bool operator==(const Amounts&, const Amounts&) = default;
 };
 
 struct HostPort {
@@ -38,6 +40,7 @@ struct PodUse {
   PodLabelsPtr labels;
   PodAffinityPtr affinity;   // null for most
   bool has_volumes = false;  // of the kinds that decisions depend on
+  friend bool operator==(const PodUse&, const PodUse&) = default;
 };
 
 struct CompiledRequirement {
@@ -80,29 +83,50 @@ CompiledTerm CompileTerm(const api::NodeSelectorTerm& term, std::string_view pat
 std::vector<CompiledPreference> CompilePreferences(const std::vector<api::PreferredSchedulingTerm>& terms,
                                                    std::string* error, Vocabulary& vocabulary);
 
+using PodUsePtr = std::shared_ptr<const PodUse>;
+
+// What decisions depend on in a pod, compiled: pods that differ in nothing but their names share one. Immutable
+// once made.
+struct PodShape {
+  api::PodPtr model;  // the first pod of this shape: what it stands for
+  Amounts fit;        // what NodeResourcesFit's filter compares; never negative
+  // What NodeResourcesFit's score adds: the sum over containers with defaults; pod-level requests are left
+  // out, as upstream leaves them out.
+  Amounts score;
+  PodUsePtr use;
+  NodeSelection selection;
+  SpreadPtr spread;              // null for most
+  std::vector<ImageId> images;   // one per use, normalised; init containers, containers, image volumes
+  std::int64_t image_users = 0;  // how many of them there are for ImageLocality's upper bound
+};
+using PodShapePtr = std::shared_ptr<const PodShape>;
+
+// Do these two differ in nothing but what no decision depends on: name, uid, versions and times, conditions,
+// and the nodes they are on or nominated to?
+bool SameShape(const api::Pod& a, const api::Pod& b);
+
 // Immutable once made.
 struct PodInfo {
   api::PodPtr pod;
   std::string key;       // namespace/name
   NodeNameId node_name;  // spec.nodeName
   NodeNameId nominated;  // status.nominatedNodeName
-  Amounts fit;           // what NodeResourcesFit's filter compares; never negative
-  // What NodeResourcesFit's score adds: the sum over containers with defaults; pod-level requests are left
-  // out, as upstream leaves them out.
-  Amounts score;
-  PodUse use;
-  NodeSelection selection;
-  SpreadPtr spread;              // null for most
-  std::vector<ImageId> images;   // one per use, normalised; init containers, containers, image volumes
-  std::int64_t image_users = 0;  // how many of them there are for ImageLocality's upper bound
+  PodShapePtr shape;
 
   std::int32_t priority() const { return pod->spec.priority; }
+  const Amounts& fit() const { return shape->fit; }
+  const Amounts& score() const { return shape->score; }
+  const PodUse& use() const { return *shape->use; }
+  const NodeSelection& selection() const { return shape->selection; }
+  const SpreadPtr& spread() const { return shape->spread; }
+  const std::vector<ImageId>& images() const { return shape->images; }
+  std::int64_t image_users() const { return shape->image_users; }
 };
 
 // For a pod that wants a place.
 PodInfo PreparePod(api::PodPtr pod, Vocabulary& vocabulary);
-// For a pod that has one.
-PodUse UseOf(const api::Pod& pod, Vocabulary& vocabulary);
+// For a pod that has one; pods that take the same share the answer.
+PodUsePtr UseOf(const api::Pod& pod, Vocabulary& vocabulary);
 
 // What spec.containers and sidecars ask for on their node.
 std::vector<HostPort> HostPortsOf(const api::Pod& pod, Vocabulary& vocabulary);

@@ -15,6 +15,8 @@
 namespace berth::framework {
 
 struct PodLabels;
+struct PodShape;
+struct PodUse;
 struct PodQuestion;
 struct AffinityTerm;
 struct PodAffinityTerms;
@@ -61,6 +63,9 @@ class Vocabulary {
   SharedPool<PodQuestion> pod_questions;
   SharedPool<AffinityTerm> affinity_terms;
   SharedPool<PodAffinityTerms> pod_affinities;
+  // --- what decisions need of them (pod_info.hpp)
+  LikenessPool<PodShape> pod_shapes;
+  LikenessPool<PodUse> pod_uses;
 
   // --- labels
   // -------------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ std::string VolumesInUse::WhyUncountable(Row row) const {
 // -------------------------------------------------------------------------------------------------
 
 void VolumesInUse::Count(Row row, const PlacedPod& pod, int amount) {
-  if (!pod.use.has_volumes) return;
+  if (!pod.use().has_volumes) return;
   for (const api::Volume& volume : pod.pod->spec.volumes) {
     if (ClaimNameOf(*pod.pod, volume)) {
       CountClaim(row, pod.pod, volume, amount);

@@ -119,7 +119,7 @@ std::int64_t AmountOf(const framework::Amounts& amounts, std::uint32_t resource)
 const berth_pod* ThePod(const berth_attempt* attempt) { return HandleOf(*attempt->attempt.pod().pod); }
 
 std::int64_t Request(const berth_attempt* attempt, std::uint32_t resource) {
-  return AmountOf(attempt->attempt.pod().fit, resource);
+  return AmountOf(attempt->attempt.pod().fit(), resource);
 }
 
 void* MemoryIn(const framework::CycleState& state, const berth_scheduler& scheduler) {
@@ -192,7 +192,7 @@ const berth_pod* NodePod(const berth_attempt* attempt, std::uint32_t row, std::s
 std::int64_t NodePodRequest(const berth_attempt* attempt, std::uint32_t row, std::size_t index,
                             std::uint32_t resource) {
   const framework::PlacedPod* placed = PlacedAt(attempt, row, index);
-  return placed != nullptr ? AmountOf(placed->use.requested, resource) : 0;
+  return placed != nullptr ? AmountOf(placed->use().requested, resource) : 0;
 }
 
 // --- all nodes

@@ -24,6 +24,20 @@ std::int64_t AttemptRecord::Total(std::uint32_t row) const {
   return total;
 }
 
+RowSet AttemptRecord::Best() const {
+  if (result != Result::kScheduled || !best.Empty()) return best;
+  RowSet rows(nodes->by_row.size());
+  std::int64_t highest = INT64_MIN;
+  feasible.ForEach([&](std::size_t index) {
+    const auto row = static_cast<std::uint32_t>(index);
+    const std::int64_t total = Total(row);
+    if (total > highest) rows.Clear();
+    highest = std::max(highest, total);
+    if (total == highest) rows.Add(row);
+  });
+  return rows;
+}
+
 std::size_t AttemptRecord::Bytes() const {
   const auto set_bytes = [](const RowSet& set) { return set.words().size_bytes(); };
   std::size_t bytes =
@@ -35,7 +49,7 @@ std::size_t AttemptRecord::Bytes() const {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
     for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
   }
-  for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.size();
+  for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
   for (const auto& part : extenders.scores)
     bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());

@@ -13,6 +13,7 @@
 #include "framework/score_parts.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
+#include "record/kept_scores.hpp"
 
 namespace berth::record {
 
@@ -37,7 +38,7 @@ struct Scores {
   std::string_view plugin;
   std::int64_t weight = 1;
   std::uint8_t uniform = 0;                      // of every feasible row, if values is empty
-  std::vector<std::uint8_t> values;              // by row
+  KeptScores values;                             // by row
   std::vector<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
 };
 
@@ -111,10 +112,11 @@ struct AttemptRecord {
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
   std::vector<Scores> scores;   // sorted by plugin
-  RowSet best;                  // rows with the highest total
+  RowSet best;                  // rows with the highest total; if empty, they are worked out by Best()
   std::uint32_t node = 0;       // kScheduled: the row chosen
 
   std::int64_t Total(std::uint32_t row) const;
+  RowSet Best() const;
   // Every reason with the rows it is about, as sets: visit(plugin, text, const RowSet&).
   template <class Visit>
   void ForEachReason(const framework::Reasons& reasons, Visit&& visit) const {

@@ -151,7 +151,7 @@ std::string ToJson(const AttemptRecord& record, const framework::Reasons& reason
     out.Text("message", record.message);
   if (record.result == Result::kScheduled) {
     out.Text("node", record.nodes->by_row[record.node]);
-    out.List("bestNodes", NamesOf(record.best, *record.nodes));
+    out.List("bestNodes", NamesOf(record.Best(), *record.nodes));
   }
   if (record.pre_filter) {
     out.Key("preFilter");

@@ -45,16 +45,24 @@ void Profile::ImagineFilters(const Attempt& attempt, framework::NodeTable& table
   RunFilterPass(attempt, pre_filter, *second, out);
 }
 
+void Profile::RunFiltersFrom(std::size_t first, const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                             const RowSet& candidates, FilterOutcome& out) const {
+  PointTimer timer(*this, ExtensionPoint::kFilter);
+  out.Reset(candidates);
+  RunFilterPass(attempt, pre_filter, candidates, out, first);
+  if (!out.errors.empty()) timer.code = framework::Code::kError;
+}
+
 bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
   return std::ranges::find(pre_filter.skipped_extensions, false) != pre_filter.skipped_extensions.end();
 }
 
 void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
-                            const RowSet& candidates, FilterOutcome& out) const {
+                            const RowSet& candidates, FilterOutcome& out, std::size_t first) const {
   if (candidates.Empty()) return;
   auto alive = attempt.Scratch();
   *alive |= candidates;
-  for (std::size_t i = 0; i < filters_.size(); ++i) {
+  for (std::size_t i = first; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters[i]) continue;
     AskFilter(i, attempt, *alive);
     TakeAnswer(i, attempt, *alive, out);

@@ -127,6 +127,21 @@ void Profile::CollectEvents() {
   collect(permits_);
 }
 
+// Plugins at two points go by one name.
+void Profile::FindPartners() {
+  const auto find = [](const framework::Plugin& wanted, const auto& plugins, auto&& plugin_of) {
+    const auto found = std::ranges::find(plugins, wanted.Name(),
+                                         [&](const auto& entry) { return plugin_of(entry)->Name(); });
+    return found == plugins.end() ? SIZE_MAX : static_cast<std::size_t>(found - plugins.begin());
+  };
+  for (const auto* plugin : pre_filters_) {
+    pre_filter_filter_.push_back(find(*plugin, filters_, [](const auto* filter) { return filter; }));
+    pre_filter_extension_.push_back(find(*plugin, extensions_, [](const auto& entry) { return entry.plugin; }));
+  }
+  for (const auto* plugin : pre_scores_)
+    pre_score_score_.push_back(find(*plugin, scores_, [](const auto& entry) { return entry.plugin; }));
+}
+
 // --- PreFilter
 // ------------------------------------------------------------------------------------------------
 
@@ -170,7 +185,9 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     });
     answer.status.plugin = plugin->Name();
     if (answer.status.skip()) {
-      SkipFilterOf(*plugin, outcome);
+      if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX) outcome.skipped_filters[i] = true;
+      if (const std::size_t i = pre_filter_extension_[index]; i != SIZE_MAX)
+        outcome.skipped_extensions[i] = true;
       continue;
     }
     if (answer.status.ok()) {
@@ -191,15 +208,6 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   outcome.narrowed = names.has_value();
   if (names) outcome.nodes = std::move(*names);
   return outcome;
-}
-
-void Profile::SkipFilterOf(const framework::PreFilterPlugin& plugin, PreFilterOutcome& outcome) const {
-  for (std::size_t i = 0; i < filters_.size(); ++i) {
-    if (filters_[i]->Name() == plugin.Name()) outcome.skipped_filters[i] = true;
-  }
-  for (std::size_t i = 0; i < extensions_.size(); ++i) {
-    if (extensions_[i].plugin->Name() == plugin.Name()) outcome.skipped_extensions[i] = true;
-  }
 }
 
 // --- PostFilter

@@ -101,6 +101,10 @@ class Profile {
   void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table,
                   const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                   const RowSet& candidates, framework::FilterOutcome& out) const;
+  // The filters from `first` on, about candidates without nominations; those before have let them pass.
+  void RunFiltersFrom(std::size_t first, const framework::Attempt& attempt,
+                      const PreFilterOutcome& pre_filter, const RowSet& candidates,
+                      framework::FilterOutcome& out) const;
   // The same for a cluster that is only imagined: the extension point is not measured.
   void ImagineFilters(const framework::Attempt& attempt, framework::NodeTable& table,
                       const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
@@ -122,6 +126,12 @@ class Profile {
                               std::span<const framework::Row> order,
                               std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const;
 
+  // The two halves of RunScores. First who has something to say:
+  framework::Status RunPreScores(const framework::Attempt& attempt, const RowSet& feasible,
+                                 std::vector<bool>& skipped) const;
+  // Then one of them about some of the feasible rows, as it comes: neither normalised nor checked.
+  framework::Status RunRawScore(std::size_t index, const framework::Attempt& attempt, const RowSet& rows,
+                                framework::ScoreColumn& column) const;
   // --- the placement
   // -----------------------------------------------------------------------------------------------
   // A rejection carries the plugin's name, an error the complete text.
@@ -155,21 +165,21 @@ class Profile {
 
   template <class Call>
   framework::Status Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const;
-  void SkipFilterOf(const framework::PreFilterPlugin& plugin, PreFilterOutcome& outcome) const;
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
-                     const RowSet& candidates, framework::FilterOutcome& out) const;
+                     const RowSet& candidates, framework::FilterOutcome& out, std::size_t first = 0) const;
   void RunNominatedPass(const framework::Attempt& attempt, framework::NodeTable& table,
                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                         const RowSet& candidates, framework::FilterOutcome& out) const;
   void AskFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates) const;
   void TakeAnswer(std::size_t index, const framework::Attempt& attempt, RowSet& alive,
                   framework::FilterOutcome& out) const;
-  framework::Status ScoreWith(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
+  framework::Status Normalize(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
                                std::span<const framework::ScoreColumn> columns,
                                const std::vector<bool>& skipped) const;
   void CollectEvents();
+  void FindPartners();
   void PrepareEvaluations();
 
   std::string name_;
@@ -185,6 +195,8 @@ class Profile {
   std::vector<framework::PostFilterPlugin*> post_filters_;
   std::vector<framework::PreScorePlugin*> pre_scores_;
   std::vector<WeightedScore> scores_;
+  // The same plugin elsewhere, SIZE_MAX if it is not there: what a Skip takes out.
+  std::vector<std::size_t> pre_filter_filter_, pre_filter_extension_, pre_score_score_;
   std::vector<framework::ReservePlugin*> reserves_;
   std::vector<framework::PermitPlugin*> permits_;
   std::vector<framework::PreBindPlugin*> pre_binds_;

@@ -57,6 +57,7 @@ class ProfileBuilder {
     BERTH_CHECKED(CheckScoreWeights());
     FindExtensions();
     profile_->CollectEvents();
+    profile_->FindPartners();
     return std::move(profile_);
   }
 

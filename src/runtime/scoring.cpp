@@ -15,54 +15,61 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
                           std::span<const framework::Row> order, std::vector<framework::ScoreColumn>& columns,
                           std::vector<bool>& skipped) const {
   columns.resize(scores_.size());
-  skipped.assign(scores_.size(), false);
-  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
-  {
-    PointTimer timer(*this, ExtensionPoint::kPreScore);
-    for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
-      framework::PreScorePlugin* plugin = pre_scores_[index];
-      if (!evaluations_.pre_score.empty()) evaluations_.pre_score[index]->Add();
-      const Status status =
-          Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
-      if (status.ok()) continue;
-      if (!status.skip()) {
-        timer.code = framework::Code::kError;
-        return Status::Error(
-            fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
-      }
-      for (std::size_t i = 0; i < scores_.size(); ++i) {
-        if (scores_[i].plugin->Name() == plugin->Name()) skipped[i] = true;
-      }
-    }
-  }
+  if (Status status = RunPreScores(attempt, feasible, skipped); !status.ok()) return status;
+  if (scores_.empty()) return {};
   PointTimer timer(*this, ExtensionPoint::kScore);
   Status status;
   for (std::size_t i = 0; i < scores_.size() && status.ok(); ++i) {
-    if (!skipped[i]) status = ScoreWith(i, attempt, feasible, columns[i]);
+    if (skipped[i]) continue;
+    status = RunRawScore(i, attempt, feasible, columns[i]);
+    if (status.ok()) status = Normalize(i, attempt, feasible, columns[i]);
   }
   if (status.ok()) status = CheckRange(feasible, order, columns, skipped);
   timer.code = status.code;
   return status;
 }
 
-Status Profile::ScoreWith(std::size_t index, const Attempt& attempt, const RowSet& feasible,
-                          framework::ScoreColumn& column) const {
-  framework::ScorePlugin& plugin = *scores_[index].plugin;
-  column.Reset(attempt.nodes().rows());
-  if (!evaluations_.score.empty()) evaluations_.score[index]->Add(feasible.Count());
-  if (const Status status =
-          Guarded(ExtensionPoint::kScore, plugin, [&] { return plugin.Score(attempt, feasible, column); });
-      !status.ok()) {
-    return Status::Error(
-        fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
-  }
-  if (const Status status = Guarded(ExtensionPoint::kScoreExtensionNormalize, plugin,
-                                    [&] { return plugin.Normalize(attempt, feasible, column); });
-      !status.ok()) {
-    return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
-                                     plugin.Name(), status.Message()));
+Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible,
+                             std::vector<bool>& skipped) const {
+  skipped.assign(scores_.size(), false);
+  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
+  PointTimer timer(*this, ExtensionPoint::kPreScore);
+  for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
+    framework::PreScorePlugin* plugin = pre_scores_[index];
+    if (!evaluations_.pre_score.empty()) evaluations_.pre_score[index]->Add();
+    const Status status =
+        Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
+    if (status.ok()) continue;
+    if (!status.skip()) {
+      timer.code = framework::Code::kError;
+      return Status::Error(
+          fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
+    }
+    if (pre_score_score_[index] != SIZE_MAX) skipped[pre_score_score_[index]] = true;
   }
   return {};
+}
+
+Status Profile::RunRawScore(std::size_t index, const Attempt& attempt, const RowSet& rows,
+                            framework::ScoreColumn& column) const {
+  framework::ScorePlugin& plugin = *scores_[index].plugin;
+  column.Reset(attempt.nodes().rows());
+  if (!evaluations_.score.empty()) evaluations_.score[index]->Add(rows.Count());
+  const Status status =
+      Guarded(ExtensionPoint::kScore, plugin, [&] { return plugin.Score(attempt, rows, column); });
+  if (status.ok()) return {};
+  return Status::Error(
+      fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.Name(), status.Message()));
+}
+
+Status Profile::Normalize(std::size_t index, const Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& column) const {
+  framework::ScorePlugin& plugin = *scores_[index].plugin;
+  const Status status = Guarded(ExtensionPoint::kScoreExtensionNormalize, plugin,
+                                [&] { return plugin.Normalize(attempt, feasible, column); });
+  if (status.ok()) return {};
+  return Status::Error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
+                                   plugin.Name(), status.Message()));
 }
 
 namespace {

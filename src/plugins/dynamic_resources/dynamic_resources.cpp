@@ -40,7 +40,7 @@ framework::PreFilterAnswer DynamicResources::PreFilter(const Attempt& attempt) c
   }
   if (!extended_resources_ || objects_.Of<api::DeviceClass>().size() == 0)
     return {Status::Skip(), std::nullopt};
-  for (const auto& [resource, amount] : pod.fit.scalars) {
+  for (const auto& [resource, amount] : pod.fit().scalars) {
     const api::DeviceClass* device_class = amount > 0 ? ClassBehind(resource) : nullptr;
     if (device_class == nullptr) continue;
     return {Status::Unresolvable(fmt::format(

@@ -31,7 +31,7 @@ framework::Status ImageLocality::Score(const framework::Attempt& attempt, const 
                                        framework::ScoreColumn& scores) const {
   const framework::NodeTable& nodes = attempt.nodes();
   bool any = false;
-  for (const framework::ImageId id : attempt.pod().images) {
+  for (const framework::ImageId id : attempt.pod().images()) {
     const framework::ImageState* image = nodes.Image(id);
     if (image == nullptr) continue;
     any = true;
@@ -40,7 +40,7 @@ framework::Status ImageLocality::Score(const framework::Attempt& attempt, const 
     image->rows.ForEach([&](std::size_t row) { sums[row] = WrapAdd(sums[row], bytes); });
   }
   if (!any) return {};
-  for (std::int64_t& value : scores.Mutable()) value = ScoreOf(value, attempt.pod().image_users);
+  for (std::int64_t& value : scores.Mutable()) value = ScoreOf(value, attempt.pod().image_users());
   return {};
 }
 

@@ -43,7 +43,7 @@ Hint InterPodAffinity::AfterAssignedPod(const framework::PodInfo& waiting, const
   const auto elsewhere = [](const api::Pod* pod) { return pod != nullptr && !framework::HasPlace(*pod); };
   if (elsewhere(before) || elsewhere(after)) return Hint::kSkip;
   const framework::PodAffinityTerms& terms =
-      waiting.use.affinity != nullptr ? *waiting.use.affinity : no_terms_;
+      waiting.use().affinity != nullptr ? *waiting.use().affinity : no_terms_;
   if (!terms.error.empty()) return Hint::kQueue;
   const auto matches_all = [&](const framework::PodLabels& labels) {
     return terms.all_required != nullptr && counters_.Selects(*terms.all_required, labels);
@@ -66,14 +66,14 @@ Hint InterPodAffinity::AfterAssignedPod(const framework::PodInfo& waiting, const
   if (gone == nullptr) return Hint::kSkip;
   if (!gone->error.empty() && gone->required_anti.empty()) return Hint::kQueue;
   return QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {
-    return counters_.Concerns(term->clause(), *waiting.use.labels);
+    return counters_.Concerns(term->clause(), *waiting.use().labels);
   }));
 }
 
 Hint InterPodAffinity::AfterNode(const framework::PodInfo& waiting, const api::Node* before,
                                  const api::Node* after) const {
   const framework::PodAffinityTerms& terms =
-      waiting.use.affinity != nullptr ? *waiting.use.affinity : no_terms_;
+      waiting.use().affinity != nullptr ? *waiting.use().affinity : no_terms_;
   if (!terms.error.empty()) return Hint::kQueue;
   for (const AffinityTermPtr& term : terms.required) {
     if (before == nullptr) {

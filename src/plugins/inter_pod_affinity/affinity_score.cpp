@@ -17,7 +17,7 @@ constexpr const char* kNoState = "failed to read \"PreScoreInterPodAffinity\" fr
 
 Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
   const framework::PodAffinityTerms& terms =
-      attempt.pod().use.affinity != nullptr ? *attempt.pod().use.affinity : no_terms_;
+      attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
   if (args_.ignore_preferred_terms_of_existing_pods && !terms.has_preferred) return Status::Skip();
   if (!terms.error.empty()) return Status::Error("failed to parse pod: " + terms.error);
   scores_.Reset();
@@ -28,7 +28,7 @@ Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
   };
   for (const auto& [term, weight] : terms.preferred)
     add(term->topology_key, counters_.Matching(term->question), weight);
-  const framework::PodLabels& labels = *attempt.pod().use.labels;
+  const framework::PodLabels& labels = *attempt.pod().use().labels;
   if (args_.hard_pod_affinity_weight > 0) {
     counters_.ForEachCarried(TermRole::kRequired, labels, [&](const framework::CarriedTerm& carried) {
       add(carried.term->topology_key, carried.rows, args_.hard_pod_affinity_weight);

@@ -55,7 +55,7 @@ bool InterPodAffinity::Sums::Empty() const {
 
 framework::PreFilterAnswer InterPodAffinity::PreFilter(const Attempt& attempt) const {
   const framework::PodAffinityTerms& terms =
-      attempt.pod().use.affinity != nullptr ? *attempt.pod().use.affinity : no_terms_;
+      attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
   if (!terms.error.empty()) return {Status::Unresolvable("parsing pod: " + terms.error), std::nullopt};
   SumExisting(attempt);
   if (existing_.Empty() && terms.required.empty() && terms.required_anti.empty())
@@ -67,7 +67,7 @@ framework::PreFilterAnswer InterPodAffinity::PreFilter(const Attempt& attempt) c
 
 void InterPodAffinity::SumExisting(const Attempt& attempt) const {
   existing_.Reset();
-  counters_.ForEachCarried(TermRole::kRequiredAnti, *attempt.pod().use.labels,
+  counters_.ForEachCarried(TermRole::kRequiredAnti, *attempt.pod().use().labels,
                            [&](const framework::CarriedTerm& carried) {
                              existing_.Of(carried.term->topology_key, attempt.nodes()).AddAll(carried.rows);
                            });
@@ -86,11 +86,11 @@ void InterPodAffinity::SumIncoming(const Attempt& attempt, const framework::PodA
 }
 
 Status InterPodAffinity::AddPod(const Attempt& attempt, const framework::PlacedPod& added, Row row) const {
-  return Imagine(attempt, added.use, row, 1);
+  return Imagine(attempt, added.use(), row, 1);
 }
 Status InterPodAffinity::RemovePod(const Attempt& attempt, const framework::PlacedPod& removed,
                                    Row row) const {
-  return Imagine(attempt, removed.use, row, -1);
+  return Imagine(attempt, removed.use(), row, -1);
 }
 
 Status InterPodAffinity::Imagine(const Attempt& attempt, const framework::PodUse& use, Row row,
@@ -103,13 +103,13 @@ Status InterPodAffinity::Imagine(const Attempt& attempt, const framework::PodUse
   };
   if (use.affinity != nullptr) {
     for (const AffinityTermPtr& term : use.affinity->required_anti) {
-      if (!counters_.Concerns(term->clause(), *attempt.pod().use.labels)) continue;
+      if (!counters_.Concerns(term->clause(), *attempt.pod().use().labels)) continue;
       existing_.Of(term->topology_key, attempt.nodes());  // so that Filter looks at this key
       note(Sum::kExisting, term->topology_key);
     }
   }
-  if (attempt.pod().use.affinity == nullptr) return {};
-  const framework::PodAffinityTerms& terms = *attempt.pod().use.affinity;
+  if (attempt.pod().use().affinity == nullptr) return {};
+  const framework::PodAffinityTerms& terms = *attempt.pod().use().affinity;
   if (terms.all_required != nullptr && counters_.Selects(*terms.all_required, *use.labels)) {
     for (const AffinityTermPtr& term : terms.required) note(Sum::kAffinity, term->topology_key);
   }
@@ -144,7 +144,7 @@ bool InterPodAffinity::Nobody(const Imaginings& imagined) const {
 }
 
 bool InterPodAffinity::MatchesItself(const framework::PodInfo& pod) const {
-  return counters_.Selects(*pod.use.affinity->all_required, *pod.use.labels);
+  return counters_.Selects(*pod.use().affinity->all_required, *pod.use().labels);
 }
 
 void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
@@ -153,7 +153,7 @@ void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
   if (imagined == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
-  if (attempt.pod().use.affinity != nullptr && attempt.pod().use.affinity->all_required != nullptr)
+  if (attempt.pod().use().affinity != nullptr && attempt.pod().use().affinity->all_required != nullptr)
     RejectForAffinity(attempt, *imagined, *alive, out);
   RejectOccupied(attempt, Sum::kAnti, against_, anti_affinity_, *imagined, *alive, out);
   RejectOccupied(attempt, Sum::kExisting, existing_, existing_anti_affinity_, *imagined, *alive, out);

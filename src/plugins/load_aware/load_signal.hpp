@@ -34,7 +34,7 @@ class LoadSignal {
   double Score(framework::Row row) const { return row < scores_.size() ? scores_[row] : 0; }
 
   // What the pod will add, in pods or in the resource's unit.
-  double EstimateOf(const framework::PodInfo& pod) const { return EstimateOf(*pod.pod, pod.use); }
+  double EstimateOf(const framework::PodInfo& pod) const { return EstimateOf(*pod.pod, pod.use()); }
   // Those of `candidates` that are beyond the threshold, or would be with a pod of that estimate, or were hot
   // and are not yet well below it. Looks only at rows near those that the pod is too much for.
   void AddTooHigh(double estimate, const RowSet& candidates, RowSet& out) const;

@@ -28,7 +28,7 @@ Newcomers::~Newcomers() { nodes_.Forget(*this); }
 
 void Newcomers::PodAppears(framework::Row row, const framework::PlacedPod& pod, bool imagined) {
   if (imagined || measurements_.clock() == nullptr) return;
-  const Newcomer newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use)};
+  const Newcomer newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use())};
   if (newcomer.estimate == 0 || Unseen(newcomer) == 0) return;
   auto& there = newcomers_[row];
   there.push_back(newcomer);

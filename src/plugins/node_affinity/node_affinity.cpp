@@ -44,7 +44,7 @@ NodeAffinity::NodeAffinity(const NodeAffinityArgs& args, framework::Handle& hand
 }
 
 framework::PreFilterAnswer NodeAffinity::PreFilter(const Attempt& attempt) const {
-  const framework::NodeSelection& selection = attempt.pod().selection;
+  const framework::NodeSelection& selection = attempt.pod().selection();
   if (!selection.has_required && selection.selector.empty() && !has_added_required_) {
     return {framework::Status::Skip(), std::nullopt};
   }
@@ -64,7 +64,7 @@ void NodeAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
     rejected |= candidates;
     rejected -= *matching;
   }
-  const framework::NodeSelection& selection = attempt.pod().selection;
+  const framework::NodeSelection& selection = attempt.pod().selection();
   if (selection.has_required || !selection.selector.empty()) {
     RowSet& rejected = out.Reject(pod_reason_, attempt.nodes().rows());
     rejected |= *matching;
@@ -76,7 +76,7 @@ void NodeAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
 }
 
 framework::Status NodeAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
-  const framework::NodeSelection& selection = attempt.pod().selection;
+  const framework::NodeSelection& selection = attempt.pod().selection();
   if (!selection.preferred_error.empty()) return framework::Status::Error(selection.preferred_error);
   return selection.has_preferred || has_added_preferred_ ? framework::Status{} : framework::Status::Skip();
 }
@@ -84,7 +84,7 @@ framework::Status NodeAffinity::PreScore(const Attempt& attempt, const RowSet&) 
 framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feasible,
                                       framework::ScoreColumn& scores) const {
   // PreScore finds the mistake first, unless the profile disables it.
-  const framework::NodeSelection& selection = attempt.pod().selection;
+  const framework::NodeSelection& selection = attempt.pod().selection();
   if (!selection.preferred_error.empty()) return framework::Status::Error(selection.preferred_error);
   AddWeights(added_preferred_, attempt, feasible, scores);
   AddWeights(selection.preferred, attempt, feasible, scores);
@@ -96,8 +96,8 @@ std::vector<framework::EventRegistration> NodeAffinity::EventsToRegister() const
   return {WhenNode(
       kAdd | kUpdateNodeLabel, [this](const PodInfo& pod, const api::Node* before, const api::Node* after) {
         if (has_added_required_ && !MatchesAny(added_required_, *after, vocabulary_)) return Hint::kSkip;
-        const bool matched = before != nullptr && MatchesRequired(pod.selection, *before, vocabulary_);
-        return !matched && MatchesRequired(pod.selection, *after, vocabulary_) ? Hint::kQueue : Hint::kSkip;
+        const bool matched = before != nullptr && MatchesRequired(pod.selection(), *before, vocabulary_);
+        return !matched && MatchesRequired(pod.selection(), *after, vocabulary_) ? Hint::kQueue : Hint::kSkip;
       })};
 }
 

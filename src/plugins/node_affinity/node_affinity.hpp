@@ -19,13 +19,13 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Status Normalize(const framework::Attempt&, const RowSet& feasible,
-                              framework::ScoreColumn& scores) const override {
-    framework::NormalizeByMaximum(feasible, /*reverse=*/false, scores);
-    return {};
+  framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
+  framework::Normalization Normalizes() const override {
+    return framework::Normalization::kByMaximum;
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

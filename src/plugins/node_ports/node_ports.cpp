@@ -22,13 +22,13 @@ NodePorts::NodePorts(framework::Handle& handle)
       reason_(handle.reasons.Intern("node(s) didn't have free ports for the requested pod ports")) {}
 
 framework::PreFilterAnswer NodePorts::PreFilter(const framework::Attempt& attempt) const {
-  if (attempt.pod().use.ports.empty()) return {framework::Status::Skip(), std::nullopt};
+  if (attempt.pod().use().ports.empty()) return {framework::Status::Skip(), std::nullopt};
   return {};
 }
 
 void NodePorts::Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const {
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
-  for (const framework::HostPort& port : attempt.pod().use.ports)
+  for (const framework::HostPort& port : attempt.pod().use().ports)
     attempt.nodes().AddPortConflicts(port, rejected);
 }
 
@@ -36,7 +36,7 @@ std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
   return {WhenAssignedPod(kDelete,
                           [this](const PodInfo& pod, const api::Pod* gone, const api::Pod*) {
-                            return HasPlace(*gone) && Collide(pod.use.ports, HostPortsOf(*gone, vocabulary_))
+                            return HasPlace(*gone) && Collide(pod.use().ports, HostPortsOf(*gone, vocabulary_))
                                        ? Hint::kQueue
                                        : Hint::kSkip;
                           }),

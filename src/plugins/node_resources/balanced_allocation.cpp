@@ -103,7 +103,7 @@ NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedA
 }
 
 bool NodeResourcesBalancedAllocation::WantsAny(const framework::PodInfo& pod) const {
-  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use.requested.Of(id) != 0; }))
+  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use().requested.Of(id) != 0; }))
     return true;
   if (uncounted_.empty()) return false;
   const api::ResourceList requests = api::PodRequests(*pod.pod, {.use_status = true});
@@ -124,7 +124,7 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
     return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
   std::vector<Axis> axes;
   for (const ResourceId id : resources_) {
-    const std::int64_t request = attempt.pod().use.requested.Of(id);
+    const std::int64_t request = attempt.pod().use().requested.Of(id);
     if (request == 0 && id.value >= framework::kFirstScalar) continue;
     if (attempt.nodes().allocatable(id).empty()) continue;
     axes.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});

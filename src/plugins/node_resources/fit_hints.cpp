@@ -29,7 +29,7 @@ void ForEachRequest(const Amounts& amounts, const framework::Vocabulary& words, 
 // Would the pod fit if it were alone there?
 bool FitsEmpty(const PodInfo& pod, const api::Node& node, const framework::Vocabulary& words) {
   bool fits = Offered(node, "pods") >= 1;
-  ForEachRequest(pod.fit, words, [&](const std::string& resource, std::int64_t amount) {
+  ForEachRequest(pod.fit(), words, [&](const std::string& resource, std::int64_t amount) {
     if (amount > 0 && amount > Offered(node, resource)) fits = false;
   });
   return fits;
@@ -38,7 +38,7 @@ bool FitsEmpty(const PodInfo& pod, const api::Node& node, const framework::Vocab
 bool OffersMore(const PodInfo& pod, const api::Node& before, const api::Node& after,
                 const framework::Vocabulary& words) {
   bool more = Offered(after, "pods") > Offered(before, "pods");
-  ForEachRequest(pod.fit, words, [&](const std::string& resource, std::int64_t amount) {
+  ForEachRequest(pod.fit(), words, [&](const std::string& resource, std::int64_t amount) {
     if (amount > 0 && Offered(after, resource) > Offered(before, resource)) more = true;
   });
   return more;

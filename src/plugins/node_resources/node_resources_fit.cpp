@@ -100,7 +100,7 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
     AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), candidates, lacking,
                     never);
   };
-  const Amounts& request = attempt.pod().fit;
+  const Amounts& request = attempt.pod().fit();
   check(framework::kCpu, request.milli_cpu);
   check(framework::kMemory, request.memory);
   check(framework::kEphemeralStorage, request.ephemeral_storage);
@@ -117,7 +117,7 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   // Resources that score 0 do not count at all in the ratio strategy, as in the original.
   const bool drop_zero = strategy_ == ScoringStrategy::kRequestedToCapacityRatio;
   const auto add = [&](const Resource& resource, auto&& score) {
-    const std::int64_t request = attempt.pod().score.Of(resource.id);
+    const std::int64_t request = attempt.pod().score().Of(resource.id);
     if (request == 0 && resource.id.value >= framework::kFirstScalar) return;
     const auto capacity = nodes.allocatable(resource.id);
     const auto used = NonZeroUse(nodes, resource.id);

@@ -11,6 +11,7 @@ class NodeUnschedulable final : public framework::FilterPlugin {
   std::string_view Name() const override { return "NodeUnschedulable"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

@@ -34,7 +34,7 @@ DefaultSpread::DefaultSpread(const std::vector<api::TopologySpreadConstraint>& c
 const framework::SpreadConstraints& DefaultSpread::For(const framework::PodInfo& pod) {
   if (constraints_.empty()) return none_;
   if (remembered_.size() > kRememberedMax) remembered_.clear();
-  Remembered& remembered = remembered_[pod.use.labels];
+  Remembered& remembered = remembered_[pod.use().labels];
   std::string owner = OwnerOf(*pod.pod);
   // Versions only grow: the sum is another one whenever one of them is.
   const std::uint64_t version =
@@ -83,7 +83,7 @@ api::ParsedSelector DefaultSpread::SelectorFor(const framework::PodInfo& info) c
   const api::Pod& pod = *info.pod;
   const std::string& ns = pod.metadata.ns;
   api::Labels labels;
-  services_.ForEachCandidate(*info.use.labels, [&](const auto& service) {
+  services_.ForEachCandidate(*info.use().labels, [&](const auto& service) {
     if (service->metadata.ns != ns || !HasAll(pod.metadata.labels, service->selector)) return;
     for (const auto& [key, value] : service->selector) labels.Set(key, value);
   });

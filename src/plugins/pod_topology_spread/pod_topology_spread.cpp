@@ -41,8 +41,8 @@ PodTopologySpread::PodTopologySpread(const PodTopologySpreadArgs& args, framewor
       defaults_(args.default_constraints, handle.vocabulary, handle.objects) {}
 
 const framework::SpreadConstraints& PodTopologySpread::ConstraintsOf(const framework::PodInfo& pod) const {
-  if (pod.spread == nullptr) return defaults_.For(pod);
-  if (match_label_keys_) return *pod.spread;
+  if (pod.spread() == nullptr) return defaults_.For(pod);
+  if (match_label_keys_) return *pod.spread();
   compiled_ = framework::SpreadOf(*pod.pod, false, vocabulary_);
   return *compiled_;
 }
@@ -91,7 +91,7 @@ void PodTopologySpread::RestrictToAllKeys(const std::vector<SpreadConstraint>& c
 // Leaves the rows that count for the constraint by its inclusion policies.
 void PodTopologySpread::RestrictToIncluded(const Attempt& attempt, const SpreadConstraint& constraint,
                                            RowSet& rows) const {
-  if (constraint.honor_affinity) RestrictToRequired(attempt.pod().selection, attempt, rows);
+  if (constraint.honor_affinity) RestrictToRequired(attempt.pod().selection(), attempt, rows);
   if (constraint.honor_taints) {
     auto untolerated = attempt.Scratch();
     AddUntolerated(attempt, *untolerated);
@@ -157,7 +157,7 @@ Status PodTopologySpread::Imagine(const Attempt& attempt, const framework::PodLa
                                   std::int64_t pods) const {
   Imaginings* imagined = attempt.state().Read(filter_key_);
   if (imagined == nullptr) return Status::Error(kNoState);
-  if (labels.ns != attempt.pod().use.labels->ns) return {};
+  if (labels.ns != attempt.pod().use().labels->ns) return {};
   for (std::size_t i = 0; i < judged_count_; ++i) {
     const Judged& judged = judged_[i];
     // Terminating pods count here, as they do in the original.
@@ -170,11 +170,11 @@ Status PodTopologySpread::Imagine(const Attempt& attempt, const framework::PodLa
 }
 
 Status PodTopologySpread::AddPod(const Attempt& attempt, const framework::PlacedPod& added, Row row) const {
-  return Imagine(attempt, *added.use.labels, row, 1);
+  return Imagine(attempt, *added.use().labels, row, 1);
 }
 Status PodTopologySpread::RemovePod(const Attempt& attempt, const framework::PlacedPod& removed,
                                     Row row) const {
-  return Imagine(attempt, *removed.use.labels, row, -1);
+  return Imagine(attempt, *removed.use().labels, row, -1);
 }
 
 void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,

@@ -45,7 +45,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
   }
   if (constraints.soft.empty()) return Status::Skip();
   // With the system's own constraints a node without a zone is still worth spreading over.
-  const bool require_all = attempt.pod().spread != nullptr || !system_defaults_;
+  const bool require_all = attempt.pod().spread() != nullptr || !system_defaults_;
   auto counted = attempt.Scratch();
   *counted |= attempt.nodes().all();
   if (require_all) RestrictToAllKeys(constraints.soft, attempt.nodes(), *counted);

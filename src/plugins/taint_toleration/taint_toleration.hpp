@@ -19,13 +19,13 @@ class TaintToleration final : public framework::FilterPlugin,
   std::string_view Name() const override { return "TaintToleration"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
+  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Status Normalize(const framework::Attempt&, const RowSet& feasible,
-                              framework::ScoreColumn& scores) const override {
-    framework::NormalizeByMaximum(feasible, /*reverse=*/true, scores);
-    return {};
+  framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
+  framework::Normalization Normalizes() const override {
+    return framework::Normalization::kByMaximumReversed;
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

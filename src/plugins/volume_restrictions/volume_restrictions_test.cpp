@@ -104,7 +104,7 @@ TEST_F(SoleClaimTest, EvictingTheUserFreesIt) {
   for (const auto& entry : gone.entries()) EXPECT_TRUE(entry.rows.Empty());
   // By name alone, as the original counts.
   const auto namesake = cluster.Prepare(PodWith("namesake", {ClaimVolume("sole")}).Namespace("elsewhere"));
-  const framework::PlacedPod placed{namesake.pod, namesake.use};
+  const framework::PlacedPod placed{namesake.pod, namesake.shape->use};
   EXPECT_TRUE(plugin->AddPod(attempt, placed, cluster.RowOf("b")).ok());
   framework::Rejections back;
   plugin->Filter(attempt, cluster.nodes().all(), back);

@@ -1,0 +1,326 @@
+#include "class_memory/class_memory.hpp"
+
+#include <algorithm>
+
+namespace berth::class_memory {
+
+using framework::Attempt;
+using framework::Basis;
+using framework::FilterOutcome;
+using framework::Normalization;
+using runtime::PreFilterOutcome;
+
+namespace {
+
+bool IsSubset(const RowSet& part, const RowSet& whole) {
+  for (std::size_t i = 0; i < part.words().size(); ++i) {
+    if ((part.words()[i] & ~whole.words()[i]) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// --- verdicts
+// ------------------------------------------------------------------------------------------------
+
+bool KnownClass::Judge(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
+  const framework::NodeTable& nodes = attempt.nodes();
+  // With so many changes it is cheaper to judge all rows at once.
+  const std::uint64_t worthwhile = nodes.rows() / 8;
+  const std::uint64_t seen = std::exchange(pod_changes_, nodes.pod_changes());
+  changed_.Resize(nodes.rows());
+  changed_.Clear();
+  const bool can_follow = node_changes_ == nodes.node_changes() &&
+                          skipped_filters_ == pre_filter.skipped_filters &&
+                          pod_changes_ - seen <= worthwhile &&
+                          nodes.ForEachChangedRow(seen, [&](framework::Row row) { changed_.Add(row); });
+  return (can_follow && JudgeChanged(attempt, pre_filter)) || Rebuild(attempt, pre_filter);
+}
+
+bool KnownClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
+  node_changes_ = 0;
+  ranked_ = false;
+  const auto filters = profile_.filters();
+  first_by_row_ = filters.size();
+  for (std::size_t i = filters.size(); i-- > 0;) {
+    if (pre_filter.skipped_filters[i]) continue;
+    const Basis basis = filters[i]->FilterBasis();
+    if (basis == Basis::kEverything) return false;
+    if (basis == Basis::kRow) first_by_row_ = i;
+  }
+  profile_.RunFiltersFrom(0, attempt, pre_filter, attempt.nodes().all(), verdicts_);
+  if (!verdicts_.errors.empty() || !verdicts_.spoken.empty() || !verdicts_.pending.empty()) return false;
+  reaching_ = attempt.nodes().all();
+  for (const FilterOutcome::Rejection& rejection : verdicts_.all()) {
+    if (rejection.plugin < first_by_row_) reaching_ -= rejection.rows;
+  }
+  skipped_filters_ = pre_filter.skipped_filters;
+  node_changes_ = attempt.nodes().node_changes();
+  return true;
+}
+
+// False if all rows had better be judged anew.
+bool KnownClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
+  changed_ &= reaching_;
+  if (changed_.Empty()) return true;
+  profile_.RunFiltersFrom(first_by_row_, attempt, pre_filter, changed_, again_);
+  if (!again_.errors.empty() || !again_.spoken.empty() || !again_.pending.empty()) return false;
+  to_score_.Resize(changed_.words().size() * RowSet::kWordBits);
+  to_score_ |= changed_;
+  if (IsSubset(changed_, verdicts_.feasible) && IsSubset(changed_, again_.feasible)) return true;
+  return TakeVerdicts();
+}
+
+// What was said again replaces what was said of these rows before. False if it cannot be told where a reason
+// belongs that was not there before: those of one plugin have an order.
+bool KnownClass::TakeVerdicts() {
+  FilterOutcome& known = verdicts_;
+  const auto by_plugin = [](const FilterOutcome::Rejection& rejection) { return rejection.plugin; };
+  for (const FilterOutcome::Rejection& said : again_.all()) {
+    const auto all = known.all();
+    const auto same = [&](const auto& one) { return one.plugin == said.plugin && one.reason == said.reason; };
+    if (std::ranges::any_of(all, same)) continue;
+    if (std::ranges::find(all, said.plugin, by_plugin) != all.end()) return false;
+  }
+  for (std::size_t i = 0; i < known.used; ++i) known.rejections[i].rows -= changed_;
+  for (const FilterOutcome::Rejection& said : again_.all()) {
+    const auto begin = known.rejections.begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(known.used);
+    const auto place = std::find_if(begin, end, [&](const auto& one) {
+      return one.plugin > said.plugin || (one.plugin == said.plugin && one.reason == said.reason);
+    });
+    if (place != end && place->plugin == said.plugin) {
+      place->rows |= said.rows;
+    } else {
+      known.rejections.insert(place, said);
+      ++known.used;
+    }
+  }
+  const auto end = known.rejections.begin() + static_cast<std::ptrdiff_t>(known.used);
+  const auto left = std::stable_partition(known.rejections.begin(), end,
+                                          [](const auto& rejection) { return !rejection.rows.Empty(); });
+  known.used = static_cast<std::size_t>(left - known.rejections.begin());
+  known.unresolvable -= changed_;
+  known.unresolvable |= again_.unresolvable;
+  known.feasible -= changed_;
+  known.feasible |= again_.feasible;
+  joined_or_left_ = true;
+  return true;
+}
+
+// --- scores
+// --------------------------------------------------------------------------------------------------
+
+bool KnownClass::Rank(const Attempt& attempt) {
+  const bool fine = profile_.RunPreScores(attempt, verdicts_.feasible, skipped_now_).ok();
+  const bool can_follow = ranked_ && skipped_now_ == skipped_scores_;
+  ranked_ = fine && ((can_follow && ScoreChanged(attempt)) || ScoreAll(attempt));
+  to_score_.Clear();
+  joined_or_left_ = false;
+  return ranked_;
+}
+
+bool KnownClass::ScoreAll(const Attempt& attempt) {
+  std::int64_t highest = 0;
+  parts_.clear();
+  for (std::size_t i = 0; i < profile_.scores().size(); ++i) {
+    if (skipped_now_[i]) continue;
+    const auto& [plugin, weight] = profile_.scores()[i];
+    highest += weight * framework::kMaxScore;
+    if (plugin->ScoreBasis() == Basis::kEverything || plugin->Normalizes() == Normalization::kOwn ||
+        highest > INT32_MAX)
+      return false;
+    Part& part = parts_.emplace_back();
+    part.index = i;
+    part.how = plugin->Normalizes();
+    part.by_row = plugin->ScoreBasis() == Basis::kRow;
+    part.weight = static_cast<std::int32_t>(weight);
+  }
+  std::ranges::sort(parts_, {}, [&](const Part& part) { return profile_.scores()[part.index].plugin->Name(); });
+  for (Part& part : parts_) {
+    if (!profile_.RunRawScore(part.index, attempt, verdicts_.feasible, part.raw).ok() || !Normalize(part))
+      return false;
+    if (part.how == Normalization::kNone && !part.uniform) part.raw = {};  // the scores say it all
+  }
+  skipped_scores_ = skipped_now_;
+  best_.Reset(attempt.nodes().rows());
+  verdicts_.feasible.ForEach([&](std::size_t row) { AddUp(row); });
+  return true;
+}
+
+// Brings the raw scores of all feasible rows to scores; false if there are others among them.
+bool KnownClass::Normalize(Part& part) {
+  framework::ScoreColumn& scores = answer_;
+  scores = part.raw;
+  if (part.how != Normalization::kNone) {
+    framework::NormalizeByMaximum(verdicts_.feasible, part.how == Normalization::kByMaximumReversed, scores);
+  }
+  part.uniform.reset();
+  part.scores.Reset({});
+  const auto valid = [](std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; };
+  if (scores.uniform()) {
+    part.uniform = static_cast<std::uint8_t>(scores.uniform_value());
+    return valid(scores.uniform_value());
+  }
+  bool all_valid = true;
+  std::vector<std::uint8_t> bytes(scores.values().size());
+  verdicts_.feasible.ForEach([&](std::size_t row) {
+    all_valid = all_valid && valid(scores.values()[row]);
+    bytes[row] = static_cast<std::uint8_t>(scores.values()[row]);
+  });
+  part.scores.Reset(std::move(bytes));
+  return all_valid;
+}
+
+// False if all rows had better be scored anew.
+bool KnownClass::ScoreChanged(const Attempt& attempt) {
+  if (to_score_.Empty()) return true;
+  to_score_.ForEach([&](std::size_t row) {
+    if (!verdicts_.feasible.Has(row)) best_.Set(row, BestRows::kOut);
+  });
+  to_score_ &= verdicts_.feasible;
+  bool all_moved = false;
+  for (Part& part : parts_) {
+    if (!part.by_row && !joined_or_left_) continue;
+    if (!ScoreRows(part, attempt)) return false;
+    all_moved = all_moved || part.how != Normalization::kNone;
+  }
+  const RowSet& moved = all_moved ? verdicts_.feasible : to_score_;
+  moved.ForEach([&](std::size_t row) { AddUp(row); });
+  return true;
+}
+
+bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
+  if (!profile_.RunRawScore(part.index, attempt, to_score_, answer_).ok()) return false;
+  const bool was_uniform = part.how == Normalization::kNone ? part.uniform.has_value() : part.raw.uniform();
+  if (was_uniform && !(answer_.uniform() && answer_.uniform_value() == part.raw.uniform_value())) return false;
+  if (part.how != Normalization::kNone) {
+    if (!was_uniform) {
+      const auto raw = part.raw.Mutable();
+      to_score_.ForEach([&](std::size_t row) { raw[row] = answer_.At(row); });
+    }
+    return Normalize(part);  // a maximum may have moved
+  }
+  if (part.uniform) return true;
+  bool all_valid = true;
+  to_score_.ForEach([&](std::size_t row) {
+    const std::int64_t score = answer_.At(row);
+    all_valid = all_valid && score >= 0 && score <= framework::kMaxScore;
+    part.scores.Set(static_cast<std::uint32_t>(row), static_cast<std::uint8_t>(score));
+  });
+  return all_valid;
+}
+
+void KnownClass::AddUp(std::size_t row) {
+  std::int32_t total = 0;
+  for (const Part& part : parts_) {
+    if (!part.uniform) total += part.weight * part.scores[row];
+  }
+  best_.Set(row, total);
+}
+
+void KnownClass::KeepScores(record::AttemptRecord& record) {
+  record.scored = true;
+  record.base_total = profile_.scores().empty() ? 1 : 0;
+  record.scores.reserve(parts_.size());
+  for (Part& part : parts_) {
+    record::Scores& kept = record.scores.emplace_back();
+    kept.plugin = profile_.scores()[part.index].plugin->Name();
+    kept.weight = part.weight;
+    if (part.uniform) {
+      kept.uniform = *part.uniform;
+    } else {
+      kept.values = part.scores.Version();
+    }
+  }
+}
+
+std::size_t KnownClass::Bytes() const {
+  const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
+  std::size_t bytes = sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size());
+  for (const Part& part : parts_) {
+    bytes += sizeof(part);
+    if (!part.uniform) bytes += 2 * rows;
+    if (!part.raw.uniform()) bytes += rows * sizeof(std::int64_t);
+  }
+  return bytes;
+}
+
+// --- which shapes
+// --------------------------------------------------------------------------------------------
+
+namespace {
+constexpr std::size_t kShapes = 512;
+constexpr std::uint64_t kPause = 256;  // decisions, before something is tried again that was in vain
+}  // namespace
+
+KnownClass* ClassMemory::Recall(const framework::PodShapePtr& shape, const runtime::Profile& profile) {
+  ++decisions_;
+  const auto [found, added] = entries_.try_emplace(shape.get());
+  Entry& entry = found->second;
+  const bool again = !added && entry.profile == &profile;
+  entry.met = decisions_;
+  if (!again) {
+    Drop(entry);
+    entry.shape = shape;
+    entry.profile = &profile;
+    if (entries_.size() > kShapes) ForgetOldShapes();
+    return nullptr;
+  }
+  if (entry.known == nullptr) {
+    if (decisions_ < entry.not_before) return nullptr;
+    if (!MakeRoom()) {
+      entry.not_before = decisions_ + kPause;
+      return nullptr;
+    }
+    entry.known = std::make_unique<KnownClass>(profile);
+    ++known_;
+  }
+  const std::size_t bytes = entry.known->Bytes();
+  bytes_ += bytes - entry.bytes;
+  entry.bytes = bytes;
+  return entry.known.get();
+}
+
+void ClassMemory::GiveUp(const framework::PodShapePtr& shape) {
+  Entry& entry = entries_.at(shape.get());
+  Drop(entry);
+  entry.not_before = decisions_ + kPause;
+}
+
+void ClassMemory::Drop(Entry& entry) {
+  if (entry.known == nullptr) return;
+  entry.known.reset();
+  bytes_ -= std::exchange(entry.bytes, 0);
+  --known_;
+}
+
+// For one more class. The one not met for the longest time goes, unless the classes simply take turns and are too
+// many: then some are remembered rather than none.
+bool ClassMemory::MakeRoom() {
+  while (bytes_ > max_bytes_) {
+    Entry* oldest = nullptr;
+    for (auto& [shape, entry] : entries_) {
+      if (entry.known != nullptr && (oldest == nullptr || entry.met < oldest->met)) oldest = &entry;
+    }
+    if (oldest == nullptr || decisions_ - oldest->met < 2 * known_) return false;
+    Drop(*oldest);
+  }
+  return true;
+}
+
+void ClassMemory::ForgetOldShapes() {
+  std::vector<std::uint64_t> met;
+  met.reserve(entries_.size());
+  for (const auto& [shape, entry] : entries_) met.push_back(entry.met);
+  const auto middle = met.begin() + static_cast<std::ptrdiff_t>(met.size() / 2);
+  std::ranges::nth_element(met, middle);
+  boost::unordered::erase_if(entries_, [&](auto& item) {
+    if (item.second.met >= *middle) return false;
+    Drop(item.second);
+    return true;
+  });
+}
+
+}  // namespace berth::class_memory

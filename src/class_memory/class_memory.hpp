@@ -1,0 +1,115 @@
+// What was found out about pods of one shape, kept and brought up to date for the next one: the reason why a
+// thousand equal pods do not cost a thousand times what one costs.
+//
+// Nothing here knows a scheduling rule. Plugins say what their answers hang on (framework::Basis); of a shape that
+// was met before only the rows are judged and scored again on which pods have come or gone since, by the same
+// plugins with a smaller set of rows. When a node has changed, or a plugin takes part that cannot say what it looks
+// at, everything is asked anew. The decisions are the same with and without it, to the last score; what plugins do
+// not hear of twice is how often they are asked.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "class_memory/best_rows.hpp"
+#include "framework/attempt.hpp"
+#include "framework/plugin.hpp"
+#include "record/attempt_record.hpp"
+#include "record/kept_scores.hpp"
+#include "runtime/profile.hpp"
+
+namespace berth::class_memory {
+
+// One shape of pods, as one profile judges it.
+class KnownClass {
+ public:
+  explicit KnownClass(const runtime::Profile& profile) : profile_(profile) {}
+
+  // Brings the verdicts of all filters on all nodes up to date. False if they cannot be told from memory; then
+  // nothing is remembered any more.
+  bool Judge(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
+  const framework::FilterOutcome& verdicts() const { return verdicts_; }
+  // The same for the scores of the feasible nodes, of which there are two or more. After Judge.
+  bool Rank(const framework::Attempt& attempt);
+  // After Rank:
+  BestRows& best() { return best_; }
+  void KeepScores(record::AttemptRecord& record);
+
+  std::size_t Bytes() const;
+
+ private:
+  // One score plugin's part of the totals.
+  struct Part {
+    std::size_t index = 0;  // in the profile
+    framework::Normalization how = framework::Normalization::kNone;
+    bool by_row = false;  // Basis::kRow
+    std::int32_t weight = 1;
+    framework::ScoreColumn raw;  // as the plugin answered; kept up to date where it is normalised
+    std::optional<std::uint8_t> uniform;
+    record::ScoreHistory scores;
+  };
+
+  bool Rebuild(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
+  bool JudgeChanged(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
+  bool TakeVerdicts();
+  bool ScoreAll(const framework::Attempt& attempt);
+  bool ScoreChanged(const framework::Attempt& attempt);
+  bool ScoreRows(Part& part, const framework::Attempt& attempt);
+  bool Normalize(Part& part);
+  void AddUp(std::size_t row);
+
+  const runtime::Profile& profile_;
+  std::uint64_t node_changes_ = 0;  // the table's, when it was last looked at; 0: nothing is known
+  std::uint64_t pod_changes_ = 0;
+  std::vector<bool> skipped_filters_;
+  std::size_t first_by_row_ = 0;  // the first filter whose answer may change with the pods on a row
+  RowSet reaching_;               // rows that all filters before it let pass
+  framework::FilterOutcome verdicts_;
+  framework::FilterOutcome again_;  // of changed rows
+  RowSet changed_;
+
+  bool ranked_ = false;
+  RowSet to_score_;  // changed since the scores were last up to date; feasible or not
+  bool joined_or_left_ = false;  // of the feasible rows
+  std::vector<bool> skipped_scores_, skipped_now_;
+  std::vector<Part> parts_;  // in the order of the plugins' names
+  framework::ScoreColumn answer_;
+  BestRows best_;
+};
+
+// The shapes met lately. One thread: the scheduler loop's.
+class ClassMemory {
+ public:
+  explicit ClassMemory(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // What is known of pods of this shape. Null: not worth remembering yet.
+  KnownClass* Recall(const framework::PodShapePtr& shape, const runtime::Profile& profile);
+  // It has turned out that this one cannot be remembered; it is tried again later.
+  void GiveUp(const framework::PodShapePtr& shape);
+  std::size_t classes() const { return known_; }
+
+ private:
+  struct Entry {
+    framework::PodShapePtr shape;
+    std::uint64_t met = 0;         // the number of the last decision about it
+    std::uint64_t not_before = 0;  // given up until that decision
+    const runtime::Profile* profile = nullptr;
+    std::unique_ptr<KnownClass> known;
+    std::size_t bytes = 0;
+  };
+  void Drop(Entry& entry);
+  bool MakeRoom();
+  void ForgetOldShapes();
+
+  std::size_t max_bytes_;
+  std::uint64_t decisions_ = 0;
+  std::size_t known_ = 0;
+  std::size_t bytes_ = 0;
+  boost::unordered_flat_map<const framework::PodShape*, Entry> entries_;
+};
+
+}  // namespace berth::class_memory
