@@ -167,7 +167,7 @@ class Profile {
   framework::Status ScoreWith(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                               std::span<const framework::ScoreColumn> columns,
+                               std::span<framework::ScoreColumn> columns,
                                const std::vector<bool>& skipped) const;
   void CollectEvents();
   void PrepareEvaluations();
