@@ -18,6 +18,12 @@ else()
   target_compile_options(berth_options INTERFACE $<BUILD_INTERFACE:-Wno-error>)
 endif()
 
+# Files of loops that the compiler turns into vector instructions (base/vectorized.hpp). Neither option
+# changes a result: floating point traps and errno are what nobody looks at.
+function(berth_kernels)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math;-fno-math-errno")
+endfunction()
+
 find_program(BERTH_CCACHE ccache)
 if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Paths relative to the source tree: a clone elsewhere finds what another one has compiled.

@@ -46,6 +46,9 @@ class RowGroup {
   std::size_t Count() const { return count_; }
   bool Empty() const { return count_ == 0; }
 
+  // The members as a set, if that is how they are kept.
+  const RowSet* bits() const { return dense_ ? &bits_ : nullptr; }
+
   void AddTo(RowSet& out) const {
     if (dense_) {
       out |= bits_;

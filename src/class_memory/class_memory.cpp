@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "framework/score_kernels.hpp"
+
 namespace berth::class_memory {
 
 using framework::Attempt;
@@ -18,6 +20,8 @@ bool IsSubset(const RowSet& part, const RowSet& whole) {
   }
   return true;
 }
+
+bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
 }  // namespace
 
@@ -158,19 +162,15 @@ bool KnownClass::Normalize(Part& part) {
   }
   part.uniform.reset();
   part.scores.Reset({});
-  const auto valid = [](std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; };
   if (scores.uniform()) {
     part.uniform = static_cast<std::uint8_t>(scores.uniform_value());
-    return valid(scores.uniform_value());
+    return IsValid(scores.uniform_value());
   }
-  bool all_valid = true;
-  std::vector<std::uint8_t> bytes(scores.values().size());
-  verdicts_.feasible.ForEach([&](std::size_t row) {
-    all_valid = all_valid && valid(scores.values()[row]);
-    bytes[row] = static_cast<std::uint8_t>(scores.values()[row]);
-  });
-  part.scores.Reset(std::move(bytes));
-  return all_valid;
+  scores.Shrink(verdicts_.feasible);
+  const auto bytes = scores.bytes();
+  if (bytes.empty() || !IsValid(framework::MaxByte(bytes, verdicts_.feasible))) return false;
+  part.scores.Reset({bytes.begin(), bytes.end()});
+  return true;
 }
 
 // False if all rows had better be scored anew.
@@ -206,7 +206,7 @@ bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
   bool all_valid = true;
   to_score_.ForEach([&](std::size_t row) {
     const std::int64_t score = answer_.At(row);
-    all_valid = all_valid && score >= 0 && score <= framework::kMaxScore;
+    all_valid = all_valid && IsValid(score);
     part.scores.Set(static_cast<std::uint32_t>(row), static_cast<std::uint8_t>(score));
   });
   return all_valid;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/totals.hpp"
 #include "log/log.hpp"
 
 namespace berth::core {
@@ -361,9 +360,9 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
           profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_);
       !status.ok())
     return status;
-  totals_.assign(attempt.nodes().rows(), 0);
   record.scored = true;
   record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
+  parts_.clear();
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
     if (skipped_[i]) continue;
     const auto& [plugin, weight] = profile.scores()[i];
@@ -378,28 +377,29 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
       kept.uniform = static_cast<std::uint8_t>(columns_[i].uniform_value());
       continue;  // the same for all: it decides nothing
     }
-    const auto values = columns_[i].values();
-    std::vector<std::uint8_t> narrow(values.size());
-    Narrow(values, narrow);
-    AddWeighted(narrow, static_cast<std::uint32_t>(weight), totals_);
-    kept.values = std::move(narrow);
+    const auto scores = columns_[i].bytes();  // RunScores has seen to it that these are enough
+    kept.values = std::vector<std::uint8_t>(scores.begin(), scores.end());
+    parts_.push_back({scores, weight});
   }
   std::ranges::sort(record.scores, {}, &record::Scores::plugin);
-  RowSet preferred;
-  if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
-  ChooseBest(record, totals_, preferred);
+  ChooseBest(attempt, cluster, record);
   return {};
 }
 
-// Of equal ones kube-scheduler prefers those that an extender has answered for.
-void Decider::ChooseBest(AttemptRecord& record, std::span<const std::int64_t> totals,
-                         const RowSet& preferred) const {
-  std::int64_t best = INT64_MIN;
-  record.feasible.ForEach([&](std::size_t row) { best = std::max(best, totals[row]); });
-  record.best.Resize(totals.size());
-  record.feasible.ForEach([&](std::size_t row) {
-    if (totals[row] == best) record.best.Add(row);
-  });
+void Decider::ChooseBest(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record) {
+  const std::size_t rows = attempt.nodes().rows();
+  record.best.Resize(rows);
+  if (extenders_ == nullptr && AreLight(parts_)) {
+    AddBestByScores(parts_, record.feasible, rows, light_totals_, record.best);
+    return;
+  }
+  totals_.assign(rows, 0);
+  for (const auto& [scores, weight] : parts_)
+    AddWeighted(scores, static_cast<std::uint32_t>(weight), totals_);
+  RowSet preferred;
+  if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
+  AddBest(totals_, record.feasible, record.best);
+  // Of equal ones kube-scheduler prefers those that an extender has answered for.
   RowSet answered = record.best;
   answered &= preferred;
   if (!answered.Empty()) record.best = answered;

@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "class_memory/class_memory.hpp"
+#include "core/totals.hpp"
 #include "extender/extenders.hpp"
 #include "framework/plugin.hpp"
 #include "record/attempt_record.hpp"
@@ -111,8 +112,8 @@ class Decider {
               RowSet& feasible);
   framework::Status ScoreFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                                   const ClusterView& cluster, record::AttemptRecord& record);
-  void ChooseBest(record::AttemptRecord& record, std::span<const std::int64_t> totals,
-                  const RowSet& preferred) const;
+  void ChooseBest(const framework::Attempt& attempt, const ClusterView& cluster,
+                  record::AttemptRecord& record);
   framework::Row Choose(const record::AttemptRecord& record);
 
   DeciderOptions options_;
@@ -127,6 +128,8 @@ class Decider {
   framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;
   std::vector<bool> skipped_;
+  std::vector<WeightedScores> parts_;
+  std::vector<std::uint16_t> light_totals_;
   std::vector<std::int64_t> totals_;
   std::vector<runtime::Nomination> relevant_;
   bool only_nominated_ = false;  // the pod's own nominated node passed: the search ended there

@@ -1,23 +1,116 @@
 #include "core/totals.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace berth::core {
+namespace {
 
-void Narrow(std::span<const std::int64_t> scores, std::span<std::uint8_t> out) {
-  const std::int64_t* from = scores.data();
-  std::uint8_t* __restrict to = out.data();
-  for (std::size_t i = 0; i < scores.size(); ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+using Word = RowSet::Word;
+using Words = std::span<const Word>;
+
+// The words of `rows` that a column of `size` entries has.
+Words WordsWithin(const RowSet& rows, std::size_t size) {
+  return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
 }
 
-void AddWeighted(std::span<const std::uint8_t> scores, std::uint32_t weight, std::span<std::int64_t> totals) {
-  const std::uint8_t* from = scores.data();
-  std::int64_t* __restrict to = totals.data();
-  const std::uint64_t factor = weight;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    // 32 bits by 32 bits: the multiplication that every machine has for several numbers at once.
-    to[i] += static_cast<std::int64_t>(factor * std::uint64_t{std::uint32_t{from[i]}});
+struct Weighted {
+  template <VectorLevel>
+  BERTH_KERNEL void Run(const std::uint8_t* from, std::size_t size, std::uint32_t weight,
+                        std::int64_t* __restrict to) {
+    const std::uint64_t factor = weight;
+    for (std::size_t i = 0; i < size; ++i) {
+      // 32 bits by 32 bits: the multiplication that every machine has for several numbers at once.
+      to[i] += static_cast<std::int64_t>(factor * std::uint64_t{std::uint32_t{from[i]}});
+    }
   }
+};
+
+struct Best {
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::span<const std::int64_t> totals, Words feasible, Word* out) {
+    std::int64_t padding[kBlockRows];
+    std::int64_t best = INT64_MIN;
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      if (feasible[block] == 0) continue;
+      const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
+      for (std::size_t i = 0; i < kBlockRows; ++i) {
+        const std::int64_t total = ((feasible[block] >> i) & 1) != 0 ? from[i] : INT64_MIN;
+        best = total > best ? total : best;
+      }
+    }
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      if (feasible[block] == 0) continue;
+      const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
+      Word equal = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{from[i] == best} << i;
+      out[block] |= equal & feasible[block];
+    }
+  }
+};
+
+// Few rows are the best: their bits are looked for only in blocks that have some.
+struct BestByScores {
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::span<const WeightedScores> parts, Words feasible, std::uint16_t* totals,
+                        Word* out) {
+    std::uint8_t padding[kBlockRows];
+    std::uint16_t* highest_of = totals + feasible.size() * kBlockRows;
+    std::uint16_t best = 0;
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      std::uint16_t* __restrict sums = totals + block * kBlockRows;
+      std::uint8_t mask[kBlockRows];
+      SpreadBits(feasible[block], mask);
+      for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] = 0;
+      for (const WeightedScores& part : parts) {
+        const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
+        const auto weight = static_cast<std::uint16_t>(part.weight);
+        for (std::size_t i = 0; i < kBlockRows; ++i)
+          sums[i] = static_cast<std::uint16_t>(sums[i] + weight * scores[i]);
+      }
+      std::uint16_t highest = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i) {
+        const auto total = static_cast<std::uint16_t>(mask[i] != 0 ? sums[i] : 0);
+        highest = total > highest ? total : highest;
+      }
+      best = highest > best ? highest : best;
+      highest_of[block] = highest;
+    }
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      if (feasible[block] == 0 || highest_of[block] != best) continue;
+      const std::uint16_t* sums = totals + block * kBlockRows;
+      Word equal = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{sums[i] == best} << i;
+      out[block] |= equal & feasible[block];
+    }
+  }
+};
+
+}  // namespace
+
+void AddWeighted(std::span<const std::uint8_t> scores, std::uint32_t weight, std::span<std::int64_t> totals,
+                 VectorLevel level) {
+  RunVectorized<Weighted>(level, scores.data(), scores.size(), weight, totals.data());
+}
+
+void AddBest(std::span<const std::int64_t> totals, const RowSet& feasible, RowSet& best, VectorLevel level) {
+  RunVectorized<Best>(level, totals, WordsWithin(feasible, totals.size()), best.words().data());
+}
+
+bool AreLight(std::span<const WeightedScores> parts) {
+  std::int64_t most = 0;
+  for (const WeightedScores& part : parts) {
+    if (part.weight < 0 || part.weight > UINT16_MAX) return false;
+    most += part.weight * UINT8_MAX;
+  }
+  return most <= UINT16_MAX;
+}
+
+void AddBestByScores(std::span<const WeightedScores> parts, const RowSet& feasible, std::size_t rows,
+                     std::vector<std::uint16_t>& totals, RowSet& best, VectorLevel level) {
+  const auto words = WordsWithin(feasible, rows);
+  totals.resize(words.size() * (kBlockRows + 1));  // the last are the blocks' highest
+  RunVectorized<BestByScores>(level, parts, words, totals.data(), best.words().data());
 }
 
 }  // namespace berth::core

@@ -1,6 +1,7 @@
 #include "framework/plugin.hpp"
 
 #include "base/wrap.hpp"
+#include "framework/score_kernels.hpp"
 
 namespace berth::framework {
 namespace {
@@ -8,6 +9,15 @@ namespace {
 std::int64_t Normalized(std::int64_t score, std::int64_t maximum, bool reverse) {
   const std::int64_t scaled = WrapMul(kMaxScore, score) / maximum;
   return reverse ? kMaxScore - scaled : scaled;
+}
+
+void NormalizeBytes(const RowSet& feasible, bool reverse, ScoreColumn& scores) {
+  const std::uint8_t maximum = MaxByte(scores.bytes(), feasible);
+  if (maximum != 0) {
+    ScaleBytes(scores.OverwriteBytes(), maximum, reverse);
+  } else if (reverse) {
+    scores.SetAll(kMaxScore);
+  }
 }
 
 }  // namespace
@@ -29,14 +39,17 @@ void NormalizeByMaximum(const RowSet& feasible, bool reverse, ScoreColumn& score
     }
     return;
   }
+  if (!scores.bytes().empty()) return NormalizeBytes(feasible, reverse, scores);
   const auto values = scores.Mutable();
-  std::int64_t maximum = 0;
-  feasible.ForEach([&](std::size_t row) { maximum = std::max(maximum, values[row]); });
+  const auto [bits, maximum] = RangeOf(values, feasible);
   if (maximum == 0) {
     if (reverse) scores.SetAll(kMaxScore);
-    return;
+  } else if (bits >> kScaleBits == 0) {
+    ScaleWide(values, feasible, maximum, reverse, scores.OverwriteBytes());
+  } else {
+    feasible.ForEach(
+        [&, max = maximum](std::size_t row) { values[row] = Normalized(values[row], max, reverse); });
   }
-  feasible.ForEach([&](std::size_t row) { values[row] = Normalized(values[row], maximum, reverse); });
 }
 
 }  // namespace berth::framework

@@ -176,7 +176,7 @@ class Profile {
   framework::Status Normalize(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                               std::span<const framework::ScoreColumn> columns,
+                               std::span<framework::ScoreColumn> columns,
                                const std::vector<bool>& skipped) const;
   void CollectEvents();
   void FindPartners();

@@ -1,8 +1,7 @@
-// PreScore, Score, Normalize: a column per plugin, checked to be within bounds.
+// PreScore, Score, Normalize: a column per plugin, checked to be within bounds and kept as bytes.
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "framework/score_kernels.hpp"
 #include "runtime/guarded.hpp"
 #include "runtime/profile.hpp"
 
@@ -76,15 +75,10 @@ namespace {
 
 bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
-// Looks at all rows first, in one pass without branches; rows that are not feasible may hold anything.
+// What is left in wide form after Shrink has a feasible score that no byte holds.
 bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
   if (column.uniform()) return !IsValid(column.uniform_value());
-  std::uint64_t worst = 0;
-  for (const std::int64_t score : column.values()) worst = std::max(worst, static_cast<std::uint64_t>(score));
-  if (worst <= static_cast<std::uint64_t>(framework::kMaxScore)) return false;
-  bool any = false;
-  feasible.ForEach([&](std::size_t row) { any = any || !IsValid(column.At(row)); });
-  return any;
+  return column.bytes().empty() || framework::MaxByte(column.bytes(), feasible) > framework::kMaxScore;
 }
 
 }  // namespace
@@ -92,11 +86,14 @@ bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
 // kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
 // first plugin, is reported.
 Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                           std::span<const framework::ScoreColumn> columns,
+                           std::span<framework::ScoreColumn> columns,
                            const std::vector<bool>& skipped) const {
   bool any = false;
-  for (std::size_t i = 0; i < scores_.size(); ++i)
-    any = any || (!skipped[i] && HasInvalid(columns[i], feasible));
+  for (std::size_t i = 0; i < scores_.size(); ++i) {
+    if (skipped[i]) continue;
+    columns[i].Shrink(feasible);
+    any = any || HasInvalid(columns[i], feasible);
+  }
   if (!any) return {};
   for (const framework::Row row : order) {
     if (!feasible.Has(row)) continue;

@@ -30,17 +30,31 @@ std::int64_t ScoreOf(std::int64_t bytes, std::int64_t images) {
 framework::Status ImageLocality::Score(const framework::Attempt& attempt, const RowSet&,
                                        framework::ScoreColumn& scores) const {
   const framework::NodeTable& nodes = attempt.nodes();
-  bool any = false;
+  std::vector<const framework::ImageState*> images;
   for (const framework::ImageId id : attempt.pod().images()) {
-    const framework::ImageState* image = nodes.Image(id);
-    if (image == nullptr) continue;
-    any = true;
-    const std::int64_t bytes = SpreadSize(*image, nodes.node_count());
-    const auto sums = scores.Mutable();
-    image->rows.ForEach([&](std::size_t row) { sums[row] = WrapAdd(sums[row], bytes); });
+    if (const framework::ImageState* image = nodes.Image(id)) images.push_back(image);
   }
-  if (!any) return {};
-  for (std::int64_t& value : scores.Mutable()) value = ScoreOf(value, attempt.pod().image_users());
+  const auto size_of = [&](const framework::ImageState& image) {
+    return SpreadSize(image, nodes.node_count());
+  };
+  const std::int64_t users = attempt.pod().image_users();
+  if (images.size() == 1) {
+    scores.SetAll(ScoreOf(0, users));
+    scores.Set(images.front()->rows, ScoreOf(size_of(*images.front()), users));
+  } else if (!images.empty()) {
+    const auto sums = scores.Mutable();
+    for (const framework::ImageState* image : images) {
+      const std::int64_t bytes = size_of(*image);
+      image->rows.ForEach([&](std::size_t row) { sums[row] = WrapAdd(sums[row], bytes); });
+    }
+    // Neighbours often have the same images.
+    std::int64_t bytes = 0;
+    std::int64_t score = ScoreOf(bytes, users);
+    for (std::int64_t& value : sums) {
+      if (value != bytes) score = ScoreOf(bytes = value, users);
+      value = score;
+    }
+  }
   return {};
 }
 

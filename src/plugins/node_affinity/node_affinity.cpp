@@ -15,9 +15,7 @@ void AddWeights(const std::vector<framework::CompiledPreference>& preferences, c
     auto rows = attempt.Scratch();
     *rows |= feasible;
     RestrictToTerm(preference.term, attempt, *rows);
-    if (rows->Empty()) continue;
-    const auto values = scores.Mutable();
-    rows->ForEach([&](std::size_t row) { values[row] += preference.weight; });
+    if (!rows->Empty()) scores.Add(*rows, preference.weight);
   }
 }
 

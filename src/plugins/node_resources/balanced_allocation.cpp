@@ -5,19 +5,13 @@
 
 #include "api/requests.hpp"
 #include "base/wrap.hpp"
+#include "plugins/node_resources/resource_kernels.hpp"
 
 namespace berth::plugins {
 namespace {
 
 using framework::Attempt;
 using framework::ResourceId;
-
-// One resource of this decision: its columns and what the pod adds.
-struct Axis {
-  std::span<const std::int64_t> capacity;
-  std::span<const std::int64_t> used;
-  std::int64_t request = 0;
-};
 
 double Fraction(std::int64_t used, std::int64_t capacity) {
   const double fraction = static_cast<double>(used) / static_cast<double>(capacity);
@@ -40,11 +34,6 @@ std::int64_t Balance(std::span<const double> fractions) {
   return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(framework::kMaxScore));
 }
 
-// The same for two fractions, which is what nearly all profiles balance.
-std::int64_t Balance(double a, double b) {
-  return static_cast<std::int64_t>((1 - std::abs((a - b) / 2)) * static_cast<double>(framework::kMaxScore));
-}
-
 constexpr std::int64_t kHalf = framework::kMaxScore / 2;
 
 // 75 where the pod changes nothing, up to 100 where it evens the node out, down to 50 where it tilts it.
@@ -52,28 +41,14 @@ std::int64_t Improvement(std::int64_t with_pod, std::int64_t without_pod) {
   return kHalf + (kHalf + with_pod - without_pod) / 2;
 }
 
-// Rows without one of the two resources count as balanced.
-void ScorePairs(const Axis& a, const Axis& b, const RowSet& feasible, std::span<std::int64_t> values) {
-  feasible.ForEach([&](std::size_t row) {
-    if (a.capacity[row] == 0 || b.capacity[row] == 0) {
-      values[row] = Improvement(framework::kMaxScore, framework::kMaxScore);
-      return;
-    }
-    const std::int64_t with_pod = Balance(Fraction(WrapAdd(a.used[row], a.request), a.capacity[row]),
-                                          Fraction(WrapAdd(b.used[row], b.request), b.capacity[row]));
-    const std::int64_t without_pod =
-        Balance(Fraction(a.used[row], a.capacity[row]), Fraction(b.used[row], b.capacity[row]));
-    values[row] = Improvement(with_pod, without_pod);
-  });
-}
-
-void ScoreMany(std::span<const Axis> axes, const RowSet& feasible, std::span<std::int64_t> values) {
+// Rows where all resources but one are missing count as balanced.
+void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows, std::span<std::int64_t> values) {
   std::vector<double> with_pod;
   std::vector<double> without_pod;
-  feasible.ForEach([&](std::size_t row) {
+  rows.ForEach([&](std::size_t row) {
     with_pod.clear();
     without_pod.clear();
-    for (const Axis& axis : axes) {
+    for (const ResourceAxis& axis : axes) {
       if (axis.capacity[row] == 0) continue;
       with_pod.push_back(Fraction(WrapAdd(axis.used[row], axis.request), axis.capacity[row]));
       without_pod.push_back(Fraction(axis.used[row], axis.capacity[row]));
@@ -122,19 +97,21 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
                                                          framework::ScoreColumn& scores) const {
   if (!WantsAny(attempt.pod()))
     return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
-  std::vector<Axis> axes;
+  std::vector<ResourceAxis> axes;
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
     if (request == 0 && id.value >= framework::kFirstScalar) continue;
     if (attempt.nodes().allocatable(id).empty()) continue;
     axes.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
   }
-  const auto values = scores.Overwrite();
-  if (axes.size() == 2) {
-    ScorePairs(axes[0], axes[1], feasible, values);
-  } else {
-    ScoreMany(axes, feasible, values);
+  if (axes.size() != 2) {
+    ScoreRows(axes, feasible, scores.Overwrite());
+    return {};
   }
+  // That is what nearly all profiles balance.
+  auto left = attempt.Scratch();
+  ScoreBalance(axes[0], axes[1], feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(axes, *left, scores.Mutable());
   return {};
 }
 

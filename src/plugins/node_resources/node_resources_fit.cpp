@@ -16,30 +16,6 @@ using framework::Attempt;
 using framework::NodeTable;
 using framework::ResourceId;
 
-// Rows where `request` is more than what is left of the resource; those that could never hold it also go to
-// `never`. Stretches of the table without candidates are passed over.
-void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
-                     std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
-                     RowSet& never) {
-  const auto words = out.words();
-  const auto never_words = never.words();
-  const auto asked = candidates.words();
-  for (std::size_t w = 0; w < std::min(words.size(), asked.size()); ++w) {
-    if (asked[w] == 0) continue;
-    const std::size_t begin = w * RowSet::kWordBits;
-    const std::size_t end = std::min(begin + RowSet::kWordBits, allocatable.size());
-    RowSet::Word short_rows = 0;
-    RowSet::Word never_rows = 0;
-    for (std::size_t row = begin; row < end; ++row) {
-      const bool lacks = request > WrapSub(allocatable[row], requested[row]);
-      short_rows |= RowSet::Word{lacks} << (row - begin);
-      never_rows |= RowSet::Word{lacks && request > allocatable[row]} << (row - begin);
-    }
-    words[w] |= short_rows;
-    never_words[w] |= never_rows;
-  }
-}
-
 // (capacity - requested) as percent of capacity.
 std::int64_t LeastRequested(std::int64_t requested, std::int64_t capacity) {
   return requested > capacity ? 0 : Percent(WrapSub(capacity, requested), capacity);
@@ -83,9 +59,7 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
   const NodeTable& nodes = attempt.nodes();
   const std::size_t rows = nodes.rows();
   RowSet& crowded = out.Reject(too_many_pods_, rows);
-  candidates.ForEach([&](std::size_t row) {
-    if (nodes.pod_count()[row] + 1 > nodes.allowed_pods()[row]) crowded.Add(row);
-  });
+  AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
 
   RowSet& never = out.unresolvable();
   never.Resize(rows);
@@ -112,51 +86,62 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
 framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& feasible,
                                           framework::ScoreColumn& scores) const {
   const NodeTable& nodes = attempt.nodes();
-  score_sum_.assign(nodes.rows(), 0);
-  weight_sum_.assign(nodes.rows(), 0);
+  axes_.clear();
+  std::int64_t weights = 0;
+  for (const Resource& resource : resources_) {
+    const std::int64_t request = attempt.pod().score().Of(resource.id);
+    if (nodes.allocatable(resource.id).empty()) continue;
+    if (request == 0 && resource.id.value >= framework::kFirstScalar) continue;
+    axes_.push_back(
+        {nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request, resource.weight});
+    weights += resource.weight;
+  }
+  if (strategy_ == ScoringStrategy::kRequestedToCapacityRatio || weights > kMaxWeightSum) {
+    ScoreRows(feasible, scores.Overwrite());
+    return {};
+  }
+  auto left = attempt.Scratch();
+  ScoreAllocation(strategy_ == ScoringStrategy::kLeastAllocated ? Allocation::kLeast : Allocation::kMost,
+                  axes_, feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(*left, scores.Mutable());
+  return {};
+}
+
+// The same for whatever numbers and strategy.
+void NodeResourcesFit::ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const {
   // Resources that score 0 do not count at all in the ratio strategy, as in the original.
   const bool drop_zero = strategy_ == ScoringStrategy::kRequestedToCapacityRatio;
-  const auto add = [&](const Resource& resource, auto&& score) {
-    const std::int64_t request = attempt.pod().score().Of(resource.id);
-    if (request == 0 && resource.id.value >= framework::kFirstScalar) return;
-    const auto capacity = nodes.allocatable(resource.id);
-    const auto used = NonZeroUse(nodes, resource.id);
-    feasible.ForEach([&](std::size_t row) {
-      if (capacity[row] == 0) return;
-      const std::int64_t points = score(WrapAdd(used[row], request), capacity[row]);
-      if (drop_zero && points <= 0) return;
-      score_sum_[row] = WrapAdd(score_sum_[row], WrapMul(points, resource.weight));
-      weight_sum_[row] += resource.weight;
-    });
-  };
-  for (const Resource& resource : resources_) {
-    if (nodes.allocatable(resource.id).empty()) continue;
-    switch (strategy_) {
-      case ScoringStrategy::kLeastAllocated:
-        add(resource, LeastRequested);
-        break;
-      case ScoringStrategy::kMostAllocated:
-        add(resource, MostRequested);
-        break;
-      case ScoringStrategy::kRequestedToCapacityRatio:
-        add(resource, [this](std::int64_t requested, std::int64_t capacity) {
-          return RequestedToCapacity(shape_, requested, capacity);
-        });
-        break;
+  rows.ForEach([&](std::size_t row) {
+    std::int64_t sum = 0;
+    std::int64_t weights = 0;
+    for (const ResourceAxis& axis : axes_) {
+      if (axis.capacity[row] == 0) continue;
+      const std::int64_t points = Points(WrapAdd(axis.used[row], axis.request), axis.capacity[row]);
+      if (drop_zero && points <= 0) continue;
+      sum = WrapAdd(sum, WrapMul(points, axis.weight));
+      weights += axis.weight;
     }
-  }
-  const auto values = scores.Overwrite();
-  feasible.ForEach([&](std::size_t row) {
-    if (weight_sum_[row] == 0) {
+    if (weights == 0) {
       values[row] = 0;
     } else if (drop_zero) {
-      values[row] = static_cast<std::int64_t>(
-          std::round(static_cast<double>(score_sum_[row]) / static_cast<double>(weight_sum_[row])));
+      values[row] =
+          static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
     } else {
-      values[row] = score_sum_[row] / weight_sum_[row];
+      values[row] = sum / weights;
     }
   });
-  return {};
+}
+
+std::int64_t NodeResourcesFit::Points(std::int64_t requested, std::int64_t capacity) const {
+  switch (strategy_) {
+    case ScoringStrategy::kLeastAllocated:
+      return LeastRequested(requested, capacity);
+    case ScoringStrategy::kMostAllocated:
+      return MostRequested(requested, capacity);
+    case ScoringStrategy::kRequestedToCapacityRatio:
+      return RequestedToCapacity(shape_, requested, capacity);
+  }
+  return 0;
 }
 
 bool NodeResourcesFit::Ignored(ResourceId resource, const framework::Vocabulary& words) const {

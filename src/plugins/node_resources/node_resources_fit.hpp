@@ -4,6 +4,7 @@
 
 #include "framework/plugin.hpp"
 #include "plugins/node_resources/resource_args.hpp"
+#include "plugins/node_resources/resource_kernels.hpp"
 
 namespace berth::plugins {
 
@@ -33,6 +34,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     std::int64_t weight = 1;
   };
   bool Ignored(framework::ResourceId resource, const framework::Vocabulary& words) const;
+  void ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const;
+  std::int64_t Points(std::int64_t requested, std::int64_t capacity) const;
   framework::ReasonId InsufficientReason(framework::ResourceId resource,
                                          const framework::Vocabulary& words) const;
 
@@ -45,9 +48,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // those that scheduling knows; others never count
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
-  // Sums per row while a decision is scored; members so that scoring allocates nothing.
-  mutable std::vector<std::int64_t> score_sum_;
-  mutable std::vector<std::int64_t> weight_sum_;
+  mutable std::vector<ResourceAxis>
+      axes_;  // of the pod that is scored; kept so that scoring allocates nothing
 };
 
 }  // namespace berth::plugins

@@ -49,9 +49,7 @@ framework::Status TaintToleration::Score(const framework::Attempt& attempt, cons
   const auto& tolerations = attempt.pod().pod->spec.tolerations;
   attempt.nodes().ForEachTaintList([&](framework::TaintListId id, const RowGroup& rows) {
     const auto count = UntoleratedPreferences(tolerations, attempt.nodes().vocabulary().Taints(id));
-    if (count == 0) return;
-    const auto values = scores.Mutable();
-    rows.ForEach([&](std::size_t row) { values[row] = count; });
+    if (count != 0) scores.Set(rows, count);
   });
   return {};
 }

@@ -1,0 +1,112 @@
+// Loops over columns, compiled for several generations of processors; the machine decides at run time which
+// one is used. All of them compute the same, bit for bit: nothing here rounds differently on wider vectors.
+//
+// A kernel is a struct with `template <VectorLevel> BERTH_KERNEL R Run(...)`, written as plain loops of a
+// fixed length that the compiler turns into vector instructions; its file is named to
+// berth_kernels() (cmake/toolchain.cmake). What it calls must be BERTH_KERNEL too, so that it is inlined
+// into each version: a function that is shared between files must never hold instructions of one level.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace berth {
+
+enum class VectorLevel : std::uint8_t {
+  kBaseline,  // what every machine of the architecture has
+  kAvx2,      // x86-64-v3: 256 bits
+  kAvx512,    // x86-64-v4: 512 bits
+};
+
+// The best level that this machine can run; found out once.
+VectorLevel BestVectorLevel();
+
+#define BERTH_KERNEL [[gnu::always_inline]] static inline
+
+namespace vectorized {
+
+#if defined(__x86_64__)
+template <class Kernel, class... Args>
+[[gnu::target("arch=x86-64-v4"), gnu::noinline]] auto Avx512(Args... args) {
+  return Kernel::template Run<VectorLevel::kAvx512>(args...);
+}
+template <class Kernel, class... Args>
+[[gnu::target("arch=x86-64-v3"), gnu::noinline]] auto Avx2(Args... args) {
+  return Kernel::template Run<VectorLevel::kAvx2>(args...);
+}
+#endif
+template <class Kernel, class... Args>
+[[gnu::noinline]] auto Baseline(Args... args) {
+  return Kernel::template Run<VectorLevel::kBaseline>(args...);
+}
+
+}  // namespace vectorized
+
+// Kernel::Run(args...) as compiled for `level`, which the machine must be able to run.
+template <class Kernel, class... Args>
+auto RunVectorized(VectorLevel level, Args... args) {
+#if defined(__x86_64__)
+  if (level == VectorLevel::kAvx512) return vectorized::Avx512<Kernel>(args...);
+  if (level == VectorLevel::kAvx2) return vectorized::Avx2<Kernel>(args...);
+#else
+  static_cast<void>(level);
+#endif
+  return vectorized::Baseline<Kernel>(args...);
+}
+
+// Kernels go through columns in blocks: the rows of one word of a RowSet.
+inline constexpr std::size_t kBlockRows = 64;
+
+constexpr std::size_t BlocksOf(std::size_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
+
+// A block of a column for reading. What lies beyond the column's end is read from `padding`, as 0.
+template <class T>
+[[gnu::always_inline]] inline const T* BlockOf(const T* column, std::size_t rows, std::size_t block,
+                                               T* padding) {
+  const std::size_t begin = block * kBlockRows;
+  if (begin + kBlockRows <= rows) return column + begin;
+  const std::size_t count = rows - begin;
+  __builtin_memcpy(padding, column + begin, count * sizeof(T));
+  std::fill_n(padding + count, kBlockRows - count, T{0});
+  return padding;
+}
+
+// Writes a block back, as far as the column goes.
+template <class T>
+[[gnu::always_inline]] inline void StoreBlock(const T* block_values, std::size_t rows, std::size_t block,
+                                              T* column) {
+  const std::size_t begin = block * kBlockRows;
+  if (begin + kBlockRows <= rows) {
+    __builtin_memcpy(column + begin, block_values, kBlockRows * sizeof(T));
+  } else {
+    __builtin_memcpy(column + begin, block_values, (rows - begin) * sizeof(T));
+  }
+}
+
+// The integer as a double, for 0 <= value < 2^52: its bits become the lower bits of a number between 2^52 and
+// 2^53, whose ulp is 1. Machines before AVX-512 have no instruction for it. Other values give anything.
+[[gnu::always_inline]] inline double SmallToDouble(std::int64_t value) {
+  return std::bit_cast<double>(value | 0x4330'0000'0000'0000) - 0x1p52;
+}
+inline constexpr int kSmallBits = 52;
+
+// Bytes that are 0xff where the word's bit is set and 0 elsewhere.
+[[gnu::always_inline]] inline void SpreadBits(std::uint64_t word, std::uint8_t* bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t spread[8];
+  for (int i = 0; i < 8; ++i) {
+    std::uint64_t eight = (word >> (8 * i)) & 0xff;
+    eight |= eight << 8;
+    eight |= eight << 16;
+    eight |= eight << 32;            // eight copies
+    eight &= 0x8040'2010'0804'0201;  // of each another bit
+    eight += 0x7f7f'7f7f'7f7f'7f7f;  // into the top bit
+    eight = (eight >> 7) & 0x0101'0101'0101'0101;
+    spread[i] = (eight << 8) - eight;  // times 255
+  }
+  __builtin_memcpy(bytes, spread, sizeof spread);
+}
+
+}  // namespace berth

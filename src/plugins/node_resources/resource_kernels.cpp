@@ -1,0 +1,230 @@
+#include "plugins/node_resources/resource_kernels.hpp"
+
+#include <algorithm>
+
+#include "base/wrap.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using Word = RowSet::Word;
+
+BERTH_KERNEL const std::int64_t* BlockOf(std::span<const std::int64_t> column, std::size_t block,
+                                         std::int64_t* padding) {
+  return berth::BlockOf(column.data(), column.size(), block, padding);
+}
+
+// --- which rows lack something
+
+struct Insufficient {
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::int64_t request, std::span<const std::int64_t> allocatable,
+                        std::span<const std::int64_t> requested, std::span<const Word> candidates, Word* out,
+                        Word* never) {
+    std::int64_t padding[2][kBlockRows];
+    for (std::size_t block = 0; block < candidates.size(); ++block) {
+      if (candidates[block] == 0) continue;
+      const std::int64_t* capacity = BlockOf(allocatable, block, padding[0]);
+      const std::int64_t* used = BlockOf(requested, block, padding[1]);
+      Word lacking = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i)
+        lacking |= Word{request > WrapSub(capacity[i], used[i])} << i;
+      lacking &= candidates[block];
+      if (lacking == 0) continue;
+      Word beyond = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i) beyond |= Word{request > capacity[i]} << i;
+      out[block] |= lacking;
+      never[block] |= lacking & beyond;
+    }
+  }
+};
+
+struct Crowded {
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
+                        std::span<const Word> candidates, Word* out) {
+    std::int64_t padding[2][kBlockRows];
+    for (std::size_t block = 0; block < candidates.size(); ++block) {
+      if (candidates[block] == 0) continue;
+      const std::int64_t* there = BlockOf(pods, block, padding[0]);
+      const std::int64_t* most = BlockOf(allowed, block, padding[1]);
+      Word crowded = 0;
+      for (std::size_t i = 0; i < kBlockRows; ++i) crowded |= Word{there[i] >= most[i]} << i;
+      out[block] |= crowded & candidates[block];
+    }
+  }
+};
+
+// The words of `rows` that columns of `size` entries have.
+std::span<const Word> WordsWithin(const RowSet& rows, std::size_t size) {
+  return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
+}
+
+// --- how full a node would be
+
+// Percentages are divided as doubles; base/percent.hpp proves that exact for part * 100 and whole below 2^52.
+// Numbers below 2^45 are.
+constexpr int kPercentBits = 45;
+
+template <Allocation kStrategy>
+struct WeightedShares {
+  // Adds the weighted percentages of one resource. Tells by the upper bits of `wide` if a number was too
+  // large, and whether the resource is missing somewhere.
+  BERTH_KERNEL void AddShare(const ResourceAxis& axis, const std::int64_t* __restrict capacity,
+                             const std::int64_t* __restrict used, std::int32_t* __restrict sums,
+                             std::uint64_t& wide, bool& missing) {
+    std::uint64_t seen = 0;
+    std::uint64_t none = 0;
+    const auto weight = static_cast<std::int32_t>(axis.weight);
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      const std::int64_t whole = capacity[i];
+      const std::int64_t requested = WrapAdd(used[i], axis.request);
+      const std::int64_t free = WrapSub(whole, requested);
+      // More than everything requested: nothing free, or all taken.
+      const std::int64_t part =
+          kStrategy == Allocation::kLeast ? (free < 0 ? 0 : free) : (free < 0 ? whole : requested);
+      const std::int64_t divisor = whole == 0 ? 1 : whole;
+      seen |= static_cast<std::uint64_t>(whole | requested);
+      none |= static_cast<std::uint64_t>(whole == 0);
+      const double share = SmallToDouble(part) * 100 / SmallToDouble(divisor);
+      sums[i] += weight * static_cast<std::int32_t>(share);
+    }
+    wide |= seen;
+    missing = missing || none != 0;
+  }
+
+  // Where a resource is missing, the others' weights are the divisor.
+  BERTH_KERNEL void DivideByPresent(std::span<const ResourceAxis> axes, std::size_t block,
+                                    std::int32_t* __restrict sums) {
+    std::int64_t padding[kBlockRows];
+    std::int32_t weights[kBlockRows] = {};
+    for (const ResourceAxis& axis : axes) {
+      const std::int64_t* capacity = BlockOf(axis.capacity, block, padding);
+      const auto weight = static_cast<std::int32_t>(axis.weight);
+      for (std::size_t i = 0; i < kBlockRows; ++i) weights[i] += capacity[i] == 0 ? 0 : weight;
+    }
+    for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] = weights[i] == 0 ? 0 : sums[i] / weights[i];
+  }
+
+  template <VectorLevel>
+  BERTH_KERNEL void Run(std::span<const ResourceAxis> axes, std::span<const Word> feasible,
+                        std::span<std::uint8_t> out, Word* left) {
+    std::int64_t padding[2][kBlockRows];
+    std::int32_t total_weight = 0;
+    for (const ResourceAxis& axis : axes) total_weight += static_cast<std::int32_t>(axis.weight);
+    // Multiplying by the reciprocal is exact, too: n / d and its floor k are at least 1 / d apart from k + 1,
+    // so (n + 1/2) / d keeps 1 / (2d) from k and from k + 1, and two roundings move it by less than
+    // (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
+    const double reciprocal = 1.0 / static_cast<double>(total_weight);
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      if (feasible[block] == 0) continue;
+      std::int32_t sums[kBlockRows] = {};
+      std::uint64_t wide = 0;
+      bool missing = false;
+      for (const ResourceAxis& axis : axes) {
+        AddShare(axis, BlockOf(axis.capacity, block, padding[0]), BlockOf(axis.used, block, padding[1]), sums,
+                 wide, missing);
+      }
+      if (wide >> kPercentBits != 0) {
+        left[block] |= feasible[block];
+        continue;
+      }
+      if (missing) {
+        DivideByPresent(axes, block, sums);
+      } else if (total_weight > 1) {
+        for (std::size_t i = 0; i < kBlockRows; ++i)
+          sums[i] = static_cast<std::int32_t>((static_cast<double>(sums[i]) + 0.5) * reciprocal);
+      }
+      std::uint8_t bytes[kBlockRows];
+      for (std::size_t i = 0; i < kBlockRows; ++i) bytes[i] = static_cast<std::uint8_t>(sums[i]);
+      StoreBlock(bytes, out.size(), block, out.data());
+    }
+  }
+};
+
+// --- how even
+
+struct Balance {
+  BERTH_KERNEL double Fraction(std::int64_t used, double capacity) {
+    const double fraction = SmallToDouble(used) / capacity;
+    return fraction > 1 ? 1 : fraction;
+  }
+  BERTH_KERNEL std::int32_t Evenness(double a, double b) {
+    return static_cast<std::int32_t>((1 - __builtin_fabs((a - b) / 2)) * 100);
+  }
+
+  BERTH_KERNEL std::uint64_t Block(std::int64_t request_a, std::int64_t request_b,
+                                   const std::int64_t* __restrict capacity_a,
+                                   const std::int64_t* __restrict used_a,
+                                   const std::int64_t* __restrict capacity_b,
+                                   const std::int64_t* __restrict used_b, std::int32_t* __restrict out) {
+    std::uint64_t wide = 0;
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      const std::int64_t sum_a = WrapAdd(used_a[i], request_a);
+      const std::int64_t sum_b = WrapAdd(used_b[i], request_b);
+      wide |=
+          static_cast<std::uint64_t>(capacity_a[i] | used_a[i] | sum_a | capacity_b[i] | used_b[i] | sum_b);
+      const double whole_a = SmallToDouble(capacity_a[i] == 0 ? 1 : capacity_a[i]);
+      const double whole_b = SmallToDouble(capacity_b[i] == 0 ? 1 : capacity_b[i]);
+      const std::int32_t with_pod = Evenness(Fraction(sum_a, whole_a), Fraction(sum_b, whole_b));
+      const std::int32_t without_pod = Evenness(Fraction(used_a[i], whole_a), Fraction(used_b[i], whole_b));
+      // Rows without one of the two resources count as balanced before and after. The sum is not negative.
+      const bool both = (capacity_a[i] != 0) & (capacity_b[i] != 0);
+      out[i] = 50 + ((50 + (both ? with_pod - without_pod : 0)) >> 1);
+    }
+    return wide;
+  }
+
+  template <VectorLevel>
+  BERTH_KERNEL void Run(const ResourceAxis* a, const ResourceAxis* b, std::span<const Word> feasible,
+                        std::span<std::uint8_t> out, Word* left) {
+    std::int64_t padding[4][kBlockRows];
+    for (std::size_t block = 0; block < feasible.size(); ++block) {
+      if (feasible[block] == 0) continue;
+      std::int32_t scores[kBlockRows];
+      const std::uint64_t wide =
+          Block(a->request, b->request, BlockOf(a->capacity, block, padding[0]),
+                BlockOf(a->used, block, padding[1]), BlockOf(b->capacity, block, padding[2]),
+                BlockOf(b->used, block, padding[3]), scores);
+      if (wide >> kSmallBits != 0) {
+        left[block] |= feasible[block];
+        continue;
+      }
+      std::uint8_t bytes[kBlockRows];
+      for (std::size_t i = 0; i < kBlockRows; ++i) bytes[i] = static_cast<std::uint8_t>(scores[i]);
+      StoreBlock(bytes, out.size(), block, out.data());
+    }
+  }
+};
+
+}  // namespace
+
+void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
+                     std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
+                     RowSet& never, VectorLevel level) {
+  RunVectorized<Insufficient>(level, request, allocatable, requested,
+                              WordsWithin(candidates, allocatable.size()), out.words().data(),
+                              never.words().data());
+}
+
+void AddCrowded(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
+                const RowSet& candidates, RowSet& out, VectorLevel level) {
+  RunVectorized<Crowded>(level, pods, allowed, WordsWithin(candidates, pods.size()), out.words().data());
+}
+
+void ScoreAllocation(Allocation strategy, std::span<const ResourceAxis> axes, const RowSet& feasible,
+                     std::span<std::uint8_t> out, RowSet& left, VectorLevel level) {
+  const auto words = WordsWithin(feasible, out.size());
+  if (strategy == Allocation::kLeast) {
+    RunVectorized<WeightedShares<Allocation::kLeast>>(level, axes, words, out, left.words().data());
+  } else {
+    RunVectorized<WeightedShares<Allocation::kMost>>(level, axes, words, out, left.words().data());
+  }
+}
+
+void ScoreBalance(const ResourceAxis& a, const ResourceAxis& b, const RowSet& feasible,
+                  std::span<std::uint8_t> out, RowSet& left, VectorLevel level) {
+  RunVectorized<Balance>(level, &a, &b, WordsWithin(feasible, out.size()), out, left.words().data());
+}
+
+}  // namespace berth::plugins
