@@ -282,6 +282,9 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "Seed of random choices among equally good nodes; 0: a new one each time.");
   table.Int("berth-record-memory", own.record_mib,
             "How many MiB of past attempts are kept for explanations.");
+  table.Int("berth-class-memory", own.class_memory_mib,
+            "How many MiB may be spent on remembering what was found out about pods that are all alike; 0: every "
+            "pod is judged by itself. Decisions are the same.");
   table.List(
       "berth-plugin", "file", own.plugins,
       "A shared object with plugins, which profiles enable by their names; may be repeated. It is tried out "

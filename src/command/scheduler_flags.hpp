@@ -54,6 +54,7 @@ struct OwnFlags {
   std::string http_address = "127.0.0.1:10251";
   std::int64_t seed = 0;
   std::int64_t record_mib = 64;
+  std::int64_t class_memory_mib = 64;
   std::int64_t extender_failures = 0;  // in a row, that open an extender's circuit; 0: never
   std::int64_t extender_pause_seconds = 10;
   std::int64_t watch_idle_seconds = 90;

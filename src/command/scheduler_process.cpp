@@ -49,6 +49,7 @@ core::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   options.decider.adaptive = flags.own.adaptive_sampling;
   options.decider.seed =
       flags.own.seed != 0 ? static_cast<std::uint64_t>(flags.own.seed) : std::random_device{}();
+  options.decider.class_memory_bytes = static_cast<std::size_t>(flags.own.class_memory_mib) << 20;
   options.stand_by = config.leader_election.leader_elect;
   options.record_bytes = static_cast<std::size_t>(flags.own.record_mib) << 20;
   return options;

@@ -78,7 +78,7 @@ TEST_F(DeciderTest, TheBestNodeIsTaken) {
   Add(MakeNode("c").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
   const Decision decision = Decide(MakePod().Cpu("1").Memory("2Gi"));
   EXPECT_EQ(Name(decision), "b");
-  EXPECT_EQ(decision.record->best.Count(), 1U);
+  EXPECT_EQ(decision.record->Best().Count(), 1U);
   EXPECT_GT(decision.record->Total(RowOf("b")), decision.record->Total(RowOf("a")));
   EXPECT_GT(decision.record->Total(RowOf("a")), decision.record->Total(RowOf("c")));
 }

@@ -27,7 +27,10 @@ class History {
 
   void Live() {
     for (const auto& [name, node] : dump_.Of<api::Node>()) cache_.AddNode(Changed(*node));
-    for (int step = 0; step < 120; ++step) Step();
+    for (int step = 0; step < 120; ++step) {
+      Step();
+      if (OneIn(2)) JudgeSome();
+    }
     for (const std::string& uid : strangers_) cache_.RemovePod(uid);
     if (!nodes_leave_) return;
     for (const auto& [name, node] : dump_.Of<api::Node>()) cache_.RemoveNode(name);
@@ -41,14 +44,12 @@ class History {
   }
 
   void Step() {
-    switch (random_.Below(8)) {
+    switch (random_.Below(7)) {
       case 0:
         return ChangeObjects();
       case 1:
         return ChangeNode();
       case 2:
-        return JudgeSome();
-      case 3:
         return RemovePod();
       default:
         return AddPod();
@@ -130,20 +131,29 @@ class History {
     });
   }
 
+  // Some again and again, so that what is remembered of them has to follow every change.
   void JudgeSome() {
     if (pods_.empty()) return;
-    core::Decider decider({.sample = false}, engine_.reasons());
-    for (int i = 0; i < 3; ++i) {
-      const runtime::Profile& profile = *AnyOf(engine_.profiles());
-      const framework::PodInfo pod = framework::PreparePod(AnyOf(pods_), engine_.vocabulary());
-      decider.Decide(pod, profile, {cache_.nodes(), cache_.VisitingOrder(), core::NamesOf(cache_.nodes())},
-                     {});
-    }
+    for (const std::size_t among : {pods_.size(), std::min<std::size_t>(pods_.size(), 2)})
+      Judge(pods_[random_.Below(among)], *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
+  }
+  // With and without memory.
+  void Judge(const api::PodPtr& pod, const runtime::Profile& profile) {
+    const framework::PodInfo info = framework::PreparePod(pod, engine_.vocabulary());
+    const core::ClusterView view{cache_.nodes(), cache_.VisitingOrder(), core::NamesOf(cache_.nodes())};
+    const core::Decision remembered = remembering_.Decide(info, profile, view, {});
+    const core::Decision plain = plain_.Decide(info, profile, view, {});
+    const std::string expected = record::ToJson(*plain.record, engine_.reasons());
+    const std::string got = record::ToJson(*remembered.record, engine_.reasons());
+    if (got != expected || remembered.row != plain.row || remembered.rejectors != plain.rejectors)
+      throw std::runtime_error("decided otherwise from memory:\n" + got + "\n" + expected);
   }
 
   assembly::Engine& engine_;
   cache::ClusterCache& cache_;
   Random random_;
+  core::Decider remembering_{{.sample = false}, engine_.reasons()};
+  core::Decider plain_{{.sample = false, .class_memory_bytes = 0}, engine_.reasons()};
   api::Dump dump_;
   std::vector<api::PodPtr> pods_;
   std::set<std::string> strangers_;
