@@ -19,7 +19,7 @@
 #include "bench/door_extender.hpp"
 #include "bench/door_rule.hpp"
 #include "bench/no_writes.hpp"
-#include "bench/workloads.hpp"
+#include "bench/stage.hpp"
 #include "plugin_loader/plugin_loader.hpp"
 #include "record/record_ring.hpp"
 
@@ -67,10 +67,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
                                         extender ? extender->access() : assembly::ExtenderAccess{});
   if (!engine) Stop(engine.error());
   cache::ClusterCache& cache = (*engine)->cache();
-  for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  const Stage stage(cache, *FindWorkload("distinct"), {.nodes = nodes, .pods = pods});
   if (extender) extender->LookAt(cache.nodes());
-  const Workload& workload = *FindWorkload("distinct");
-  workload.prepare(cache, nodes, pods);
   const auto names = core::NamesOf(cache.nodes());
   // Of equals always the same one: so all doors can be seen to decide alike.
   core::Decider decider({.tie_break = core::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
@@ -78,8 +76,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
   record::RecordRing records(64u << 20);
   Round round;
   std::vector<double> micros;
-  for (std::size_t i = 0; i < pods; ++i) {
-    const api::PodPtr object = door.extender ? WithText(workload.pod(i)) : workload.pod(i);
+  for (const Turn& turn : stage.turns()) {
+    const api::PodPtr object = door.extender ? WithText(turn.pod) : turn.pod;
     const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
     const auto begun = std::chrono::steady_clock::now();
     core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(),
