@@ -217,7 +217,7 @@ int main(int argc, char** argv) {
   Size size{.pods = 20000};
   std::size_t rounds = 3;
   std::string config;
-  bool load_aware = false, json = false, dump = false;
+  bool load_aware = false, json = false, dump = false, list = false;
   std::string about =
       "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
       "Workloads:";
@@ -248,7 +248,12 @@ int main(int argc, char** argv) {
       ->excludes(file);
   app.add_flag("--json", json, "one object per line");
   app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
+  app.add_flag("--list", list, "name the workloads, a tab before what each is about");
   CLI11_PARSE(app, argc, argv);
+  if (list) {
+    for (const Workload& workload : Workloads()) fmt::print("{}\t{}\n", workload.name, workload.about);
+    return 0;
+  }
   if (dump) {
     if (nodes.size() != 1 || names.size() != 1) Stop("--dump: give one of --nodes and one of --workloads");
     size.nodes = nodes.front();

@@ -298,9 +298,15 @@ std::vector<Workload> OtherWorkloads() {
         {{"node", NodeName(i % 100)}});
     return pod.text();
   };
+  const auto filling = [](std::size_t i) {
+    PodText pod = DefaultPod(fmt::format("pod-{}", i), {});
+    pod.requests = R"("cpu":"3","memory":"500Mi")";
+    return pod.text();
+  };
   const auto roomy = [](std::size_t i) { return SuiteNode(i, "", "", "10000"); };
   return {
       {"suite/basic", "pods all alike", DefaultNode, Pods({}), Bound(0.2, {})},
+      {"suite/filling", "pods all alike, one of which fills a node", DefaultNode, filling},
       {"suite/daemon-set", "pods that belong on one node each, by metadata.name; a hundred nodes have some",
        roomy, for_one_node},
       {"suite/secrets", "pods that mount a secret", DefaultNode, Pods(secret), Bound(0.2, secret)},

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"runtime/pprof"
 
 	"github.com/go-logr/logr"
@@ -25,6 +26,7 @@ type options struct {
 	allNodes bool
 	rounds   int
 	profile  string
+	version  bool
 }
 
 func parse(args []string) (*options, error) {
@@ -41,8 +43,12 @@ func parse(args []string) (*options, error) {
 	flags.BoolVar(&o.allNodes, "all-nodes", false, "look at all nodes (percentageOfNodesToScore 100) instead of a sample")
 	flags.IntVar(&o.rounds, "rounds", 1, "how often to decide about everything, each time from the start")
 	flags.StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the rounds to this `FILE`, for go tool pprof")
+	flags.BoolVar(&o.version, "version", false, "say whose algorithm this is, and leave")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
+	}
+	if o.version {
+		return &o, nil
 	}
 	if o.events == "" || flags.NArg() > 0 || o.rounds < 1 {
 		return nil, errors.New("give --events FILE, and at least one round; --help lists the flags")
@@ -50,7 +56,24 @@ func parse(args []string) (*options, error) {
 	return &o, nil
 }
 
+// version names the release of Kubernetes in this program, and the Go it was built with.
+func version() string {
+	build, ok := debug.ReadBuildInfo()
+	if ok {
+		for _, module := range build.Deps {
+			if module.Path == "k8s.io/kubernetes" {
+				return fmt.Sprintf("kube-scheduler %s, %s", module.Version, build.GoVersion)
+			}
+		}
+	}
+	return "kube-scheduler of an unknown release"
+}
+
 func run(o *options) error {
+	if o.version {
+		fmt.Println(version())
+		return nil
+	}
 	klog.SetLogger(logr.Discard())
 	story, err := readStory(o.events)
 	if err != nil {
