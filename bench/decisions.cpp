@@ -51,6 +51,18 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Of this process since it began; what getrusage says includes the process that started it.
+double PeakMiB() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "VmHWM:") continue;
+    double kib = 0;
+    status >> kib;
+    return kib / 1024;
+  }
+  return 0;
+}
+
 struct Result {
   double wall_seconds = 0, cpu_seconds = 0;  // of all decisions
   std::vector<double> micros;                // of each, sorted
@@ -182,10 +194,11 @@ void Print(const std::string& name, const Size& size, const Result& result, doub
     fmt::print(
         "{{\"name\":\"{}\",\"value\":{:.1f},\"unit\":\"decisions/s\",\"nodes\":{},\"pods\":{},"
         "\"wallSeconds\":{:.4f},\"cpuSeconds\":{:.4f},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
-        "\"p99Micros\":{:.2f},\"p999Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"costRatio\":{:.2f}"
+        "\"p99Micros\":{:.2f},\"p999Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"peakMiB\":{:.1f},"
+        "\"costRatio\":{:.2f}"
         "}}\n",
         name, result.per_second(), size.nodes, size.pods, result.wall_seconds, result.cpu_seconds,
-        result.cpu_micros(), p50, p99, p999, result.micros.back(), result.unplaced, ratio);
+        result.cpu_micros(), p50, p99, p999, result.micros.back(), result.unplaced, PeakMiB(), ratio);
   } else {
     fmt::print("{:<50} {:>12.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>7.2f}\n", name,
                result.per_second(), result.cpu_micros(), p50, p99, result.micros.back(), result.unplaced,

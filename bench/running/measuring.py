@@ -86,7 +86,7 @@ def run_child(argv):
         except json.JSONDecodeError as error:
             raise Failure(f"{shlex.join(argv)}: not JSON: {line[:200]}") from error
     for line in lines:
-        line.setdefault("peakMiB", usage.ru_maxrss / 1024)
+        line.setdefault("peakMiB", usage.ru_maxrss / 1024)  # at least this process's own: the child began as its copy
         line.setdefault("wallSeconds", time.monotonic() - began)
         line.setdefault("cpuSeconds", usage.ru_utime + usage.ru_stime)
     return lines

@@ -64,7 +64,7 @@ def short(value, width=0):
 
 
 COLUMNS = (("value", 10), ("min..max", 19), ("unit", 12), ("cpu us", 9), ("p50 us", 9), ("p99 us", 9), ("p99.9", 9),
-           ("max us", 9), ("unplaced", 8), ("wall s", 8), ("cpu s", 8), ("MiB", 7), ("ratio", 8))
+           ("max us", 9), ("unplaced", 8), ("wall s", 8), ("cpu s", 8), ("MiB", 7), ("ratio", 7), ("by cpu", 7))
 
 
 def head():
@@ -75,7 +75,7 @@ def row(label, side, unit):
     spread = "..".join(short(value) for value in side["spread"])
     cells = [side["value"], spread, unit, *(side.get(key) for key in
              ("cpuMicros", "p50Micros", "p99Micros", "p999Micros", "maxMicros", "unplaced", "wallSeconds", "cpuSeconds",
-              "peakMiB")), side.get("ratio")]
+              "peakMiB")), side.get("ratio"), side.get("cpuRatio")]
     return label.ljust(44) + " ".join(short(cell, width) for cell, (_, width) in zip(cells, COLUMNS))
 
 

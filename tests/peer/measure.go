@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +28,7 @@ type result struct {
 	P999Micros  float64 `json:"p999Micros"`
 	MaxMicros   float64 `json:"maxMicros"`
 	Unplaced    int     `json:"unplaced"`
+	PeakMiB     float64 `json:"peakMiB"`
 }
 
 // decideAll puts the cluster into a new scheduler and lets it decide about the first pods of the story.
@@ -75,7 +78,21 @@ func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*res
 	slices.Sort(micros)
 	perMille := func(share int) float64 { return micros[(pods-1)*share/1000] }
 	r.P50Micros, r.P99Micros, r.P999Micros, r.MaxMicros = perMille(500), perMille(990), perMille(999), micros[pods-1]
+	r.PeakMiB = peakMiB()
 	return r, nil
+}
+
+// peakMiB is the most memory that this process has had since it began; what getrusage says includes the process that
+// started it.
+func peakMiB() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	var kib float64
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	fmt.Sscan(after, &kib)
+	return kib / 1024
 }
 
 // cpuSeconds of this process: decisions work on several cores, and so does the garbage collector.
