@@ -43,6 +43,14 @@ def program(*argv):
     return (Side("berth", lambda context: [str(context.bin / argv[0]), *argv[1:]]),)
 
 
+# Of these a node takes one pod; more than fit would only be turned away.
+ONE_PER_NODE = {"anti-affinity", "suite/pod-anti-affinity", "suite/ns-selector/anti-affinity", "suite/filling"}
+
+
+def most_pods(workload, nodes):
+    return max(1, nodes // 4) if workload in ONE_PER_NODE else 40 * nodes
+
+
 @dataclasses.dataclass(frozen=True)
 class Decisions:
     """Decisions about a workload: bench_decisions and the peer are given the same objects."""
@@ -53,7 +61,8 @@ class Decisions:
     config: str = ""
 
     def cluster(self, context):
-        return ["--workloads", self.workload, "--nodes", str(self.nodes), "--pods", str(context.pods or self.pods),
+        pods = min(context.pods or self.pods, most_pods(self.workload, self.nodes))
+        return ["--workloads", self.workload, "--nodes", str(self.nodes), "--pods", str(pods),
                 "--pods-per-node", str(self.pods_per_node)]
 
     def config_flags(self, context):
@@ -75,9 +84,6 @@ class Decisions:
         return Benchmark(name, about, tuple(sides), parameters)
 
 
-# Pods of these exclude each other from their nodes; more than fit would only be turned away.
-ONE_PER_NODE = {"anti-affinity", "suite/pod-anti-affinity", "suite/ns-selector/anti-affinity"}
-
 SIZES = (100, 1000, 5000, 20000, 100000)
 
 # Batching gives pods that are alike what was found out for the one before. With the default topology spread, which no
@@ -91,9 +97,8 @@ profiles:
 """
 
 
-def pods_for(workload, nodes):
-    pods = 2000 if nodes <= 5000 else 1000 if nodes <= 20000 else 300
-    return max(1, min(pods, nodes // 4)) if workload in ONE_PER_NODE else pods
+def pods_for(nodes):
+    return 2000 if nodes <= 5000 else 1000 if nodes <= 20000 else 300
 
 
 def decisions(workloads):
@@ -102,14 +107,14 @@ def decisions(workloads):
         # Looking at 100,000 nodes takes kube-scheduler a second per pod.
         peers = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
         for workload, about in workloads:
-            of = Decisions(workload, nodes, pods_for(workload, nodes))
+            of = Decisions(workload, nodes, pods_for(nodes))
             if workload.startswith("preemption"):
                 yield of.benchmark(f"preemption/{nodes}" + workload.removeprefix("preemption").replace("-", "/"),
                                    about, peers)
             else:
                 yield of.benchmark(f"decisions/{nodes}/{workload}", about, peers)
         for workload in ("classes-1", "suite/filling"):
-            of = Decisions(workload, nodes, min(pods_for(workload, nodes), nodes), config=BATCHING)
+            of = Decisions(workload, nodes, pods_for(nodes), config=BATCHING)
             yield of.benchmark(f"decisions/{nodes}/batching/{workload.removeprefix('suite/')}",
                                "kube-scheduler may batch: no default topology spread, pods alike", peers)
 
@@ -138,6 +143,23 @@ def queue():
             yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, name)
 
 
+def doors():
+    for nodes in (1000, 5000):
+        for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
+            name = f"doors/{nodes}/{door}"
+            yield Benchmark(name, "what one small rule of one's own adds to a decision",
+                            program("bench_doors", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, name)
+
+
+def sandbox():
+    for line, about in (("memory-per-pod", "of 50,000"), ("memory-per-watcher", "of 200, on all pods"),
+                        ("cpu-per-event", "that 200 watchers hear"), ("cpu-per-delivery", "of an event to a watcher"),
+                        ("peak", "memory with all of them")):
+        name = f"sandbox/{line}"
+        yield Benchmark(name, about, (Side("berth", lambda context: [
+            str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, name)
+
+
 BERTH = "{berth} scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --berth-http-address=127.0.0.1:0"
 REAL = "{real} kube-scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --authentication-skip-lookup"
 
@@ -157,7 +179,7 @@ def end_to_end():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *end_to_end()]
+    return [*decisions(workloads), *growth(), *queue(), *doors(), *sandbox(), *end_to_end()]
 
 
 def default_bin():

@@ -63,23 +63,24 @@ def short(value, width=0):
     return text.rjust(width)
 
 
-COLUMNS = (("value", 10), ("min..max", 19), ("unit", 12), ("cpu us", 9), ("p50 us", 9), ("p99 us", 9), ("p99.9", 9),
+COLUMNS = (("value", 10), ("min..max", 21), ("unit", 12), ("cpu us", 9), ("p50 us", 9), ("p99 us", 9), ("p99.9", 9),
            ("max us", 9), ("unplaced", 8), ("wall s", 8), ("cpu s", 8), ("MiB", 7), ("ratio", 7), ("by cpu", 7))
 
 
-def head():
-    return "benchmark".ljust(44) + " ".join(title.rjust(width) for title, width in COLUMNS)
+def head(width):
+    """`width` is that of the longest name."""
+    return "benchmark".ljust(width) + " ".join(title.rjust(width) for title, width in COLUMNS)
 
 
-def row(label, side, unit):
+def row(label, side, unit, width):
     spread = "..".join(short(value) for value in side["spread"])
     cells = [side["value"], spread, unit, *(side.get(key) for key in
              ("cpuMicros", "p50Micros", "p99Micros", "p999Micros", "maxMicros", "unplaced", "wallSeconds", "cpuSeconds",
               "peakMiB")), side.get("ratio"), side.get("cpuRatio")]
-    return label.ljust(44) + " ".join(short(cell, width) for cell, (_, width) in zip(cells, COLUMNS))
+    return label.ljust(width) + " ".join(short(cell, of_column) for cell, (_, of_column) in zip(cells, COLUMNS))
 
 
-def table(result):
+def table(result, width):
     """The lines of one benchmark: a row for each side."""
     if result["unit"] == "exponent":
         lines = [f"{result['name']}: CPU us per decision, and the exponent of the power law through them"]
@@ -88,7 +89,7 @@ def table(result):
             lines.append(f"  {side['label']:<30} ^{side['value']:<6} {points}")
         return lines
     sides = result["sides"]
-    return [row(result["name"], sides[0], result["unit"])] + [row("  " + side["label"], side, "") for side in sides[1:]]
+    return [row(result["name"], sides[0], result["unit"], width)] + [row("  " + side["label"], side, "", width) for side in sides[1:]]
 
 
 def markdown_table(titles, rows):
