@@ -26,7 +26,7 @@ class Benchmark:
     sides: tuple
     parameters: dict = dataclasses.field(default_factory=dict)
     better: str = MORE
-    line: str = ""  # the name of the line that counts, of a program that prints several
+    line: dict = dataclasses.field(default_factory=dict)  # of a program that prints several: what is in the one that counts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +140,7 @@ def queue():
                             ("event-helps-all", "an event that helps all of them, per pod"),
                             ("flush-backoff", "back-off ends for all of them, per pod"), ("delete", "a pod goes")):
             name = f"queue/{pods}/{line}"
-            yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, name)
+            yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
 
 
 def doors():
@@ -148,7 +148,7 @@ def doors():
         for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
             name = f"doors/{nodes}/{door}"
             yield Benchmark(name, "what one small rule of one's own adds to a decision",
-                            program("bench_doors", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, name)
+                            program("bench_doors", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
 
 
 def sandbox():
@@ -157,7 +157,7 @@ def sandbox():
                         ("peak", "memory with all of them")):
         name = f"sandbox/{line}"
         yield Benchmark(name, about, (Side("berth", lambda context: [
-            str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, name)
+            str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, {"name": name})
 
 
 BERTH = "{berth} scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --berth-http-address=127.0.0.1:0"

@@ -128,7 +128,7 @@ class Runner:
         else:
             if key not in self._shared:
                 self._shared[key] = run_child(argv)
-            lines = [line for line in self._shared[key] if line.get("name") == benchmark.line]
+            lines = [line for line in self._shared[key] if benchmark.line.items() <= line.items()]
         if len(lines) != 1 or not {"value", "unit"} <= lines[0].keys():
             raise Failure(f"{shlex.join(argv)}: expected one line with value and unit, got {len(lines)} lines")
         return lines[0]
