@@ -67,6 +67,7 @@ struct Result {
   double wall_seconds = 0, cpu_seconds = 0;  // of all decisions
   std::vector<double> micros;                // of each, sorted
   std::size_t unplaced = 0;
+  double feasible = 0;  // nodes that passed, per decision
 
   double per_second() const { return static_cast<double>(micros.size()) / wall_seconds; }
   double cpu_micros() const { return cpu_seconds * 1e6 / static_cast<double>(micros.size()); }
@@ -119,7 +120,7 @@ class Deciding {
       : engine_(engine), cache_(engine.cache()), decider_({.seed = 1}, engine.reasons()) {}
 
   // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
-  [[gnu::noinline]] bool Take(const Turn& turn) {
+  [[gnu::noinline]] void Take(const Turn& turn) {
     for (const auto& change : turn.changes) change(cache_);
     if (names_ == nullptr || generation_ != cache_.node_generation()) {
       names_ = core::NamesOf(cache_.nodes());
@@ -128,11 +129,18 @@ class Deciding {
     const framework::PodInfo pod = framework::PreparePod(turn.pod, engine_.vocabulary());
     core::Decision decision = decider_.Decide(pod, *engine_.profiles().front(),
                                               {cache_.nodes(), cache_.VisitingOrder(), names_}, {});
-    const bool placed = decision.row != framework::kNoRow;
-    if (placed) cache_.Assume(pod, decision.row);
+    if (decision.row == framework::kNoRow) {
+      ++unplaced_;
+    } else {
+      cache_.Assume(pod, decision.row);
+      feasible_ += decision.record->feasible.Count();
+    }
     records_.Add(std::move(decision.record));
-    return placed;
   }
+
+  std::size_t unplaced() const { return unplaced_; }
+  // Nodes that passed all filters, over all decisions.
+  std::size_t feasible() const { return feasible_; }
 
  private:
   assembly::Engine& engine_;
@@ -141,6 +149,7 @@ class Deciding {
   record::RecordRing records_{64u << 20};
   std::shared_ptr<const record::NodeNames> names_;
   std::uint64_t generation_ = 0;
+  std::size_t unplaced_ = 0, feasible_ = 0;
 };
 
 Result RunOnce(const Subject& subject, const Size& size) {
@@ -160,13 +169,15 @@ Result RunOnce(const Subject& subject, const Size& size) {
   const auto start = std::chrono::steady_clock::now();
   auto last = start;
   for (const Turn& turn : stage.turns()) {
-    if (!deciding.Take(turn)) ++result.unplaced;
+    deciding.Take(turn);
     const auto now = std::chrono::steady_clock::now();
     result.micros.push_back(std::chrono::duration<double, std::micro>(now - last).count());
     last = now;
   }
   result.wall_seconds = std::chrono::duration<double>(last - start).count();
   result.cpu_seconds = CpuSeconds() - cpu;
+  result.unplaced = deciding.unplaced();
+  result.feasible = static_cast<double>(deciding.feasible()) / static_cast<double>(size.pods);
   std::ranges::sort(result.micros);
   return result;
 }
@@ -195,11 +206,13 @@ void Print(const std::string& name, const Size& size, const Result& result, doub
     fmt::print(
         "{{\"name\":\"{}\",\"value\":{:.1f},\"unit\":\"decisions/s\",\"nodes\":{},\"pods\":{},"
         "\"wallSeconds\":{:.4f},\"cpuSeconds\":{:.4f},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
-        "\"p99Micros\":{:.2f},\"p999Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"peakMiB\":{:.1f},"
+        "\"p99Micros\":{:.2f},\"p999Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"feasible\":{:.1f},"
+        "\"peakMiB\":{:.1f},"
         "\"costRatio\":{:.2f}"
         "}}\n",
         name, result.per_second(), size.nodes, size.pods, result.wall_seconds, result.cpu_seconds,
-        result.cpu_micros(), p50, p99, p999, result.micros.back(), result.unplaced, PeakMiB(), ratio);
+        result.cpu_micros(), p50, p99, p999, result.micros.back(), result.unplaced, result.feasible,
+        PeakMiB(), ratio);
   } else {
     fmt::print("{:<50} {:>12.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>7.2f}\n", name,
                result.per_second(), result.cpu_micros(), p50, p99, result.micros.back(), result.unplaced,

@@ -80,7 +80,7 @@ class Decisions:
         flags = {SAMPLING: [], ALL_NODES: ["--all-nodes"]}
         sides = [Side("berth", self.berth)]
         sides += [Side(label, lambda context, label=label: self.peer(context, *flags[label])) for label in peers]
-        parameters = {"workload": self.workload, "nodes": self.nodes, "podsPerNode": self.pods_per_node}
+        parameters = {"workload": self.workload, "nodes": self.nodes, "podsPerNode": self.pods_per_node, "batching": bool(self.config)}
         return Benchmark(name, about, tuple(sides), parameters)
 
 

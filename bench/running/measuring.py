@@ -14,7 +14,7 @@ from running import benchmarks
 
 # What a side may print besides its value: shown as medians over the rounds.
 SHOWN = ("wallSeconds", "cpuSeconds", "cpuMicros", "p50Micros", "p99Micros", "p999Micros", "maxMicros", "unplaced",
-         "pods", "peakMiB")
+         "feasible", "pods", "peakMiB")
 
 
 class Failure(Exception):

@@ -29,7 +29,7 @@ assert all(o["apiVersion"] and o["metadata"]["name"] for o in objects)
 with open(sys.argv[0] + ".log", "a") as log:
     print(len(waiting), "--all-nodes" in sys.argv, file=log)
 print(json.dumps({"value": 8, "unit": "decisions/s", "pods": len(waiting), "cpuMicros": 1000,
-                  "unplaced": int("--all-nodes" in sys.argv)}))
+                  "feasible": 3, "unplaced": int("--all-nodes" in sys.argv)}))
 """
 BIN = pathlib.Path()
 
@@ -75,7 +75,8 @@ class RunTest(unittest.TestCase):
             self.assertEqual(result["machine"]["peer"], "a peer of wood")
         turns = pathlib.Path(str(self.peer) + ".log").read_text().splitlines()
         self.assertEqual(turns, ["20 False", "20 True"] * 6)
-        self.assertIn("kube-scheduler, all nodes left 1 pods without a node, berth 0", done.stderr)
+        self.assertRegex(done.stderr, r"decisions/100/classes-5: feasible nodes per decision: 3 for .*, \d\d+\.?\d* for berth")
+        self.assertIn("decisions/100/classes-5: pods without a node: 1 for kube-scheduler, all nodes, 0 for berth", done.stderr)
 
     def test_every_workload_can_be_told_and_decided_about(self):
         program = BIN / "bench_decisions"

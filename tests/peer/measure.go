@@ -28,6 +28,7 @@ type result struct {
 	P999Micros  float64 `json:"p999Micros"`
 	MaxMicros   float64 `json:"maxMicros"`
 	Unplaced    int     `json:"unplaced"`
+	Feasible    float64 `json:"feasible"` // nodes that passed all filters, per decision
 	PeakMiB     float64 `json:"peakMiB"`
 }
 
@@ -62,13 +63,14 @@ func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*res
 				return nil, err
 			}
 		}
-		placed, err := p.decide(t.pod)
+		feasible, err := p.decide(t.pod)
 		if err != nil {
 			return nil, fmt.Errorf("pod %s: %w", t.pod.Name, err)
 		}
-		if !placed {
+		if feasible == 0 {
 			r.Unplaced++
 		}
+		r.Feasible += float64(feasible) / float64(pods)
 		now := time.Now()
 		micros = append(micros, float64(now.Sub(last).Nanoseconds())/1e3)
 		last = now

@@ -133,16 +133,17 @@ func (p *peer) take(c change) error {
 	}
 }
 
-// decide is one scheduling cycle up to the point where the pod has its place in the cache.
-func (p *peer) decide(pod *v1.Pod) (placed bool, err error) {
+// decide is one scheduling cycle up to the point where the pod has its place in the cache. It returns how many nodes
+// were found that would do.
+func (p *peer) decide(pod *v1.Pod) (feasible int, err error) {
 	logger := logr.Discard()
 	p.queue.cycle++
 	if err := p.scheduler.Cache.UpdateSnapshot(logger, p.snapshot); err != nil {
-		return false, err
+		return 0, err
 	}
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	queued := &framework.QueuedPodInfo{PodInfo: info, PodSignature: p.profile.SignPod(p.ctx, pod)}
 	state := framework.NewCycleState()
@@ -153,16 +154,16 @@ func (p *peer) decide(pod *v1.Pod) (placed bool, err error) {
 		_, status := p.profile.RunPostFilterPlugins(p.ctx, state, pod, unfit.Diagnosis.NodeToStatus)
 		unfit.Diagnosis.PostFilterMsg = status.Message()
 		_ = unfit.Error() // the text of the event
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	assumed := queued.DeepCopy()
 	assumed.Pod.Spec.NodeName = result.SuggestedHost
 	if err := p.scheduler.Cache.AssumePod(logger, assumed.Pod); err != nil {
-		return false, err
+		return 0, err
 	}
 	p.queue.DeleteNominatedPodIfExists(assumed.Pod)
-	return true, nil
+	return result.FeasibleNodes, nil
 }
