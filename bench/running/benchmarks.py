@@ -98,7 +98,7 @@ profiles:
 
 
 def pods_for(nodes):
-    return 2000 if nodes <= 5000 else 1000 if nodes <= 20000 else 300
+    return 1000 if nodes <= 20000 else 300
 
 
 def decisions(workloads):

@@ -83,7 +83,7 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := decideAll(config, story, min(len(story.turns), 1000)); err != nil { // warms up
+	if _, err := decideAll(config, story, (len(story.turns)+4)/5); err != nil { // warms up
 		return err
 	}
 	if o.profile != "" {
