@@ -107,7 +107,7 @@ def decision_rows(results):
         name = re.sub(r"^(decisions|preemption)/\d+/?", lambda m: "" if m[1] == "decisions" else "preemption/", result["name"])
         yield [f"`{name.rstrip('/')}`", *(short(ours.get(key)) for key in ("value", "cpuMicros", "p50Micros", "p99Micros")),
                *(text for side in (sampling, everything) for text in
-                 (short(side.get("value")), short(side.get("cpuMicros")), short(side.get("ratio"))))]
+                 (short(side.get("value")), short(side.get("cpuMicros")), short(side.get("ratio")), short(side.get("cpuRatio"))))]
 
 
 def markdown(about, results):
@@ -121,8 +121,8 @@ def markdown(about, results):
     for nodes, of_size in sizes.items():
         yield ""
         yield from markdown_table(
-            [f"{nodes:,} nodes", "decisions/s", "CPU µs", "p50 µs", "p99 µs", "kube-scheduler", "CPU µs", "ratio",
-             "all nodes", "CPU µs", "ratio"], decision_rows(of_size))
+            [f"{nodes:,} nodes", "decisions/s", "CPU µs", "p50 µs", "p99 µs", "kube-scheduler", "CPU µs", "faster", "less CPU",
+             "all nodes", "CPU µs", "faster", "less CPU"], decision_rows(of_size))
     growths = [result for result in results if result["unit"] == "exponent"]
     for result in growths:
         yield ""
