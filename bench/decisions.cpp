@@ -3,16 +3,21 @@
 // workload's cost is shown as a ratio to the first one's in the same run.
 //
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
-//   [--load-aware] [--json]
+//   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--json]
+//   bench_decisions --dump --nodes 1000 --workloads distinct --pods 100
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
-// beside the default plugins, every node measured.
+// beside the default plugins, every node measured. With --dump the objects of one workload are printed
+// instead, in the order in which they come, for another scheduler to decide about (tests/peer).
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,12 +25,22 @@
 #include "assembly/engine.hpp"
 #include "assembly/in_tree_plugins.hpp"
 #include "bench/no_writes.hpp"
-#include "bench/workloads.hpp"
+#include "bench/stage.hpp"
 #include "framework/measurements.hpp"
 #include "record/record_ring.hpp"
 
 namespace berth::bench {
 namespace {
+
+constexpr const char* kLoadAware =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    "profiles: [{plugins: {multiPoint: {enabled: [{name: LoadAware}]}}, "
+    "pluginConfig: [{name: LoadAware, args: {preset: streaming}}]}]\n";
+
+[[noreturn]] void Stop(const std::string& message) {
+  fmt::print(stderr, "Error: {}\n", message);
+  std::exit(1);
+}
 
 double CpuSeconds() {
   rusage usage{};
@@ -36,30 +51,43 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Of this process since it began; what getrusage says includes the process that started it.
+double PeakMiB() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "VmHWM:") continue;
+    double kib = 0;
+    status >> kib;
+    return kib / 1024;
+  }
+  return 0;
+}
+
 struct Result {
-  std::size_t nodes = 0;
-  std::size_t pods = 0;
-  double per_second = 0;  // decisions, by wall clock
-  double cpu_micros = 0;  // per decision
-  double p50_micros = 0, p99_micros = 0, max_micros = 0;
+  double wall_seconds = 0, cpu_seconds = 0;  // of all decisions
+  std::vector<double> micros;                // of each, sorted
   std::size_t unplaced = 0;
+  double feasible = 0;  // nodes that passed, per decision
+
+  double per_second() const { return static_cast<double>(micros.size()) / wall_seconds; }
+  double cpu_micros() const { return cpu_seconds * 1e6 / static_cast<double>(micros.size()); }
+  double PerMille(std::size_t share) const { return micros[(micros.size() - 1) * share / 1000]; }
 };
 
 // A workload, and what judges it.
 struct Subject {
   const Workload* workload = nullptr;
+  std::string config;  // a KubeSchedulerConfiguration; empty: kube-scheduler's own
   bool load_aware = false;
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
-  if (!subject.load_aware) return config::DefaultSchedulerConfig();
+  const std::string text = subject.load_aware ? kLoadAware : subject.config;
+  if (text.empty()) return config::DefaultSchedulerConfig();
   const config::ParseOptions options{.gates = {}, .codecs = &plugins.codecs(), .read_file = {}};
-  return config::ParseSchedulerConfig(
-             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-             "profiles: [{plugins: {multiPoint: {enabled: [{name: LoadAware}]}}, "
-             "pluginConfig: [{name: LoadAware, args: {preset: streaming}}]}]\n",
-             options)
-      .value();
+  auto parsed = config::ParseSchedulerConfig(text, options);
+  if (!parsed) Stop(parsed.error().message);
+  return std::move(*parsed);
 }
 
 // Every node carries something, none too much: those that LoadAware closes would make the rest cheaper.
@@ -84,64 +112,85 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   }
 }
 
-Result RunOnce(const Subject& subject, std::size_t nodes, std::size_t pods) {
-  const Workload& workload = *subject.workload;
+// The scheduler between two pods: it prepares one, decides, keeps the record, and assumes the pod on its
+// node.
+class Deciding {
+ public:
+  explicit Deciding(assembly::Engine& engine)
+      : engine_(engine), cache_(engine.cache()), decider_({.seed = 1}, engine.reasons()) {}
+
+  // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
+  [[gnu::noinline]] void Take(const Turn& turn) {
+    for (const auto& change : turn.changes) change(cache_);
+    if (names_ == nullptr || generation_ != cache_.node_generation()) {
+      names_ = core::NamesOf(cache_.nodes());
+      generation_ = cache_.node_generation();
+    }
+    const framework::PodInfo pod = framework::PreparePod(turn.pod, engine_.vocabulary());
+    core::Decision decision = decider_.Decide(pod, *engine_.profiles().front(),
+                                              {cache_.nodes(), cache_.VisitingOrder(), names_}, {});
+    if (decision.row == framework::kNoRow) {
+      ++unplaced_;
+    } else {
+      cache_.Assume(pod, decision.row);
+      feasible_ += decision.record->feasible.Count();
+    }
+    records_.Add(std::move(decision.record));
+  }
+
+  std::size_t unplaced() const { return unplaced_; }
+  // Nodes that passed all filters, over all decisions.
+  std::size_t feasible() const { return feasible_; }
+
+ private:
+  assembly::Engine& engine_;
+  cache::ClusterCache& cache_;
+  core::Decider decider_;
+  record::RecordRing records_{64u << 20};
+  std::shared_ptr<const record::NodeNames> names_;
+  std::uint64_t generation_ = 0;
+  std::size_t unplaced_ = 0, feasible_ = 0;
+};
+
+Result RunOnce(const Subject& subject, const Size& size) {
   NoWrites nowhere;
   std::vector<std::string> notes;
   const auto plugins = assembly::InTreePlugins();
   auto engine = assembly::Engine::Build(ConfigOf(subject, plugins), plugins, nowhere, notes);
-  if (!engine) {
-    fmt::print(stderr, "Error: {}\n", engine.error().message);
-    std::exit(1);
-  }
-  cache::ClusterCache& cache = (*engine)->cache();
-  for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  if (!engine) Stop(engine.error().message);
+  const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;
   if (subject.load_aware) MeasureNodes((*engine)->handle(), clock);
-  workload.prepare(cache, nodes, pods);
-  const auto names = core::NamesOf(cache.nodes());
-  core::Decider decider({.seed = 1}, (*engine)->reasons());
-  record::RecordRing records(64u << 20);
-  std::vector<api::PodPtr> objects;
-  for (std::size_t i = 0; i < pods; ++i) objects.push_back(workload.pod(i));
+  Deciding deciding(**engine);
 
-  Result result{.nodes = nodes, .pods = pods};
-  std::vector<double> micros;
-  micros.reserve(pods);
+  Result result;
+  result.micros.reserve(stage.turns().size());
   const double cpu = CpuSeconds();
   const auto start = std::chrono::steady_clock::now();
   auto last = start;
-  for (const api::PodPtr& object : objects) {
-    const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
-    core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(),
-                                             {cache.nodes(), cache.VisitingOrder(), names}, {});
-    if (decision.row == framework::kNoRow) {
-      ++result.unplaced;
-    } else {
-      cache.Assume(pod, decision.row);
-    }
-    records.Add(std::move(decision.record));
+  for (const Turn& turn : stage.turns()) {
+    deciding.Take(turn);
     const auto now = std::chrono::steady_clock::now();
-    micros.push_back(std::chrono::duration<double, std::micro>(now - last).count());
+    result.micros.push_back(std::chrono::duration<double, std::micro>(now - last).count());
     last = now;
   }
-  result.per_second = static_cast<double>(pods) / std::chrono::duration<double>(last - start).count();
-  result.cpu_micros = (CpuSeconds() - cpu) * 1e6 / static_cast<double>(pods);
-  std::ranges::sort(micros);
-  result.p50_micros = micros[pods / 2];
-  result.p99_micros = micros[pods * 99 / 100];
-  result.max_micros = micros.back();
+  result.wall_seconds = std::chrono::duration<double>(last - start).count();
+  result.cpu_seconds = CpuSeconds() - cpu;
+  result.unplaced = deciding.unplaced();
+  result.feasible = static_cast<double>(deciding.feasible()) / static_cast<double>(size.pods);
+  std::ranges::sort(result.micros);
   return result;
 }
 
 // Rounds of all workloads take turns, so that a machine whose speed drifts is fair to each; of each workload
 // the round with the median rate.
-std::vector<Result> Medians(std::span<const Subject> subjects, std::size_t nodes, std::size_t pods,
-                            std::size_t rounds) {
+std::vector<Result> Medians(std::span<const Subject> subjects, const Size& size, std::size_t rounds) {
   std::vector<std::vector<Result>> results(subjects.size());
-  RunOnce(subjects.front(), nodes, std::min<std::size_t>(pods, 1000));  // warms caches and the allocator
+  Size few = size;
+  few.pods = std::min<std::size_t>(size.pods, 1000);
+  RunOnce(subjects.front(), few);  // warms caches and the allocator
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < subjects.size(); ++i) results[i].push_back(RunOnce(subjects[i], nodes, pods));
+    for (std::size_t i = 0; i < subjects.size(); ++i) results[i].push_back(RunOnce(subjects[i], size));
   }
   std::vector<Result> medians;
   for (std::vector<Result>& of_one : results) {
@@ -151,19 +200,38 @@ std::vector<Result> Medians(std::span<const Subject> subjects, std::size_t nodes
   return medians;
 }
 
-void Print(const std::string& name, const Result& result, double ratio, bool json) {
+void Print(const std::string& name, const Size& size, const Result& result, double ratio, bool json) {
+  const double p50 = result.PerMille(500), p99 = result.PerMille(990), p999 = result.PerMille(999);
   if (json) {
     fmt::print(
-        "{{\"name\":\"{}\",\"value\":{:.0f},\"unit\":\"decisions/s\",\"pods\":{},\"cpuMicros\":{:.2f},"
-        "\"p50Micros\":{:.2f},\"p99Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"costRatio\":{:.2f}}"
-        "}\n",
-        name, result.per_second, result.pods, result.cpu_micros, result.p50_micros, result.p99_micros,
-        result.max_micros, result.unplaced, ratio);
+        "{{\"name\":\"{}\",\"value\":{:.1f},\"unit\":\"decisions/s\",\"nodes\":{},\"pods\":{},"
+        "\"wallSeconds\":{:.4f},\"cpuSeconds\":{:.4f},\"cpuMicros\":{:.2f},\"p50Micros\":{:.2f},"
+        "\"p99Micros\":{:.2f},\"p999Micros\":{:.2f},\"maxMicros\":{:.1f},\"unplaced\":{},\"feasible\":{:.1f},"
+        "\"peakMiB\":{:.1f},"
+        "\"costRatio\":{:.2f}"
+        "}}\n",
+        name, result.per_second(), size.nodes, size.pods, result.wall_seconds, result.cpu_seconds,
+        result.cpu_micros(), p50, p99, p999, result.micros.back(), result.unplaced, result.feasible,
+        PeakMiB(), ratio);
   } else {
-    fmt::print("{:<36} {:>12.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>7.2f}\n", name,
-               result.per_second, result.cpu_micros, result.p50_micros, result.p99_micros, result.max_micros,
-               result.unplaced, ratio);
+    fmt::print("{:<50} {:>12.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9} {:>7.2f}\n", name,
+               result.per_second(), result.cpu_micros(), p50, p99, result.micros.back(), result.unplaced,
+               ratio);
   }
+}
+
+void Dump(const Workload& workload, const Size& size) {
+  constexpr std::array kTypes{"ADDED", "MODIFIED", "DELETED"};
+  Tell(workload, size, [&](const Event& event) {
+    fmt::print("{{\"type\":\"{}\",\"object\":{}}}\n", kTypes[static_cast<std::size_t>(event.type)],
+               event.object);
+  });
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) Stop(path + ": cannot be read");
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -173,46 +241,68 @@ int main(int argc, char** argv) {
   using namespace berth::bench;
   std::vector<std::size_t> nodes{1000, 5000};
   std::vector<std::string> names;
-  std::size_t pods = 20000;
+  Size size{.pods = 20000};
   std::size_t rounds = 3;
-  bool load_aware = false;
-  bool json = false;
+  std::string config;
+  bool load_aware = false, json = false, dump = false, list = false;
   std::string about =
       "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
       "Workloads:";
   for (const Workload& workload : Workloads()) {
     names.push_back(workload.name);
-    about += fmt::format("\n  {:<20} {}", workload.name, workload.about);
+    about += fmt::format("\n  {:<41}{}", workload.name, workload.about);
   }
   CLI::App app(about);
-  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
-  app.add_option("--workloads", names, "what the pods demand; costs are relative to the first")
+  app.add_option("--nodes", nodes, "sizes of the cluster")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--workloads", names, "what the pods demand (default: all); costs are relative to the first")
       ->delimiter(',')
       ->check([](const std::string& name) {
         return FindWorkload(name) == nullptr ? "no such workload: " + name : "";
-      })
+      });
+  app.add_option("--pods", size.pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--pods-per-node", size.pods_per_node, "small pods on each node before the first decision")
+      ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app.add_option("--pods", pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--rounds", rounds, "rounds per size; the median one is shown")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes");
+  auto* file =
+      app.add_option("--config", config, "a KubeSchedulerConfiguration file instead of the default one");
+  app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes")
+      ->excludes(file);
   app.add_flag("--json", json, "one object per line");
+  app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
+  app.add_flag("--list", list, "name the workloads, a tab before what each is about");
   CLI11_PARSE(app, argc, argv);
+  if (list) {
+    for (const Workload& workload : Workloads()) fmt::print("{}\t{}\n", workload.name, workload.about);
+    return 0;
+  }
+  if (dump) {
+    if (nodes.size() != 1 || names.size() != 1) Stop("--dump: give one of --nodes and one of --workloads");
+    size.nodes = nodes.front();
+    Dump(*FindWorkload(names.front()), size);
+    return 0;
+  }
   if (!json)
-    fmt::print("{:<36} {:>12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n", "benchmark", "decisions/s", "cpu us",
+    fmt::print("{:<50} {:>12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}\n", "benchmark", "decisions/s", "cpu us",
                "p50 us", "p99 us", "max us", "unplaced", "ratio");
   std::vector<Subject> subjects;
+  const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
-    subjects.push_back({.workload = FindWorkload(name)});
-    if (load_aware) subjects.push_back({.workload = FindWorkload(name), .load_aware = true});
+    subjects.push_back({.workload = FindWorkload(name), .config = config_text});
+    if (load_aware) subjects.push_back({.workload = FindWorkload(name), .config = "", .load_aware = true});
   }
   for (const std::size_t count : nodes) {
-    const std::vector<Result> results = Medians(subjects, count, pods, rounds);
+    size.nodes = count;
+    const std::vector<Result> results = Medians(subjects, size, rounds);
     for (std::size_t i = 0; i < results.size(); ++i) {
       Print(fmt::format("decisions/{}/{}{}", count, subjects[i].workload->name,
                         subjects[i].load_aware ? "/load-aware" : ""),
-            results[i], results[i].cpu_micros / results.front().cpu_micros, json);
+            size, results[i], results[i].cpu_micros() / results.front().cpu_micros(), json);
     }
   }
 }

@@ -3,7 +3,7 @@
 // same everywhere (keep a tenth of each node's cpu free, prefer nodes with more of it) and so, but for the
 // extender, is every decision, which is checked.
 //
-//   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so]
+//   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@
 #include "bench/door_extender.hpp"
 #include "bench/door_rule.hpp"
 #include "bench/no_writes.hpp"
-#include "bench/workloads.hpp"
+#include "bench/stage.hpp"
 #include "plugin_loader/plugin_loader.hpp"
 #include "record/record_ring.hpp"
 
@@ -29,17 +29,18 @@ namespace {
 struct Door {
   std::string plugin;  // empty: none
   bool extender = false;
+  std::string name;
   std::string about;
 };
 
 const std::vector<Door>& Doors() {
   static const std::vector<Door> doors = {
-      {"", false, "without the rule"},
-      {std::string(LinkedAllNodes::kName), false, "linked in, all nodes at once"},
-      {std::string(LinkedOneNode::kName), false, "linked in, one node at a time"},
-      {"LoadedAllNodes", false, "loaded, all nodes at once"},
-      {"LoadedOneNode", false, "loaded, one node at a time"},
-      {"", true, "extender, names, over loopback"},
+      {"", false, "none", "without the rule"},
+      {std::string(LinkedAllNodes::kName), false, "linked-all-nodes", "linked in, all nodes at once"},
+      {std::string(LinkedOneNode::kName), false, "linked-one-node", "linked in, one node at a time"},
+      {"LoadedAllNodes", false, "loaded-all-nodes", "loaded, all nodes at once"},
+      {"LoadedOneNode", false, "loaded-one-node", "loaded, one node at a time"},
+      {"", true, "extender", "extender, names, over loopback"},
   };
   return doors;
 }
@@ -67,10 +68,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
                                         extender ? extender->access() : assembly::ExtenderAccess{});
   if (!engine) Stop(engine.error());
   cache::ClusterCache& cache = (*engine)->cache();
-  for (std::size_t i = 0; i < nodes; ++i) cache.AddNode(MakeNode(i));
+  const Stage stage(cache, *FindWorkload("distinct"), {.nodes = nodes, .pods = pods});
   if (extender) extender->LookAt(cache.nodes());
-  const Workload& workload = *FindWorkload("distinct");
-  workload.prepare(cache, nodes, pods);
   const auto names = core::NamesOf(cache.nodes());
   // Of equals always the same one: so all doors can be seen to decide alike.
   core::Decider decider({.tie_break = core::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
@@ -78,8 +77,8 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
   record::RecordRing records(64u << 20);
   Round round;
   std::vector<double> micros;
-  for (std::size_t i = 0; i < pods; ++i) {
-    const api::PodPtr object = door.extender ? WithText(workload.pod(i)) : workload.pod(i);
+  for (const Turn& turn : stage.turns()) {
+    const api::PodPtr object = door.extender ? WithText(turn.pod) : turn.pod;
     const framework::PodInfo pod = framework::PreparePod(object, (*engine)->vocabulary());
     const auto begun = std::chrono::steady_clock::now();
     core::Decision decision = decider.Decide(pod, *(*engine)->profiles().front(),
@@ -102,7 +101,8 @@ double MedianOf(std::vector<double> values) {
 
 // The rounds of all doors take turns; of each pair (door, without) in a round the difference, of these the
 // median.
-void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds) {
+void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds,
+             bool json) {
   const std::vector<Door>& doors = Doors();
   std::vector<std::vector<double>> p50(doors.size()), more(doors.size());
   for (const Door& door : doors) RunOnce(door, plugins, nodes, pods / 10 + 1);  // warms up
@@ -123,6 +123,11 @@ void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t po
   }
   for (std::size_t i = 0; i < doors.size(); ++i) {
     const double overhead = MedianOf(more[i]);
+    if (json) {
+      fmt::print("{{\"name\":\"doors/{}/{}\",\"value\":{:.2f},\"unit\":\"us\",\"p50Micros\":{:.2f}}}\n",
+                 nodes, doors[i].name, overhead, MedianOf(p50[i]));
+      continue;
+    }
     fmt::print("{:>6}  {:<32} {:>11.1f} {:>11.1f} {:>9.2f}\n", nodes, doors[i].about, MedianOf(p50[i]),
                overhead, overhead * 1000 / static_cast<double>(nodes));
   }
@@ -144,6 +149,8 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--library", library, "the rule as a shared object")->capture_default_str();
+  bool json = false;
+  app.add_flag("--json", json, "one object per line; its value is the overhead");
   CLI11_PARSE(app, argc, argv);
 
   runtime::Registry plugins = assembly::InTreePlugins();
@@ -155,6 +162,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (const auto& plugin : loaded->plugins) plugins.AddForeign(plugin.name, plugin.factory);
-  fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "door", "p50 us", "overhead us", "ns/node");
-  for (const std::size_t count : nodes) bench::Measure(plugins, count, pods, rounds);
+  if (!json)
+    fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "door", "p50 us", "overhead us", "ns/node");
+  for (const std::size_t count : nodes) bench::Measure(plugins, count, pods, rounds, json);
 }

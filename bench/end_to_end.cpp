@@ -270,21 +270,24 @@ void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
   }
 }
 
-void PrintJson(const Settings& settings, const std::vector<Result>& results) {
-  json::array rows;
-  for (const auto& r : results) {
-    rows.push_back(json::object{{"scheduler", r.scheduler},
-                                {"nodes", r.nodes},
-                                {"pods", r.bound},
-                                {"seconds", r.seconds},
-                                {"podsPerSecond", r.pods_per_second()},
-                                {"cpuMillisecondsPerPod", r.cpu_ms_per_pod()},
-                                {"sandboxCpuSeconds", r.sandbox_cpu_seconds},
-                                {"peakMemoryBytes", r.peak_memory_bytes},
-                                {"error", r.error}});
+void PrintJson(const Settings& settings, const Result& r) {
+  json::object line{{"name", fmt::format("end-to-end/{}/{}", r.nodes, settings.pod_kind)},
+                    {"scheduler", r.scheduler},
+                    {"nodes", r.nodes},
+                    {"pods", r.bound}};
+  if (r.error.empty()) {
+    line["value"] = r.pods_per_second();
+    line["unit"] = "pods/s";
+    line["wallSeconds"] = r.seconds;
+    line["cpuSeconds"] = r.cpu_seconds;
+    line["cpuMicros"] = r.cpu_ms_per_pod() * 1e3;
+    line["sandboxCpuSeconds"] = r.sandbox_cpu_seconds;
+    line["peakMiB"] = static_cast<double>(r.peak_memory_bytes) / (1 << 20);
+  } else {
+    line["error"] = r.error;
   }
-  fmt::print("{}\n", json::serialize(json::object{
-                         {"podKind", settings.pod_kind}, {"rounds", settings.rounds}, {"results", rows}}));
+  fmt::print("{}\n", json::serialize(line));
+  std::fflush(stdout);
 }
 
 int Run(const Settings& settings) {
@@ -300,15 +303,12 @@ int Run(const Settings& settings) {
         result.scheduler = contender.name;
         result.nodes = nodes;
         if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
-        if (!settings.json_output) PrintRow(result);
+        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
         results.push_back(std::move(result));
       }
     }
   }
-  if (settings.json_output)
-    PrintJson(settings, results);
-  else
-    PrintRatios(settings, results);
+  if (!settings.json_output) PrintRatios(settings, results);
   return std::ranges::any_of(results, [](const Result& r) { return !r.error.empty(); }) ? 1 : 0;
 }
 
@@ -329,7 +329,7 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--before", settings.before_start,
                "create the pods before the scheduler starts; its start counts");
-  app.add_flag("--json", settings.json_output, "print JSON");
+  app.add_flag("--json", settings.json_output, "one object per line");
   CLI11_PARSE(app, argc, argv);
   if (schedulers.empty())
     schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));

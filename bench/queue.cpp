@@ -1,6 +1,6 @@
 // What the scheduling queue itself costs, by how many pods wait: plugins answer at once here.
 //
-//   bench_queue [--pods 10000,100000]
+//   bench_queue [--pods 10000,100000] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ class Policy final : public queue::QueuePolicy {
     if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
     return a.timestamp < b.timestamp;
   }
-  framework::Status PreEnqueue(const framework::QueuedPod&) const override { return {}; }
+  framework::Status PreEnqueue(const framework::QueuedPod&) const override { return gate; }
   bool Awaited(const framework::ClusterEvent&) const override { return true; }
   bool AwaitedBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
     return true;
@@ -34,11 +34,12 @@ class Policy final : public queue::QueuePolicy {
     return opinion;
   }
   framework::Requeue opinion = framework::Requeue::kSkip;
+  framework::Status gate;
 };
 
 class Bench {
  public:
-  explicit Bench(std::size_t pods) {
+  Bench(std::size_t pods, bool json) : json_(json) {
     for (std::size_t i = 0; i < pods; ++i) {
       auto pod = std::make_shared<api::Pod>();
       pod->metadata.ns = "default";
@@ -51,28 +52,31 @@ class Bench {
   }
 
   void Run() {
-    fmt::print("{} pods\n", infos_.size());
-    Measure("Add", infos_.size(), [&] { AddAll(); });
-    Measure("Pop and Done", infos_.size(), [&] {
+    if (!json_) fmt::print("{} pods\n", infos_.size());
+    Measure("add", "Add", infos_.size(), [&] { AddAll(); });
+    Measure("pop-done", "Pop and Done", infos_.size(), [&] {
       while (const auto pod = queue_.Pop()) queue_.Done(pod->info.pod->metadata.uid);
     });
     AddAll();
-    Measure("Pop and Requeue, rejected", infos_.size(), [&] { RejectAll(); });
-    Measure("MoveAll that helps nobody, per pod", infos_.size(), [&] { queue_.MoveAll(kNodeAdd, {}); });
-    Measure("Activate one of them", 1000, [&] {
+    Measure("pop-rejected", "Pop and Requeue, rejected", infos_.size(), [&] { RejectAll(); });
+    Measure("event-helps-none", "MoveAll that helps nobody, per pod", infos_.size(),
+            [&] { queue_.MoveAll(kNodeAdd, {}); });
+    Measure("activate", "Activate one of them", 1000, [&] {
       for (std::size_t i = 0; i < 1000; ++i)
         queue_.Activate(std::span(&infos_[i * 7 % infos_.size()].key, 1));
     });
     policy_.opinion = framework::Requeue::kAfterBackoff;
-    Measure("MoveAll that frees all, per pod", infos_.size(), [&] { queue_.MoveAll(kNodeAdd, {}); });
-    Measure("sizes", 1000, [&] {
+    Measure("event-helps-all", "MoveAll that frees all, per pod", infos_.size(),
+            [&] { queue_.MoveAll(kNodeAdd, {}); });
+    Measure("sizes", "sizes", 1000, [&] {
       for (int i = 0; i < 1000; ++i) waiting_ += queue_.sizes().backoff;
     });
     clock_.Advance(std::chrono::seconds(30));
-    Measure("flush of all from back-off, per pod", infos_.size(), [&] { queue_.Tick(); });
-    Measure("Delete", infos_.size(), [&] {
-      for (const auto& info : infos_) queue_.Delete(info.pod->metadata.uid);
-    });
+    Measure("flush-backoff", "flush of all from back-off, per pod", infos_.size(), [&] { queue_.Tick(); });
+    Measure("delete", "Delete", infos_.size(), [&] { DeleteAll(); });
+    policy_.gate = framework::Status::Unresolvable({});
+    Measure("add-gated", "Add, gated", infos_.size(), [&] { AddAll(); });
+    Measure("delete-gated", "Delete, gated", infos_.size(), [&] { DeleteAll(); });
   }
 
  private:
@@ -81,6 +85,9 @@ class Bench {
       clock_.Advance(std::chrono::microseconds(1));
       queue_.Add(info, 0);
     }
+  }
+  void DeleteAll() {
+    for (const auto& info : infos_) queue_.Delete(info.pod->metadata.uid);
   }
   void RejectAll() {
     for (std::size_t i = 0; i < infos_.size(); ++i) {
@@ -97,14 +104,20 @@ class Bench {
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
   }
   template <class Work>
-  static void Measure(const char* what, std::size_t times, Work&& work) {
+  void Measure(const char* name, const char* what, std::size_t times, Work&& work) const {
     const double started = CpuNanoseconds();
     work();
     const double took = CpuNanoseconds() - started;
-    fmt::print("  {:<36} {:>9.0f} ns {:>9.2f} ms in all\n", what, took / static_cast<double>(times),
-               took / 1e6);
+    if (json_) {
+      fmt::print("{{\"name\":\"queue/{}/{}\",\"value\":{:.1f},\"unit\":\"ns\",\"cpuSeconds\":{:.6f}}}\n",
+                 infos_.size(), name, took / static_cast<double>(times), took / 1e9);
+    } else {
+      fmt::print("  {:<36} {:>9.0f} ns {:>9.2f} ms in all\n", what, took / static_cast<double>(times),
+                 took / 1e6);
+    }
   }
 
+  bool json_;
   framework::Vocabulary words_;
   ManualClock clock_;
   Policy policy_;
@@ -121,6 +134,8 @@ int main(int argc, char** argv) {
   CLI::App app("What the scheduling queue itself costs.");
   std::vector<std::size_t> pods{10'000, 100'000};
   app.add_option("--pods", pods, "how many pods wait")->delimiter(',');
+  bool json = false;
+  app.add_flag("--json", json, "one object per line");
   CLI11_PARSE(app, argc, argv);
-  for (const std::size_t count : pods) berth::bench::Bench(count).Run();
+  for (const std::size_t count : pods) berth::bench::Bench(count, json).Run();
 }

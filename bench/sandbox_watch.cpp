@@ -27,6 +27,7 @@ struct Settings {
   std::size_t watchers = 200;
   std::size_t events = 2'000;
   bool without_ownership = false;
+  bool json = false;
 };
 
 constexpr std::size_t kPipeline = 64;
@@ -131,6 +132,10 @@ std::string PodBody(std::size_t i) {
       i, i % 10);
 }
 
+void PrintJson(const char* name, double value, const char* unit) {
+  fmt::print("{{\"name\":\"sandbox/{}\",\"value\":{:.3f},\"unit\":\"{}\"}}\n", name, value, unit);
+}
+
 double MiB(double bytes) { return bytes / (1 << 20); }
 
 int Measure(const Settings& settings) {
@@ -150,8 +155,10 @@ int Measure(const Settings& settings) {
   requests.Flush();
   const double creating = Seconds(began);
   const auto full = ResidentBytes(sandbox->pid());
-  fmt::print("{} pods: created at {:.0f} per second, {:.2f} KiB of memory each\n", settings.objects,
-             settings.objects / creating, (full - empty) / 1024.0 / settings.objects);
+  const double of_pod = (full - empty) / 1024.0 / settings.objects;
+  if (!settings.json)
+    fmt::print("{} pods: created at {:.0f} per second, {:.2f} KiB of memory each\n", settings.objects,
+               settings.objects / creating, of_pod);
 
   requests.Send("GET", "/api/v1/namespaces/default/configmaps?limit=1", "application/json", "");
   const std::string list = requests.Flush();
@@ -161,8 +168,9 @@ int Measure(const Settings& settings) {
   for (std::size_t i = 0; i < settings.watchers; ++i)
     std::make_shared<Watcher>(io, port, version, lines)->Read();
   const auto watched = ResidentBytes(sandbox->pid());
-  fmt::print("{} watchers: {:.1f} KiB of memory each\n", settings.watchers,
-             (static_cast<double>(watched) - static_cast<double>(full)) / 1024 / settings.watchers);
+  const double of_watcher =
+      (static_cast<double>(watched) - static_cast<double>(full)) / 1024 / settings.watchers;
+  if (!settings.json) fmt::print("{} watchers: {:.1f} KiB of memory each\n", settings.watchers, of_watcher);
 
   const double cpu_before = sandbox->CpuSeconds();
   began = std::chrono::steady_clock::now();
@@ -181,6 +189,14 @@ int Measure(const Settings& settings) {
   const double wall = Seconds(began);
   const double cpu = sandbox->CpuSeconds() - cpu_before;
   const double deliveries = static_cast<double>(settings.events * settings.watchers);
+  if (settings.json) {
+    PrintJson("memory-per-pod", of_pod, "KiB");
+    PrintJson("memory-per-watcher", of_watcher, "KiB");
+    PrintJson("cpu-per-event", cpu * 1e6 / settings.events, "us");
+    PrintJson("cpu-per-delivery", cpu * 1e6 / deliveries, "us");
+    PrintJson("peak", MiB(static_cast<double>(sandbox->PeakMemoryBytes())), "MiB");
+    return 0;
+  }
   fmt::print(
       "{} events to {} watchers: {:.2f} s; the sandbox's CPU: {:.1f} us per event, {:.2f} us per delivery; "
       "peak {:.0f} MiB\n",
@@ -199,6 +215,7 @@ int main(int argc, char** argv) {
   app.add_option("--watchers", settings.watchers, "watches on all pods")->capture_default_str();
   app.add_option("--events", settings.events, "changes of pods")->capture_default_str();
   app.add_flag("--no-field-ownership", settings.without_ownership, "without metadata.managedFields");
+  app.add_flag("--json", settings.json, "one object per line");
   CLI11_PARSE(app, argc, argv);
   try {
     return Measure(settings);

@@ -24,9 +24,8 @@ import (
 	"berth.test/cluster/controlplane"
 )
 
-// live lets kube-scheduler and berth work side by side on a real API server, each with profile and extenders of its
-// own; what becomes of the pods must be the same.
-func live(berth, real string) error {
+// onControlPlane gives play an API server of its own, and two minutes.
+func onControlPlane(berth, real string, play func(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	directory, err := os.MkdirTemp("", "extender")
@@ -40,6 +39,12 @@ func live(berth, real string) error {
 	if err != nil {
 		return err
 	}
+	return play(ctx, control, children, berth, real)
+}
+
+// live lets kube-scheduler and berth work side by side on a real API server, each with profile and extenders of its
+// own; what becomes of the pods must be the same.
+func live(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error {
 	scene := &scene{client: control.Client}
 	server := httptest.NewServer(scene)
 	defer server.Close()

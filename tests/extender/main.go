@@ -49,7 +49,7 @@ func main() {
 		fail(err)
 	}
 	if *real != "" {
-		if err := errors.Join(live(*berth, *real), served(*berth, *real)); err != nil {
+		if err := errors.Join(onControlPlane(*berth, *real, live), onControlPlane(*berth, *real, served)); err != nil {
 			fail(err)
 		}
 	}

@@ -44,20 +44,7 @@ profiles:
 
 // served lets two real kube-schedulers, one that sends names and one that sends nodes, ask berth extender over TLS with
 // client certificates: by load, and nothing else, it says where pods go, who may be preempted, and binds.
-func served(berth, real string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	directory, err := os.MkdirTemp("", "extender")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(directory)
-	children := &controlplane.Children{Directory: directory}
-	defer children.StopAll()
-	control, err := controlplane.Start(ctx, real, directory, children)
-	if err != nil {
-		return err
-	}
+func served(ctx context.Context, control *controlplane.ControlPlane, children *controlplane.Children, berth, real string) error {
 	s := &service{scene: scene{client: control.Client}, control: control, children: children, berth: berth, real: real}
 	for name := range heat {
 		if err := s.addNode(ctx, name); err != nil {

@@ -12,13 +12,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"berth.test/objects"
 )
 
 // Cluster is kube-scheduler, built by its own constructor and filled from a dump, but not running.
@@ -34,13 +35,6 @@ type Cluster struct {
 	reviewed       map[string]*extenderv1.Victims
 	extenderErrors []ExtenderError
 }
-
-// silentRecorder drops events; plugins only need to have somewhere to send them.
-type silentRecorder struct{}
-
-func (silentRecorder) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
-
-func (r silentRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
 
 // newCluster builds the scheduler and puts the cluster into it.
 //
@@ -87,7 +81,7 @@ func (c *Cluster) build(cfg *config.KubeSchedulerConfiguration, dump *Dump) erro
 			return err
 		}
 	}
-	if err := putOthers(factory, dump.Others); err != nil {
+	if err := objects.Put(factory, dump.Others); err != nil {
 		return err
 	}
 	if err := c.fill(factory, dump); err != nil {
@@ -110,7 +104,7 @@ func (c *Cluster) newScheduler(cfg *config.KubeSchedulerConfiguration, client ku
 		profiles[i].PercentageOfNodesToScore = &all
 	}
 	c.scheduler, err = scheduler.New(c.ctx, client, factory, nil,
-		func(string) events.EventRecorderLogger { return silentRecorder{} },
+		func(string) events.EventRecorderLogger { return objects.SilentRecorder{} },
 		scheduler.WithComponentConfigVersion(cfg.APIVersion),
 		scheduler.WithProfiles(profiles...),
 		scheduler.WithPercentageOfNodesToScore(&all),

@@ -11,28 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/kubernetes/pkg/api/legacyscheme"
-	podutil "k8s.io/kubernetes/pkg/api/pod"
-	"k8s.io/kubernetes/pkg/apis/core"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	// The installers put the API groups a dump may hold, and their defaults, into the scheme.
-	_ "k8s.io/kubernetes/pkg/apis/apps/install"
-	_ "k8s.io/kubernetes/pkg/apis/core/install"
-	_ "k8s.io/kubernetes/pkg/apis/policy/install"
-	_ "k8s.io/kubernetes/pkg/apis/resource/install"
-	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
-	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	"berth.test/objects"
 )
 
 // Dump is a cluster at rest, as kubectl prints it.
@@ -162,115 +146,18 @@ func (d *Dump) addObject(text []byte, e envelope) error {
 	if e.Metadata.Name == "" {
 		return errors.New("metadata.name is missing")
 	}
-	switch {
-	case e.APIVersion == "v1" && e.Kind == "Node":
-		node := new(v1.Node)
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, node); err != nil {
-			return err
-		}
-		complete(node)
-		stored := new(v1.Node)
-		if err := store(node, stored); err != nil {
-			return err
-		}
-		d.Nodes = append(d.Nodes, stored)
-	case e.APIVersion == "v1" && e.Kind == "Pod":
-		pod := new(v1.Pod)
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(text, pod); err != nil {
-			return err
-		}
-		complete(pod)
-		if pod.Namespace == "" {
-			pod.Namespace = v1.NamespaceDefault
-		}
-		if err := completePodLevelResources(pod); err != nil {
-			return err
-		}
-		stored := new(v1.Pod)
-		if err := store(pod, stored); err != nil {
-			return err
-		}
-		d.Pods = append(d.Pods, stored)
+	object, err := objects.Decode(text, e.APIVersion, e.Kind)
+	if err != nil {
+		return err
+	}
+	switch object := object.(type) {
+	case *v1.Node:
+		d.Nodes = append(d.Nodes, object)
+	case *v1.Pod:
+		d.Pods = append(d.Pods, object)
 	default:
-		object, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
-		if err != nil {
-			return err
-		}
-		complete(object)
-		namespaced(object)
-		stored, err := storedForm(object)
-		if err != nil {
-			return err
-		}
-		d.Others = append(d.Others, stored)
+		d.Others = append(d.Others, object)
 	}
-	return nil
-}
-
-// complete does to a handwritten object what the API server would have done when it was created: defaults,
-// and a UID. To an object that comes from an API server it does nothing.
-func complete(object runtime.Object) {
-	legacyscheme.Scheme.Default(object)
-	if m, err := meta.Accessor(object); err == nil && m.GetUID() == "" {
-		m.SetUID(types.UID(fmt.Sprintf("%T:%s/%s", object, m.GetNamespace(), m.GetName())))
-	}
-}
-
-// store takes an object through the encoding in which the API server keeps it and kube-scheduler receives it.
-// That makes an empty list or map the same as a missing one, a difference some plugins would otherwise see in
-// handwritten objects and never in a cluster.
-func store(object interface{ Marshal() ([]byte, error) }, stored interface{ Unmarshal([]byte) error }) error {
-	bytes, err := object.Marshal()
-	if err != nil {
-		return err
-	}
-	return stored.Unmarshal(bytes)
-}
-
-// storedForm does the same to an object of any kind.
-func storedForm(object runtime.Object) (runtime.Object, error) {
-	from, ok := object.(interface{ Marshal() ([]byte, error) })
-	if !ok {
-		return object, nil
-	}
-	stored, err := legacyscheme.Scheme.New(object.GetObjectKind().GroupVersionKind())
-	if err != nil {
-		return nil, err
-	}
-	to, ok := stored.(interface{ Unmarshal([]byte) error })
-	if !ok {
-		return object, nil
-	}
-	return stored, store(from, to)
-}
-
-// namespaced gives an object of a kind that lives in namespaces the namespace default, if it has none.
-func namespaced(object runtime.Object) {
-	switch object.(type) {
-	case *v1.Service, *v1.ReplicationController, *v1.PersistentVolumeClaim, *appsv1.ReplicaSet, *appsv1.StatefulSet,
-		*policyv1.PodDisruptionBudget, *storagev1.CSIStorageCapacity, *resourcev1.ResourceClaim:
-		if m, err := meta.Accessor(object); err == nil && m.GetNamespace() == "" {
-			m.SetNamespace(v1.NamespaceDefault)
-		}
-	}
-}
-
-// completePodLevelResources fills in what the API server derives for spec.resources. That is not part of the
-// scheme's defaults any more: the server does it when it stores a new pod.
-func completePodLevelResources(pod *v1.Pod) error {
-	if pod.Spec.Resources == nil {
-		return nil
-	}
-	internal := new(core.Pod)
-	if err := legacyscheme.Scheme.Convert(pod.DeepCopy(), internal, nil); err != nil {
-		return err
-	}
-	podutil.DefaultPodLevelResources(internal)
-	external := new(v1.Pod)
-	if err := legacyscheme.Scheme.Convert(internal, external, nil); err != nil {
-		return err
-	}
-	pod.Spec.Resources = external.Spec.Resources
 	return nil
 }
 

@@ -1,56 +1,9 @@
 package main
 
 import (
-	"fmt"
-
-	appsv1 "k8s.io/api/apps/v1"
-	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/tools/cache"
 )
-
-// storeOf is where kube-scheduler's plugins look an object up: the store of its informer. Nil: they learn of
-// this kind by the informer's events, or not at all.
-func storeOf(factory informers.SharedInformerFactory, kind runtime.Object) cache.Store {
-	var informer interface {
-		Informer() cache.SharedIndexInformer
-	}
-	switch kind.(type) {
-	case *v1.Namespace:
-		informer = factory.Core().V1().Namespaces()
-	case *v1.Service:
-		informer = factory.Core().V1().Services()
-	case *v1.ReplicationController:
-		informer = factory.Core().V1().ReplicationControllers()
-	case *appsv1.ReplicaSet:
-		informer = factory.Apps().V1().ReplicaSets()
-	case *appsv1.StatefulSet:
-		informer = factory.Apps().V1().StatefulSets()
-	case *policyv1.PodDisruptionBudget:
-		informer = factory.Policy().V1().PodDisruptionBudgets()
-	case *v1.PersistentVolume:
-		informer = factory.Core().V1().PersistentVolumes()
-	case *v1.PersistentVolumeClaim:
-		informer = factory.Core().V1().PersistentVolumeClaims()
-	case *storagev1.StorageClass:
-		informer = factory.Storage().V1().StorageClasses()
-	case *storagev1.CSINode:
-		informer = factory.Storage().V1().CSINodes()
-	case *storagev1.CSIDriver:
-		informer = factory.Storage().V1().CSIDrivers()
-	case *storagev1.CSIStorageCapacity:
-		informer = factory.Storage().V1().CSIStorageCapacities()
-	case *storagev1.VolumeAttachment:
-		informer = factory.Storage().V1().VolumeAttachments()
-	default:
-		return nil
-	}
-	return informer.Informer().GetStore()
-}
 
 // watched says that a kind reaches a plugin only by an informer's events: the caches of DynamicResources.
 func watched(object runtime.Object) bool {
@@ -60,17 +13,4 @@ func watched(object runtime.Object) bool {
 	default:
 		return false
 	}
-}
-
-// putOthers fills the stores of everything but nodes and pods. Informers would do the same, a tenth of a
-// second later.
-func putOthers(factory informers.SharedInformerFactory, others []runtime.Object) error {
-	for _, object := range others {
-		if store := storeOf(factory, object); store != nil {
-			if err := store.Add(object); err != nil {
-				return fmt.Errorf("%T: %w", object, err)
-			}
-		}
-	}
-	return nil
 }

@@ -53,6 +53,18 @@ func (c *Common) Complete() (err error) {
 	return nil
 }
 
+// InTree makes the path of a directory absolute; if none was given it is the one of that name in the tree, found from its
+// root or tests/.
+func InTree(path *string, name string) (err error) {
+	for _, place := range []string{name, filepath.Join("..", name)} {
+		if _, err := os.Stat(place); err == nil && *path == "" {
+			*path = place
+		}
+	}
+	*path, err = filepath.Abs(*path)
+	return err
+}
+
 func (c *Common) common() *Common { return c }
 
 // Main is the whole of a program: it reads the command line, gives the run a directory, and leaves with its verdict.

@@ -327,13 +327,3 @@ func FreePorts(count int) ([]int, error) {
 	}
 	return ports, nil
 }
-
-// Pause waits, but not beyond the end of the run.
-func Pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -18,29 +19,35 @@ type HTTPSProxy struct {
 
 // StartHTTPSProxy starts one; wrap is given what carries a request on.
 func StartHTTPSProxy(control *ControlPlane, wrap func(next http.Handler) http.Handler) (*HTTPSProxy, error) {
-	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
+	listener, forward, err := control.Impersonate()
 	if err != nil {
 		return nil, err
+	}
+	p := &HTTPSProxy{URL: "https://" + listener.Addr().String(), server: &http.Server{Handler: wrap(forward), ErrorLog: forward.ErrorLog}}
+	go p.server.Serve(listener)
+	return p, nil
+}
+
+// Impersonate listens in the API server's name; what it returns besides carries requests on to the real one, and breaks
+// the connection where that fails.
+func (c *ControlPlane) Impersonate() (net.Listener, *httputil.ReverseProxy, error) {
+	certificate, err := tls.LoadX509KeyPair(c.File("apiserver.crt"), c.File("apiserver.key"))
+	if err != nil {
+		return nil, nil, err
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(control.Authority.PEM)
-	target, err := url.Parse(control.URL)
+	roots.AppendCertsFromPEM(c.Authority.PEM)
+	target, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	if err != nil {
-		return nil, err
-	}
-	quiet := log.New(io.Discard, "", 0)
 	forward := httputil.NewSingleHostReverseProxy(target)
 	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true, MaxIdleConnsPerHost: 100}
 	forward.FlushInterval = -1
-	forward.ErrorLog = quiet
+	forward.ErrorLog = log.New(io.Discard, "", 0)
 	forward.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	p := &HTTPSProxy{URL: "https://" + listener.Addr().String(), server: &http.Server{Handler: wrap(forward), ErrorLog: quiet}}
-	go p.server.Serve(listener)
-	return p, nil
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	return listener, forward, err
 }
 
 // Stop closes all connections.

@@ -3,13 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -42,28 +38,13 @@ type faultProxy struct {
 }
 
 func startFaultProxy(control *controlplane.ControlPlane) (*faultProxy, error) {
-	certificate, err := tls.LoadX509KeyPair(control.File("apiserver.crt"), control.File("apiserver.key"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(control.Authority.PEM)
-	target, err := url.Parse(control.URL)
-	if err != nil {
-		return nil, err
-	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
+	listener, forward, err := control.Impersonate()
 	if err != nil {
 		return nil, err
 	}
 	p := &faultProxy{url: "https://" + listener.Addr().String(), change: make(chan struct{}), open: make(map[net.Conn]bool)}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableCompression: true}
-	forward.FlushInterval = -1
-	forward.ErrorLog = quietLog()
 	forward.ModifyResponse = p.spoil
-	forward.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { panic(http.ErrAbortHandler) }
-	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.remember, ErrorLog: quietLog()}
+	p.server = &http.Server{Handler: p.refuse(forward), ConnState: p.remember, ErrorLog: forward.ErrorLog}
 	go p.server.Serve(listener)
 	return p, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 	"berth.test/cluster/controlplane"
 )
-
-func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // trial is one fault, and how berth must show that it noticed.
 type trial struct {

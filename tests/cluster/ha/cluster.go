@@ -95,20 +95,3 @@ func (c *creator) stop() ([]string, error) {
 	<-c.done
 	return c.names, c.err
 }
-
-// until waits for something to become true.
-func until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
-	deadline := time.Now().Add(patience)
-	for {
-		done, err := happened()
-		if done || err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s", patience, what)
-		}
-		if err := controlplane.Pause(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}

@@ -11,6 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"berth.test/cluster/controlplane"
 )
 
 // judge goes through the histories. It returns a line with the times.
@@ -150,7 +152,7 @@ func (s *stage) judgeEvents(ctx context.Context) {
 		}
 	}
 	events := make(map[string]v1.Event)
-	_ = until(ctx, 3*time.Second, "events", func() (bool, error) {
+	_ = controlplane.Until(ctx, 3*time.Second, "events", func() (bool, error) {
 		list, err := s.control.Client.CoreV1().Events("kube-system").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + s.id})
 		if err != nil {
 			return false, err

@@ -149,7 +149,7 @@ func (l *late) makePod(ctx context.Context, name, cpu, scheduler, class string) 
 }
 
 func (l *late) untilOn(ctx context.Context, name string, patience time.Duration) error {
-	return until(ctx, patience, name+" to be bound", func() (bool, error) {
+	return controlplane.Until(ctx, patience, name+" to be bound", func() (bool, error) {
 		pod, err := l.control.Client.CoreV1().Pods(l.id).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && pod.Spec.NodeName == l.node, err
 	})
@@ -169,7 +169,7 @@ func (l *late) counted() (float64, error) {
 
 // untilReported waits for so many reports in all, and for the event of the pod.
 func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded string) error {
-	err := until(ctx, 10*time.Second, "the report about "+pod, func() (done bool, err error) {
+	err := controlplane.Until(ctx, 10*time.Second, "the report about "+pod, func() (done bool, err error) {
 		l.reported, err = l.counted()
 		return l.reported >= count, err
 	})
@@ -180,7 +180,7 @@ func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded s
 		l.complain("%.0f over-commitments are counted, not %.0f", l.reported, count)
 	}
 	note := fmt.Sprintf("Node %s holds more than it offers since this pod was bound to it: %s", l.node, exceeded)
-	return until(ctx, 10*time.Second, "the event about "+pod, func() (bool, error) {
+	return controlplane.Until(ctx, 10*time.Second, "the event about "+pod, func() (bool, error) {
 		list, err := l.control.Client.EventsV1().Events(l.id).List(ctx, metav1.ListOptions{FieldSelector: "reason=OvercommittedNode"})
 		if err != nil {
 			return false, err

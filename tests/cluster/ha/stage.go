@@ -129,7 +129,7 @@ func (s *stage) startAt(ctx context.Context, r *replica, url, auth string) error
 	if len(s.replicas) == 1 {
 		log = "Successfully acquired lease"
 	}
-	return until(ctx, time.Minute, r.name+" saying "+log, func() (bool, error) {
+	return controlplane.Until(ctx, time.Minute, r.name+" saying "+log, func() (bool, error) {
 		if !r.child.Running() {
 			return false, r.child.Gone()
 		}
@@ -189,7 +189,7 @@ func (s *stage) change(ctx context.Context) error {
 		leader.proxy.Hang(true)
 	}
 	before := s.holder()
-	err := until(ctx, 4*s.lease, "another leader", func() (bool, error) {
+	err := controlplane.Until(ctx, 4*s.lease, "another leader", func() (bool, error) {
 		now := s.holder()
 		return now != "" && now != before, nil
 	})
@@ -222,7 +222,7 @@ func (s *stage) holder() string {
 
 // waitForBindings waits until some pods have been bound since a time.
 func (s *stage) waitForBindings(ctx context.Context, since time.Time, count int) error {
-	return until(ctx, 4*s.lease+10*time.Second, fmt.Sprintf("%d bindings", count), func() (bool, error) {
+	return controlplane.Until(ctx, 4*s.lease+10*time.Second, fmt.Sprintf("%d bindings", count), func() (bool, error) {
 		bound := 0
 		for _, at := range firstBound(s.watcher.podsOf(s.id)) {
 			if at.After(since) {
@@ -244,7 +244,7 @@ func firstBound(history []podSeen) map[string]time.Time {
 }
 
 func (s *stage) waitUntilBound(ctx context.Context) error {
-	return until(ctx, 30*time.Second, "all pods to be bound", func() (bool, error) {
+	return controlplane.Until(ctx, 30*time.Second, "all pods to be bound", func() (bool, error) {
 		return len(firstBound(s.watcher.podsOf(s.id))) == len(s.names), nil
 	})
 }
@@ -272,7 +272,7 @@ func (s *stage) measureQuiet(ctx context.Context) error {
 	if leader.kind != "berth" {
 		return nil
 	}
-	return until(ctx, 20*time.Second, "the first leader's view to be fresh", func() (bool, error) {
+	return controlplane.Until(ctx, 20*time.Second, "the first leader's view to be fresh", func() (bool, error) {
 		text, err := leader.metrics()
 		if err != nil {
 			return false, err
@@ -337,7 +337,7 @@ func (s *stage) clear() {
 	now := int64(0)
 	pods := s.control.Client.CoreV1().Pods(s.id)
 	_ = pods.DeleteCollection(context.Background(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
-	_ = until(context.Background(), 20*time.Second, "pods to go", func() (bool, error) {
+	_ = controlplane.Until(context.Background(), 20*time.Second, "pods to go", func() (bool, error) {
 		left, err := pods.List(context.Background(), metav1.ListOptions{Limit: 1})
 		return err == nil && len(left.Items) == 0, nil
 	})

@@ -38,13 +38,7 @@ func parse(args []string) (*options, error) {
 	if o.Berth == "" {
 		return nil, errors.New("give --berth")
 	}
-	for _, place := range []string{"deploy/rbac", "../deploy/rbac"} {
-		if _, err := os.Stat(place); err == nil && o.manifests == "" {
-			o.manifests = place
-		}
-	}
-	var err error
-	if o.manifests, err = filepath.Abs(o.manifests); err != nil {
+	if err := controlplane.InTree(&o.manifests, "deploy/rbac"); err != nil {
 		return nil, err
 	}
 	return &o, o.Complete()

@@ -134,7 +134,7 @@ func (c *container) healthy(ctx context.Context) error {
 			continue
 		}
 		url := fmt.Sprintf("%s://127.0.0.1:%s%s", strings.ToLower(string(probe.HTTPGet.Scheme)), probe.HTTPGet.Port.String(), probe.HTTPGet.Path)
-		err := until(ctx, patience, url+" to answer", func() (bool, error) {
+		err := controlplane.Until(ctx, patience, url+" to answer", func() (bool, error) {
 			if !c.child.Running() {
 				return false, c.child.Gone()
 			}

@@ -10,9 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,13 +41,7 @@ func parse(args []string) (*options, error) {
 			return nil, fmt.Errorf("%w (script/setup --monitoring installs prometheus)", err)
 		}
 	}
-	for _, place := range []string{"examples/tutorials", "../examples/tutorials"} {
-		if _, err := os.Stat(place); err == nil && o.examples == "" {
-			o.examples = place
-		}
-	}
-	var err error
-	if o.examples, err = filepath.Abs(o.examples); err != nil {
+	if err := controlplane.InTree(&o.examples, "examples/tutorials"); err != nil {
 		return nil, err
 	}
 	return &o, o.Complete()

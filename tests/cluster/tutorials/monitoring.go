@@ -122,7 +122,7 @@ func (m *monitoring) ask(ctx context.Context, query string) (map[string]float64,
 
 // scraped waits until every node has enough samples for a rate.
 func (m *monitoring) scraped(ctx context.Context) error {
-	return until(ctx, patience, "scrapes", func() (bool, error) {
+	return controlplane.Until(ctx, patience, "scrapes", func() (bool, error) {
 		if !m.server.Running() {
 			return false, m.server.Gone()
 		}

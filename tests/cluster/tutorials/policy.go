@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"berth.test/cluster/controlplane"
 )
 
 // extenderPolicy: the file that came before KubeSchedulerConfiguration, and an extender in Python.
@@ -15,7 +17,7 @@ func (s *stage) extenderPolicy(ctx context.Context) error {
 	}
 	defer func() { extender.Kill() }()
 	s.converts(ctx, "extender-policy/policy.json")
-	err = until(ctx, patience, "the extender to listen", func() (bool, error) {
+	err = controlplane.Until(ctx, patience, "the extender to listen", func() (bool, error) {
 		connection, err := net.Dial("tcp", "127.0.0.1:12345")
 		if err == nil {
 			connection.Close()

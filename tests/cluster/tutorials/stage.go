@@ -204,7 +204,7 @@ func (s *stage) staticPod(ctx context.Context) (*container, error) {
 func (s *stage) placedPod(ctx context.Context, selector string) (*container, error) {
 	pods := s.control.Client.CoreV1().Pods("kube-system")
 	var pod *v1.Pod
-	err := until(ctx, patience, "a node for the pod "+selector, func() (bool, error) {
+	err := controlplane.Until(ctx, patience, "a node for the pod "+selector, func() (bool, error) {
 		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(list.Items) != 1 {
 			return false, err
@@ -241,7 +241,7 @@ func (s *stage) start(ctx context.Context, pod *v1.Pod) (*container, error) {
 
 // logs waits until a container has written a text.
 func (s *stage) logs(ctx context.Context, c *container, text string) error {
-	err := until(ctx, patience, c.name+" to log "+text, func() (bool, error) {
+	err := controlplane.Until(ctx, patience, c.name+" to log "+text, func() (bool, error) {
 		if strings.Contains(c.logged(), text) {
 			return true, nil
 		}
@@ -274,7 +274,7 @@ func (s *stage) line(c *container, level byte, text string) {
 // nodeOf waits until a pod is bound.
 func (s *stage) nodeOf(ctx context.Context, name string) (string, error) {
 	node := ""
-	err := until(ctx, patience, "a node for "+name, func() (bool, error) {
+	err := controlplane.Until(ctx, patience, "a node for "+name, func() (bool, error) {
 		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
@@ -288,7 +288,7 @@ func (s *stage) nodeOf(ctx context.Context, name string) (string, error) {
 // event waits for an event about a pod; it returns its note.
 func (s *stage) event(ctx context.Context, pod, reason, component string) (string, error) {
 	note := ""
-	err := until(ctx, patience, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
+	err := controlplane.Until(ctx, patience, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
 		list, err := s.control.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -302,20 +302,4 @@ func (s *stage) event(ctx context.Context, pod, reason, component string) (strin
 		return false, nil
 	})
 	return note, err
-}
-
-func until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
-	deadline := time.Now().Add(patience)
-	for {
-		done, err := happened()
-		if done || err != nil {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s for %s", patience, what)
-		}
-		if err := controlplane.Pause(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 var usageLine = regexp.MustCompile(`(?m)^I.*\] "?Node (\S+) CPU usage: ([0-9.]+)%, Score: (\d+)`)
@@ -202,7 +204,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 
 // podOf waits for a pod of a Deployment.
 func (s *stage) podOf(ctx context.Context, selector string, at int) (name string, err error) {
-	err = until(ctx, patience, "a pod "+selector, func() (bool, error) {
+	err = controlplane.Until(ctx, patience, "a pod "+selector, func() (bool, error) {
 		list, err := s.control.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil || len(list.Items) <= at {
 			return false, err

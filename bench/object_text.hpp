@@ -1,0 +1,51 @@
+// Kubernetes objects as JSON, written by benchmarks: what Berth decodes and kube-scheduler reads is one text.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth::bench {
+
+inline constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
+
+// `text` with each $name replaced by its value; every name in the text must be among them.
+std::string Fill(std::string_view text,
+                 std::initializer_list<std::pair<std::string_view, std::string_view>> values);
+
+// node-00042, zone-1
+std::string NodeName(std::size_t i);
+std::string ZoneName(std::size_t i);
+
+// A pod in the making. Members are JSON without the brackets around them.
+struct PodText {
+  std::string name;
+  std::string ns = "default";
+  std::string uid;     // as unique as the name, if empty
+  std::string labels;  // "app":"web","tier":"front"
+  std::string image = "registry.example.org/app:v1";
+  std::string requests;     // "cpu":"100m"
+  std::string tolerations;  // {...},{...}
+  std::string spec;         // further members of spec, each with a comma before it
+  std::string status;       // members
+  std::string node;         // where it is bound; empty: it waits
+
+  std::string text() const;
+};
+
+// {"labelSelector":{"matchLabels":{labels}},"topologyKey":key,...}; `more` are further members, each with a
+// comma before it.
+std::string AffinityTerm(std::string_view labels, std::string_view topology_key, std::string_view more = "");
+// A member of spec, with a comma before it. `kind` is podAffinity or podAntiAffinity.
+std::string RequiredTerm(std::string_view kind, const std::string& term);
+std::string PreferredTerm(std::string_view kind, int weight, const std::string& term);
+// A member of spec, with a comma before it.
+std::string Spread(std::string_view topology_key, int max_skew, std::string_view when_unsatisfiable,
+                   std::string_view labels);
+// A member of spec that mounts a claim, with a comma before it.
+std::string ClaimVolume(std::string_view claim);
+
+}  // namespace berth::bench

@@ -1,0 +1,186 @@
+"""What there is to measure. To add a benchmark, add an entry to `every_benchmark`: a name, what it is about, and the
+program that measures it. The program prints an object per line with `value` and `unit` (and `name`, where it prints
+several lines); what it prints besides is shown, too: see SHOWN in measuring.py."""
+import dataclasses
+import pathlib
+import typing
+
+MORE, LESS = "more", "less"  # which of two values is the better one
+
+SAMPLING = "kube-scheduler"
+ALL_NODES = "kube-scheduler, all nodes"
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One of those that are compared. `argv` is given the Context of the run."""
+    label: str
+    argv: typing.Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark:
+    """The first side is Berth, the others are its peers; the ratio is that to the first peer."""
+    name: str
+    about: str
+    sides: tuple
+    parameters: dict = dataclasses.field(default_factory=dict)
+    better: str = MORE
+    line: dict = dataclasses.field(default_factory=dict)  # of a program that prints several: what is in the one that counts
+
+
+@dataclasses.dataclass(frozen=True)
+class Growth:
+    """How the CPU time of a decision grows with something: the exponent of a power law through the points."""
+    name: str
+    about: str
+    points: tuple  # of (x, Benchmark)
+    parameters: dict
+
+
+def program(*argv):
+    """Berth's side: an executable of the build folder."""
+    return (Side("berth", lambda context: [str(context.bin / argv[0]), *argv[1:]]),)
+
+
+# Of these a node takes one pod; more than fit would only be turned away.
+ONE_PER_NODE = {"anti-affinity", "suite/pod-anti-affinity", "suite/ns-selector/anti-affinity", "suite/filling"}
+
+
+def most_pods(workload, nodes):
+    return max(1, nodes // 4) if workload in ONE_PER_NODE else 40 * nodes
+
+
+@dataclasses.dataclass(frozen=True)
+class Decisions:
+    """Decisions about a workload: bench_decisions and the peer are given the same objects."""
+    workload: str
+    nodes: int
+    pods: int
+    pods_per_node: int = 0
+    config: str = ""
+
+    def cluster(self, context):
+        pods = min(context.pods or self.pods, most_pods(self.workload, self.nodes))
+        return ["--workloads", self.workload, "--nodes", str(self.nodes), "--pods", str(pods),
+                "--pods-per-node", str(self.pods_per_node)]
+
+    def config_flags(self, context):
+        return ["--config", str(context.file(self.config, ".yaml"))] if self.config else []
+
+    def berth(self, context):
+        return [str(context.bin / "bench_decisions"), *self.cluster(context), *self.config_flags(context),
+                "--rounds", "1", "--json"]
+
+    def peer(self, context, *flags):
+        dump = [str(context.bin / "bench_decisions"), "--dump", *self.cluster(context)]
+        return [str(context.peer), "--events", str(context.output_of(dump)), *self.config_flags(context), *flags]
+
+    def benchmark(self, name, about, peers=(SAMPLING, ALL_NODES)):
+        flags = {SAMPLING: [], ALL_NODES: ["--all-nodes"]}
+        sides = [Side("berth", self.berth)]
+        sides += [Side(label, lambda context, label=label: self.peer(context, *flags[label])) for label in peers]
+        parameters = {"workload": self.workload, "nodes": self.nodes, "podsPerNode": self.pods_per_node, "batching": bool(self.config)}
+        return Benchmark(name, about, tuple(sides), parameters)
+
+
+SIZES = (100, 1000, 5000, 20000, 100000)
+
+# Batching gives pods that are alike what was found out for the one before. With the default topology spread, which no
+# pod can opt out of, it never sets in; and it pays where a pod fills its node.
+BATCHING = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: PodTopologySpread
+    args: {defaultingType: List, defaultConstraints: []}
+"""
+
+
+def pods_for(nodes):
+    return 1000 if nodes <= 20000 else 300
+
+
+def decisions(workloads):
+    """`workloads` is what bench_decisions knows: pairs of name and about."""
+    for nodes in SIZES:
+        # Looking at 100,000 nodes takes kube-scheduler a second per pod.
+        peers = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
+        for workload, about in workloads:
+            of = Decisions(workload, nodes, pods_for(nodes))
+            if workload.startswith("preemption"):
+                yield of.benchmark(f"preemption/{nodes}" + workload.removeprefix("preemption").replace("-", "/"),
+                                   about, peers)
+            else:
+                yield of.benchmark(f"decisions/{nodes}/{workload}", about, peers)
+        for workload in ("classes-1", "suite/filling"):
+            of = Decisions(workload, nodes, pods_for(nodes), config=BATCHING)
+            yield of.benchmark(f"decisions/{nodes}/batching/{workload.removeprefix('suite/')}",
+                               "kube-scheduler may batch: no default topology spread, pods alike", peers)
+
+
+def growth():
+    for workload in ("distinct", "classes-5", "suite/basic"):
+        sizes = (1000, 2000, 5000, 10000, 20000, 50000, 100000)
+        points = tuple((nodes, Decisions(workload, nodes, 300).benchmark(f"{nodes} nodes", "", (SAMPLING,)))
+                       for nodes in sizes)
+        yield Growth(f"growth/nodes/{workload}", "CPU time of a decision by the number of nodes", points,
+                     {"workload": workload})
+        points = tuple((there, Decisions(workload, 1000, 500, there).benchmark(f"{there} pods per node", "", (SAMPLING,)))
+                       for there in (0, 1, 3, 10, 30, 100))
+        yield Growth(f"growth/pods-per-node/{workload}", "CPU time of a decision by the pods that are there", points,
+                     {"workload": workload, "nodes": 1000})
+
+
+def queue():
+    for pods in (10000, 100000):
+        for line, about in (("add", "a pod comes"), ("add-gated", "a pod comes that a plugin holds back"),
+                            ("pop-done", "a pod is taken and is done"), ("pop-rejected", "a pod is taken and comes back"),
+                            ("event-helps-none", "an event that helps none of them, per pod"),
+                            ("event-helps-all", "an event that helps all of them, per pod"),
+                            ("flush-backoff", "back-off ends for all of them, per pod"), ("delete", "a pod goes")):
+            name = f"queue/{pods}/{line}"
+            yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
+
+
+def doors():
+    for nodes in (1000, 5000):
+        for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
+            name = f"doors/{nodes}/{door}"
+            yield Benchmark(name, "what one small rule of one's own adds to a decision",
+                            program("bench_doors", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
+
+
+def sandbox():
+    for line, about in (("memory-per-pod", "of 50,000"), ("memory-per-watcher", "of 200, on all pods"),
+                        ("cpu-per-event", "that 200 watchers hear"), ("cpu-per-delivery", "of an event to a watcher"),
+                        ("peak", "memory with all of them")):
+        name = f"sandbox/{line}"
+        yield Benchmark(name, about, (Side("berth", lambda context: [
+            str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, {"name": name})
+
+
+BERTH = "{berth} scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --berth-http-address=127.0.0.1:0"
+REAL = "{real} kube-scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --authentication-skip-lookup"
+
+
+def end_to_end():
+    for nodes in (1000, 5000):
+        for kind, about in (("plain", "pods with requests only"), ("varied", "no two pods alike"),
+                            ("spread", "a hard spread over zones and hosts")):
+            def scheduler(context, command, nodes=nodes, kind=kind):
+                return [str(context.bin / "bench_end_to_end"), "--nodes", str(nodes), "--pods", str(context.pods or 10000),
+                        "--rounds", "1", "--pod-kind", kind, "--json", "--scheduler",
+                        "it=" + command.format(berth=context.bin / "berth", real=context.real)]
+            yield Benchmark(f"end-to-end/{nodes}/{kind}", f"{about}, over HTTP from a sandbox",
+                            (Side("berth", lambda context, run=scheduler: run(context, BERTH)),
+                             Side(SAMPLING, lambda context, run=scheduler: run(context, REAL))),
+                            {"nodes": nodes, "podKind": kind})
+
+
+def every_benchmark(workloads):
+    return [*decisions(workloads), *growth(), *queue(), *doors(), *sandbox(), *end_to_end()]
+
+
+def default_bin():
+    return pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"

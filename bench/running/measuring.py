@@ -1,0 +1,207 @@
+"""Rounds of child processes, and what is made of them."""
+import json
+import math
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from running import benchmarks
+
+# What a side may print besides its value: shown as medians over the rounds.
+SHOWN = ("wallSeconds", "cpuSeconds", "cpuMicros", "p50Micros", "p99Micros", "p999Micros", "maxMicros", "unplaced",
+         "feasible", "pods", "peakMiB")
+
+
+class Failure(Exception):
+    """A benchmark could not be measured."""
+
+
+class Context:
+    """Where programs are, and what they leave for each other."""
+
+    def __init__(self, bin_folder, peer, real, pods):
+        self.bin, self.peer, self._real, self.pods = bin_folder, peer, real, pods
+        self._folder = tempfile.TemporaryDirectory(prefix="berth-bench-")
+        self._made = {}
+
+    @property
+    def real(self):
+        """The control plane of the tests, which has kube-scheduler in it; built if it is not there."""
+        if self._real is None:
+            build = pathlib.Path(__file__).resolve().parents[2] / "tests" / "cluster" / "build"
+            self._real = subprocess.run([build], check=True, capture_output=True, text=True).stdout.strip()
+        return self._real
+
+    def file(self, text, suffix):
+        return self._make(text, lambda file: file.write(text.encode()), suffix)
+
+    def output_of(self, argv):
+        """A file with what a program prints."""
+        def write(file):
+            done = subprocess.run(argv, stdout=file, stderr=subprocess.PIPE, check=False)
+            if done.returncode != 0:
+                raise Failure(f"{shlex.join(argv)}: {done.stderr.decode().strip()}")
+        return self._make(tuple(argv), write, ".jsonl")
+
+    def _make(self, key, write, suffix):
+        if key not in self._made:
+            path = pathlib.Path(self._folder.name) / f"{len(self._made)}{suffix}"
+            with path.open("wb") as file:
+                write(file)
+            self._made[key] = path
+        return self._made[key]
+
+    def forget(self):
+        """Clusters are large: those of a benchmark go when it is over."""
+        for path in self._made.values():
+            path.unlink(missing_ok=True)
+        self._made.clear()
+
+
+def run_child(argv):
+    """The lines that a program prints, as objects; with its peak memory, wall and CPU time where it does not tell."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as errors:
+        try:
+            child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise Failure(f"{argv[0]}: {error.strerror}") from error
+        with child.stdout:
+            text = child.stdout.read().decode()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
+    if child.returncode != 0:
+        raise Failure(f"{shlex.join(argv)}: exit code {child.returncode}: {said or text.strip()}")
+    lines = []
+    for line in text.splitlines():
+        try:
+            lines.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise Failure(f"{shlex.join(argv)}: not JSON: {line[:200]}") from error
+    for line in lines:
+        line.setdefault("peakMiB", usage.ru_maxrss / 1024)  # at least this process's own: the child began as its copy
+        line.setdefault("wallSeconds", time.monotonic() - began)
+        line.setdefault("cpuSeconds", usage.ru_utime + usage.ru_stime)
+    return lines
+
+
+class Runner:
+    """Measures benchmarks in rounds; within a round all sides of a benchmark take turns."""
+
+    def __init__(self, context, rounds, with_peers, tell):
+        self.context, self.rounds, self.with_peers, self.tell = context, rounds, with_peers, tell
+        self._shared = {}  # lines of programs that measure several benchmarks at a time
+
+    def sides(self, benchmark):
+        return benchmark.sides if self.with_peers else benchmark.sides[:1]
+
+    def measure(self, benchmark):
+        try:
+            if isinstance(benchmark, benchmarks.Growth):
+                return self._growth(benchmark)
+            return self._benchmark(benchmark)
+        finally:
+            self.context.forget()
+
+    def _benchmark(self, benchmark):
+        sides = self.sides(benchmark)
+        runs = [[] for _ in sides]
+        for number in range(self.rounds):
+            for side, found in zip(sides, runs):
+                self.tell(f"{benchmark.name}: round {number + 1} of {self.rounds}, {side.label}")
+                found.append(self._one(benchmark, side, number))
+        summaries = [summary(side.label, found) for side, found in zip(sides, runs)]
+        return result(benchmark, summaries)
+
+    def _one(self, benchmark, side, number):
+        argv = side.argv(self.context)
+        key = (tuple(argv), number)
+        if not benchmark.line:
+            lines = run_child(argv)
+        else:
+            if key not in self._shared:
+                self._shared[key] = run_child(argv)
+            lines = [line for line in self._shared[key] if benchmark.line.items() <= line.items()]
+        if len(lines) != 1 or not {"value", "unit"} <= lines[0].keys():
+            raise Failure(f"{shlex.join(argv)}: expected one line with value and unit, got {len(lines)} lines")
+        return lines[0]
+
+    def _growth(self, growth):
+        measured = []
+        for x, benchmark in growth.points:
+            self.tell(f"{growth.name}: {benchmark.name}")
+            measured.append((x, self._benchmark(benchmark)))
+            self.context.forget()
+        labels = [side["label"] for side in measured[0][1]["sides"]]
+        sides = []
+        for i, label in enumerate(labels):
+            points = [[x, one["sides"][i]["cpuMicros"]] for x, one in measured]
+            sides.append({"label": label, "value": exponent(points), "points": points})
+        return {"name": growth.name, "value": sides[0]["value"], "unit": "exponent", **growth.parameters,
+                "points": sides[0]["points"], "sides": sides, **peer_fields(sides, benchmarks.LESS)}
+
+
+def exponent(points):
+    """Of the power law that fits best, by least squares on the logarithms; points at 0 do not count."""
+    logs = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0]
+    mean_x, mean_y = (statistics.fmean(values) for values in zip(*logs))
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs)
+    return round(slope, 3)
+
+
+def summary(label, lines):
+    """Medians over the rounds of one side, and how far its values lie apart."""
+    values = [line["value"] for line in lines]
+    out = {"label": label, "value": statistics.median(values), "unit": lines[0]["unit"],
+           "spread": [min(values), max(values)]}
+    for field in SHOWN:
+        found = [line[field] for line in lines if field in line]
+        if found:
+            out[field] = statistics.median(found)
+    return out
+
+
+def ratio(ours, theirs, better):
+    """How many times better Berth is: above 1 in its favour."""
+    above, below = (ours, theirs) if better == benchmarks.MORE else (theirs, ours)
+    return round(above / below, 3) if below else None
+
+
+def peer_fields(sides, better):
+    if len(sides) < 2:
+        return {}
+    return {"peer": sides[1]["label"], "peerValue": sides[1]["value"],
+            "ratio": ratio(sides[0]["value"], sides[1]["value"], better)}
+
+
+def result(benchmark, sides):
+    ours = sides[0]
+    out = {"name": benchmark.name, "value": ours["value"], "unit": ours["unit"], "better": benchmark.better,
+           **benchmark.parameters, **{key: value for key, value in ours.items() if key not in ("label", "value", "unit")},
+           **peer_fields(sides, benchmark.better)}
+    for side in sides[1:]:
+        side["ratio"] = ratio(ours["value"], side["value"], benchmark.better)
+        if side.get("cpuMicros") and ours.get("cpuMicros"):
+            side["cpuRatio"] = round(side["cpuMicros"] / ours["cpuMicros"], 3)
+    out["sides"] = sides
+    return out
+
+
+def progress(total):
+    """A function that tells on stderr what is being done."""
+    state = {"number": 0}
+
+    def tell(text):
+        print(f"[{state['number']}/{total}] {text}", file=sys.stderr, flush=True)
+
+    def following():
+        state["number"] += 1
+    tell.following = following
+    return tell

@@ -1,0 +1,60 @@
+#include "bench/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace berth::bench {
+namespace {
+
+void Apply(cache::ClusterCache& cache, Event::Type type, const api::NodePtr& node) {
+  if (type == Event::Type::kDeleted) return cache.RemoveNode(node->metadata.name);
+  cache.AddNode(node);
+}
+
+void Apply(cache::ClusterCache& cache, Event::Type type, const api::PodPtr& pod) {
+  if (type != Event::Type::kDeleted) return cache.AddPod(pod);
+  cache.RemovePod(pod->metadata.uid);
+}
+
+template <class T>
+void Apply(cache::ClusterCache& cache, Event::Type type, const std::shared_ptr<const T>& object) {
+  if (type == Event::Type::kDeleted) return cache.objects().Apply(framework::Change<T>{object, nullptr});
+  cache.objects().Apply(framework::Change<T>{nullptr, object});
+}
+
+}  // namespace
+
+Stage::Stage(cache::ClusterCache& cache, const Workload& workload, const Size& size) : cache_(cache) {
+  Tell(workload, size, [this](const Event& event) { Take(event); });
+}
+
+void Stage::Take(const Event& event) {
+  api::AllKinds::ForEach([&]<class T>() {
+    if (T::kKind == event.kind) TakeAs<T>(event);
+  });
+}
+
+template <class T>
+void Stage::TakeAs(const Event& event) {
+  auto decoded = decoder_.Object<T>(event.object);
+  if (!decoded) {
+    fmt::print(stderr, "Error: {} {}: {}\n", event.kind, event.object, decoded.error().message);
+    std::exit(1);
+  }
+  api::ApplyDefaults(*decoded);
+  const auto object = std::make_shared<const T>(std::move(*decoded));
+  if constexpr (std::is_same_v<T, api::Pod>) {
+    if (object->spec.node_name.empty()) {
+      next_.pod = object;
+      turns_.push_back(std::exchange(next_, {}));
+      return;
+    }
+  }
+  if (turns_.empty()) return Apply(cache_, event.type, object);
+  next_.changes.push_back(
+      [object, type = event.type](cache::ClusterCache& cache) { Apply(cache, type, object); });
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,34 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Pause waits, but not beyond the end of the run.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Until waits for something to become true.
+func Until(ctx context.Context, patience time.Duration, what string, happened func() (bool, error)) error {
+	deadline := time.Now().Add(patience)
+	for {
+		done, err := happened()
+		if done || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s for %s", patience, what)
+		}
+		if err := Pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

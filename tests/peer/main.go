@@ -1,0 +1,125 @@
+// Command peer lets kube-scheduler's own algorithm decide about the clusters and pods of Berth's benchmarks, in process.
+//
+// The scheduler comes from its own constructor with all default plugins; there is no API server, no queue and no
+// binding. A decision is what its scheduling cycle does for a pod: the snapshot is updated, the pod prepared, SchedulePod
+// is called, after a failure the PostFilter plugins (they evict nobody), and the pod is assumed on its node before the
+// next one is decided. One JSON object is printed per round.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"runtime/pprof"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+type options struct {
+	events   string
+	config   string
+	name     string
+	allNodes bool
+	rounds   int
+	profile  string
+	version  bool
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "Usage: peer --events FILE\n\n"+
+			"Lets kube-scheduler's own algorithm decide about what bench_decisions --dump printed.\n\nFlags:\n")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.events, "events", "", "`FILE` of watch events, one per line; - is standard input")
+	flags.StringVar(&o.config, "config", "", "a KubeSchedulerConfiguration `FILE` instead of the default one")
+	flags.StringVar(&o.name, "name", "decisions", "what the benchmark is called in the output")
+	flags.BoolVar(&o.allNodes, "all-nodes", false, "look at all nodes (percentageOfNodesToScore 100) instead of a sample")
+	flags.IntVar(&o.rounds, "rounds", 1, "how often to decide about everything, each time from the start")
+	flags.StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the rounds to this `FILE`, for go tool pprof")
+	flags.BoolVar(&o.version, "version", false, "say whose algorithm this is, and leave")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.version {
+		return &o, nil
+	}
+	if o.events == "" || flags.NArg() > 0 || o.rounds < 1 {
+		return nil, errors.New("give --events FILE, and at least one round; --help lists the flags")
+	}
+	return &o, nil
+}
+
+// version names the release of Kubernetes in this program, and the Go it was built with.
+func version() string {
+	build, ok := debug.ReadBuildInfo()
+	if ok {
+		for _, module := range build.Deps {
+			if module.Path == "k8s.io/kubernetes" {
+				return fmt.Sprintf("kube-scheduler %s, %s", module.Version, build.GoVersion)
+			}
+		}
+	}
+	return "kube-scheduler of an unknown release"
+}
+
+func run(o *options) error {
+	if o.version {
+		fmt.Println(version())
+		return nil
+	}
+	klog.SetLogger(logr.Discard())
+	story, err := readStory(o.events)
+	if err != nil {
+		return err
+	}
+	config, err := loadConfig(o.config, o.allNodes)
+	if err != nil {
+		return err
+	}
+	if _, err := decideAll(config, story, (len(story.turns)+4)/5); err != nil { // warms up
+		return err
+	}
+	if o.profile != "" {
+		file, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	for range o.rounds {
+		result, err := decideAll(config, story, len(story.turns))
+		if err != nil {
+			return err
+		}
+		result.Name, result.Unit, result.Nodes = o.name, "decisions/s", story.nodes
+		if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peer:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+)
+
+// result is a round; the fields are those of bench_decisions --json.
+type result struct {
+	Name        string  `json:"name"`
+	Value       float64 `json:"value"`
+	Unit        string  `json:"unit"`
+	Nodes       int     `json:"nodes"`
+	Pods        int     `json:"pods"`
+	WallSeconds float64 `json:"wallSeconds"`
+	CPUSeconds  float64 `json:"cpuSeconds"`
+	CPUMicros   float64 `json:"cpuMicros"`
+	P50Micros   float64 `json:"p50Micros"`
+	P99Micros   float64 `json:"p99Micros"`
+	P999Micros  float64 `json:"p999Micros"`
+	MaxMicros   float64 `json:"maxMicros"`
+	Unplaced    int     `json:"unplaced"`
+	Feasible    float64 `json:"feasible"` // nodes that passed all filters, per decision
+	PeakMiB     float64 `json:"peakMiB"`
+}
+
+// decideAll puts the cluster into a new scheduler and lets it decide about the first pods of the story.
+func decideAll(cfg *config.KubeSchedulerConfiguration, s *story, pods int) (*result, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p, err := newPeer(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer p.queue.Close()
+	for _, c := range s.before {
+		if err := p.take(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range s.turns[:pods] { // preemption looks its pod up
+		if err := p.factory.Core().V1().Pods().Informer().GetStore().Add(t.pod); err != nil {
+			return nil, err
+		}
+	}
+	runtime.GC() // what was garbage before is not the decisions'
+
+	r := &result{Pods: pods}
+	micros := make([]float64, 0, pods)
+	cpu, start := cpuSeconds(), time.Now()
+	last := start
+	for _, t := range s.turns[:pods] {
+		for _, c := range t.changes {
+			if err := p.take(c); err != nil {
+				return nil, err
+			}
+		}
+		feasible, err := p.decide(t.pod)
+		if err != nil {
+			return nil, fmt.Errorf("pod %s: %w", t.pod.Name, err)
+		}
+		if feasible == 0 {
+			r.Unplaced++
+		}
+		r.Feasible += float64(feasible) / float64(pods)
+		now := time.Now()
+		micros = append(micros, float64(now.Sub(last).Nanoseconds())/1e3)
+		last = now
+	}
+	r.WallSeconds, r.CPUSeconds = last.Sub(start).Seconds(), cpuSeconds()-cpu
+	r.Value, r.CPUMicros = float64(pods)/r.WallSeconds, r.CPUSeconds*1e6/float64(pods)
+	slices.Sort(micros)
+	perMille := func(share int) float64 { return micros[(pods-1)*share/1000] }
+	r.P50Micros, r.P99Micros, r.P999Micros, r.MaxMicros = perMille(500), perMille(990), perMille(999), micros[pods-1]
+	r.PeakMiB = peakMiB()
+	return r, nil
+}
+
+// peakMiB is the most memory that this process has had since it began; what getrusage says includes the process that
+// started it.
+func peakMiB() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	var kib float64
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	fmt.Sscan(after, &kib)
+	return kib / 1024
+}
+
+// cpuSeconds of this process: decisions work on several cores, and so does the garbage collector.
+func cpuSeconds() float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+}
