@@ -92,11 +92,12 @@ template <class T>
 }
 inline constexpr int kSmallBits = 52;
 
-// Bytes that are 0xff where the word's bit is set and 0 elsewhere.
-[[gnu::always_inline]] inline void SpreadBits(std::uint64_t word, std::uint8_t* bytes) {
+// 64 bytes that are 0xff where the word's bit is set and 0 elsewhere.
+[[gnu::always_inline]] inline void SpreadBits(std::uint64_t word, void* bytes) {
   static_assert(std::endian::native == std::endian::little);
   std::uint64_t spread[8];
-  for (int i = 0; i < 8; ++i) {
+#pragma GCC unroll 1  // else it is unrolled before it can become one vector
+  for (std::uint64_t i = 0; i < 8; ++i) {
     std::uint64_t eight = (word >> (8 * i)) & 0xff;
     eight |= eight << 8;
     eight |= eight << 16;

@@ -363,6 +363,7 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
   record.scored = true;
   record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
   parts_.clear();
+  record.scores.reserve(profile.scores().size());
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
     if (skipped_[i]) continue;
     const auto& [plugin, weight] = profile.scores()[i];

@@ -35,7 +35,8 @@ struct Best {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
       for (std::size_t i = 0; i < kBlockRows; ++i) {
-        const std::int64_t total = ((feasible[block] >> i) & 1) != 0 ? from[i] : INT64_MIN;
+        const std::int64_t mask = -static_cast<std::int64_t>((feasible[block] >> i) & 1);
+        const std::int64_t total = (from[i] & mask) | (INT64_MIN & ~mask);
         best = total > best ? total : best;
       }
     }
@@ -51,36 +52,47 @@ struct Best {
 
 // Few rows are the best: their bits are looked for only in blocks that have some.
 struct BestByScores {
+  BERTH_KERNEL std::uint16_t Highest(const std::uint16_t* values) {
+    std::uint16_t highest = 0;
+    for (std::size_t i = 0; i < kBlockRows; ++i) highest = values[i] > highest ? values[i] : highest;
+    return highest;
+  }
+  BERTH_KERNEL bool Contains(const std::uint16_t* __restrict values, std::uint16_t wanted) {
+    std::uint16_t found = 0;
+    for (std::size_t i = 0; i < kBlockRows; ++i)
+      found = static_cast<std::uint16_t>(found | (values[i] == wanted ? 1 : 0));
+    return found != 0;
+  }
+
   template <VectorLevel>
   BERTH_KERNEL void Run(std::span<const WeightedScores> parts, Words feasible, std::uint16_t* totals,
                         Word* out) {
     std::uint8_t padding[kBlockRows];
-    std::uint16_t* highest_of = totals + feasible.size() * kBlockRows;
-    std::uint16_t best = 0;
+    std::uint16_t highest[kBlockRows] = {};
     for (std::size_t block = 0; block < feasible.size(); ++block) {
-      std::uint16_t* __restrict sums = totals + block * kBlockRows;
-      std::uint8_t mask[kBlockRows];
-      SpreadBits(feasible[block], mask);
-      for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] = 0;
+      if (feasible[block] == 0) continue;
+      std::uint16_t sums[kBlockRows] = {};
       for (const WeightedScores& part : parts) {
         const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
         const auto weight = static_cast<std::uint16_t>(part.weight);
         for (std::size_t i = 0; i < kBlockRows; ++i)
           sums[i] = static_cast<std::uint16_t>(sums[i] + weight * scores[i]);
       }
-      std::uint16_t highest = 0;
+      std::int8_t mask[kBlockRows];
+      SpreadBits(feasible[block], mask);
+      std::uint16_t* __restrict kept = totals + block * kBlockRows;
       for (std::size_t i = 0; i < kBlockRows; ++i) {
-        const auto total = static_cast<std::uint16_t>(mask[i] != 0 ? sums[i] : 0);
-        highest = total > highest ? total : highest;
+        const auto total = static_cast<std::uint16_t>(sums[i] & static_cast<std::uint16_t>(mask[i]));
+        kept[i] = total;
+        highest[i] = total > highest[i] ? total : highest[i];
       }
-      best = highest > best ? highest : best;
-      highest_of[block] = highest;
     }
+    const std::uint16_t best = Highest(highest);
     for (std::size_t block = 0; block < feasible.size(); ++block) {
-      if (feasible[block] == 0 || highest_of[block] != best) continue;
-      const std::uint16_t* sums = totals + block * kBlockRows;
+      const std::uint16_t* kept = totals + block * kBlockRows;
+      if (feasible[block] == 0 || !Contains(kept, best)) continue;
       Word equal = 0;
-      for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{sums[i] == best} << i;
+      for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{kept[i] == best} << i;
       out[block] |= equal & feasible[block];
     }
   }
@@ -109,7 +121,7 @@ bool AreLight(std::span<const WeightedScores> parts) {
 void AddBestByScores(std::span<const WeightedScores> parts, const RowSet& feasible, std::size_t rows,
                      std::vector<std::uint16_t>& totals, RowSet& best, VectorLevel level) {
   const auto words = WordsWithin(feasible, rows);
-  totals.resize(words.size() * (kBlockRows + 1));  // the last are the blocks' highest
+  totals.resize(words.size() * kBlockRows);
   RunVectorized<BestByScores>(level, parts, words, totals.data(), best.words().data());
 }
 

@@ -15,11 +15,32 @@ Words WordsWithin(const RowSet& rows, std::size_t size) {
   return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
 }
 
+// Compilers spread a word's bits in two halves even at 512 bits, and reading those back as one takes a
+// processor longer than working in halves.
+VectorLevel ForSpread(VectorLevel level) { return std::min(level, VectorLevel::kAvx2); }
+
 BERTH_KERNEL std::int64_t MaskOf(Word word, std::size_t row) {
   return -static_cast<std::int64_t>((word >> row) & 1);
 }
 
+// Elementwise first: the highest of a block is looked for once, at the end.
 struct HighestByte {
+  BERTH_KERNEL std::uint8_t Of(const std::uint8_t* block) {
+    std::uint8_t result = 0;
+    for (std::size_t i = 0; i < kBlockRows; ++i) result = block[i] > result ? block[i] : result;
+    return result;
+  }
+
+  template <VectorLevel>
+  BERTH_KERNEL std::uint8_t Run(std::span<const std::uint8_t> values) {
+    std::uint8_t padding[kBlockRows];
+    std::uint8_t highest[kBlockRows] = {};
+    for (std::size_t block = 0; block < BlocksOf(values.size()); ++block) {
+      const std::uint8_t* from = BlockOf(values.data(), values.size(), block, padding);
+      for (std::size_t i = 0; i < kBlockRows; ++i) highest[i] = from[i] > highest[i] ? from[i] : highest[i];
+    }
+    return Of(highest);
+  }
   template <VectorLevel>
   BERTH_KERNEL std::uint8_t Run(std::span<const std::uint8_t> values, Words feasible) {
     std::uint8_t padding[kBlockRows];
@@ -34,9 +55,7 @@ struct HighestByte {
         highest[i] = value > highest[i] ? value : highest[i];
       }
     }
-    std::uint8_t result = 0;
-    for (std::size_t i = 0; i < kBlockRows; ++i) result = highest[i] > result ? highest[i] : result;
-    return result;
+    return Of(highest);
   }
 };
 
@@ -149,8 +168,12 @@ struct Marked {
 
 }  // namespace
 
+std::uint8_t MaxByte(std::span<const std::uint8_t> values, VectorLevel level) {
+  return RunVectorized<HighestByte>(level, values);
+}
+
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, const RowSet& feasible, VectorLevel level) {
-  return RunVectorized<HighestByte>(level, values, WordsWithin(feasible, values.size()));
+  return RunVectorized<HighestByte>(ForSpread(level), values, WordsWithin(feasible, values.size()));
 }
 
 void ScaleBytes(std::span<std::uint8_t> values, std::uint8_t maximum, bool reverse, VectorLevel level) {
@@ -172,11 +195,11 @@ std::uint64_t LowestBytes(std::span<const std::int64_t> values, const RowSet& fe
 }
 
 void SetBytes(std::span<std::uint8_t> values, const RowSet& rows, std::uint8_t value, VectorLevel level) {
-  RunVectorized<Marked<false>>(level, values, WordsWithin(rows, values.size()), value);
+  RunVectorized<Marked<false>>(ForSpread(level), values, WordsWithin(rows, values.size()), value);
 }
 
 void AddToBytes(std::span<std::uint8_t> values, const RowSet& rows, std::uint8_t value, VectorLevel level) {
-  RunVectorized<Marked<true>>(level, values, WordsWithin(rows, values.size()), value);
+  RunVectorized<Marked<true>>(ForSpread(level), values, WordsWithin(rows, values.size()), value);
 }
 
 }  // namespace berth::framework

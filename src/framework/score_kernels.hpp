@@ -10,7 +10,8 @@
 
 namespace berth::framework {
 
-// The highest byte of a feasible row; 0 if there is none.
+// The highest byte of all rows, and that of the feasible ones; 0 if there are none.
+std::uint8_t MaxByte(std::span<const std::uint8_t> values, VectorLevel level = BestVectorLevel());
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, const RowSet& feasible,
                      VectorLevel level = BestVectorLevel());
 

@@ -98,6 +98,7 @@ TEST(ScoreKernels, OnlyFeasibleRowsHaveASay) {
       EXPECT_EQ(RangeOf(wide, feasible, level).bits, range.bits);
       EXPECT_EQ(RangeOf(wide, feasible, level).maximum, range.maximum);
       EXPECT_EQ(MaxByte(bytes, feasible, level), highest);
+      EXPECT_EQ(MaxByte(bytes, level), *std::ranges::max_element(bytes));
       std::vector<std::uint8_t> lowest(rows);
       EXPECT_EQ(LowestBytes(wide, feasible, lowest, level), range.bits);
       feasible.ForEach(

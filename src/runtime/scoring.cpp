@@ -75,10 +75,14 @@ namespace {
 
 bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
-// What is left in wide form after Shrink has a feasible score that no byte holds.
+// What is left in wide form after Shrink has a feasible score that no byte holds. Rows that are not feasible
+// may hold anything, but seldom do: all rows are looked at first, which is cheaper.
 bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
   if (column.uniform()) return !IsValid(column.uniform_value());
-  return column.bytes().empty() || framework::MaxByte(column.bytes(), feasible) > framework::kMaxScore;
+  const auto scores = column.bytes();
+  if (scores.empty()) return true;
+  return framework::MaxByte(scores) > framework::kMaxScore &&
+         framework::MaxByte(scores, feasible) > framework::kMaxScore;
 }
 
 }  // namespace

@@ -97,21 +97,21 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
                                                          framework::ScoreColumn& scores) const {
   if (!WantsAny(attempt.pod()))
     return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
-  std::vector<ResourceAxis> axes;
+  axes_.clear();
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
     if (request == 0 && id.value >= framework::kFirstScalar) continue;
     if (attempt.nodes().allocatable(id).empty()) continue;
-    axes.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
+    axes_.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
   }
-  if (axes.size() != 2) {
-    ScoreRows(axes, feasible, scores.Overwrite());
+  if (axes_.size() != 2) {
+    ScoreRows(axes_, feasible, scores.Overwrite());
     return {};
   }
   // That is what nearly all profiles balance.
   auto left = attempt.Scratch();
-  ScoreBalance(axes[0], axes[1], feasible, scores.OverwriteBytes(), *left);
-  if (!left->Empty()) ScoreRows(axes, *left, scores.Mutable());
+  ScoreBalance(axes_[0], axes_[1], feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(axes_, *left, scores.Mutable());
   return {};
 }
 

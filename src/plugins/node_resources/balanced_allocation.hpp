@@ -3,6 +3,7 @@
 
 #include "framework/plugin.hpp"
 #include "plugins/node_resources/resource_args.hpp"
+#include "plugins/node_resources/resource_kernels.hpp"
 
 namespace berth::plugins {
 
@@ -26,6 +27,8 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the
   // same.
   std::vector<std::string> uncounted_;
+  // Of the pod that is scored; kept so that scoring allocates nothing.
+  mutable std::vector<ResourceAxis> axes_;
 };
 
 }  // namespace berth::plugins

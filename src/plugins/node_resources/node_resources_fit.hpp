@@ -48,8 +48,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // those that scheduling knows; others never count
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
-  mutable std::vector<ResourceAxis>
-      axes_;  // of the pod that is scored; kept so that scoring allocates nothing
+  // Of the pod that is scored; kept so that scoring allocates nothing.
+  mutable std::vector<ResourceAxis> axes_;
 };
 
 }  // namespace berth::plugins
