@@ -11,10 +11,12 @@ struct ContainerPort {
   std::int32_t host_port = 0;
   std::string protocol;
   std::string host_ip;
+  friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
 };
 struct ResourceRequirements {
   ResourceList requests;
   ResourceList limits;
+  friend bool operator==(const ResourceRequirements&, const ResourceRequirements&) = default;
 };
 struct Container {
   std::string name;
@@ -22,6 +24,7 @@ struct Container {
   ResourceRequirements resources;
   std::vector<ContainerPort> ports;
   bool restart_always = false;  // restartPolicy Always: for an init container, a sidecar
+  friend bool operator==(const Container&, const Container&) = default;
 };
 
 // A volume that decisions depend on; volumes of other kinds (emptyDir, configMap, ...) are not kept.
@@ -43,6 +46,7 @@ struct Volume {
   struct Rbd {
     std::string pool;
     std::vector<std::string> monitors;
+    friend bool operator==(const Rbd&, const Rbd&) = default;
   };
 
   std::string name;
@@ -51,6 +55,7 @@ struct Volume {
   std::string id;
   Rare<Rbd> rbd;                 // kRbd
   Rare<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
+  friend bool operator==(const Volume&, const Volume&) = default;
 };
 
 struct PodAffinityTerm {
@@ -114,6 +119,7 @@ struct ContainerStatus {
   std::string name;
   Rare<ResourceList> allocated_resources;
   Rare<ResourceList> resource_requests;  // status.resources.requests; set iff it is present
+  friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 struct PodCondition {
   std::string type;
@@ -122,21 +128,22 @@ struct PodCondition {
   std::string message;
   std::string last_transition_time;
   std::int64_t observed_generation = 0;
+  friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
 struct PodSpec {
   std::string node_name;
   std::string scheduler_name;
   std::int32_t priority = 0;
-  std::vector<std::string> scheduling_gates;
+  RareList<std::string> scheduling_gates;
   Labels node_selector;
   Rare<NodeAffinity> node_affinity;
-  std::vector<Toleration> tolerations;
-  std::vector<Container> containers;
-  std::vector<Container> init_containers;
+  RareList<Toleration> tolerations;
+  RareList<Container> containers;
+  RareList<Container> init_containers;
   Rare<ResourceRequirements> resources;  // pod level
   ResourceList overhead;
-  std::vector<std::string> image_volumes;  // volumes[].image.reference
+  RareList<std::string> image_volumes;  // volumes[].image.reference
   RareList<Volume> volumes;
   Rare<PodAffinity> pod_affinity;
   Rare<PodAffinity> pod_anti_affinity;
@@ -153,12 +160,14 @@ struct PodSpec {
 struct PodStatus {
   std::string phase;
   std::string nominated_node_name;
-  std::vector<PodCondition> conditions;
+  // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of the
+  // others type and status are left.
+  RareList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
   RareList<PodResourceClaimStatus> resource_claim_statuses;
   Rare<ExtendedResourceClaimStatus> extended_resource_claim;
-  std::vector<ContainerStatus> container_statuses;  // app containers
-  std::vector<ContainerStatus> init_container_statuses;
+  RareList<ContainerStatus> container_statuses;  // app containers
+  RareList<ContainerStatus> init_container_statuses;
   Rare<ResourceList> allocated_resources;  // pod level
   Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
   bool has_resources = false;              // pod level, status.resources is present

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +45,13 @@ class Quantity {
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
+  // The same number in the same form: interchangeable. Huge numbers only if they are copies. See Compare for
+  // the value.
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+  // Equal for equal quantities.
+  std::size_t Hash() const {
+    return std::hash<std::int64_t>()(mantissa_) * 31 + static_cast<std::size_t>(scale_ * 2 + int{binary_});
+  }
 
  private:
   struct Big;
