@@ -1,7 +1,7 @@
-// What a node, a bound pod and a waiting pod weigh in the scheduler, in process: each is read from its JSON text
-// and goes where it goes in the program, into the informer's store and the cache or the queue. Counted is what
-// malloc has given out and not got back (so tables that grow by doubling show as they are), and the resident
-// memory beside it.
+// What a node, a bound pod and a waiting pod weigh in the scheduler, in process: each is read from its JSON
+// text and goes where it goes in the program, into the informer's store and the cache or the queue. Counted
+// is what malloc has given out and not got back (so tables that grow by doubling show as they are), and the
+// resident memory beside it.
 //
 //   bench_memory [--nodes 5000] [--pods 30000] [--pending 10000] [--workloads 300] [--kind deployed] [--json]
 #include <fmt/format.h>
@@ -102,9 +102,9 @@ std::string PodText(const Settings& settings, std::size_t i, const std::string& 
                                  container("proxy", "registry.internal/mesh/proxy:v1.24.2", 16);
   std::string tolerations, conditions, statuses;
   for (const auto* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
-    tolerations += fmt::format(
-        R"({}{{"key":"{}","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}})",
-        tolerations.empty() ? "" : ",", key);
+    tolerations +=
+        fmt::format(R"({}{{"key":"{}","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}})",
+                    tolerations.empty() ? "" : ",", key);
   }
   if (!node.empty()) {
     for (const auto* type :
@@ -114,10 +114,9 @@ std::string PodText(const Settings& settings, std::size_t i, const std::string& 
           conditions.empty() ? "" : ",", type, i / 60 % 60, i % 60);
     }
     for (const auto& [name, size] : {std::pair("main", 50 + w % 40), std::pair("proxy", std::size_t{16})}) {
-      statuses += fmt::format(
-          R"({}{{"name":"{}","allocatedResources":{{"cpu":"{}m","memory":"{}Mi"}},)"
-          R"("resources":{{"requests":{{"cpu":"{}m","memory":"{}Mi"}}}}}})",
-          statuses.empty() ? "" : ",", name, size, size, size, size);
+      statuses += fmt::format(R"({}{{"name":"{}","allocatedResources":{{"cpu":"{}m","memory":"{}Mi"}},)"
+                              R"("resources":{{"requests":{{"cpu":"{}m","memory":"{}Mi"}}}}}})",
+                              statuses.empty() ? "" : ",", name, size, size, size, size);
     }
   }
   return fmt::format(
@@ -157,9 +156,8 @@ class Bench {
   void Run() {
     Show("api::Pod", static_cast<double>(sizeof(api::Pod)), "B");
     Show("api::Node", static_cast<double>(sizeof(api::Node)), "B");
-    Measure("node", settings_.nodes, [&](std::size_t i) {
-      node_store_.Put(Decode<api::Node>(NodeText(i), &node_micros_));
-    });
+    Measure("node", settings_.nodes,
+            [&](std::size_t i) { node_store_.Put(Decode<api::Node>(NodeText(i), &node_micros_)); });
     Measure("bound_pod", settings_.pods, [&](std::size_t i) {
       const std::string node = fmt::format("node-{:06}", i % std::max<std::size_t>(settings_.nodes, 1));
       pod_store_.Put(Decode<api::Pod>(PodText(settings_, i, node), &pod_micros_));
@@ -168,7 +166,8 @@ class Bench {
       pod_store_.Put(Decode<api::Pod>(PodText(settings_, settings_.pods + i, ""), &pending_micros_));
     });
     Show("decode_node", node_micros_ / static_cast<double>(std::max<std::size_t>(settings_.nodes, 1)), "us");
-    Show("decode_bound_pod", pod_micros_ / static_cast<double>(std::max<std::size_t>(settings_.pods, 1)), "us");
+    Show("decode_bound_pod", pod_micros_ / static_cast<double>(std::max<std::size_t>(settings_.pods, 1)),
+         "us");
     ::malloc_trim(0);
     Show("rss", static_cast<double>(ResidentBytes()) / (1 << 20), "MiB");
   }
@@ -227,8 +226,7 @@ class Bench {
   queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
   client::ObjectStore<api::Node> node_store_{
       [this](framework::Change<api::Node> change) { cache_.AddNode(change.after); }};
-  client::ObjectStore<api::Pod> pod_store_{
-      [this](framework::Change<api::Pod> change) { OnPod(change); }};
+  client::ObjectStore<api::Pod> pod_store_{[this](framework::Change<api::Pod> change) { OnPod(change); }};
   double node_micros_ = 0, pod_micros_ = 0, pending_micros_ = 0;
 };
 

@@ -171,8 +171,7 @@ bool Read(const element& value, ObjectMeta& out, Failure& failure) {
   return ReadFields(
       value, failure, Field{"name", out.name}, Field{"namespace", out.ns}, Field{"uid", out.uid},
       Field{"resourceVersion", out.resource_version}, Field{"labels", out.labels},
-      Field{"deletionTimestamp", out.deletion_timestamp},
-      Field{"generation", out.generation},
+      Field{"deletionTimestamp", out.deletion_timestamp}, Field{"generation", out.generation},
       Nested{"annotations",
              [&](const element& member, Failure& f) { return ReadAnnotations(member, out.annotations, f); }},
       Nested{"ownerReferences",

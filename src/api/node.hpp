@@ -33,8 +33,8 @@ struct Node {
   RareList<NodeCondition> conditions;
   RareList<NodeAddress> addresses;
   RareList<std::string> declared_features;  // sorted
-  std::uint64_t annotations_digest = 0;  // equal for equal annotations: only their change is of interest
-  Rare<std::string> text;                // the whole object, if the decoder was asked to keep it
+  std::uint64_t annotations_digest = 0;     // equal for equal annotations: only their change is of interest
+  Rare<std::string> text;                   // the whole object, if the decoder was asked to keep it
 };
 
 using NodePtr = std::shared_ptr<const Node>;

@@ -160,8 +160,8 @@ struct PodSpec {
 struct PodStatus {
   std::string phase;
   std::string nominated_node_name;
-  // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of the
-  // others type and status are left.
+  // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of
+  // the others type and status are left.
   RareList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
   RareList<PodResourceClaimStatus> resource_claim_statuses;

@@ -1,4 +1,5 @@
-// Members that few objects have, or that many have alike: absent they cost one pointer, and copies share them.
+// Members that few objects have, or that many have alike: absent they cost one pointer, and copies share
+// them.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 
 namespace berth::api {
 
-// An optional value in eight bytes. Copies share it until one of them is written to, so that thousands of pods
-// can hold one list of containers. Reads are those of a const object; anything else is taken for a write, and
-// gets a copy of its own if the value is shared. Reading on several threads is fine, as with any value.
+// An optional value in eight bytes. Copies share it until one of them is written to, so that thousands of
+// pods can hold one list of containers. Reads are those of a const object; anything else is taken for a
+// write, and gets a copy of its own if the value is shared. Reading on several threads is fine, as with any
+// value.
 template <class T>
 class Rare {
  public:

@@ -13,8 +13,8 @@
 
 namespace berth::api {
 
-// Sorted by name, names unique; with the interface of a map as far as it is needed. Lists have few entries, so
-// they are searched one after the other. Copies share (see Rare); adding or removing moves the others.
+// Sorted by name, names unique; with the interface of a map as far as it is needed. Lists have few entries,
+// so they are searched one after the other. Copies share (see Rare); adding or removing moves the others.
 class ResourceList {
  public:
   using value_type = std::pair<std::string, Quantity>;
