@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/json_reader.hpp"
+#include "api/sharing.hpp"
 #include "api/version_list.hpp"
 
 namespace berth::api {
@@ -10,6 +11,13 @@ namespace berth::api {
 struct Decoder::Impl {
   simdjson::dom::parser parser;
   KeepTexts keep;
+  Sharing sharing;
+
+  // What a whole list needed, many times its text, is not kept for the sake of single objects.
+  void ForgetLarge() {
+    constexpr std::size_t kKept = 1U << 20;
+    if (parser.capacity() > kKept) parser = simdjson::dom::parser();
+  }
 
   Expected<json::element> Parse(std::string_view text) {
     json::element root;
@@ -34,8 +42,9 @@ std::string KeyOf(const element& object) {
 }
 
 template <class T>
-bool ReadWhole(const element& item, const KeepTexts& keep, T& object, Failure& failure) {
+bool ReadWhole(const element& item, const KeepTexts& keep, Sharing& sharing, T& object, Failure& failure) {
   if (!json::Read(item, object, failure)) return false;
+  sharing.Share(object);
   if constexpr (std::is_same_v<T, Node>) {
     if (keep.nodes) object.text = json::GoText(item, true);
   } else if constexpr (std::is_same_v<T, Pod>) {
@@ -46,10 +55,11 @@ bool ReadWhole(const element& item, const KeepTexts& keep, T& object, Failure& f
 }
 
 template <class T>
-std::shared_ptr<const T> ReadItem(const element& item, const KeepTexts& keep, Skipped& skipped) {
+std::shared_ptr<const T> ReadItem(const element& item, const KeepTexts& keep, Sharing& sharing,
+                                  Skipped& skipped) {
   auto object = std::make_shared<T>();
   Failure failure;
-  if (ReadWhole(item, keep, *object, failure)) return object;
+  if (ReadWhole(item, keep, sharing, *object, failure)) return object;
   skipped = {KeyOf(item), failure.Text()};
   return nullptr;
 }
@@ -105,7 +115,7 @@ Expected<T> Decoder::Object(std::string_view text) {
   BERTH_TRY(const element root, impl_->Parse(text));
   T object;
   Failure failure;
-  if (!ReadWhole(root, impl_->keep, object, failure)) return Invalid(failure.Text());
+  if (!ReadWhole(root, impl_->keep, impl_->sharing, object, failure)) return Invalid(failure.Text());
   return object;
 }
 
@@ -128,7 +138,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     list.items.reserve(items.size());
     for (const element& item : items) {
       Skipped skipped;
-      if (auto object = ReadItem<T>(item, impl_->keep, skipped)) {
+      if (auto object = ReadItem<T>(item, impl_->keep, impl_->sharing, skipped)) {
         list.items.push_back(std::move(object));
       } else {
         list.skipped.push_back(std::move(skipped));
@@ -136,6 +146,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     }
     return true;
   });
+  impl_->ForgetLarge();
   if (!fine) return Invalid(failure.Text());
   return list;
 }
@@ -169,7 +180,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
     return event;
   }
   Skipped skipped;
-  event.object = ReadItem<T>(object, impl_->keep, skipped);
+  event.object = ReadItem<T>(object, impl_->keep, impl_->sharing, skipped);
   event.key = event.object ? event.object->metadata.Key() : skipped.key;
   event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
   event.skipped = std::move(skipped.error);

@@ -12,7 +12,7 @@ namespace berth::api {
 
 void Labels::Set(std::string key, std::string value) {
   // Servers send labels sorted, so the place is nearly always the end.
-  if (entries_.empty() || entries_.back().first < key) {
+  if (empty() || std::as_const(entries_).back().first < key) {
     entries_.emplace_back(std::move(key), std::move(value));
     return;
   }
@@ -20,7 +20,7 @@ void Labels::Set(std::string key, std::string value) {
   if (place != entries_.end() && place->first == key) {
     place->second = std::move(value);
   } else {
-    entries_.emplace(place, std::move(key), std::move(value));
+    entries_.insert(place, Entry(std::move(key), std::move(value)));
   }
 }
 
@@ -77,9 +77,10 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
   simdjson::dom::object object;
   if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
   out.clear();
+  out.reserve(object.size());
   for (const auto& [key, member] : object) {
     // A null amount is there, and zero.
-    Quantity& quantity = out[std::string(key)];
+    Quantity& quantity = out[key];
     if (!member.is_null() && !Read(member, quantity, failure)) return failure.In(key);
   }
   return true;
@@ -170,8 +171,7 @@ bool Read(const element& value, ObjectMeta& out, Failure& failure) {
   return ReadFields(
       value, failure, Field{"name", out.name}, Field{"namespace", out.ns}, Field{"uid", out.uid},
       Field{"resourceVersion", out.resource_version}, Field{"labels", out.labels},
-      Field{"creationTimestamp", out.creation_timestamp}, Field{"deletionTimestamp", out.deletion_timestamp},
-      Field{"generation", out.generation},
+      Field{"deletionTimestamp", out.deletion_timestamp}, Field{"generation", out.generation},
       Nested{"annotations",
              [&](const element& member, Failure& f) { return ReadAnnotations(member, out.annotations, f); }},
       Nested{"ownerReferences",

@@ -112,7 +112,7 @@ bool ReadDemands(const element& containers, PodSpec& out, Failure& failure) {
   });
 }
 
-bool ReadContainers(const element& value, std::vector<Container>& out, PodSpec& spec, Failure& failure) {
+bool ReadContainers(const element& value, RareList<Container>& out, PodSpec& spec, Failure& failure) {
   return Read(value, out, failure) && ReadDemands(value, spec, failure);
 }
 
@@ -158,7 +158,7 @@ bool Read(const element& value, ExtendedResourceClaimStatus& out, Failure& failu
                     Field{"requestMappings", out.request_mappings});
 }
 
-bool ReadGates(const element& value, std::vector<std::string>& out, Failure& failure) {
+bool ReadGates(const element& value, RareList<std::string>& out, Failure& failure) {
   simdjson::dom::array array;
   if (value.get(array) != simdjson::SUCCESS) return Expect(value, "a list", failure);
   std::size_t index = 0;
@@ -284,9 +284,25 @@ bool Read(const element& value, PodStatus& out, Failure& failure) {
   });
 }
 
+// What nobody asks of a pod that has its place would be most of what a pod weighs: times and messages, no two
+// alike. Types and order of all conditions are needed for patches, status for their own sake.
+void TrimConditions(RareList<PodCondition>& conditions) {
+  for (PodCondition& condition : conditions) {
+    if (condition.type == "DisruptionTarget" || condition.type == "PodResizePending") continue;
+    PodCondition kept;
+    kept.type = std::move(condition.type);
+    kept.status = std::move(condition.status);
+    condition = std::move(kept);
+  }
+}
+
 bool Read(const element& value, Pod& out, Failure& failure) {
-  return ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", out.spec},
-                    Field{"status", out.status});
+  if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", out.spec},
+                  Field{"status", out.status})) {
+    return false;
+  }
+  if (!out.spec.node_name.empty()) TrimConditions(out.status.conditions);
+  return true;
 }
 
 }  // namespace berth::api::json

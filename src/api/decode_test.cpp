@@ -76,9 +76,27 @@ TEST(Decoder, ReadsThePartsOfAPodThatDecisionsNeed) {
   EXPECT_THAT(pod->spec.image_volumes, ElementsAre("models"));
   EXPECT_EQ(pod->status.nominated_node_name, "n2");
   EXPECT_TRUE(pod->status.has_resources);
-  EXPECT_EQ(pod->status.conditions.at(0).reason, "Unschedulable");
+  EXPECT_EQ(pod->status.conditions.at(0).type, "PodScheduled");
   EXPECT_EQ(pod->status.container_statuses.at(0).allocated_resources->at("cpu").Value(), 2);
   EXPECT_EQ(pod->status.container_statuses.at(0).resource_requests->at("cpu").Value(), 3);
+}
+
+TEST(Decoder, OfConditionsOfAPodWithANodeOnlyThoseThatPluginsReadAreKeptWhole) {
+  const auto conditions = [](const std::string& spec) {
+    return PodOf(R"({"metadata": {"name": "web"}, "spec": )" + spec + R"(, "status": {"conditions": [
+      {"type": "Ready", "status": "False", "reason": "Late", "message": "m", "lastTransitionTime": "t"},
+      {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "m"}]}})")
+        ->status.conditions;
+  };
+  const auto waiting = conditions("{}");
+  EXPECT_EQ(waiting.at(0).reason, "Late");
+  EXPECT_EQ(waiting.at(0).last_transition_time, "t");
+  const auto placed = conditions(R"({"nodeName": "n1"})");
+  EXPECT_EQ(placed.at(0).type, "Ready");
+  EXPECT_EQ(placed.at(0).status, "False");
+  EXPECT_EQ(placed.at(0).reason, "");
+  EXPECT_EQ(placed.at(0).last_transition_time, "");
+  EXPECT_EQ(placed.at(1), waiting.at(1));
 }
 
 TEST(Decoder, ReadsThePartsOfANodeThatDecisionsNeed) {

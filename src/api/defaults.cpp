@@ -34,13 +34,13 @@ void Reencode(ResourceList& list) {
 void Reencode(Rare<ResourceList>& list) {
   if (list) Reencode(*list);
 }
-void Reencode(std::vector<ContainerStatus>& statuses) {
+void Reencode(RareList<ContainerStatus>& statuses) {
   for (ContainerStatus& status : statuses) {
     Reencode(status.allocated_resources);
     Reencode(status.resource_requests);
   }
 }
-void Reencode(std::vector<Container>& containers) {
+void Reencode(RareList<Container>& containers) {
   for (Container& container : containers) {
     Reencode(container.resources.requests);
     Reencode(container.resources.limits);

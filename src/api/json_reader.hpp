@@ -158,6 +158,7 @@ bool Read(const element& value, std::vector<T>& out, Failure& failure) {
   simdjson::dom::array array;
   if (value.get(array) != simdjson::SUCCESS) return Expect(value, "a list", failure);
   out.clear();
+  out.reserve(array.size());
   std::size_t index = 0;
   for (const element& item : array) {
     T& slot = out.emplace_back();
@@ -179,9 +180,10 @@ bool Read(const element& value, Rare<T>& out, Failure& failure) {
 
 template <class T>
 bool Read(const element& value, RareList<T>& out, Failure& failure) {
-  out.clear();
-  return ReadItems(value, failure,
-                   [&](const element& item) { return Read(item, out.emplace_back(), failure); });
+  std::vector<T> items;
+  const bool fine = Read(value, items, failure);
+  out = std::move(items);
+  return fine;
 }
 
 // --- what objects have in common (decode_meta.cpp)

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +15,11 @@
 
 #include "api/quantity.hpp"
 #include "api/rare.hpp"
+#include "api/resource_list.hpp"
 
 namespace berth::api {
 
-// Sorted by key, keys unique.
+// Sorted by key, keys unique. Copies share (see Rare).
 class Labels {
  public:
   using Entry = std::pair<std::string, std::string>;
@@ -35,10 +35,14 @@ class Labels {
   std::size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
+  // See Rare.
+  const void* identity() const { return entries_.identity(); }
+  bool unshared() const { return entries_.unshared(); }
+  void reserve(std::size_t count) { entries_.reserve(count); }
   friend bool operator==(const Labels&, const Labels&) = default;
 
  private:
-  std::vector<Entry> entries_;
+  RareList<Entry> entries_;
 };
 
 // The entry of metadata.ownerReferences with controller: true.
@@ -59,7 +63,6 @@ struct ObjectMeta {
   // Those that plugins read (see ReadAnnotations in decode_meta.cpp, KeepAnnotation), no others.
   Rare<Labels> annotations;
   std::shared_ptr<const OwnerReference> controller;  // null: none
-  std::string creation_timestamp;                    // RFC 3339 as received, empty if absent
   std::string deletion_timestamp;                    // empty: not being deleted
   std::int64_t generation = 0;
 
@@ -71,8 +74,6 @@ struct ObjectMeta {
     return annotations ? annotations->Find(key) : nullptr;
   }
 };
-
-using ResourceList = std::map<std::string, Quantity, std::less<>>;
 
 // --- selection of objects by their labels
 // -------------------------------------------------------------------

@@ -8,30 +8,33 @@ namespace berth::api {
 struct ContainerImage {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;
+  friend bool operator==(const ContainerImage&, const ContainerImage&) = default;
 };
 struct NodeCondition {
   std::string type;
   std::string status;
+  friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
 };
 struct NodeAddress {
   std::string type;  // InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS
   std::string address;
+  friend bool operator==(const NodeAddress&, const NodeAddress&) = default;
 };
 struct Node {
   static constexpr std::string_view kKind = "Node";
   static constexpr bool kNamespaced = false;
   ObjectMeta metadata;
   bool unschedulable = false;
-  std::vector<Taint> taints;
+  RareList<Taint> taints;
   ResourceList allocatable;
   ResourceList capacity;  // only stands in for an absent allocatable
   bool allocatable_given = false;
-  std::vector<ContainerImage> images;
-  std::vector<NodeCondition> conditions;
-  std::vector<NodeAddress> addresses;
-  std::vector<std::string> declared_features;  // sorted
-  std::uint64_t annotations_digest = 0;  // equal for equal annotations: only their change is of interest
-  Rare<std::string> text;                // the whole object, if the decoder was asked to keep it
+  RareList<ContainerImage> images;
+  RareList<NodeCondition> conditions;
+  RareList<NodeAddress> addresses;
+  RareList<std::string> declared_features;  // sorted
+  std::uint64_t annotations_digest = 0;     // equal for equal annotations: only their change is of interest
+  Rare<std::string> text;                   // the whole object, if the decoder was asked to keep it
 };
 
 using NodePtr = std::shared_ptr<const Node>;

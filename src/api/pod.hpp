@@ -128,21 +128,22 @@ struct PodCondition {
   std::string message;
   std::string last_transition_time;
   std::int64_t observed_generation = 0;
+  friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
 struct PodSpec {
   std::string node_name;
   std::string scheduler_name;
   std::int32_t priority = 0;
-  std::vector<std::string> scheduling_gates;
+  RareList<std::string> scheduling_gates;
   Labels node_selector;
   Rare<NodeAffinity> node_affinity;
-  std::vector<Toleration> tolerations;
-  std::vector<Container> containers;
-  std::vector<Container> init_containers;
+  RareList<Toleration> tolerations;
+  RareList<Container> containers;
+  RareList<Container> init_containers;
   Rare<ResourceRequirements> resources;  // pod level
   ResourceList overhead;
-  std::vector<std::string> image_volumes;  // volumes[].image.reference
+  RareList<std::string> image_volumes;  // volumes[].image.reference
   RareList<Volume> volumes;
   Rare<PodAffinity> pod_affinity;
   Rare<PodAffinity> pod_anti_affinity;
@@ -159,12 +160,14 @@ struct PodSpec {
 struct PodStatus {
   std::string phase;
   std::string nominated_node_name;
-  std::vector<PodCondition> conditions;
+  // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of
+  // the others type and status are left.
+  RareList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
   RareList<PodResourceClaimStatus> resource_claim_statuses;
   Rare<ExtendedResourceClaimStatus> extended_resource_claim;
-  std::vector<ContainerStatus> container_statuses;  // app containers
-  std::vector<ContainerStatus> init_container_statuses;
+  RareList<ContainerStatus> container_statuses;  // app containers
+  RareList<ContainerStatus> init_container_statuses;
   Rare<ResourceList> allocated_resources;  // pod level
   Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
   bool has_resources = false;              // pod level, status.resources is present

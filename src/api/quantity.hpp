@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,12 +46,13 @@ class Quantity {
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
-  // Written alike, so that nothing can tell them apart: "1000m" is not "1". Numbers in the wide form are never
-  // alike.
-  friend bool operator==(const Quantity& a, const Quantity& b) {
-    return a.mantissa_ == b.mantissa_ && a.scale_ == b.scale_ && a.binary_ == b.binary_ && !a.big_ && !b.big_;
+  // The same number in the same form: interchangeable. Huge numbers only if they are copies. See Compare for
+  // the value.
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+  // Equal for equal quantities.
+  std::size_t Hash() const {
+    return std::hash<std::int64_t>()(mantissa_) * 31 + static_cast<std::size_t>(scale_ * 2 + int{binary_});
   }
-  std::size_t Hash() const { return static_cast<std::size_t>(mantissa_) * 31 + static_cast<std::size_t>(scale_); }
 
  private:
   struct Big;

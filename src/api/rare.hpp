@@ -1,72 +1,139 @@
-// Members that few objects have: while absent they cost one pointer.
+// Members that few objects have, or that many have alike: absent they cost one pointer, and copies share
+// them.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace berth::api {
 
-// An optional value in eight bytes; copies are deep.
+// An optional value in eight bytes. Copies share it until one of them is written to, so that thousands of
+// pods can hold one list of containers. Reads are those of a const object; anything else is taken for a
+// write, and gets a copy of its own if the value is shared. Reading on several threads is fine, as with any
+// value.
 template <class T>
 class Rare {
  public:
   Rare() = default;
-  Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}  // implicit, as std::optional's
-  Rare(const Rare& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
-  Rare(Rare&&) noexcept = default;
+  Rare(T value) : value_(new Counted{std::move(value)}) {}  // implicit, as std::optional's
+  Rare(const Rare& other) noexcept : value_(other.value_) {
+    if (value_ != nullptr) value_->holders.fetch_add(1, std::memory_order_relaxed);
+  }
+  Rare(Rare&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
   Rare& operator=(Rare other) noexcept {
-    value_ = std::move(other.value_);
+    std::swap(value_, other.value_);
     return *this;
   }
-  ~Rare() = default;
+  ~Rare() { reset(); }
 
   T& emplace() {
-    value_ = std::make_unique<T>();
-    return *value_;
+    reset();
+    value_ = new Counted{};
+    return value_->value;
   }
-  void reset() { value_.reset(); }
+  void reset() {
+    Counted* const old = std::exchange(value_, nullptr);
+    if (old != nullptr && old->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete old;
+  }
   bool has_value() const { return value_ != nullptr; }
   explicit operator bool() const { return has_value(); }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return value_.get(); }
-  const T* operator->() const { return value_.get(); }
+  T& operator*() { return Own(); }
+  const T& operator*() const { return value_->value; }
+  T* operator->() { return &Own(); }
+  const T* operator->() const { return &value_->value; }
+  // Null if absent; otherwise equal pointers mean equal values, as long as both are held.
+  const T* identity() const { return value_ == nullptr ? nullptr : &value_->value; }
+  // Nobody else holds it.
+  bool unshared() const { return value_ != nullptr && value_->holders.load(std::memory_order_acquire) == 1; }
   friend bool operator==(const Rare& a, const Rare& b) {
-    return a.value_ && b.value_ ? *a.value_ == *b.value_ : a.value_ == b.value_;
+    if (a.value_ == b.value_) return true;
+    return a.value_ != nullptr && b.value_ != nullptr && a.value_->value == b.value_->value;
   }
 
  private:
-  std::unique_ptr<T> value_;
+  struct Counted {
+    T value{};
+    std::atomic<std::uint32_t> holders = 1;
+  };
+  T& Own() {
+    if (!unshared()) *this = Rare(std::as_const(value_->value));
+    return value_->value;
+  }
+
+  Counted* value_ = nullptr;
 };
 
-// A list in eight bytes; absent and empty are the same.
+// A list in eight bytes; absent and empty are the same. Copies share, as those of Rare.
 template <class T>
 class RareList {
  public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+
   RareList() = default;
   RareList(std::initializer_list<T> items) {
     if (items.size() > 0) items_ = std::vector<T>(items);
   }
+  RareList(std::vector<T> items) {  // implicit: it is one
+    if (!items.empty()) items_ = std::move(items);
+  }
+  operator const std::vector<T>&() const { return All(); }
+
   bool empty() const { return size() == 0; }
   std::size_t size() const { return items_ ? items_->size() : 0; }
-  const T* begin() const { return items_ ? items_->data() : nullptr; }
-  const T* end() const { return begin() + size(); }
+  const T* data() const { return items_ ? items_->data() : nullptr; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size(); }
   T* begin() { return items_ ? items_->data() : nullptr; }
   T* end() { return begin() + size(); }
   const T& operator[](std::size_t i) const { return (*items_)[i]; }
+  T& operator[](std::size_t i) { return (*items_)[i]; }
   const T& at(std::size_t i) const { return All().at(i); }
-  T& emplace_back() { return All().emplace_back(); }
-  void push_back(T item) { All().push_back(std::move(item)); }
+  T& at(std::size_t i) { return Own().at(i); }
+  const T& front() const { return (*items_)[0]; }
+  T& front() { return (*items_)[0]; }
+  const T& back() const { return items_->back(); }
+  T& back() { return items_->back(); }
+  template <class... Arguments>
+  T& emplace_back(Arguments&&... arguments) {
+    return Own().emplace_back(std::forward<Arguments>(arguments)...);
+  }
+  void push_back(T item) { Own().push_back(std::move(item)); }
+  void pop_back() { items_->pop_back(); }
+  T* insert(const T* place, T item) {
+    const auto index = place - std::as_const(*this).begin();
+    Own().insert(items_->begin() + index, std::move(item));
+    return begin() + index;
+  }
+  T* erase(const T* place) { return erase(place, place + 1); }
+  T* erase(const T* first, const T* last) {
+    const auto index = first - std::as_const(*this).begin();
+    const auto count = last - first;
+    if (count > 0) items_->erase(items_->begin() + index, items_->begin() + index + count);
+    return begin() + index;
+  }
+  void reserve(std::size_t count) {
+    if (count > 0) Own().reserve(count);
+  }
+  void resize(std::size_t count) { Own().resize(count); }
   void clear() { items_.reset(); }
+  // See Rare.
+  const std::vector<T>* identity() const { return items_.identity(); }
+  bool unshared() const { return items_.unshared(); }
   friend bool operator==(const RareList& a, const RareList& b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+    return a.identity() == b.identity() ||
+           (a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()));
   }
 
  private:
-  std::vector<T>& All() {
+  std::vector<T>& Own() {
     if (!items_) items_.emplace();
     return *items_;
   }

@@ -1,5 +1,7 @@
 #include "client/informers.hpp"
 
+#include <malloc.h>
+
 #include <optional>
 #include <tuple>
 
@@ -170,6 +172,8 @@ struct ClusterSource::Impl {
     if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
+    // The lists have left holes that would stay: nothing as large comes again.
+    ::malloc_trim(0);
   }
 
   http::Loop& loop;

@@ -82,6 +82,10 @@ class ObjectStore {
   // `objects` is everything there is, but for the objects under `unreadable` keys: of those we keep what we
   // know.
   void Replace(const std::vector<Ptr>& objects, const std::vector<std::string>& unreadable) {
+    if (objects_.empty()) {  // the first list, and the longest: nothing can be gone
+      for (const Ptr& object : objects) Put(object);
+      return;
+    }
     boost::unordered_flat_set<ObjectKey, ByKey, ByKey> present;
     present.reserve(objects.size() + unreadable.size());
     for (const Ptr& object : objects) present.insert(ByKey::Key(object));

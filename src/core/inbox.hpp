@@ -76,7 +76,9 @@ class Inbox final : public framework::ClusterSink {
   }
   // Everything that has arrived, into `out` (which is cleared first).
   void Take(std::vector<Message>& out) {
+    constexpr std::size_t kKept = 4096;  // room for messages; the first lists bring as many as there are pods
     out.clear();
+    if (out.capacity() > kKept) out.shrink_to_fit();
     std::scoped_lock lock(mutex_);
     std::swap(out, messages_);
     for (Work& step : good_steps_) out.emplace_back(std::move(step));

@@ -214,6 +214,8 @@ struct ClientConnection::Steps {
     LineSplitter lines(out.stream->max_line_bytes);
     out.last_byte = c.now_();
     if (out.stream->on_open) out.stream->on_open();
+    // Beast reads as much as the buffer has room for: 512 bytes, if nobody asks for more.
+    c.buffer_.reserve(kChunkBytes);
     const auto chunk = std::make_unique_for_overwrite<char[]>(kChunkBytes);
     while (!parser.is_done() && !out.ended) {
       parser.get().body().data = chunk.get();

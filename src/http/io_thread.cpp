@@ -25,6 +25,7 @@ struct IoThread::Impl {
 
 IoThread::IoThread(const Clock& clock) : impl_(std::make_unique<Impl>(clock)) {
   impl_->thread = std::thread([impl = impl_.get()] {
+    ::pthread_setname_np(::pthread_self(), "berth-io");  // for those who look at CPU by thread
     impl->io.run();
     impl->ended.set_value();
   });
