@@ -3,7 +3,7 @@
 // workload's cost is shown as a ratio to the first one's in the same run.
 //
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
-//   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--json]
+//   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--no-class-memory] [--json]
 //   bench_decisions --dump --nodes 1000 --workloads distinct --pods 100
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
@@ -79,6 +79,7 @@ struct Subject {
   const Workload* workload = nullptr;
   std::string config;  // a KubeSchedulerConfiguration; empty: kube-scheduler's own
   bool load_aware = false;
+  bool remember = true;  // what was found out about pods that are all alike
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
@@ -116,8 +117,8 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
 // node.
 class Deciding {
  public:
-  explicit Deciding(assembly::Engine& engine)
-      : engine_(engine), cache_(engine.cache()), decider_({.seed = 1}, engine.reasons()) {}
+  Deciding(assembly::Engine& engine, bool remember)
+      : engine_(engine), cache_(engine.cache()), decider_(Options(remember), engine.reasons()) {}
 
   // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Turn& turn) {
@@ -143,6 +144,12 @@ class Deciding {
   std::size_t feasible() const { return feasible_; }
 
  private:
+  static core::DeciderOptions Options(bool remember) {
+    core::DeciderOptions options{.seed = 1};
+    if (!remember) options.class_memory_bytes = 0;
+    return options;
+  }
+
   assembly::Engine& engine_;
   cache::ClusterCache& cache_;
   core::Decider decider_;
@@ -161,7 +168,7 @@ Result RunOnce(const Subject& subject, const Size& size) {
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;
   if (subject.load_aware) MeasureNodes((*engine)->handle(), clock);
-  Deciding deciding(**engine);
+  Deciding deciding(**engine, subject.remember);
 
   Result result;
   result.micros.reserve(stage.turns().size());
@@ -244,7 +251,7 @@ int main(int argc, char** argv) {
   Size size{.pods = 20000};
   std::size_t rounds = 3;
   std::string config;
-  bool load_aware = false, json = false, dump = false, list = false;
+  bool load_aware = false, plain = false, json = false, dump = false, list = false;
   std::string about =
       "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
       "Workloads:";
@@ -273,6 +280,7 @@ int main(int argc, char** argv) {
       app.add_option("--config", config, "a KubeSchedulerConfiguration file instead of the default one");
   app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes")
       ->excludes(file);
+  app.add_flag("--no-class-memory", plain, "judge every pod by itself, as --berth-class-memory=0 does");
   app.add_flag("--json", json, "one object per line");
   app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
   app.add_flag("--list", list, "name the workloads, a tab before what each is about");
@@ -293,8 +301,10 @@ int main(int argc, char** argv) {
   std::vector<Subject> subjects;
   const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
-    subjects.push_back({.workload = FindWorkload(name), .config = config_text});
-    if (load_aware) subjects.push_back({.workload = FindWorkload(name), .config = "", .load_aware = true});
+    subjects.push_back({.workload = FindWorkload(name), .config = config_text, .remember = !plain});
+    if (load_aware)
+      subjects.push_back(
+          {.workload = FindWorkload(name), .config = "", .load_aware = true, .remember = !plain});
   }
   for (const std::size_t count : nodes) {
     size.nodes = count;

@@ -45,6 +45,7 @@ bool KnownClass::Judge(const Attempt& attempt, const PreFilterOutcome& pre_filte
 bool KnownClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
   node_changes_ = 0;
   ranked_ = false;
+  kept_ = false;
   const auto filters = profile_.filters();
   first_by_row_ = filters.size();
   for (std::size_t i = filters.size(); i-- > 0;) {
@@ -80,6 +81,7 @@ bool KnownClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pr
 // belongs that was not there before: those of one plugin have an order.
 bool KnownClass::TakeVerdicts() {
   FilterOutcome& known = verdicts_;
+  kept_ = false;
   const auto by_plugin = [](const FilterOutcome::Rejection& rejection) { return rejection.plugin; };
   for (const FilterOutcome::Rejection& said : again_.all()) {
     const auto all = known.all();
@@ -111,6 +113,21 @@ bool KnownClass::TakeVerdicts() {
   known.feasible |= again_.feasible;
   joined_or_left_ = true;
   return true;
+}
+
+void KnownClass::KeepVerdicts(record::AttemptRecord& record) {
+  if (!std::exchange(kept_, true)) {
+    kept_feasible_ = verdicts_.feasible;
+    kept_unresolvable_ = verdicts_.unresolvable;
+    kept_rejections_.clear();
+    for (const FilterOutcome::Rejection& rejection : verdicts_.all()) {
+      kept_rejections_.push_back(
+          {profile_.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
+    }
+  }
+  record.feasible = kept_feasible_;
+  record.unresolvable = kept_unresolvable_;
+  record.rejections = kept_rejections_;
 }
 
 // --- scores

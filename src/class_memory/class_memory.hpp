@@ -33,6 +33,7 @@ class KnownClass {
   // nothing is remembered any more.
   bool Judge(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
   const framework::FilterOutcome& verdicts() const { return verdicts_; }
+  void KeepVerdicts(record::AttemptRecord& record);
   // The same for the scores of the feasible nodes, of which there are two or more. After Judge.
   bool Rank(const framework::Attempt& attempt);
   // After Rank:
@@ -70,6 +71,10 @@ class KnownClass {
   RowSet reaching_;               // rows that all filters before it let pass
   framework::FilterOutcome verdicts_;
   framework::FilterOutcome again_;  // of changed rows
+  // The verdicts as records keep them, which share them until they change.
+  bool kept_ = false;
+  SharedRows kept_feasible_, kept_unresolvable_;
+  std::vector<record::Rejection> kept_rejections_;
   RowSet changed_;
 
   bool ranked_ = false;

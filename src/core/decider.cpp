@@ -19,6 +19,7 @@ using record::Result;
 std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes) {
   auto names = std::make_shared<record::NodeNames>();
   names->by_row.resize(nodes.rows());
+  names->rows = nodes.all();
   nodes.all().ForEach([&](std::size_t row) { names->by_row[row] = nodes.name(static_cast<Row>(row)); });
   return names;
 }
@@ -80,7 +81,7 @@ void Decider::DecideNode(const framework::PodInfo& pod, const runtime::Profile& 
   record.pod = pod.key;
   record.scheduler_name = profile.name();
   record.nodes = cluster.names;
-  record.all = cluster.nodes.all();
+  record.all = cluster.names->rows;
   if (cluster.nodes.node_count() == 0) {
     record.result = Result::kUnschedulable;
     record.message = "no nodes available to schedule pods";
@@ -137,7 +138,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   nominated_said_.clear();
   known_ = Recall(attempt, profile, pre_filter);
   if (known_ != nullptr) {
-    KeepVerdicts(known_->verdicts(), profile, record);
+    known_->KeepVerdicts(record);
     if (!record.feasible.Empty()) return true;
     filtered_ = known_->verdicts();
     NoteRejectors(pre_filter, profile, decision);
@@ -170,7 +171,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     return false;
   }
   if (only_nominated_) return true;
-  Sample(profile, cluster, candidates, record.feasible);
+  Sample(profile, cluster, candidates, record.feasible.Own());
   return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
 }
 
@@ -389,9 +390,10 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
 
 void Decider::ChooseBest(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record) {
   const std::size_t rows = attempt.nodes().rows();
-  record.best.Resize(rows);
+  RowSet& best = record.best.Own();
+  best.Resize(rows);
   if (extenders_ == nullptr && AreLight(parts_)) {
-    AddBestByScores(parts_, record.feasible, rows, light_totals_, record.best);
+    AddBestByScores(parts_, record.feasible, rows, light_totals_, best);
     return;
   }
   totals_.assign(rows, 0);
@@ -399,11 +401,11 @@ void Decider::ChooseBest(const Attempt& attempt, const ClusterView& cluster, Att
     AddWeighted(scores, static_cast<std::uint32_t>(weight), totals_);
   RowSet preferred;
   if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
-  AddBest(totals_, record.feasible, record.best);
+  AddBest(totals_, record.feasible, best);
   // Of equal ones kube-scheduler prefers those that an extender has answered for.
-  RowSet answered = record.best;
+  RowSet answered = best;
   answered &= preferred;
-  if (!answered.Empty()) record.best = answered;
+  if (!answered.Empty()) best = std::move(answered);
 }
 
 Row Decider::Choose(const AttemptRecord& record) {

@@ -42,11 +42,11 @@ bool Decider::PassExtenders(const Attempt& attempt, const runtime::Profile& prof
   }
   // Who rejected nodes counts, even where an extender's word takes the place of theirs.
   NoteRejectors(pre_filter, profile, decision);
-  if (!(result.left == record.feasible)) {
+  if (!(result.left == record.feasible.get())) {
     decision.rejectors.emplace_back(extender::kPluginName);
     std::ranges::sort(decision.rejectors);
   }
-  KeepWords(nominated_said_, &record.feasible, cluster, record);
+  KeepWords(nominated_said_, &record.feasible.get(), cluster, record);
   KeepWords(result.said, nullptr, cluster, record);
   for (FilterResult::Silent& silent : result.silent) {
     // What another extender said of such a row, or this one earlier, is its status after all.

@@ -39,7 +39,10 @@ RowSet AttemptRecord::Best() const {
 }
 
 std::size_t AttemptRecord::Bytes() const {
-  const auto set_bytes = [](const RowSet& set) { return set.words().size_bytes(); };
+  struct {
+    std::size_t operator()(const RowSet& set) const { return set.words().size_bytes(); }
+    std::size_t operator()(const SharedRows& set) const { return set.Bytes(); }
+  } set_bytes;
   std::size_t bytes =
       sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + left_out_reason.size();
   bytes +=

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/row_set.hpp"
+#include "base/shared_rows.hpp"
 #include "framework/score_parts.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
@@ -24,7 +24,7 @@ std::string_view ResultName(Result result);  // "scheduled", ...
 struct Rejection {
   std::string_view plugin;
   framework::ReasonId reason;
-  RowSet rows;
+  SharedRows rows;
 };
 
 // The same where the words differ from row to row.
@@ -84,24 +84,25 @@ struct ExtenderShare {
 // Rows as they were when the attempt was made; shared by all records made while no node came or went.
 struct NodeNames {
   std::vector<std::string> by_row;  // empty: no node there
+  SharedRows rows;                  // with a node
 };
 
-// Plugin names are those of the profile, which outlives its records.
+// Names of plugins and of the scheduler are those of the profile, which outlives its records.
 struct AttemptRecord {
   std::string pod;
-  std::string scheduler_name;
+  std::string_view scheduler_name;
   Result result = Result::kError;
   std::string message;
 
   std::shared_ptr<const NodeNames> nodes;
-  RowSet all;  // rows with a node
-  RowSet feasible;
+  SharedRows all;  // rows with a node
+  SharedRows feasible;
   std::vector<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
   std::vector<Spoken> spoken;         // likewise
-  RowSet unresolvable;
+  SharedRows unresolvable;
   std::optional<PreFilterRejection> pre_filter;
   // Nodes outside the names that PreFilter left: every reason is the one text, the plugins are joined by ','.
-  RowSet left_out;
+  SharedRows left_out;
   std::string left_out_plugins;
   std::string left_out_reason;
 
@@ -112,7 +113,7 @@ struct AttemptRecord {
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
   std::vector<Scores> scores;   // sorted by plugin
-  RowSet best;                  // rows with the highest total; if empty, they are worked out by Best()
+  SharedRows best;              // rows with the highest total; if empty, they are worked out by Best()
   std::uint32_t node = 0;       // kScheduled: the row chosen
 
   std::int64_t Total(std::uint32_t row) const;
