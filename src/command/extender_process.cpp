@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "client/environment.hpp"
 #include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
+#include "command/host_port.hpp"
 #include "command/measuring.hpp"
 #include "command/signals.hpp"
 #include "core/scheduler.hpp"
@@ -37,25 +37,6 @@ class NoEvents final : public framework::EventSink {
  public:
   void Emit(framework::Event) override {}
 };
-
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-Expected<HostPort> ParseHostPort(const std::string& text) {
-  HostPort address;
-  const auto colon = text.rfind(':');
-  const char* end = text.data() + text.size();
-  if (colon != text.npos) {
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error == std::errc{} && rest == end) {
-      address.host = text.substr(0, colon);
-      return address;
-    }
-  }
-  return Invalid(fmt::format("--http-address {}: expected ADDRESS:PORT such as 127.0.0.1:8888", text));
-}
 
 http::Response Refusal(int status) {
   http::Response response;
@@ -132,10 +113,14 @@ Expected<std::unique_ptr<http::Server>> Doors::Listen(http::ServerOptions option
 
 Expected<void> Doors::Open(extender_server::Service& service) {
   if (!flags_.http_address.empty()) {
-    BERTH_TRY(const HostPort address, ParseHostPort(flags_.http_address));
+    const std::optional<HostPort> address = ParseHostPort(flags_.http_address);
+    if (!address) {
+      return Invalid(fmt::format("--http-address {}: expected ADDRESS:PORT such as 127.0.0.1:8888",
+                                 flags_.http_address));
+    }
     http::ServerOptions options = Options();
-    options.address = address.host;
-    options.port = address.port;
+    options.address = address->host;
+    options.port = address->port;
     BERTH_TRY(open_, Listen(std::move(options), service));
     log::Info("Serving the extender over HTTP", {{"address", open_->address()}});
   }

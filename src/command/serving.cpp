@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
 
+#include "command/host_port.hpp"
 #include "config/write_config.hpp"
 #include "core/scheduler.hpp"
 #include "http/io_thread.hpp"
@@ -57,26 +57,12 @@ std::unique_ptr<server::PodResources> AddResources(const ServingParts& parts, se
       });
 }
 
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
 // Of --berth-http-address, or of the --port and --address of old.
 Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
   if (table.Given("port") && !table.Given("berth-http-address"))
     return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
   const std::string& text = flags.own.http_address;
-  const auto colon = text.rfind(':');
-  HostPort address;
-  const char* end = text.data() + text.size();
-  if (colon != text.npos) {
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error == std::errc{} && rest == end) {
-      address.host = text.substr(0, colon);
-      return address;
-    }
-  }
+  if (std::optional<HostPort> address = ParseHostPort(text)) return *std::move(address);
   return Invalid(
       fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", text));
 }

@@ -14,17 +14,20 @@ std::int64_t NodeView::Requested(std::string_view resource) const {
   return Requested(table_->vocabulary().FindResource(resource));
 }
 
+void SayOfRow(Row row, const Status& status, Rejections& out) {
+  if (status.ok()) return;
+  if (!status.rejected()) return out.Fail(row, status.Message());
+  // A rejection without a word still is one.
+  if (status.reasons.empty()) out.Say(row, "");
+  for (const std::string& reason : status.reasons) out.Say(row, reason);
+  if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
+  if (status.code == Code::kPending) out.MarkPending();
+}
+
 void OneNodeFilterPlugin::Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const {
   candidates.ForEach([&](std::size_t index) {
     const Row row = static_cast<Row>(index);
-    const Status status = Caught([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); });
-    if (status.ok()) return;
-    if (!status.rejected()) return out.Fail(row, status.Message());
-    // A rejection without a word still is one.
-    if (status.reasons.empty()) out.Say(row, "");
-    for (const std::string& reason : status.reasons) out.Say(row, reason);
-    if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
-    if (status.code == Code::kPending) out.MarkPending();
+    SayOfRow(row, Caught([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); }), out);
   });
 }
 

@@ -47,6 +47,9 @@ class NodeView {
   Row row_;
 };
 
+// What a filter says of one row: nothing for Success, the rejection with its reasons, or an error.
+void SayOfRow(Row row, const Status& status, Rejections& out);
+
 class OneNodeFilterPlugin : public FilterPlugin {
  public:
   // Success, a rejection, or an error; anything else is an error too.

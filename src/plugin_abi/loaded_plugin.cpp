@@ -99,6 +99,10 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   void FilterAll(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const;
   Status ScoreEach(const Attempt& attempt, const RowSet& feasible, std::span<std::int64_t> scores) const;
   Status NormalizeEach(const Attempt& attempt, const RowSet& feasible, std::span<std::int64_t> scores) const;
+  // Calls a function of the table that is told a set of rows.
+  template <class Function, class... Args>
+  Status Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
+             std::initializer_list<std::int32_t> allowed, Args... args) const;
   berth_attempt HandleOf(const Attempt& attempt) const { return {attempt, scheduler_}; }
   berth_placement HandleOf(const Placement& placement) const { return {placement, scheduler_}; }
 
@@ -152,6 +156,17 @@ std::vector<framework::EventRegistration> LoadedPlugin::EventsToRegister() const
   return registrations;
 }
 
+template <class Function, class... Args>
+Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
+                         std::initializer_list<std::int32_t> allowed, Args... args) const {
+  auto asked = attempt.Scratch();  // as large as the table, whatever the set is
+  *asked |= rows;
+  const berth_attempt handle = HandleOf(attempt);
+  berth_reply reply;
+  const std::int32_t code = function(self_, &handle, asked->words().data(), args..., &reply);
+  return StatusOf(name, code, reply, allowed);
+}
+
 // --- filters
 
 framework::PreFilterAnswer LoadedPlugin::PreFilter(const Attempt& attempt) const {
@@ -182,13 +197,7 @@ void LoadedPlugin::FilterEach(const Attempt& attempt, const RowSet& candidates,
     const Row row = static_cast<Row>(index);
     const std::int32_t code = table_.filter_node(self_, &handle, row, &reply);
     if (code == BERTH_SUCCESS && reply.texts.empty()) return;
-    const Status status = StatusOf("filter_node", code, reply, kVerdict);
-    if (status.ok()) return;
-    if (!status.rejected()) return out.Fail(row, status.Message());
-    if (status.reasons.empty()) out.Say(row, "");
-    for (const std::string& reason : status.reasons) out.Say(row, reason);
-    if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
-    if (status.code == Code::kPending) out.MarkPending();
+    framework::SayOfRow(row, StatusOf("filter_node", code, reply, kVerdict), out);
   });
 }
 
@@ -221,13 +230,8 @@ std::string RowsBeyondTable(const framework::Rejections& out, std::size_t rows) 
 void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
                              framework::Rejections& out) const {
   const std::size_t rows = attempt.nodes().rows();
-  auto asked = attempt.Scratch();  // as large as the table, whatever the set of candidates is
-  *asked |= candidates;
-  const berth_attempt handle = HandleOf(attempt);
   berth_rejections rejections{out, scheduler_, rows, ""};
-  berth_reply reply;
-  const std::int32_t code = table_.filter(self_, &handle, asked->words().data(), &rejections, &reply);
-  const Status status = StatusOf("filter", code, reply, kSuccessOrError);
+  const Status status = Ask("filter", table_.filter, attempt, candidates, kSuccessOrError, &rejections);
   std::string wrong = status.ok() ? std::move(rejections.wrong) : status.Message();
   if (wrong.empty()) wrong = RowsBeyondTable(out, rows);
   if (wrong.empty()) return;
@@ -238,23 +242,13 @@ void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
 // --- scores
 
 Status LoadedPlugin::PreScore(const Attempt& attempt, const RowSet& feasible) const {
-  auto asked = attempt.Scratch();
-  *asked |= feasible;
-  const berth_attempt handle = HandleOf(attempt);
-  berth_reply reply;
-  const std::int32_t code = table_.pre_score(self_, &handle, asked->words().data(), &reply);
-  return StatusOf("pre_score", code, reply, {BERTH_SUCCESS, BERTH_SKIP, BERTH_ERROR});
+  return Ask("pre_score", table_.pre_score, attempt, feasible, {BERTH_SUCCESS, BERTH_SKIP, BERTH_ERROR});
 }
 
 Status LoadedPlugin::Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const {
   const std::span<std::int64_t> column = scores.Mutable();
   if (table_.score == nullptr) return ScoreEach(attempt, feasible, column);
-  auto asked = attempt.Scratch();
-  *asked |= feasible;
-  const berth_attempt handle = HandleOf(attempt);
-  berth_reply reply;
-  const std::int32_t code = table_.score(self_, &handle, asked->words().data(), column.data(), &reply);
-  return StatusOf("score", code, reply, kSuccessOrError);
+  return Ask("score", table_.score, attempt, feasible, kSuccessOrError, column.data());
 }
 
 Status LoadedPlugin::ScoreEach(const Attempt& attempt, const RowSet& feasible,
@@ -275,12 +269,7 @@ Status LoadedPlugin::Normalize(const Attempt& attempt, const RowSet& feasible, S
   if (table_.normalize == nullptr && table_.normalize_node == nullptr) return {};
   const std::span<std::int64_t> column = scores.Mutable();
   if (table_.normalize == nullptr) return NormalizeEach(attempt, feasible, column);
-  auto asked = attempt.Scratch();
-  *asked |= feasible;
-  const berth_attempt handle = HandleOf(attempt);
-  berth_reply reply;
-  const std::int32_t code = table_.normalize(self_, &handle, asked->words().data(), column.data(), &reply);
-  return StatusOf("normalize", code, reply, kSuccessOrError);
+  return Ask("normalize", table_.normalize, attempt, feasible, kSuccessOrError, column.data());
 }
 
 Status LoadedPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasible,
