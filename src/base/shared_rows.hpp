@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// Reads like a RowSet. Copies share the rows until one of them is changed; the empty set takes no memory. Copies
-// may be held and read on several threads, each of them is one thread's.
+// Reads like a RowSet. Copies share the rows until one of them is changed; the empty set takes no memory.
+// Copies may be held and read on several threads, each of them is one thread's.
 class SharedRows {
  public:
   SharedRows() = default;

@@ -8,8 +8,8 @@
 
 namespace berth::class_memory {
 
-// Totals by row in blocks, of each of which the best is known with the number of rows that have it. Changing a
-// total marks its block; whoever asks pays for the marked blocks and a glance at the others.
+// Totals by row in blocks, of each of which the best is known with the number of rows that have it. Changing
+// a total marks its block; whoever asks pays for the marked blocks and a glance at the others.
 class BestRows {
  public:
   static constexpr std::int32_t kOut = INT32_MIN;  // of rows that do not take part

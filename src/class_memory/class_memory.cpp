@@ -158,7 +158,8 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
     part.by_row = plugin->ScoreBasis() == Basis::kRow;
     part.weight = static_cast<std::int32_t>(weight);
   }
-  std::ranges::sort(parts_, {}, [&](const Part& part) { return profile_.scores()[part.index].plugin->Name(); });
+  std::ranges::sort(parts_, {},
+                    [&](const Part& part) { return profile_.scores()[part.index].plugin->Name(); });
   for (Part& part : parts_) {
     if (!profile_.RunRawScore(part.index, attempt, verdicts_.feasible, part.raw).ok() || !Normalize(part))
       return false;
@@ -211,7 +212,8 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
 bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
   if (!profile_.RunRawScore(part.index, attempt, to_score_, answer_).ok()) return false;
   const bool was_uniform = part.how == Normalization::kNone ? part.uniform.has_value() : part.raw.uniform();
-  if (was_uniform && !(answer_.uniform() && answer_.uniform_value() == part.raw.uniform_value())) return false;
+  if (was_uniform && !(answer_.uniform() && answer_.uniform_value() == part.raw.uniform_value()))
+    return false;
   if (part.how != Normalization::kNone) {
     if (!was_uniform) {
       const auto raw = part.raw.Mutable();
@@ -255,7 +257,8 @@ void KnownClass::KeepScores(record::AttemptRecord& record) {
 
 std::size_t KnownClass::Bytes() const {
   const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
-  std::size_t bytes = sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size());
+  std::size_t bytes =
+      sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size());
   for (const Part& part : parts_) {
     bytes += sizeof(part);
     if (!part.uniform) bytes += 2 * rows;
@@ -313,8 +316,8 @@ void ClassMemory::Drop(Entry& entry) {
   --known_;
 }
 
-// For one more class. The one not met for the longest time goes, unless the classes simply take turns and are too
-// many: then some are remembered rather than none.
+// For one more class. The one not met for the longest time goes, unless the classes simply take turns and are
+// too many: then some are remembered rather than none.
 bool ClassMemory::MakeRoom() {
   while (bytes_ > max_bytes_) {
     Entry* oldest = nullptr;

@@ -1,11 +1,11 @@
 // What was found out about pods of one shape, kept and brought up to date for the next one: the reason why a
 // thousand equal pods do not cost a thousand times what one costs.
 //
-// Nothing here knows a scheduling rule. Plugins say what their answers hang on (framework::Basis); of a shape that
-// was met before only the rows are judged and scored again on which pods have come or gone since, by the same
-// plugins with a smaller set of rows. When a node has changed, or a plugin takes part that cannot say what it looks
-// at, everything is asked anew. The decisions are the same with and without it, to the last score; what plugins do
-// not hear of twice is how often they are asked.
+// Nothing here knows a scheduling rule. Plugins say what their answers hang on (framework::Basis); of a shape
+// that was met before only the rows are judged and scored again on which pods have come or gone since, by the
+// same plugins with a smaller set of rows. When a node has changed, or a plugin takes part that cannot say
+// what it looks at, everything is asked anew. The decisions are the same with and without it, to the last
+// score; what plugins do not hear of twice is how often they are asked.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -29,8 +29,8 @@ class KnownClass {
  public:
   explicit KnownClass(const runtime::Profile& profile) : profile_(profile) {}
 
-  // Brings the verdicts of all filters on all nodes up to date. False if they cannot be told from memory; then
-  // nothing is remembered any more.
+  // Brings the verdicts of all filters on all nodes up to date. False if they cannot be told from memory;
+  // then nothing is remembered any more.
   bool Judge(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
   const framework::FilterOutcome& verdicts() const { return verdicts_; }
   void KeepVerdicts(record::AttemptRecord& record);
@@ -78,7 +78,7 @@ class KnownClass {
   RowSet changed_;
 
   bool ranked_ = false;
-  RowSet to_score_;  // changed since the scores were last up to date; feasible or not
+  RowSet to_score_;              // changed since the scores were last up to date; feasible or not
   bool joined_or_left_ = false;  // of the feasible rows
   std::vector<bool> skipped_scores_, skipped_now_;
   std::vector<Part> parts_;  // in the order of the plugins' names

@@ -175,12 +175,12 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
   return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
 }
 
-// Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods are
-// imagined on some of them, where only some are looked at, or where somebody outside has a say.
+// Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods
+// are imagined on some of them, where only some are looked at, or where somebody outside has a say.
 class_memory::KnownClass* Decider::Recall(const Attempt& attempt, const runtime::Profile& profile,
                                           const runtime::PreFilterOutcome& pre_filter) {
-  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || pre_filter.narrowed ||
-      attempt.pod().nominated.known() || !LooksAtAll(profile))
+  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() ||
+      pre_filter.narrowed || attempt.pod().nominated.known() || !LooksAtAll(profile))
     return nullptr;
   class_memory::KnownClass* known = memory_->Recall(attempt.pod().shape, profile);
   if (known == nullptr || known->Judge(attempt, pre_filter)) return known;

@@ -27,7 +27,8 @@ struct DeciderOptions {
   bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
   TieBreak tie_break = TieBreak::kRandom;
   bool score_parts = false;  // keep what scores are made of, too
-  std::size_t class_memory_bytes = 64u << 20;  // for what is known of shapes of pods; 0: nothing is remembered
+  std::size_t class_memory_bytes = 64u
+                                   << 20;  // for what is known of shapes of pods; 0: nothing is remembered
   std::uint64_t seed = 1;
 };
 

@@ -94,8 +94,8 @@ class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
 };
 
-// What a plugin's answer about a row hangs on beside the pod's shape (framework/pod_info.hpp): whoever remembers
-// answers asks again when that has changed.
+// What a plugin's answer about a row hangs on beside the pod's shape (framework/pod_info.hpp): whoever
+// remembers answers asks again when that has changed.
 enum class Basis : std::uint8_t {
   kEverything,  // anything: the plugin is asked anew for each pod
   kRow,         // the row's node and the pods on it
@@ -173,8 +173,8 @@ class ScorePlugin : public virtual Plugin {
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
   virtual Basis ScoreBasis() const { return Basis::kEverything; }
   virtual Normalization Normalizes() const { return Normalization::kOwn; }
-  // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore: in the way that Normalizes
-  // names. One of its own, if a class has it, leaves Normalizes alone.
+  // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore: in the way that
+  // Normalizes names. One of its own, if a class has it, leaves Normalizes alone.
   virtual Status Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const;
 };
 

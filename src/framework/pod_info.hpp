@@ -85,8 +85,8 @@ std::vector<CompiledPreference> CompilePreferences(const std::vector<api::Prefer
 
 using PodUsePtr = std::shared_ptr<const PodUse>;
 
-// What decisions depend on in a pod, compiled: pods that differ in nothing but their names share one. Immutable
-// once made.
+// What decisions depend on in a pod, compiled: pods that differ in nothing but their names share one.
+// Immutable once made.
 struct PodShape {
   api::PodPtr model;  // the first pod of this shape: what it stands for
   Amounts fit;        // what NodeResourcesFit's filter compares; never negative

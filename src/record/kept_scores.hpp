@@ -10,8 +10,9 @@
 
 namespace berth::record {
 
-// Either a column of its own, or a version of one that many records share: a base that is written once and a log
-// of changes to it, of which a version is the first so many. Cheap to copy. One thread: that of the writer.
+// Either a column of its own, or a version of one that many records share: a base that is written once and a
+// log of changes to it, of which a version is the first so many. Cheap to copy. One thread: that of the
+// writer.
 class KeptScores {
  public:
   KeptScores() = default;

@@ -41,9 +41,9 @@ Status Profile::RunPreEnqueue(const framework::PodInfo& pod, std::string_view as
 
 bool Profile::Awaits(const framework::ClusterEvent& event) const {
   return has_extenders_ || std::ranges::any_of(events_, [&](const Registered& registered) {
-    return std::ranges::any_of(registered.events,
-                               [&](const auto& wanted) { return wanted.event.Matches(event); });
-  });
+           return std::ranges::any_of(registered.events,
+                                      [&](const auto& wanted) { return wanted.event.Matches(event); });
+         });
 }
 
 bool Profile::Awaits(const framework::ClusterEvent& event, std::span<const std::string> plugins) const {
@@ -63,8 +63,7 @@ framework::Requeue Profile::OpinionOn(const framework::ClusterEvent& event,
     return std::ranges::find(names, name) != names.end();
   };
   using framework::Requeue;
-  Requeue strongest =
-      has_extenders_ && is_in(rejectors, kExtender) ? Requeue::kAfterBackoff : Requeue::kSkip;
+  Requeue strongest = has_extenders_ && is_in(rejectors, kExtender) ? Requeue::kAfterBackoff : Requeue::kSkip;
   for (const Registered& registered : events_) {
     const std::string_view plugin = registered.plugin->Name();
     const bool immediately = is_in(pending, plugin);
@@ -136,7 +135,8 @@ void Profile::FindPartners() {
   };
   for (const auto* plugin : pre_filters_) {
     pre_filter_filter_.push_back(find(*plugin, filters_, [](const auto* filter) { return filter; }));
-    pre_filter_extension_.push_back(find(*plugin, extensions_, [](const auto& entry) { return entry.plugin; }));
+    pre_filter_extension_.push_back(
+        find(*plugin, extensions_, [](const auto& entry) { return entry.plugin; }));
   }
   for (const auto* plugin : pre_scores_)
     pre_score_score_.push_back(find(*plugin, scores_, [](const auto& entry) { return entry.plugin; }));

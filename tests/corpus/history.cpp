@@ -82,7 +82,8 @@ class History {
     const api::PodPtr& original = AnyOf(pods_);
     const api::PodPtr& look = AnyOf(pods_);
     auto pod = std::make_shared<api::Pod>(*original);
-    // Used ports are a set: the first of two pods with one port takes the entry along, in the original as well.
+    // Used ports are a set: the first of two pods with one port takes the entry along, in the original as
+    // well.
     for (api::Container& container : pod->spec.containers) container.ports.clear();
     for (api::Container& container : pod->spec.init_containers) container.ports.clear();
     if (OneIn(2)) pod->metadata.labels = look->metadata.labels;
@@ -135,7 +136,8 @@ class History {
   void JudgeSome() {
     if (pods_.empty()) return;
     for (const std::size_t among : {pods_.size(), std::min<std::size_t>(pods_.size(), 2)})
-      Judge(pods_[random_.Below(among)], *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
+      Judge(pods_[random_.Below(among)],
+            *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
   }
   // With and without memory.
   void Judge(const api::PodPtr& pod, const runtime::Profile& profile) {

@@ -24,9 +24,7 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
-  framework::Normalization Normalizes() const override {
-    return framework::Normalization::kByMaximum;
-  }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kByMaximum; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
