@@ -53,7 +53,8 @@ class LinkedOneNode final : public framework::OneNodeFilterPlugin, public framew
   framework::Status FilterNode(const framework::Attempt& attempt,
                                const framework::NodeView& node) const override {
     const std::int64_t allocatable = node.Allocatable(framework::kCpu);
-    if (LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit().milli_cpu) >= allocatable / 10)
+    if (LeftOf(allocatable, node.Requested(framework::kCpu), attempt.pod().fit().milli_cpu) >=
+        allocatable / 10)
       return {};
     return framework::Status::Unschedulable("node(s) had to keep cpu free");
   }

@@ -160,6 +160,36 @@ def sandbox():
             str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, {"name": name})
 
 
+def memory():
+    for line, about in (("heap_per_node", "what a node takes"), ("heap_per_bound_pod", "what a bound pod takes"),
+                        ("heap_per_pending_pod", "what a waiting pod takes"), ("decode_node", "CPU to read a node"),
+                        ("decode_bound_pod", "CPU to read a bound pod")):
+        yield Benchmark(f"memory/5000/{line}", f"{about}, of 5,000 nodes and 30,000 pods",
+                        program("bench_memory", "--nodes", "5000", "--pods", "30000", "--json"),
+                        {"nodes": 5000, "pods": 30000}, LESS, {"name": line})
+
+
+START = " --kubeconfig {kubeconfig} --leader-elect=false --secure-port=0"
+
+
+def start():
+    def scheduler(context, command):
+        return [str(pathlib.Path(__file__).resolve().parents[1] / "start.py"), "--nodes", "5000", "--pods", "30000", "--json",
+                "--berth", str(context.bin / "berth"), "--scheduler", command + START]
+
+    def berth(context):
+        return scheduler(context, f"{context.bin / 'berth'} scheduler --berth-http-address=127.0.0.1:0")
+
+    def real(context):
+        return scheduler(context, f"{context.real} kube-scheduler --authentication-skip-lookup")
+    for line, about, which in (("start_to_first_bind", "from the start to the first binding", {}),
+                               ("start_cpu", "CPU until the first binding", {"thread": "all"}),
+                               ("rss", "memory two seconds later", {}), ("rss_peak", "memory at its highest", {})):
+        yield Benchmark(f"start/5000/{line}", f"{about}, with 5,000 nodes and 30,000 pods there",
+                        (Side("berth", berth), Side(SAMPLING, real)), {"nodes": 5000, "pods": 30000}, LESS,
+                        {"name": line, **which})
+
+
 BERTH = "{berth} scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --berth-http-address=127.0.0.1:0"
 REAL = "{real} kube-scheduler --config {{config}} --kubeconfig {{kubeconfig}} --secure-port=0 --authentication-skip-lookup"
 
@@ -179,7 +209,7 @@ def end_to_end():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *doors(), *sandbox(), *end_to_end()]
+    return [*decisions(workloads), *growth(), *queue(), *memory(), *start(), *doors(), *sandbox(), *end_to_end()]
 
 
 def default_bin():

@@ -55,7 +55,7 @@ class RunTest(unittest.TestCase):
         names = [line.split()[0] for line in bench("--list").stdout.splitlines()]
         self.assertEqual(sorted(set(names)), sorted(names))
         for name in ("decisions/5000/distinct", "decisions/100000/classes-50", "decisions/5000/suite/ns-selector/affinity",
-                     "decisions/5000/batching/filling", "preemption/5000", "growth/nodes/classes-5", "queue/10000/add",
+                     "decisions/5000/batching/filling", "preemption/5000", "growth/nodes/classes-5", "queue/10000/add", "memory/5000/heap_per_node",
                      "end-to-end/5000/plain"):
             self.assertIn(name, names)
 
