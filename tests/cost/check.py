@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What a decision costs, without a clock: instructions per decision as callgrind counts them, compared with
+costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
+is to be recorded, so that it stays cheap.
+
+    tests/cost/check.py build/bin/bench_decisions             compare
+    tests/cost/check.py build/bin/bench_decisions --update    record
+
+Callgrind shows the program a processor with AVX2 at most, and counts a copy by `rep movsb` by the byte."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+RECORDED = pathlib.Path(__file__).with_name("costs.json")
+TOLERANCE = 0.08
+SKIPPED = 77
+PODS = 150
+# (workload, nodes, flags): the plain path, the memory of classes, and the plugins that count pods.
+CASES = [
+    ("distinct", 1000, ()),
+    ("distinct", 5000, ()),
+    ("classes-1", 1000, ()),
+    ("classes-5", 5000, ()),
+    ("classes-5", 5000, ("--no-class-memory",)),
+    ("spread", 1000, ()),
+    ("default-spread", 1000, ()),
+    ("preferred-affinity", 1000, ()),
+    ("csi-volumes", 1000, ()),
+]
+
+
+def name_of(workload, nodes, flags):
+    return "/".join([str(nodes), workload, *(flag.lstrip("-") for flag in flags)])
+
+
+def has_avx2():
+    return any(re.search(r"\bavx2\b", line) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines())
+
+
+def instructions_per_decision(program, workload, nodes, flags):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "callgrind")
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
+                   "--toggle-collect=*Deciding::Take*", str(program), "--nodes", str(nodes), "--workloads", workload,
+                   "--pods", str(PODS), "--rounds", "1", *flags]
+        run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GLIBC_TUNABLES": ""})
+        if run.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
+        total = int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))
+    return total // (2 * PODS)  # one round warms up
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path, help="bench_decisions, as a release build makes it")
+    parser.add_argument("--update", action="store_true", help="record the costs as they are now")
+    arguments = parser.parse_args()
+    if shutil.which("valgrind") is None or not has_avx2():
+        print("skipped: needs valgrind (script/setup) and a processor with AVX2, which the recorded costs are of")
+        return SKIPPED
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        costs = dict(zip([name_of(*case) for case in CASES],
+                         pool.map(lambda case: instructions_per_decision(arguments.program, *case), CASES)))
+    if arguments.update:
+        RECORDED.write_text(json.dumps(costs, indent=2) + "\n")
+        return 0
+    recorded = json.loads(RECORDED.read_text())
+    failed = False
+    print(f"{'instructions per decision':<40}{'recorded':>12}{'now':>12}{'change':>9}")
+    for name, cost in costs.items():
+        expected = recorded.get(name)
+        change = cost / expected - 1 if expected else float("inf")
+        off = abs(change) > TOLERANCE
+        failed = failed or off
+        print(f"{name:<40}{expected or '-':>12}{cost:>12}{change:>+9.1%}{'  <--' if off else ''}")
+    for name in recorded.keys() - costs.keys():
+        failed = True
+        print(f"{name} is recorded and no longer measured")
+    if failed:
+        print(f"off by more than {TOLERANCE:.0%}: find out why; if it is right, record it with --update")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
