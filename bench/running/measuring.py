@@ -63,8 +63,9 @@ class Context:
         self._made.clear()
 
 
-def run_child(argv):
-    """The lines that a program prints, as objects; with its peak memory, wall and CPU time where it does not tell."""
+def run_child(argv, one_line=True):
+    """The lines that a program prints, as objects. One that prints a single line is given the process's peak memory, wall and
+    CPU time where it does not tell; of several lines none is the whole process."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
         try:
@@ -85,7 +86,7 @@ def run_child(argv):
             lines.append(json.loads(line))
         except json.JSONDecodeError as error:
             raise Failure(f"{shlex.join(argv)}: not JSON: {line[:200]}") from error
-    for line in lines:
+    for line in lines if one_line else ():
         line.setdefault("peakMiB", usage.ru_maxrss / 1024)  # at least this process's own: the child began as its copy
         line.setdefault("wallSeconds", time.monotonic() - began)
         line.setdefault("cpuSeconds", usage.ru_utime + usage.ru_stime)
@@ -127,7 +128,7 @@ class Runner:
             lines = run_child(argv)
         else:
             if key not in self._shared:
-                self._shared[key] = run_child(argv)
+                self._shared[key] = run_child(argv, one_line=False)
             lines = [line for line in self._shared[key] if benchmark.line.items() <= line.items()]
         if len(lines) != 1 or not {"value", "unit"} <= lines[0].keys():
             raise Failure(f"{shlex.join(argv)}: expected one line with value and unit, got {len(lines)} lines")
