@@ -29,7 +29,7 @@ Cluster& Cluster::Run(const std::string& node, const api::Pod& pod) {
   if (row == framework::kNoRow) throw std::invalid_argument("no node " + node);
   framework::PlacedPod& placed = placed_.emplace_back();
   placed.pod = std::make_shared<const api::Pod>(pod);
-  placed.use = framework::UseOf(pod, vocabulary_);
+  placed.takes = framework::UseOf(pod, vocabulary_);
   table_.AddPod(row, placed);
   return *this;
 }

@@ -42,8 +42,16 @@ class RowSet {
   }
   std::size_t Count() const {
     std::size_t count = 0;
-    for (const Word word : words_) count += static_cast<std::size_t>(std::popcount(word));
+    for (const Word word : words_) count += Bits(word);
     return count;
+  }
+  // The member before which there are `skip`, which must be fewer than Count().
+  std::size_t Nth(std::size_t skip) const {
+    std::size_t i = 0;
+    for (; Bits(words_[i]) <= skip; ++i) skip -= Bits(words_[i]);
+    Word word = words_[i];
+    for (; skip > 0; --skip) word &= word - 1;
+    return i * kWordBits + static_cast<std::size_t>(std::countr_zero(word));
   }
 
   RowSet& operator|=(const RowSet& other) {
@@ -95,6 +103,14 @@ class RowSet {
   std::span<const Word> words() const { return words_; }
 
  private:
+  // The baseline of x86-64 has no instruction for it, and std::popcount calls a function there.
+  static std::size_t Bits(Word word) {
+    word -= (word >> 1) & 0x5555'5555'5555'5555;
+    word = (word & 0x3333'3333'3333'3333) + ((word >> 2) & 0x3333'3333'3333'3333);
+    word = (word + (word >> 4)) & 0x0f0f'0f0f'0f0f'0f0f;
+    return (word * 0x0101'0101'0101'0101) >> 56;
+  }
+
   std::vector<Word> words_;
 };
 

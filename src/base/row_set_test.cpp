@@ -160,5 +160,16 @@ TEST_P(RowGroupOfSize, CombinesWithSets) {
 }
 INSTANTIATE_TEST_SUITE_P(AsListAndAsBits, RowGroupOfSize, testing::Values(0, 1, 31, 32, 33, 60));
 
+TEST(RowSet, TheNthMemberIsTheOneBeforeWhichThereAreSoMany) {
+  RowSet rows(300);
+  const std::vector<std::size_t> members = {0, 1, 5, 63, 64, 127, 128, 200, 299};
+  for (const std::size_t row : members) rows.Add(row);
+  for (std::size_t i = 0; i < members.size(); ++i) EXPECT_EQ(rows.Nth(i), members[i]);
+  EXPECT_EQ(rows.Count(), members.size());
+  for (std::size_t row = 0; row < 300; ++row) rows.Add(row);
+  EXPECT_EQ(rows.Count(), 300U);
+  EXPECT_EQ(rows.Nth(257), 257U);
+}
+
 }  // namespace
 }  // namespace berth

@@ -30,6 +30,7 @@ class SharedRows {
     get().ForEach(std::forward<Visit>(visit));
   }
   friend bool operator==(const SharedRows& a, const SharedRows& b) { return a.get() == b.get(); }
+  friend bool operator==(const SharedRows& a, const RowSet& b) { return a.get() == b; }
   // Its own share of the memory the rows take.
   std::size_t Bytes() const {
     return rows_ == nullptr ? 0 : rows_->words().size_bytes() / static_cast<std::size_t>(rows_.use_count());

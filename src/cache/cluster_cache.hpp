@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/objects.hpp"
@@ -90,7 +91,8 @@ class ClusterCache {
   framework::ClusterObjects objects_;
   framework::PodCounters counters_;
   framework::VolumesInUse volumes_;
-  boost::unordered_map<std::string, PodState> pods_;  // by UID; nodes of the map do not move
+  // By UID, which is the pod's own; nodes of the map do not move.
+  boost::unordered_map<std::string_view, PodState> pods_;
   // Pods whose node is not there (yet, or any more), by NodeNameId.
   boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>> homeless_;
   std::size_t assumed_ = 0;

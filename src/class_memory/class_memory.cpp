@@ -50,7 +50,7 @@ bool KnownClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_fil
   first_by_row_ = filters.size();
   for (std::size_t i = filters.size(); i-- > 0;) {
     if (pre_filter.skipped_filters[i]) continue;
-    const Basis basis = filters[i]->FilterBasis();
+    const Basis basis = filters[i]->FilterBasis(attempt.pod());
     if (basis == Basis::kEverything) return false;
     if (basis == Basis::kRow) first_by_row_ = i;
   }
@@ -148,14 +148,15 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
   for (std::size_t i = 0; i < profile_.scores().size(); ++i) {
     if (skipped_now_[i]) continue;
     const auto& [plugin, weight] = profile_.scores()[i];
+    const Basis basis = plugin->ScoreBasis(attempt.pod());
     highest += weight * framework::kMaxScore;
-    if (plugin->ScoreBasis() == Basis::kEverything || plugin->Normalizes() == Normalization::kOwn ||
+    if (basis == Basis::kEverything || plugin->Normalizes() == Normalization::kOwn ||
         highest > INT32_MAX)
       return false;
     Part& part = parts_.emplace_back();
     part.index = i;
     part.how = plugin->Normalizes();
-    part.by_row = plugin->ScoreBasis() == Basis::kRow;
+    part.by_row = basis == Basis::kRow;
     part.weight = static_cast<std::int32_t>(weight);
   }
   std::ranges::sort(parts_, {},

@@ -416,12 +416,7 @@ Row Decider::Choose(const AttemptRecord& record) {
     });
     return chosen;
   }
-  std::uint64_t skip = random_.Below(record.best.Count());
-  Row chosen = framework::kNoRow;
-  record.best.ForEach([&](std::size_t row) {
-    if (chosen == framework::kNoRow && skip-- == 0) chosen = static_cast<Row>(row);
-  });
-  return chosen;
+  return static_cast<Row>(record.best.get().Nth(random_.Below(record.best.Count())));
 }
 
 // Chance is asked in the same way as by Choose: with and without memory the same node is chosen.

@@ -42,7 +42,7 @@ bool Decider::PassExtenders(const Attempt& attempt, const runtime::Profile& prof
   }
   // Who rejected nodes counts, even where an extender's word takes the place of theirs.
   NoteRejectors(pre_filter, profile, decision);
-  if (!(result.left == record.feasible.get())) {
+  if (!(record.feasible == result.left)) {
     decision.rejectors.emplace_back(extender::kPluginName);
     std::ranges::sort(decision.rejectors);
   }

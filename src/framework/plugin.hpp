@@ -94,7 +94,7 @@ class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
 };
 
-// What a plugin's answer about a row hangs on beside the pod's shape (framework/pod_info.hpp): whoever
+// What a plugin's answer about a row and a pod hangs on beside the pod's shape (framework/pod_info.hpp): whoever
 // remembers answers asks again when that has changed.
 enum class Basis : std::uint8_t {
   kEverything,  // anything: the plugin is asked anew for each pod
@@ -107,7 +107,7 @@ enum class Basis : std::uint8_t {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
-  virtual Basis FilterBasis() const { return Basis::kEverything; }
+  virtual Basis FilterBasis(const PodInfo& /*pod*/) const { return Basis::kEverything; }
 };
 
 // What PostFilter plugins may ask the scheduler while they look for a way.
@@ -171,7 +171,7 @@ enum class Normalization : std::uint8_t {
 class ScorePlugin : public virtual Plugin {
  public:
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
-  virtual Basis ScoreBasis() const { return Basis::kEverything; }
+  virtual Basis ScoreBasis(const PodInfo& /*pod*/) const { return Basis::kEverything; }
   virtual Normalization Normalizes() const { return Normalization::kOwn; }
   // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore: in the way that
   // Normalizes names. One of its own, if a class has it, leaves Normalizes alone.

@@ -84,7 +84,7 @@ struct ExtenderShare {
 // Rows as they were when the attempt was made; shared by all records made while no node came or went.
 struct NodeNames {
   std::vector<std::string> by_row;  // empty: no node there
-  SharedRows rows;                  // with a node
+  SharedRows rows = {};             // with a node
 };
 
 // Names of plugins and of the scheduler are those of the profile, which outlives its records.

@@ -11,7 +11,7 @@ class ImageLocality final : public framework::ScorePlugin {
   std::string_view Name() const override { return "ImageLocality"; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
 };
 

@@ -19,11 +19,11 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Normalization Normalizes() const override { return framework::Normalization::kByMaximum; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

@@ -13,7 +13,7 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public fra
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

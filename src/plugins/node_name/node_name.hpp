@@ -12,7 +12,7 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

@@ -12,7 +12,7 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kRow; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

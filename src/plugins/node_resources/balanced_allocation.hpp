@@ -17,7 +17,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Basis ScoreBasis() const override { return framework::Basis::kRow; }
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
 
  private:

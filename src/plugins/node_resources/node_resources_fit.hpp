@@ -20,11 +20,11 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kRow; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Basis ScoreBasis() const override { return framework::Basis::kRow; }
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 

@@ -11,7 +11,7 @@ class NodeUnschedulable final : public framework::FilterPlugin {
   std::string_view Name() const override { return "NodeUnschedulable"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

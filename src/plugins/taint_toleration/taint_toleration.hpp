@@ -19,11 +19,11 @@ class TaintToleration final : public framework::FilterPlugin,
   std::string_view Name() const override { return "TaintToleration"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::Basis FilterBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  framework::Basis ScoreBasis() const override { return framework::Basis::kNodes; }
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Normalization Normalizes() const override {
     return framework::Normalization::kByMaximumReversed;
   }

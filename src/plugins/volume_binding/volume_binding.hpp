@@ -29,6 +29,11 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
+  // Pods without volumes score the same everywhere.
+  framework::Basis ScoreBasis(const framework::PodInfo& pod) const override {
+    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+  }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
