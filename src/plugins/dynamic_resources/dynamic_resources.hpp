@@ -30,6 +30,9 @@ class DynamicResources final : public framework::PreFilterPlugin,
                                          framework::WhatIf& what_if) override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
+  // Only pods without claims get that far.
+  framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
