@@ -10,99 +10,163 @@
 
 namespace berth {
 
-// Rows are 0 .. capacity-1; a set of a smaller table is a subset of a larger one (absent words are zero). All
-// operations are linear in capacity / 64 and none but Resize and assignment from a larger set allocates.
+// Rows are 0 .. capacity-1; a set of a smaller table is a subset of a larger one (absent words are zero).
+// Above the words there is a bit for each, its mark: a word without a mark is zero. So what is done with a
+// few rows of a large table costs little more than the rows; with many, an operation is linear in capacity
+// / 64. None but Resize and assignment from a larger set allocates.
 class RowSet {
  public:
   using Word = std::uint64_t;
   static constexpr std::size_t kWordBits = 64;
 
+  // The words of a set for loops over columns, of which one word's rows are a block. Those that may have
+  // members are First(), Next(that), ... until size().
+  class Blocks {
+   public:
+    [[gnu::always_inline]] Blocks(std::span<const Word> words, const Word* marks)
+        : words_(words), marks_(marks) {}
+    [[gnu::always_inline]] std::size_t size() const { return words_.size(); }
+    [[gnu::always_inline]] Word operator[](std::size_t block) const { return words_[block]; }
+    [[gnu::always_inline]] std::size_t First() const { return From(0); }
+    [[gnu::always_inline]] std::size_t Next(std::size_t block) const { return From(block + 1); }
+
+   private:
+    [[gnu::always_inline]] std::size_t From(std::size_t block) const {
+      while (block < words_.size()) {
+        const Word marks = marks_[block / kWordBits] >> (block % kWordBits);
+        if (marks != 0) return block + static_cast<std::size_t>(std::countr_zero(marks));
+        block = (block / kWordBits + 1) * kWordBits;
+      }
+      return words_.size();
+    }
+    std::span<const Word> words_;
+    const Word* marks_;
+  };
+
   RowSet() = default;
   explicit RowSet(std::size_t rows) { Resize(rows); }
+  RowSet(const RowSet&) = default;
+  RowSet(RowSet&&) = default;
+  RowSet& operator=(RowSet&&) = default;
+  RowSet& operator=(const RowSet& other) {
+    if (this == &other) return *this;
+    Clear();
+    ResizeWords(other.words_.size());
+    return *this |= other;
+  }
+  ~RowSet() = default;
 
   // Grows or shrinks to hold `rows` rows; new rows are not members.
-  void Resize(std::size_t rows) { words_.resize((rows + kWordBits - 1) / kWordBits, 0); }
-  void Clear() { std::fill(words_.begin(), words_.end(), Word{0}); }
+  void Resize(std::size_t rows) { ResizeWords((rows + kWordBits - 1) / kWordBits); }
+  void Clear() {
+    ForMarked(marks_, [&](std::size_t i) { words_[i] = 0; });
+    std::ranges::fill(marks_, Word{0});
+  }
 
   void Add(std::size_t row) {
-    if (row / kWordBits >= words_.size()) words_.resize(row / kWordBits + 1, 0);
-    words_[row / kWordBits] |= Word{1} << (row % kWordBits);
+    const std::size_t word = row / kWordBits;
+    if (word >= words_.size()) ResizeWords(word + 1);
+    words_[word] |= BitOf(row);
+    marks_[word / kWordBits] |= BitOf(word);
   }
   void Remove(std::size_t row) {
-    if (row / kWordBits < words_.size()) words_[row / kWordBits] &= ~(Word{1} << (row % kWordBits));
+    if (row / kWordBits < words_.size()) words_[row / kWordBits] &= ~BitOf(row);
   }
   bool Has(std::size_t row) const {
-    return row / kWordBits < words_.size() && (words_[row / kWordBits] >> (row % kWordBits) & 1) != 0;
+    return row / kWordBits < words_.size() && (words_[row / kWordBits] & BitOf(row)) != 0;
   }
-  bool Empty() const {
-    for (const Word word : words_) {
-      if (word != 0) return false;
+  bool Empty() const { return !HasMoreThan(0); }
+  // Looks no further than it must.
+  bool HasMoreThan(std::size_t some) const {
+    const Blocks all = blocks();
+    std::size_t count = 0;
+    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
+      count += Bits(all[i]);
+      if (count > some) return true;
     }
-    return true;
+    return false;
   }
   std::size_t Count() const {
     std::size_t count = 0;
-    for (const Word word : words_) count += Bits(word);
+    ForMarked(marks_, [&](std::size_t i) { count += Bits(words_[i]); });
     return count;
   }
   // The member before which there are `skip`, which must be fewer than Count().
   std::size_t Nth(std::size_t skip) const {
-    std::size_t i = 0;
-    for (; Bits(words_[i]) <= skip; ++i) skip -= Bits(words_[i]);
+    const Blocks all = blocks();
+    std::size_t i = all.First();
+    for (; Bits(words_[i]) <= skip; i = all.Next(i)) skip -= Bits(words_[i]);
     Word word = words_[i];
     for (; skip > 0; --skip) word &= word - 1;
     return i * kWordBits + static_cast<std::size_t>(std::countr_zero(word));
   }
+  // The smallest member; the set must not be empty.
+  std::size_t First() const { return Nth(0); }
 
   RowSet& operator|=(const RowSet& other) {
-    if (other.words_.size() > words_.size()) words_.resize(other.words_.size(), 0);
-    for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+    if (other.words_.size() > words_.size()) ResizeWords(other.words_.size());
+    ForMarked(other.marks_, [&](std::size_t i) { words_[i] |= other.words_[i]; });
+    for (std::size_t i = 0; i < other.marks_.size(); ++i) marks_[i] |= other.marks_[i];
     return *this;
   }
   RowSet& operator&=(const RowSet& other) {
-    const std::size_t common = std::min(words_.size(), other.words_.size());
-    for (std::size_t i = 0; i < common; ++i) words_[i] &= other.words_[i];
-    std::fill(words_.begin() + static_cast<std::ptrdiff_t>(common), words_.end(), Word{0});
+    for (std::size_t i = 0; i < marks_.size(); ++i) {
+      const Word marks = i < other.marks_.size() ? other.marks_[i] : 0;
+      ForBits(marks_[i] & ~marks, i * kWordBits, [&](std::size_t word) { words_[word] = 0; });
+      marks_[i] &= marks;
+      KeepMarks(i, [&](std::size_t word) { return words_[word] &= other.words_[word]; });
+    }
     return *this;
   }
   RowSet& operator-=(const RowSet& other) {
-    const std::size_t common = std::min(words_.size(), other.words_.size());
-    for (std::size_t i = 0; i < common; ++i) words_[i] &= ~other.words_[i];
+    for (std::size_t i = 0; i < std::min(marks_.size(), other.marks_.size()); ++i) {
+      const Word untouched = marks_[i] & ~other.marks_[i];
+      marks_[i] &= other.marks_[i];
+      KeepMarks(i, [&](std::size_t word) { return words_[word] &= ~other.words_[word]; });
+      marks_[i] |= untouched;
+    }
     return *this;
   }
-  // Equal as sets, whatever the capacities.
-  friend bool operator==(const RowSet& a, const RowSet& b) {
-    const auto& shorter = a.words_.size() < b.words_.size() ? a.words_ : b.words_;
-    const auto& longer = a.words_.size() < b.words_.size() ? b.words_ : a.words_;
-    for (std::size_t i = 0; i < shorter.size(); ++i) {
-      if (shorter[i] != longer[i]) return false;
-    }
-    for (std::size_t i = shorter.size(); i < longer.size(); ++i) {
-      if (longer[i] != 0) return false;
+  bool IsSubsetOf(const RowSet& whole) const {
+    const Blocks all = blocks();
+    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
+      if ((all[i] & ~(i < whole.words_.size() ? whole.words_[i] : 0)) != 0) return false;
     }
     return true;
   }
+  // Equal as sets, whatever the capacities.
+  friend bool operator==(const RowSet& a, const RowSet& b) { return a.IsSubsetOf(b) && b.IsSubsetOf(a); }
 
   // Calls visit(row) for every member in ascending order.
   template <class Visit>
   void ForEach(Visit&& visit) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      for (Word word = words_[i]; word != 0; word &= word - 1) {
+    ForMarked(marks_, [&](std::size_t i) {
+      for (Word word = words_[i]; word != 0; word &= word - 1)
         visit(i * kWordBits + static_cast<std::size_t>(std::countr_zero(word)));
-      }
-    }
-  }
-  // The smallest member; the set must not be empty.
-  std::size_t First() const {
-    std::size_t i = 0;
-    while (words_[i] == 0) ++i;
-    return i * kWordBits + static_cast<std::size_t>(std::countr_zero(words_[i]));
+    });
   }
 
-  std::span<Word> words() { return words_; }
   std::span<const Word> words() const { return words_; }
+  // As far as a column of so many rows goes.
+  Blocks blocks(std::size_t rows = SIZE_MAX) const {
+    const std::size_t within = rows / kWordBits + (rows % kWordBits != 0 ? 1 : 0);
+    return {words().first(std::min(words_.size(), within)), marks_.data()};
+  }
+  // For writing: anywhere, or only into words of which `where` has members. Nothing is shrunk meanwhile.
+  Word* MutableWords() {
+    std::ranges::fill(marks_, ~Word{0});
+    CutMarks();
+    return words_.data();
+  }
+  Word* MutableWords(const RowSet& where) {
+    for (std::size_t i = 0; i < std::min(marks_.size(), where.marks_.size()); ++i)
+      marks_[i] |= where.marks_[i];
+    CutMarks();
+    return words_.data();
+  }
 
  private:
+  static Word BitOf(std::size_t i) { return Word{1} << (i % kWordBits); }
   // The baseline of x86-64 has no instruction for it, and std::popcount calls a function there.
   static std::size_t Bits(Word word) {
     word -= (word >> 1) & 0x5555'5555'5555'5555;
@@ -111,7 +175,42 @@ class RowSet {
     return (word * 0x0101'0101'0101'0101) >> 56;
   }
 
+  // Calls visit(base + i) for each bit i. Words that are marked from the first on, as in a set of most rows,
+  // are left to a plain loop, which becomes vector instructions.
+  template <class Visit>
+  static void ForBits(Word bits, std::size_t base, Visit&& visit) {
+    if ((bits & (bits + 1)) == 0) {
+      const auto end = base + static_cast<std::size_t>(std::countr_one(bits));
+      for (std::size_t i = base; i < end; ++i) visit(i);
+    } else {
+      for (; bits != 0; bits &= bits - 1) visit(base + static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+  }
+  template <class Visit>
+  static void ForMarked(std::span<const Word> marks, Visit&& visit) {
+    for (std::size_t i = 0; i < marks.size(); ++i) ForBits(marks[i], i * kWordBits, visit);
+  }
+  // Changes the words under a word of marks; of few, those that become zero lose their marks.
+  template <class Change>
+  void KeepMarks(std::size_t i, Change&& change) {
+    const Word marks = marks_[i];
+    if ((marks & (marks + 1)) == 0) return ForBits(marks, i * kWordBits, change);
+    ForBits(marks, i * kWordBits, [&](std::size_t word) {
+      if (change(word) == 0) marks_[i] &= ~BitOf(word);
+    });
+  }
+
+  void ResizeWords(std::size_t words) {
+    words_.resize(words, 0);
+    marks_.resize((words + kWordBits - 1) / kWordBits, 0);
+    CutMarks();
+  }
+  void CutMarks() {
+    if (const std::size_t rest = words_.size() % kWordBits; rest != 0) marks_.back() &= BitOf(rest) - 1;
+  }
+
   std::vector<Word> words_;
+  std::vector<Word> marks_;
 };
 
 }  // namespace berth

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <set>
 
 #include "base/random.hpp"
@@ -66,6 +68,105 @@ TEST(RowSet, AgreesWithStdSet) {
       ASSERT_EQ(ToRowSet(a).First(), *a.begin());
     }
   }
+}
+
+// Sets that are used again and again, of few and of many rows of tables that need several words of marks.
+TEST(RowSet, AgreesWithStdSetThroughAnySequenceOfOperations) {
+  constexpr std::size_t kLarge = 10'000;
+  Random random(3);
+  const auto some_rows = [&](RowSet& set, std::set<std::size_t>& same) {
+    const std::size_t most = random.Below(4) == 0 ? 9'000 : 6;
+    const std::size_t begin = random.Below(kLarge - 300);
+    for (std::uint64_t i = random.Below(most); i > 0; --i) {
+      const std::size_t row = most == 6 ? random.Below(kLarge) : begin + i % 300;
+      set.Add(row);
+      same.insert(row);
+    }
+  };
+  for (int run = 0; run < 60; ++run) {
+    RowSet set(kLarge);
+    std::set<std::size_t> same;
+    for (int step = 0; step < 40; ++step) {
+      RowSet other(random.Below(2) == 0 ? kLarge : 0);
+      std::set<std::size_t> same_other;
+      some_rows(other, same_other);
+      switch (random.Below(7)) {
+        case 0:
+          set.Clear();
+          same.clear();
+          break;
+        case 1:
+          some_rows(set, same);
+          break;
+        case 2:
+          set |= other;
+          same.insert(same_other.begin(), same_other.end());
+          break;
+        case 3:
+          set &= other;
+          std::erase_if(same, [&](std::size_t row) { return !same_other.contains(row); });
+          break;
+        case 4:
+          set -= other;
+          std::erase_if(same, [&](std::size_t row) { return same_other.contains(row); });
+          break;
+        case 5:
+          set = other;
+          same = same_other;
+          break;
+        default:
+          if (!same.empty()) {
+            const std::size_t row = set.Nth(random.Below(same.size()));
+            set.Remove(row);
+            same.erase(row);
+          }
+      }
+      ASSERT_THAT(Members(set), ElementsAreArray(same)) << run << " " << step;
+      ASSERT_EQ(set.Count(), same.size());
+      ASSERT_EQ(set.Empty(), same.empty());
+      ASSERT_EQ(set.HasMoreThan(3), same.size() > 3);
+      ASSERT_EQ(set.IsSubsetOf(other), std::ranges::includes(same_other, same));
+      RowSet sum = other;
+      sum |= set;
+      ASSERT_TRUE(set.IsSubsetOf(sum));
+      std::size_t in_blocks = 0;
+      const RowSet::Blocks blocks = set.blocks();
+      for (std::size_t i = blocks.First(); i < blocks.size(); i = blocks.Next(i))
+        in_blocks += static_cast<std::size_t>(std::popcount(blocks[i]));
+      ASSERT_EQ(in_blocks, same.size());
+    }
+  }
+}
+
+TEST(RowSet, WordsWrittenThroughAPointerCount) {
+  RowSet where(500);
+  where.Add(130);
+  RowSet set(500);
+  set.MutableWords(where)[2] = 0b101;
+  EXPECT_THAT(Members(set), ElementsAre(128, 130));
+  set.MutableWords()[7] = 1;
+  EXPECT_THAT(Members(set), ElementsAre(128, 130, 448));
+  set &= where;
+  EXPECT_THAT(Members(set), ElementsAre(130));
+}
+
+TEST(RowSet, BlocksEndWithTheColumn) {
+  RowSet set(500);
+  for (const std::size_t row : {3, 200, 499}) set.Add(row);
+  const RowSet::Blocks blocks = set.blocks(210);
+  std::vector<std::size_t> visited;
+  for (std::size_t i = blocks.First(); i < blocks.size(); i = blocks.Next(i)) visited.push_back(i);
+  EXPECT_THAT(visited, ElementsAre(0, 3));
+}
+
+TEST(RowSet, LosesItsLastRowsByShrinking) {
+  RowSet set(10'000);
+  set.Add(5);
+  set.Add(9'000);
+  set.Resize(64);
+  EXPECT_THAT(Members(set), ElementsAre(5));
+  set.Resize(10'000);
+  EXPECT_THAT(Members(set), ElementsAre(5));
 }
 
 TEST(RowSet, EqualsAnotherOfADifferentCapacity) {

@@ -62,7 +62,7 @@ void ClusterCache::RemoveNode(const std::string& name) {
   if (row == framework::kNoRow) return;
   LeaveZone(row);
   while (!table_.pods(row).empty()) {
-    PodState& pod = pods_.at(table_.pods(row).back()->pod->metadata.uid);
+    PodState& pod = *pods_.find(Uid(table_.pods(row).back()->pod->metadata.uid))->state;
     table_.RemovePod(row, pod.placed);
     homeless_[pod.node].push_back(&pod);
   }
@@ -72,27 +72,31 @@ void ClusterCache::RemoveNode(const std::string& name) {
 
 void ClusterCache::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
-  PodState& state = pods_[pod->metadata.uid];
+  PodState& state = Know(pod, Uid(pod->metadata.uid));
   state.placed.takes = framework::UseOf(*pod, vocabulary_);
   state.node = vocabulary_.node_names.Intern(pod->spec.node_name);
-  state.placed.pod = std::move(pod);
   Place(state);
 }
 
+ClusterCache::PodState& ClusterCache::Know(api::PodPtr pod, const Uid& uid) {
+  auto state = std::make_unique<PodState>();
+  state->placed.pod = std::move(pod);
+  return *pods_.insert(Known{uid.hash, std::move(state)}).first->state;
+}
+
 bool ClusterCache::RemovePod(const std::string& uid) {
-  const auto found = pods_.find(uid);
+  const auto found = pods_.find(Uid(uid));
   if (found == pods_.end()) return false;
-  if (found->second.assumed) --assumed_;
-  Displace(found->second);
+  if (found->state->assumed) --assumed_;
+  Displace(*found->state);
   pods_.erase(found);
   return true;
 }
 
 bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
-  const auto [entry, added] = pods_.try_emplace(pod.pod->metadata.uid);
-  if (!added) return false;
-  PodState& state = entry->second;
-  state.placed.pod = pod.pod;
+  const Uid uid(pod.pod->metadata.uid);
+  if (pods_.contains(uid)) return false;
+  PodState& state = Know(pod.pod, uid);
   state.placed.takes = pod.shape->use;
   state.node = vocabulary_.node_names.Find(table_.name(row));
   state.assumed = true;
@@ -104,21 +108,21 @@ bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
 bool ClusterCache::Forget(const std::string& uid) { return IsAssumed(uid) && RemovePod(uid); }
 
 bool ClusterCache::IsAssumed(const std::string& uid) const {
-  const auto found = pods_.find(uid);
-  return found != pods_.end() && found->second.assumed;
+  const auto found = pods_.find(Uid(uid));
+  return found != pods_.end() && found->state->assumed;
 }
 
 void ClusterCache::AppendBoundPods(std::vector<api::PodPtr>& out) const {
   out.reserve(out.size() + pods_.size());
-  for (const auto& [uid, state] : pods_) {
-    if (!state.assumed) out.push_back(state.placed.pod);
+  for (const Known& pod : pods_) {
+    if (!pod.state->assumed) out.push_back(pod.state->placed.pod);
   }
 }
 
 api::PodPtr ClusterCache::FindPod(const std::string& uid) const {
-  const auto found = pods_.find(uid);
+  const auto found = pods_.find(Uid(uid));
   if (found == pods_.end()) return nullptr;
-  const PodState& state = found->second;
+  const PodState& state = *found->state;
   if (!state.assumed) return state.placed.pod;
   auto assumed = std::make_shared<api::Pod>(*state.placed.pod);
   assumed->spec.node_name = vocabulary_.node_names.Text(state.node);

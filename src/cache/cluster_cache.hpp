@@ -1,8 +1,9 @@
 // The cluster as far as placing pods is concerned: nodes with their sums, bound pods, assumed pods.
 #pragma once
 
+#include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,7 +60,7 @@ class ClusterCache {
   // Undoes Assume; false if the pod is not assumed (a bind was seen, or it was removed).
   bool Forget(const std::string& uid);
   bool IsAssumed(const std::string& uid) const;
-  bool Knows(const std::string& uid) const { return pods_.contains(uid); }
+  bool Knows(const std::string& uid) const { return pods_.contains(Uid(uid)); }
   // As it was last seen; an assumed pod with the node it is assumed on. Null if the UID is unknown.
   api::PodPtr FindPod(const std::string& uid) const;
 
@@ -77,10 +78,30 @@ class ClusterCache {
     framework::NodeNameId node;
     bool assumed = false;
   };
+  // The UID is the pod's own; its hash is kept: a growing table does not look at the pods again.
+  struct Uid {
+    explicit Uid(std::string_view text) : text(text), hash(boost::hash<std::string_view>()(text)) {}
+    std::string_view text;
+    std::size_t hash;
+  };
+  struct Known {
+    std::size_t hash = 0;
+    std::unique_ptr<PodState> state;  // does not move
+    std::string_view uid() const { return state->placed.pod->metadata.uid; }
+  };
+  struct ByUid {
+    using is_transparent = void;
+    std::size_t operator()(const Uid& uid) const { return uid.hash; }
+    std::size_t operator()(const Known& pod) const { return pod.hash; }
+    bool operator()(const Known& a, const Known& b) const { return a.uid() == b.uid(); }
+    bool operator()(const Known& a, const Uid& b) const { return a.hash == b.hash && a.uid() == b.text; }
+    bool operator()(const Uid& a, const Known& b) const { return (*this)(b, a); }
+  };
   struct Zone {
     std::string key;
     std::vector<framework::Row> rows;
   };
+  PodState& Know(api::PodPtr pod, const Uid& uid);
   void Place(PodState& pod);
   void Displace(PodState& pod);
   void LeaveZone(framework::Row row);
@@ -91,8 +112,7 @@ class ClusterCache {
   framework::ClusterObjects objects_;
   framework::PodCounters counters_;
   framework::VolumesInUse volumes_;
-  // By UID, which is the pod's own; nodes of the map do not move.
-  boost::unordered_map<std::string_view, PodState> pods_;
+  boost::unordered_flat_set<Known, ByUid, ByUid> pods_;
   // Pods whose node is not there (yet, or any more), by NodeNameId.
   boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>> homeless_;
   std::size_t assumed_ = 0;

@@ -14,13 +14,6 @@ using runtime::PreFilterOutcome;
 
 namespace {
 
-bool IsSubset(const RowSet& part, const RowSet& whole) {
-  for (std::size_t i = 0; i < part.words().size(); ++i) {
-    if ((part.words()[i] & ~whole.words()[i]) != 0) return false;
-  }
-  return true;
-}
-
 bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
 
 }  // namespace
@@ -73,7 +66,7 @@ bool KnownClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pr
   if (!again_.errors.empty() || !again_.spoken.empty() || !again_.pending.empty()) return false;
   to_score_.Resize(changed_.words().size() * RowSet::kWordBits);
   to_score_ |= changed_;
-  if (IsSubset(changed_, verdicts_.feasible) && IsSubset(changed_, again_.feasible)) return true;
+  if (changed_.IsSubsetOf(verdicts_.feasible) && changed_.IsSubsetOf(again_.feasible)) return true;
   return TakeVerdicts();
 }
 
@@ -150,8 +143,7 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
     const auto& [plugin, weight] = profile_.scores()[i];
     const Basis basis = plugin->ScoreBasis(attempt.pod());
     highest += weight * framework::kMaxScore;
-    if (basis == Basis::kEverything || plugin->Normalizes() == Normalization::kOwn ||
-        highest > INT32_MAX)
+    if (basis == Basis::kEverything || plugin->Normalizes() == Normalization::kOwn || highest > INT32_MAX)
       return false;
     Part& part = parts_.emplace_back();
     part.index = i;

@@ -93,8 +93,8 @@ void Decider::DecideNode(const framework::PodInfo& pod, const runtime::Profile& 
   const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
   if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
 
-  const std::size_t feasible = record.feasible.Count();
-  if (feasible > 1 && known_ != nullptr) {
+  const bool several = record.feasible.get().HasMoreThan(1);
+  if (several && known_ != nullptr) {
     if (known_->Rank(attempt)) {
       record.result = Result::kScheduled;
       record.node = decision.row = ChooseFrom(*known_, record);
@@ -102,7 +102,7 @@ void Decider::DecideNode(const framework::PodInfo& pod, const runtime::Profile& 
     }
     memory_->GiveUp(pod.shape);
   }
-  if (feasible == 1 || only_nominated_) {
+  if (!several || only_nominated_) {
     if (only_nominated_) {
       record.best.Add(cluster.nodes.Find(pod.nominated));
     } else {

@@ -7,12 +7,7 @@ namespace berth::core {
 namespace {
 
 using Word = RowSet::Word;
-using Words = std::span<const Word>;
-
-// The words of `rows` that a column of `size` entries has.
-Words WordsWithin(const RowSet& rows, std::size_t size) {
-  return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
-}
+using Blocks = RowSet::Blocks;
 
 struct Weighted {
   template <VectorLevel>
@@ -28,10 +23,10 @@ struct Weighted {
 
 struct Best {
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const std::int64_t> totals, Words feasible, Word* out) {
+  BERTH_KERNEL void Run(std::span<const std::int64_t> totals, Blocks feasible, Word* out) {
     std::int64_t padding[kBlockRows];
     std::int64_t best = INT64_MIN;
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
       for (std::size_t i = 0; i < kBlockRows; ++i) {
@@ -40,7 +35,7 @@ struct Best {
         best = total > best ? total : best;
       }
     }
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
       Word equal = 0;
@@ -65,11 +60,11 @@ struct BestByScores {
   }
 
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const WeightedScores> parts, Words feasible, std::uint16_t* totals,
+  BERTH_KERNEL void Run(std::span<const WeightedScores> parts, Blocks feasible, std::uint16_t* totals,
                         Word* out) {
     std::uint8_t padding[kBlockRows];
     std::uint16_t highest[kBlockRows] = {};
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       std::uint16_t sums[kBlockRows] = {};
       for (const WeightedScores& part : parts) {
@@ -88,7 +83,7 @@ struct BestByScores {
       }
     }
     const std::uint16_t best = Highest(highest);
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       const std::uint16_t* kept = totals + block * kBlockRows;
       if (feasible[block] == 0 || !Contains(kept, best)) continue;
       Word equal = 0;
@@ -106,7 +101,7 @@ void AddWeighted(std::span<const std::uint8_t> scores, std::uint32_t weight, std
 }
 
 void AddBest(std::span<const std::int64_t> totals, const RowSet& feasible, RowSet& best, VectorLevel level) {
-  RunVectorized<Best>(level, totals, WordsWithin(feasible, totals.size()), best.words().data());
+  RunVectorized<Best>(level, totals, feasible.blocks(totals.size()), best.MutableWords(feasible));
 }
 
 bool AreLight(std::span<const WeightedScores> parts) {
@@ -120,9 +115,9 @@ bool AreLight(std::span<const WeightedScores> parts) {
 
 void AddBestByScores(std::span<const WeightedScores> parts, const RowSet& feasible, std::size_t rows,
                      std::vector<std::uint16_t>& totals, RowSet& best, VectorLevel level) {
-  const auto words = WordsWithin(feasible, rows);
+  const auto words = feasible.blocks(rows);
   totals.resize(words.size() * kBlockRows);
-  RunVectorized<BestByScores>(level, parts, words, totals.data(), best.words().data());
+  RunVectorized<BestByScores>(level, parts, words, totals.data(), best.MutableWords(feasible));
 }
 
 }  // namespace berth::core

@@ -3,21 +3,35 @@
 
 #include <exception>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "framework/status.hpp"
 
 namespace berth::framework {
 
-// What `call` answers, a Status; or an error with the text of what it threw.
+// An answer that says so and nothing else.
+template <class Answer>
+Answer AnswerOf(Status status) {
+  if constexpr (std::is_same_v<Answer, Status>) {
+    return status;
+  } else {
+    Answer answer;
+    answer.status = std::move(status);
+    return answer;
+  }
+}
+
+// What `call` answers, a Status or something with a `status`; or an error with the text of what it threw.
 template <class Call>
-Status Caught(Call&& call) {
+auto Caught(Call&& call) -> decltype(call()) {
+  using Answer = decltype(call());
   try {
     return std::forward<Call>(call)();
   } catch (const std::exception& thrown) {
-    return Status::Error(std::string("the plugin threw: ") + thrown.what());
+    return AnswerOf<Answer>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return Status::Error("the plugin threw something that is no std::exception");
+    return AnswerOf<Answer>(Status::Error("the plugin threw something that is no std::exception"));
   }
 }
 

@@ -8,12 +8,7 @@ namespace berth::framework {
 namespace {
 
 using Word = RowSet::Word;
-using Words = std::span<const Word>;
-
-// The words of `rows` that a column of `size` entries has.
-Words WordsWithin(const RowSet& rows, std::size_t size) {
-  return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
-}
+using Blocks = RowSet::Blocks;
 
 // Compilers spread a word's bits in two halves even at 512 bits, and reading those back as one takes a
 // processor longer than working in halves.
@@ -42,10 +37,10 @@ struct HighestByte {
     return Of(highest);
   }
   template <VectorLevel>
-  BERTH_KERNEL std::uint8_t Run(std::span<const std::uint8_t> values, Words feasible) {
+  BERTH_KERNEL std::uint8_t Run(std::span<const std::uint8_t> values, Blocks feasible) {
     std::uint8_t padding[kBlockRows];
     std::uint8_t highest[kBlockRows] = {};
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::uint8_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::uint8_t mask[kBlockRows];
@@ -82,10 +77,10 @@ struct ScaledBytes {
 
 struct Range {
   template <VectorLevel>
-  BERTH_KERNEL WideRange Run(std::span<const std::int64_t> values, Words feasible) {
+  BERTH_KERNEL WideRange Run(std::span<const std::int64_t> values, Blocks feasible) {
     std::int64_t padding[kBlockRows];
     WideRange range;
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::uint64_t bits = range.bits;
@@ -106,13 +101,13 @@ struct Range {
 // than 1 / (2d) for n < 2^50.
 struct ScaledWide {
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const std::int64_t> values, Words feasible, std::int64_t maximum,
+  BERTH_KERNEL void Run(std::span<const std::int64_t> values, Blocks feasible, std::int64_t maximum,
                         bool reverse, std::span<std::uint8_t> out) {
     const double reciprocal = 1.0 / static_cast<double>(maximum);
     const std::int32_t sign = reverse ? -1 : 1;
     const std::int32_t offset = reverse ? kMaxScore : 0;
     std::int64_t padding[kBlockRows];
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::int32_t scaled[kBlockRows];
@@ -129,11 +124,11 @@ struct ScaledWide {
 
 struct Lowest {
   template <VectorLevel>
-  BERTH_KERNEL std::uint64_t Run(std::span<const std::int64_t> values, Words feasible,
+  BERTH_KERNEL std::uint64_t Run(std::span<const std::int64_t> values, Blocks feasible,
                                  std::span<std::uint8_t> out) {
     std::int64_t padding[kBlockRows];
     std::uint64_t bits = 0;
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       for (std::size_t i = 0; i < kBlockRows; ++i)
@@ -149,9 +144,9 @@ struct Lowest {
 template <bool kAdd>
 struct Marked {
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<std::uint8_t> values, Words rows, std::uint8_t value) {
+  BERTH_KERNEL void Run(std::span<std::uint8_t> values, Blocks rows, std::uint8_t value) {
     std::uint8_t padding[kBlockRows];
-    for (std::size_t block = 0; block < rows.size(); ++block) {
+    for (std::size_t block = rows.First(); block < rows.size(); block = rows.Next(block)) {
       if (rows[block] == 0) continue;
       const std::uint8_t* from = BlockOf<std::uint8_t>(values.data(), values.size(), block, padding);
       std::uint8_t mask[kBlockRows];
@@ -173,7 +168,7 @@ std::uint8_t MaxByte(std::span<const std::uint8_t> values, VectorLevel level) {
 }
 
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, const RowSet& feasible, VectorLevel level) {
-  return RunVectorized<HighestByte>(ForSpread(level), values, WordsWithin(feasible, values.size()));
+  return RunVectorized<HighestByte>(ForSpread(level), values, feasible.blocks(values.size()));
 }
 
 void ScaleBytes(std::span<std::uint8_t> values, std::uint8_t maximum, bool reverse, VectorLevel level) {
@@ -181,25 +176,25 @@ void ScaleBytes(std::span<std::uint8_t> values, std::uint8_t maximum, bool rever
 }
 
 WideRange RangeOf(std::span<const std::int64_t> values, const RowSet& feasible, VectorLevel level) {
-  return RunVectorized<Range>(level, values, WordsWithin(feasible, values.size()));
+  return RunVectorized<Range>(level, values, feasible.blocks(values.size()));
 }
 
 void ScaleWide(std::span<const std::int64_t> values, const RowSet& feasible, std::int64_t maximum,
                bool reverse, std::span<std::uint8_t> out, VectorLevel level) {
-  RunVectorized<ScaledWide>(level, values, WordsWithin(feasible, values.size()), maximum, reverse, out);
+  RunVectorized<ScaledWide>(level, values, feasible.blocks(values.size()), maximum, reverse, out);
 }
 
 std::uint64_t LowestBytes(std::span<const std::int64_t> values, const RowSet& feasible,
                           std::span<std::uint8_t> out, VectorLevel level) {
-  return RunVectorized<Lowest>(level, values, WordsWithin(feasible, values.size()), out);
+  return RunVectorized<Lowest>(level, values, feasible.blocks(values.size()), out);
 }
 
 void SetBytes(std::span<std::uint8_t> values, const RowSet& rows, std::uint8_t value, VectorLevel level) {
-  RunVectorized<Marked<false>>(ForSpread(level), values, WordsWithin(rows, values.size()), value);
+  RunVectorized<Marked<false>>(ForSpread(level), values, rows.blocks(values.size()), value);
 }
 
 void AddToBytes(std::span<std::uint8_t> values, const RowSet& rows, std::uint8_t value, VectorLevel level) {
-  RunVectorized<Marked<true>>(ForSpread(level), values, WordsWithin(rows, values.size()), value);
+  RunVectorized<Marked<true>>(ForSpread(level), values, rows.blocks(values.size()), value);
 }
 
 }  // namespace berth::framework

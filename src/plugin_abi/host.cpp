@@ -254,7 +254,7 @@ RowSet* RejectSet(berth_rejections* rejections, const char* reason) {
 
 std::uint64_t* Reject(berth_rejections* rejections, const char* reason) {
   RowSet* set = RejectSet(rejections, reason);
-  return set != nullptr ? set->words().data() : nullptr;
+  return set != nullptr ? set->MutableWords() : nullptr;
 }
 
 void RejectRows(berth_rejections* rejections, const char* reason, const std::uint32_t* rows,
@@ -272,7 +272,7 @@ void RejectRows(berth_rejections* rejections, const char* reason, const std::uin
 
 std::uint64_t* Unresolvable(berth_rejections* rejections) {
   rejections->out.unresolvable().Resize(Roomy(rejections));
-  return rejections->out.unresolvable().words().data();
+  return rejections->out.unresolvable().MutableWords();
 }
 
 void MarkPending(berth_rejections* rejections) { rejections->out.MarkPending(); }

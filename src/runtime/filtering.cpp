@@ -147,6 +147,7 @@ void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& aliv
   }
   auto rejected = attempt.Scratch();
   for (const framework::Rejections::Entry& entry : answer_.entries()) {
+    if (entry.rows.Empty()) continue;
     if (out.used == out.rejections.size()) out.rejections.emplace_back();
     FilterOutcome::Rejection& rejection = out.rejections[out.used];
     rejection.rows = entry.rows;

@@ -30,17 +30,21 @@ class Profile::PointTimer {
   MonoTime started_;
 };
 
+inline const framework::Status& StatusOf(const framework::Status& status) { return status; }
+inline const framework::Status& StatusOf(const auto& answer) { return answer.status; }
+
 template <class Call>
-framework::Status Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const {
+auto Profile::Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const
+    -> decltype(call()) {
   const bool always = !foreign_.empty() && std::ranges::find(foreign_, &plugin) != foreign_.end();
   const bool timed = instruments_ != nullptr && (always || instruments_->sampled());
   const MonoTime started = timed ? instruments_->Now() : MonoTime{};
-  framework::Status status = framework::Caught(std::forward<Call>(call));
+  auto answer = framework::Caught(std::forward<Call>(call));
   if (timed) {
-    instruments_->PluginTook(point, plugin.Name(), status.code, instruments_->Now() - started,
+    instruments_->PluginTook(point, plugin.Name(), StatusOf(answer).code, instruments_->Now() - started,
                              always ? 1 : Instruments::kSampled);
   }
-  return status;
+  return answer;
 }
 
 }  // namespace berth::runtime

@@ -61,11 +61,8 @@ PermitOutcome Profile::RunPermit(const Placement& placement) const {
   PermitOutcome outcome;
   PointTimer timer(*this, ExtensionPoint::kPermit);
   for (framework::PermitPlugin* plugin : permits_) {
-    framework::PermitAnswer answer;
-    answer.status = Guarded(ExtensionPoint::kPermit, *plugin, [&] {
-      answer = plugin->Permit(placement);
-      return answer.status;
-    });
+    framework::PermitAnswer answer =
+        Guarded(ExtensionPoint::kPermit, *plugin, [&] { return plugin->Permit(placement); });
     if (answer.status.ok()) continue;
     if (answer.status.code == Code::kWait) {
       outcome.waits.emplace_back(plugin->Name(), std::clamp(answer.timeout, Duration{}, kLongestPermitWait));
@@ -85,11 +82,8 @@ PreFlightOutcome Profile::RunPreBindPreFlight(const Placement& placement) const 
   PointTimer timer(*this, ExtensionPoint::kPreBindPreFlight);
   bool open = false;  // may the last group take another plugin?
   for (framework::PreBindPlugin* plugin : pre_binds_) {
-    framework::PreBindPlugin::PreFlight answer;
-    answer.status = Guarded(ExtensionPoint::kPreBindPreFlight, *plugin, [&] {
-      answer = plugin->PreBindPreFlight(placement);
-      return answer.status;
-    });
+    framework::PreBindPlugin::PreFlight answer = Guarded(ExtensionPoint::kPreBindPreFlight, *plugin,
+                                                         [&] { return plugin->PreBindPreFlight(placement); });
     const Status& status = answer.status;
     if (!status.ok() && !status.skip()) {
       timer.code = Code::kError;

@@ -178,12 +178,8 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
     framework::PreFilterPlugin* plugin = pre_filters_[index];
     if (!evaluations_.pre_filter.empty()) evaluations_.pre_filter[index]->Add();
-    framework::PreFilterAnswer answer;
-    answer.status = Guarded(ExtensionPoint::kPreFilter, *plugin, [&] {
-      answer = plugin->PreFilter(attempt);
-      return answer.status;
-    });
-    answer.status.plugin = plugin->Name();
+    framework::PreFilterAnswer answer =
+        Guarded(ExtensionPoint::kPreFilter, *plugin, [&] { return plugin->PreFilter(attempt); });
     if (answer.status.skip()) {
       if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX) outcome.skipped_filters[i] = true;
       if (const std::size_t i = pre_filter_extension_[index]; i != SIZE_MAX)
@@ -197,6 +193,7 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
       break;
     }
     const Code code = answer.status.code;
+    answer.status.plugin = plugin->Name();
     outcome.status = code == Code::kUnschedulable || code == Code::kUnschedulableAndUnresolvable
                          ? std::move(answer.status)
                          : Status::Error(fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(),
@@ -219,11 +216,8 @@ framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
   PointTimer timer(*this, ExtensionPoint::kPostFilter);
   framework::PostFilterAnswer outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
   for (framework::PostFilterPlugin* plugin : post_filters_) {
-    framework::PostFilterAnswer answer;
-    answer.status = Guarded(ExtensionPoint::kPostFilter, *plugin, [&] {
-      answer = plugin->PostFilter(attempt, verdicts, what_if);
-      return answer.status;
-    });
+    framework::PostFilterAnswer answer = Guarded(
+        ExtensionPoint::kPostFilter, *plugin, [&] { return plugin->PostFilter(attempt, verdicts, what_if); });
     if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) {
       answer.status.plugin = plugin->Name();
       timer.code = answer.status.code;

@@ -164,7 +164,7 @@ class Profile {
   };
 
   template <class Call>
-  framework::Status Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const;
+  auto Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const -> decltype(call());
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                      const RowSet& candidates, framework::FilterOutcome& out, std::size_t first = 0) const;
   void RunNominatedPass(const framework::Attempt& attempt, framework::NodeTable& table,

@@ -12,7 +12,7 @@ work=$(mktemp -d)
 "$berth" sandbox --nodes 3 --gpu-nodes 1 --port 0 --pod-start 0 --pod-stop 0 --kubeconfig "$work/kubeconfig" >"$work/log" 2>&1 &
 sandbox=$!
 trap 'kill $sandbox 2>/dev/null || true; wait $sandbox 2>/dev/null || true; rm -rf "$work"' EXIT INT TERM
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 150); do
   [ -f "$work/kubeconfig" ] && break
   sleep 0.2
 done

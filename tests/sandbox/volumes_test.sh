@@ -23,7 +23,7 @@ groups:
 YAML
 "$berth" sandbox --port 0 --pod-start 0.1 --pod-stop 0.1 --nodes-file "$work/nodes.yaml" --kubeconfig "$KUBECONFIG" >"$work/log" 2>&1 &
 sandbox=$!
-for _ in $(seq 50); do [ -f "$KUBECONFIG" ] && break; sleep 0.2; done
+for _ in $(seq 150); do [ -f "$KUBECONFIG" ] && break; sleep 0.2; done
 "$berth" scheduler --kubeconfig "$KUBECONFIG" --secure-port 0 --leader-elect=false --berth-http-address 127.0.0.1:0 >"$work/scheduler.log" 2>&1 &
 scheduler=$!
 

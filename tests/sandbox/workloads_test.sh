@@ -22,7 +22,7 @@ start() {
   rm -f "$work/kubeconfig"
   "$berth" sandbox --port 0 --pod-start 0.1 --pod-stop 0.1 --kubeconfig "$work/kubeconfig" "$@" >>"$work/log" 2>&1 &
   sandbox=$!
-  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  for _ in $(seq 150); do
     [ -f "$work/kubeconfig" ] && break
     sleep 0.2
   done

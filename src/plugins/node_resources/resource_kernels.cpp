@@ -1,6 +1,7 @@
 #include "plugins/node_resources/resource_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/wrap.hpp"
 
@@ -14,16 +15,46 @@ BERTH_KERNEL const std::int64_t* BlockOf(std::span<const std::int64_t> column, s
   return berth::BlockOf(column.data(), column.size(), block, padding);
 }
 
+// Of so few rows in a block it is cheaper to look at each: the ones that a decision has changed.
+BERTH_KERNEL bool AreFew(Word rows) {
+  rows &= rows - 1;
+  rows &= rows - 1;
+  rows &= rows - 1;
+  return rows == 0;
+}
+
+// Calls visit(row) for the members among a block's rows.
+template <class Visit>
+BERTH_KERNEL void ForEachIn(Word rows, std::size_t block, Visit visit) {
+  for (; rows != 0; rows &= rows - 1)
+    visit(block * kBlockRows + static_cast<std::size_t>(std::countr_zero(rows)));
+}
+
+// Towards zero, of a percentage. Numbers that are too large make it anything, even none; then it is dropped.
+BERTH_KERNEL std::int32_t Truncated(double percentage) {
+  const double at_least = percentage > 0 ? percentage : 0;
+  return static_cast<std::int32_t>(at_least < 255 ? at_least : 255);
+}
+
 // --- which rows lack something
 
 struct Insufficient {
   template <VectorLevel>
   BERTH_KERNEL void Run(std::int64_t request, std::span<const std::int64_t> allocatable,
-                        std::span<const std::int64_t> requested, std::span<const Word> candidates, Word* out,
+                        std::span<const std::int64_t> requested, RowSet::Blocks candidates, Word* out,
                         Word* never) {
     std::int64_t padding[2][kBlockRows];
-    for (std::size_t block = 0; block < candidates.size(); ++block) {
+    for (std::size_t block = candidates.First(); block < candidates.size(); block = candidates.Next(block)) {
       if (candidates[block] == 0) continue;
+      if (AreFew(candidates[block])) {
+        ForEachIn(candidates[block], block, [&](std::size_t row) __attribute__((always_inline)) {
+          const Word bit = Word{1} << (row % kBlockRows);
+          if (request > WrapSub(allocatable[row], requested[row])) out[block] |= bit;
+          if (request > WrapSub(allocatable[row], requested[row]) && request > allocatable[row])
+            never[block] |= bit;
+        });
+        continue;
+      }
       const std::int64_t* capacity = BlockOf(allocatable, block, padding[0]);
       const std::int64_t* used = BlockOf(requested, block, padding[1]);
       Word lacking = 0;
@@ -42,10 +73,16 @@ struct Insufficient {
 struct Crowded {
   template <VectorLevel>
   BERTH_KERNEL void Run(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
-                        std::span<const Word> candidates, Word* out) {
+                        RowSet::Blocks candidates, Word* out) {
     std::int64_t padding[2][kBlockRows];
-    for (std::size_t block = 0; block < candidates.size(); ++block) {
+    for (std::size_t block = candidates.First(); block < candidates.size(); block = candidates.Next(block)) {
       if (candidates[block] == 0) continue;
+      if (AreFew(candidates[block])) {
+        ForEachIn(candidates[block], block, [&](std::size_t row) __attribute__((always_inline)) {
+          out[block] |= Word{pods[row] >= allowed[row]} << (row % kBlockRows);
+        });
+        continue;
+      }
       const std::int64_t* there = BlockOf(pods, block, padding[0]);
       const std::int64_t* most = BlockOf(allowed, block, padding[1]);
       Word crowded = 0;
@@ -55,11 +92,6 @@ struct Crowded {
   }
 };
 
-// The words of `rows` that columns of `size` entries have.
-std::span<const Word> WordsWithin(const RowSet& rows, std::size_t size) {
-  return rows.words().first(std::min(rows.words().size(), BlocksOf(size)));
-}
-
 // --- how full a node would be
 
 // Percentages are divided as doubles; base/percent.hpp proves that exact for part * 100 and whole below 2^52.
@@ -68,6 +100,19 @@ constexpr int kPercentBits = 45;
 
 template <Allocation kStrategy>
 struct WeightedShares {
+  // One resource's percentage of one row, by which the upper bits of `seen` tell if a number was too large.
+  BERTH_KERNEL std::int32_t Share(std::int64_t whole, std::int64_t used, std::int64_t request,
+                                  std::uint64_t& seen) {
+    const std::int64_t requested = WrapAdd(used, request);
+    const std::int64_t free = WrapSub(whole, requested);
+    // More than everything requested: nothing free, or all taken.
+    const std::int64_t part =
+        kStrategy == Allocation::kLeast ? (free < 0 ? 0 : free) : (free < 0 ? whole : requested);
+    const std::int64_t divisor = whole == 0 ? 1 : whole;
+    seen |= static_cast<std::uint64_t>(whole | requested);
+    return Truncated(SmallToDouble(part) * 100 / SmallToDouble(divisor));
+  }
+
   // Adds the weighted percentages of one resource. Tells by the upper bits of `wide` if a number was too
   // large, and whether the resource is missing somewhere.
   BERTH_KERNEL void AddShare(const ResourceAxis& axis, const std::int64_t* __restrict capacity,
@@ -77,17 +122,8 @@ struct WeightedShares {
     std::uint64_t none = 0;
     const auto weight = static_cast<std::int32_t>(axis.weight);
     for (std::size_t i = 0; i < kBlockRows; ++i) {
-      const std::int64_t whole = capacity[i];
-      const std::int64_t requested = WrapAdd(used[i], axis.request);
-      const std::int64_t free = WrapSub(whole, requested);
-      // More than everything requested: nothing free, or all taken.
-      const std::int64_t part =
-          kStrategy == Allocation::kLeast ? (free < 0 ? 0 : free) : (free < 0 ? whole : requested);
-      const std::int64_t divisor = whole == 0 ? 1 : whole;
-      seen |= static_cast<std::uint64_t>(whole | requested);
-      none |= static_cast<std::uint64_t>(whole == 0);
-      const double share = SmallToDouble(part) * 100 / SmallToDouble(divisor);
-      sums[i] += weight * static_cast<std::int32_t>(share);
+      none |= static_cast<std::uint64_t>(capacity[i] == 0);
+      sums[i] += weight * Share(capacity[i], used[i], axis.request, seen);
     }
     wide |= seen;
     missing = missing || none != 0;
@@ -106,8 +142,22 @@ struct WeightedShares {
     for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] = weights[i] == 0 ? 0 : sums[i] / weights[i];
   }
 
+  // False if a number was too large.
+  BERTH_KERNEL bool Row(std::span<const ResourceAxis> axes, std::size_t row, std::uint8_t& out) {
+    std::uint64_t wide = 0;
+    std::int32_t sum = 0;
+    std::int32_t weights = 0;
+    for (const ResourceAxis& axis : axes) {
+      const auto weight = static_cast<std::int32_t>(axis.weight);
+      sum += weight * Share(axis.capacity[row], axis.used[row], axis.request, wide);
+      weights += axis.capacity[row] == 0 ? 0 : weight;
+    }
+    out = static_cast<std::uint8_t>(weights == 0 ? 0 : sum / weights);
+    return wide >> kPercentBits == 0;
+  }
+
   template <VectorLevel>
-  BERTH_KERNEL void Run(std::span<const ResourceAxis> axes, std::span<const Word> feasible,
+  BERTH_KERNEL void Run(std::span<const ResourceAxis> axes, RowSet::Blocks feasible,
                         std::span<std::uint8_t> out, Word* left) {
     std::int64_t padding[2][kBlockRows];
     std::int32_t total_weight = 0;
@@ -116,8 +166,14 @@ struct WeightedShares {
     // so (n + 1/2) / d keeps 1 / (2d) from k and from k + 1, and two roundings move it by less than
     // (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
     const double reciprocal = 1.0 / static_cast<double>(total_weight);
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
+      if (AreFew(feasible[block])) {
+        ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
+          if (!Row(axes, row, out[row])) left[block] |= Word{1} << (row % kBlockRows);
+        });
+        continue;
+      }
       std::int32_t sums[kBlockRows] = {};
       std::uint64_t wide = 0;
       bool missing = false;
@@ -150,7 +206,23 @@ struct Balance {
     return fraction > 1 ? 1 : fraction;
   }
   BERTH_KERNEL std::int32_t Evenness(double a, double b) {
-    return static_cast<std::int32_t>((1 - __builtin_fabs((a - b) / 2)) * 100);
+    return Truncated((1 - __builtin_fabs((a - b) / 2)) * 100);
+  }
+
+  // By the upper bits of `wide` it can be told if a number was too large.
+  BERTH_KERNEL std::int32_t Row(std::int64_t request_a, std::int64_t request_b, std::int64_t capacity_a,
+                                std::int64_t used_a, std::int64_t capacity_b, std::int64_t used_b,
+                                std::uint64_t& wide) {
+    const std::int64_t sum_a = WrapAdd(used_a, request_a);
+    const std::int64_t sum_b = WrapAdd(used_b, request_b);
+    wide |= static_cast<std::uint64_t>(capacity_a | used_a | sum_a | capacity_b | used_b | sum_b);
+    const double whole_a = SmallToDouble(capacity_a == 0 ? 1 : capacity_a);
+    const double whole_b = SmallToDouble(capacity_b == 0 ? 1 : capacity_b);
+    const std::int32_t with_pod = Evenness(Fraction(sum_a, whole_a), Fraction(sum_b, whole_b));
+    const std::int32_t without_pod = Evenness(Fraction(used_a, whole_a), Fraction(used_b, whole_b));
+    // Rows without one of the two resources count as balanced before and after. The sum is not negative.
+    const bool both = (capacity_a != 0) & (capacity_b != 0);
+    return 50 + ((50 + (both ? with_pod - without_pod : 0)) >> 1);
   }
 
   BERTH_KERNEL std::uint64_t Block(std::int64_t request_a, std::int64_t request_b,
@@ -159,28 +231,26 @@ struct Balance {
                                    const std::int64_t* __restrict capacity_b,
                                    const std::int64_t* __restrict used_b, std::int32_t* __restrict out) {
     std::uint64_t wide = 0;
-    for (std::size_t i = 0; i < kBlockRows; ++i) {
-      const std::int64_t sum_a = WrapAdd(used_a[i], request_a);
-      const std::int64_t sum_b = WrapAdd(used_b[i], request_b);
-      wide |=
-          static_cast<std::uint64_t>(capacity_a[i] | used_a[i] | sum_a | capacity_b[i] | used_b[i] | sum_b);
-      const double whole_a = SmallToDouble(capacity_a[i] == 0 ? 1 : capacity_a[i]);
-      const double whole_b = SmallToDouble(capacity_b[i] == 0 ? 1 : capacity_b[i]);
-      const std::int32_t with_pod = Evenness(Fraction(sum_a, whole_a), Fraction(sum_b, whole_b));
-      const std::int32_t without_pod = Evenness(Fraction(used_a[i], whole_a), Fraction(used_b[i], whole_b));
-      // Rows without one of the two resources count as balanced before and after. The sum is not negative.
-      const bool both = (capacity_a[i] != 0) & (capacity_b[i] != 0);
-      out[i] = 50 + ((50 + (both ? with_pod - without_pod : 0)) >> 1);
-    }
+    for (std::size_t i = 0; i < kBlockRows; ++i)
+      out[i] = Row(request_a, request_b, capacity_a[i], used_a[i], capacity_b[i], used_b[i], wide);
     return wide;
   }
 
   template <VectorLevel>
-  BERTH_KERNEL void Run(const ResourceAxis* a, const ResourceAxis* b, std::span<const Word> feasible,
+  BERTH_KERNEL void Run(const ResourceAxis* a, const ResourceAxis* b, RowSet::Blocks feasible,
                         std::span<std::uint8_t> out, Word* left) {
     std::int64_t padding[4][kBlockRows];
-    for (std::size_t block = 0; block < feasible.size(); ++block) {
+    for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (feasible[block] == 0) continue;
+      if (AreFew(feasible[block])) {
+        ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
+          std::uint64_t seen = 0;
+          out[row] = static_cast<std::uint8_t>(Row(a->request, b->request, a->capacity[row], a->used[row],
+                                                   b->capacity[row], b->used[row], seen));
+          if (seen >> kSmallBits != 0) left[block] |= Word{1} << (row % kBlockRows);
+        });
+        continue;
+      }
       std::int32_t scores[kBlockRows];
       const std::uint64_t wide =
           Block(a->request, b->request, BlockOf(a->capacity, block, padding[0]),
@@ -202,29 +272,28 @@ struct Balance {
 void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
                      std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
                      RowSet& never, VectorLevel level) {
-  RunVectorized<Insufficient>(level, request, allocatable, requested,
-                              WordsWithin(candidates, allocatable.size()), out.words().data(),
-                              never.words().data());
+  RunVectorized<Insufficient>(level, request, allocatable, requested, candidates.blocks(allocatable.size()),
+                              out.MutableWords(candidates), never.MutableWords(candidates));
 }
 
 void AddCrowded(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
                 const RowSet& candidates, RowSet& out, VectorLevel level) {
-  RunVectorized<Crowded>(level, pods, allowed, WordsWithin(candidates, pods.size()), out.words().data());
+  RunVectorized<Crowded>(level, pods, allowed, candidates.blocks(pods.size()), out.MutableWords(candidates));
 }
 
 void ScoreAllocation(Allocation strategy, std::span<const ResourceAxis> axes, const RowSet& feasible,
                      std::span<std::uint8_t> out, RowSet& left, VectorLevel level) {
-  const auto words = WordsWithin(feasible, out.size());
+  const auto words = feasible.blocks(out.size());
   if (strategy == Allocation::kLeast) {
-    RunVectorized<WeightedShares<Allocation::kLeast>>(level, axes, words, out, left.words().data());
+    RunVectorized<WeightedShares<Allocation::kLeast>>(level, axes, words, out, left.MutableWords(feasible));
   } else {
-    RunVectorized<WeightedShares<Allocation::kMost>>(level, axes, words, out, left.words().data());
+    RunVectorized<WeightedShares<Allocation::kMost>>(level, axes, words, out, left.MutableWords(feasible));
   }
 }
 
 void ScoreBalance(const ResourceAxis& a, const ResourceAxis& b, const RowSet& feasible,
                   std::span<std::uint8_t> out, RowSet& left, VectorLevel level) {
-  RunVectorized<Balance>(level, &a, &b, WordsWithin(feasible, out.size()), out, left.words().data());
+  RunVectorized<Balance>(level, &a, &b, feasible.blocks(out.size()), out, left.MutableWords(feasible));
 }
 
 }  // namespace berth::plugins

@@ -111,11 +111,13 @@ Manner RandomManner(Random& random) {
           .zero_per_mille = random.Below(2) == 0 ? 50u : 0u};
 }
 
+// Many rows, or so few that each is looked at alone.
 RowSet RandomRows(std::size_t rows, Random& random) {
   RowSet set(rows);
-  const std::uint64_t share = random.Below(5);
+  const bool few = random.Below(2) == 0;
+  const std::uint64_t share = few ? 1 : random.Below(5);
   for (std::size_t row = 0; row < rows; ++row) {
-    if (random.Below(4) < share) set.Add(row);
+    if (random.Below(few ? 30 : 4) < share) set.Add(row);
   }
   return set;
 }

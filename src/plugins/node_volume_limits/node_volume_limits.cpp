@@ -25,15 +25,15 @@ bool HasCountable(const api::Pod& pod) { return std::ranges::any_of(pod.spec.vol
 // Rows where `count` more would be too many.
 void AddFull(const framework::VolumesInUse::Driver& driver, std::int32_t count, const RowSet& rows,
              RowSet& out) {
-  const auto words = rows.words();
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    if (words[w] == 0) continue;
-    const std::size_t begin = w * RowSet::kWordBits;
+  const RowSet::Blocks blocks = rows.blocks(driver.limit.size());
+  RowSet::Word* to = out.MutableWords(rows);
+  for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
+    const std::size_t begin = block * RowSet::kWordBits;
     const std::size_t end = std::min(begin + RowSet::kWordBits, driver.limit.size());
     RowSet::Word full = 0;
     for (std::size_t row = begin; row < end; ++row)
       full |= RowSet::Word{driver.in_use[row] + count > driver.limit[row]} << (row - begin);
-    if (w < out.words().size()) out.words()[w] |= full & words[w];
+    to[block] |= full & blocks[block];
   }
 }
 
