@@ -102,7 +102,7 @@ class ClaimBuilder {
   }
   ClaimBuilder& OwnedBy(const std::string& pod_uid) {
     claim_.metadata.controller =
-        std::make_shared<const api::OwnerReference>(api::OwnerReference{"v1", "Pod", "", pod_uid});
+        api::OwnerReference{"v1", "Pod", "", pod_uid};
     return *this;
   }
   operator api::PersistentVolumeClaim() const { return claim_; }  // implicit on purpose

@@ -142,27 +142,18 @@ bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) 
   });
 }
 
-// Pods of one controller share what is said of it: hundreds of bytes that a large cluster would keep once per
-// pod.
-std::shared_ptr<const OwnerReference> Shared(OwnerReference owner) {
-  thread_local std::array<std::shared_ptr<const OwnerReference>, 256> recent;
-  auto& slot = recent[std::hash<std::string>()(owner.uid) % recent.size()];
-  if (slot == nullptr || *slot != owner) slot = std::make_shared<const OwnerReference>(std::move(owner));
-  return slot;
-}
-
 // The first that is the controller, as metav1.GetControllerOf finds it.
-bool ReadOwners(const element& value, std::shared_ptr<const OwnerReference>& out, Failure& failure) {
+bool ReadOwners(const element& value, Rare<OwnerReference>& out, Failure& failure) {
   out.reset();
   return ReadItems(value, failure, [&](const element& item) {
     bool controls = false;
-    if (out != nullptr || item["controller"].get(controls) != simdjson::SUCCESS || !controls) return true;
+    if (out || item["controller"].get(controls) != simdjson::SUCCESS || !controls) return true;
     OwnerReference owner;
     if (!ReadFields(item, failure, Field{"apiVersion", owner.api_version}, Field{"kind", owner.kind},
                     Field{"name", owner.name}, Field{"uid", owner.uid})) {
       return false;
     }
-    out = Shared(std::move(owner));
+    out = std::move(owner);
     return true;
   });
 }

@@ -13,6 +13,7 @@
 #include "framework/cluster_objects.hpp"
 #include "framework/node_table.hpp"
 #include "framework/pod_counters.hpp"
+#include "framework/recent_uses.hpp"
 #include "framework/vocabulary.hpp"
 #include "framework/volumes_in_use.hpp"
 
@@ -91,6 +92,7 @@ class ClusterCache {
   framework::ClusterObjects objects_;
   framework::PodCounters counters_;
   framework::VolumesInUse volumes_;
+  framework::RecentUses uses_{vocabulary_};
   // By UID, which is the pod's own; nodes of the map do not move.
   boost::unordered_map<std::string_view, PodState> pods_;
   // Pods whose node is not there (yet, or any more), by NodeNameId.

@@ -34,7 +34,7 @@ framework::PreFilterAnswer LoadAware::PreFilter(const framework::Attempt& attemp
   const framework::PodInfo& pod = attempt.pod();
   const auto& controller = pod.pod->metadata.controller;
   const bool nowhere_else =
-      (controller != nullptr && controller->kind == "DaemonSet") || pod.selection().limits_names;
+      (controller && controller->kind == "DaemonSet") || pod.selection().limits_names;
   if (!any_threshold_ || nowhere_else) return {.status = framework::Status::Skip(), .nodes = {}};
   return {};
 }
