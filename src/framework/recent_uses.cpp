@@ -1,17 +1,19 @@
 #include "framework/recent_uses.hpp"
 
+#include <algorithm>
 #include <boost/container_hash/hash.hpp>
+#include <iterator>
 
 namespace berth::framework {
 namespace {
 
-std::size_t Place(const api::Pod& pod) {
-  std::size_t place = 0;
-  boost::hash_combine(place, pod.metadata.ns.identity());
-  boost::hash_combine(place, pod.metadata.labels.identity());
-  boost::hash_combine(place, pod.spec.containers.identity());
-  boost::hash_combine(place, pod.status.container_statuses.identity());
-  return place;
+std::size_t HashOf(const api::Pod& pod) {
+  std::size_t hash = 0;
+  boost::hash_combine(hash, pod.metadata.ns.identity());
+  boost::hash_combine(hash, pod.metadata.labels.identity());
+  boost::hash_combine(hash, pod.spec.containers.identity());
+  boost::hash_combine(hash, pod.status.container_statuses.identity());
+  return hash;
 }
 
 // The kubelet says in a condition what has become of a resize.
@@ -35,11 +37,17 @@ api::Pod Likeness(const api::Pod& pod) {
 }  // namespace
 
 PodUsePtr RecentUses::Of(const api::Pod& pod) {
-  auto& known = known_[Place(pod) % known_.size()];
-  if (known == nullptr || !Alike(known->like, pod)) {
-    known = std::make_unique<Known>(Known{Likeness(pod), UseOf(pod, vocabulary_)});
+  const std::size_t hash = HashOf(pod);
+  auto& place = known_[hash % kPlaces];
+  auto found = std::ranges::find_if(place, [&](const std::unique_ptr<Known>& known) {
+    return known != nullptr && known->hash == hash && Alike(known->like, pod);
+  });
+  if (found == place.end()) {
+    found = std::prev(found);
+    *found = std::make_unique<Known>(Known{hash, Likeness(pod), UseOf(pod, vocabulary_)});
   }
-  return known->use;
+  std::rotate(place.begin(), found, std::next(found));
+  return place.front()->use;
 }
 
 }  // namespace berth::framework

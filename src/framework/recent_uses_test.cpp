@@ -45,7 +45,7 @@ TEST_F(RecentUsesTest, WhateverAnAnswerDependsOnIsLookedAt) {
       {"labels", [](api::Pod& p) { p.metadata.labels.Set("app", "db"); }},
       {"namespace", [](api::Pod& p) { p.metadata.ns = "other"; }},
       {"deletion", [](api::Pod& p) { p.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }},
-      {"volumes", [](api::Pod& p) { p.spec.volumes.push_back({.name = "v", .id = "claim"}); }},
+      {"volumes", [](api::Pod& p) { p.spec.volumes.emplace_back().id = "claim"; }},
       {"what the kubelet allocated",
        [](api::Pod& p) {
          api::ContainerStatus status;
@@ -73,7 +73,10 @@ TEST_F(RecentUsesTest, AnInfeasibleResizeCountsLess) {
   status.allocated_resources = api::ResourceList{{"cpu", api::Quantity::FromMilli(50)}};
   resizing.status.container_statuses.push_back(status);
   api::Pod infeasible = resizing;
-  infeasible.status.conditions.push_back({.type = "PodResizePending", .status = "True", .reason = "Infeasible"});
+  api::PodCondition condition;
+  condition.type = "PodResizePending";
+  condition.reason = "Infeasible";
+  infeasible.status.conditions.push_back(condition);
   const PodUsePtr use = uses_.Of(resizing);
   EXPECT_LT(uses_.Of(infeasible)->requested.milli_cpu, use->requested.milli_cpu);
   ExpectSameAsFresh(resizing);
