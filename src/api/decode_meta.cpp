@@ -73,8 +73,8 @@ bool Read(const element& value, Labels& out, Failure& failure) {
   });
 }
 
-// Lists of amounts that were read lately, by their texts: most pods of a cluster ask for one of a few, several
-// times each, and parsing them is what costs most about a pod.
+// Lists of amounts that were read lately, by their texts: most pods of a cluster ask for one of a few,
+// several times each, and parsing them is what costs most about a pod.
 class RecentAmounts {
  public:
   explicit RecentAmounts(const simdjson::dom::object& object) {

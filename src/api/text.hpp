@@ -14,9 +14,9 @@
 
 namespace berth::api {
 
-// A text in eight bytes that reads like a std::string and is never changed, only replaced. Copies share it (see
-// Rare); the empty one costs nothing. What differs from object to object, such as a name, is better off in a
-// std::string: alone, a Text weighs more.
+// A text in eight bytes that reads like a std::string and is never changed, only replaced. Copies share it
+// (see Rare); the empty one costs nothing. What differs from object to object, such as a name, is better off
+// in a std::string: alone, a Text weighs more.
 class Text {
  public:
   Text() = default;

@@ -199,9 +199,9 @@ void Reflector<T>::Impl::BeginList() {
   first_list = options.awaited && !synced && store.size() == 0;
 }
 
-// A list is a state in the making: what is gone shows when it is complete. While nothing is known nothing can be
-// gone, and if nobody decides anything before on_synced, whoever takes the objects may work on them while the rest
-// arrives. If such a list breaks off, the next one sets right what it has left behind.
+// A list is a state in the making: what is gone shows when it is complete. While nothing is known nothing can
+// be gone, and if nobody decides anything before on_synced, whoever takes the objects may work on them while
+// the rest arrives. If such a list breaks off, the next one sets right what it has left behind.
 template <class T>
 void Reflector<T>::Impl::Collect(Ptr object) {
   collected.push_back(std::move(object));
@@ -287,8 +287,8 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   return true;
 }
 
-// The initial events are a list until the bookmark that completes it. They come in the order of their keys and
-// nearly all of them are additions, so a vector keeps them; the rest may search.
+// The initial events are a list until the bookmark that completes it. They come in the order of their keys
+// and nearly all of them are additions, so a vector keeps them; the rest may search.
 template <class T>
 void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
   const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };

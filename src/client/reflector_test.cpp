@@ -57,7 +57,8 @@ class ReflectorTest : public testing::Test {
   void Begin(bool streaming, bool awaited = false) {
     reflector_ = std::make_unique<Reflector<api::Node>>(
         loop_, api_, decoder_, registry_, random_,
-        ReflectorOptions{.resource = "nodes", .path = "/api/v1/nodes", .streaming = streaming, .awaited = awaited},
+        ReflectorOptions{
+            .resource = "nodes", .path = "/api/v1/nodes", .streaming = streaming, .awaited = awaited},
         ReflectorHandlers<api::Node>{.on_change = [this](framework::Change<api::Node> c) { Note(c); },
                                      .on_synced = [this] { seen_.push_back("synced"); }});
     reflector_->Start();

@@ -11,8 +11,8 @@
 namespace berth::framework {
 
 // UseOf with a memory. Pods of one workload that one decoder has read share their labels, containers and
-// statuses as objects, so that a few pointers tell where to look, and comparing costs little. A fixed number of
-// answers is kept: of those that fall on one place the ones that were asked for last. One thread.
+// statuses as objects, so that a few pointers tell where to look, and comparing costs little. A fixed number
+// of answers is kept: of those that fall on one place the ones that were asked for last. One thread.
 class RecentUses {
  public:
   // The vocabulary outlives it.

@@ -19,9 +19,7 @@ class RecentUsesTest : public ::testing::Test {
     return pod;
   }
   // Asked after the pod was, and without a memory.
-  void ExpectSameAsFresh(const api::Pod& pod) {
-    EXPECT_EQ(*uses_.Of(pod), *UseOf(pod, words_));
-  }
+  void ExpectSameAsFresh(const api::Pod& pod) { EXPECT_EQ(*uses_.Of(pod), *UseOf(pod, words_)); }
 
   Vocabulary words_;
   RecentUses uses_{words_};
