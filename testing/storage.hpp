@@ -101,8 +101,7 @@ class ClaimBuilder {
     return *this;
   }
   ClaimBuilder& OwnedBy(const std::string& pod_uid) {
-    claim_.metadata.controller =
-        std::make_shared<const api::OwnerReference>(api::OwnerReference{"v1", "Pod", "", pod_uid});
+    claim_.metadata.controller = api::OwnerReference{"v1", "Pod", "", pod_uid};
     return *this;
   }
   operator api::PersistentVolumeClaim() const { return claim_; }  // implicit on purpose

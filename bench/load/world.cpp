@@ -68,7 +68,7 @@ void World::Submit(const Application& application) {
     api::OwnerReference owner;
     owner.kind = "Deployment";
     owner.name = application.name;
-    builder.raw().metadata.controller = std::make_shared<const api::OwnerReference>(std::move(owner));
+    builder.raw().metadata.controller = std::move(owner);
     pod.pod = builder.Share();
     pod.application = &application;
     pod.job = jobs_;

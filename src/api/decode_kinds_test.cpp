@@ -29,7 +29,7 @@ TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
                         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "2", "controller": true},
                         {"apiVersion": "v1", "kind": "Late", "name": "x", "uid": "3", "controller": true}],
     "annotations": {"volume.kubernetes.io/selected-node": "n1", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}})");
-  ASSERT_NE(pod.metadata.controller, nullptr);
+  ASSERT_TRUE(pod.metadata.controller);
   EXPECT_EQ(*pod.metadata.controller, (OwnerReference{"apps/v1", "ReplicaSet", "rs", "2"}));
   EXPECT_THAT(*pod.metadata.annotations, SizeIs(1));
   EXPECT_EQ(*pod.metadata.Annotation("volume.kubernetes.io/selected-node"), "n1");
@@ -37,19 +37,22 @@ TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
 }
 
 TEST(Metadata, OfPodsOfOneControllerIsSharedInThatPart) {
-  const auto pod = [](std::string_view uid) {
-    return Read<Pod>(
+  Decoder decoder;
+  const auto controller = [&](std::string_view uid) {
+    const auto pod = decoder.Object<Pod>(
         R"({"metadata": {"ownerReferences": [{"kind": "ReplicaSet", "controller": true, "uid": ")" +
         std::string(uid) + "\"}]}}");
+    return pod.value().metadata.controller;
   };
-  EXPECT_EQ(pod("1").metadata.controller, pod("1").metadata.controller);
-  EXPECT_NE(*pod("1").metadata.controller, *pod("2").metadata.controller);
+  const auto first = controller("1");
+  EXPECT_EQ(first.identity(), controller("1").identity());
+  EXPECT_NE(first, controller("2"));
 }
 
 TEST(Metadata, OfMostObjectsHasNeither) {
   const auto pod = Read<Pod>(
       R"({"metadata": {"ownerReferences": [{"kind": "Node", "controller": false}], "annotations": {"x": "y"}}})");
-  EXPECT_EQ(pod.metadata.controller, nullptr);
+  EXPECT_FALSE(pod.metadata.controller);
   EXPECT_FALSE(pod.metadata.annotations);
   EXPECT_EQ(pod.metadata.Annotation("x"), nullptr);
 }

@@ -73,9 +73,61 @@ bool Read(const element& value, Labels& out, Failure& failure) {
   });
 }
 
+// Lists of amounts that were read lately, by their texts: most pods of a cluster ask for one of a few,
+// several times each, and parsing them is what costs most about a pod.
+class RecentAmounts {
+ public:
+  explicit RecentAmounts(const simdjson::dom::object& object) {
+    for (const auto& [name, member] : object) {
+      std::string_view amount;
+      if (member.get(amount) != simdjson::SUCCESS || !Append(name) || !Append(amount)) {
+        length_ = 0;
+        return;
+      }
+    }
+  }
+  // Null if these texts were not read lately, or are too long or too odd to be remembered.
+  const ResourceList* Find() {
+    if (length_ == 0) return nullptr;
+    thread_local std::array<Known, 256> known;
+    slot_ = &known[std::hash<std::string_view>()(Texts()) % known.size()];
+    return slot_->texts == Texts() ? &slot_->amounts : nullptr;
+  }
+  // After Find.
+  void Remember(const ResourceList& amounts) {
+    if (slot_ == nullptr) return;
+    slot_->texts = Texts();
+    slot_->amounts = amounts;
+  }
+
+ private:
+  struct Known {
+    std::string texts;
+    ResourceList amounts;
+  };
+
+  std::string_view Texts() const { return {texts_.data(), length_}; }
+  // With its length before it, so that equal texts mean equal lists.
+  bool Append(std::string_view text) {
+    if (text.size() >= 128 || length_ + 1 + text.size() > texts_.size()) return false;
+    texts_[length_++] = static_cast<char>(text.size());
+    length_ += text.copy(texts_.data() + length_, text.size());
+    return true;
+  }
+
+  std::array<char, 192> texts_;
+  std::size_t length_ = 0;
+  Known* slot_ = nullptr;
+};
+
 bool Read(const element& value, ResourceList& out, Failure& failure) {
   simdjson::dom::object object;
   if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
+  RecentAmounts recent(object);
+  if (const ResourceList* amounts = recent.Find()) {
+    out = *amounts;
+    return true;
+  }
   out.clear();
   out.reserve(object.size());
   for (const auto& [key, member] : object) {
@@ -83,6 +135,7 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
     Quantity& quantity = out[key];
     if (!member.is_null() && !Read(member, quantity, failure)) return failure.In(key);
   }
+  recent.Remember(out);
   return true;
 }
 
@@ -142,27 +195,18 @@ bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) 
   });
 }
 
-// Pods of one controller share what is said of it: hundreds of bytes that a large cluster would keep once per
-// pod.
-std::shared_ptr<const OwnerReference> Shared(OwnerReference owner) {
-  thread_local std::array<std::shared_ptr<const OwnerReference>, 256> recent;
-  auto& slot = recent[std::hash<std::string>()(owner.uid) % recent.size()];
-  if (slot == nullptr || *slot != owner) slot = std::make_shared<const OwnerReference>(std::move(owner));
-  return slot;
-}
-
 // The first that is the controller, as metav1.GetControllerOf finds it.
-bool ReadOwners(const element& value, std::shared_ptr<const OwnerReference>& out, Failure& failure) {
+bool ReadOwners(const element& value, Rare<OwnerReference>& out, Failure& failure) {
   out.reset();
   return ReadItems(value, failure, [&](const element& item) {
     bool controls = false;
-    if (out != nullptr || item["controller"].get(controls) != simdjson::SUCCESS || !controls) return true;
+    if (out || item["controller"].get(controls) != simdjson::SUCCESS || !controls) return true;
     OwnerReference owner;
     if (!ReadFields(item, failure, Field{"apiVersion", owner.api_version}, Field{"kind", owner.kind},
                     Field{"name", owner.name}, Field{"uid", owner.uid})) {
       return false;
     }
-    out = Shared(std::move(owner));
+    out = std::move(owner);
     return true;
   });
 }

@@ -309,8 +309,8 @@ TEST(ErrorStatus, IsMadeUpFromTheHttpCodeIfTheBodySaysNothing) {
 TEST(Defaults, OfAPodAreTheApiServers) {
   Pod pod =
       MakePod().Container(MakeContainer().Limit("cpu", "2").Limit("memory", "1Gi").Cpu("1").HostPort(80, ""));
-  pod.metadata.ns.clear();
-  pod.spec.scheduler_name.clear();
+  pod.metadata.ns = {};
+  pod.spec.scheduler_name = {};
   ApplyDefaults(pod);
   EXPECT_EQ(pod.metadata.ns, "default");
   EXPECT_EQ(pod.spec.scheduler_name, "default-scheduler");

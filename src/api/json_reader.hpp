@@ -78,6 +78,13 @@ inline bool Read(const element& value, std::string& out, Failure& failure) {
   return true;
 }
 
+inline bool Read(const element& value, Text& out, Failure& failure) {
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS) return Expect(value, "a string", failure);
+  out = text;
+  return true;
+}
+
 inline bool Read(const element& value, bool& out, Failure& failure) {
   return value.get(out) == simdjson::SUCCESS || Expect(value, "a boolean", failure);
 }

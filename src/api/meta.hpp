@@ -16,6 +16,7 @@
 #include "api/quantity.hpp"
 #include "api/rare.hpp"
 #include "api/resource_list.hpp"
+#include "api/text.hpp"
 
 namespace berth::api {
 
@@ -56,19 +57,19 @@ struct OwnerReference {
 
 struct ObjectMeta {
   std::string name;
-  std::string ns;  // metadata.namespace
+  Text ns;  // metadata.namespace
   std::string uid;
   std::string resource_version;
   Labels labels;
   // Those that plugins read (see ReadAnnotations in decode_meta.cpp, KeepAnnotation), no others.
   Rare<Labels> annotations;
-  std::shared_ptr<const OwnerReference> controller;  // null: none
-  std::string deletion_timestamp;                    // empty: not being deleted
+  Rare<OwnerReference> controller;  // null: none
+  Text deletion_timestamp;          // empty: not being deleted
   std::int64_t generation = 0;
 
   bool deleting() const { return !deletion_timestamp.empty(); }
   // "namespace/name", or "name" for cluster-scoped objects.
-  std::string Key() const { return ns.empty() ? name : ns + "/" + name; }
+  std::string Key() const { return ns.empty() ? name : ns.str() + "/" + name; }
   // Null if there is no such annotation.
   const std::string* Annotation(std::string_view key) const {
     return annotations ? annotations->Find(key) : nullptr;

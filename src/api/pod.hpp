@@ -132,8 +132,8 @@ struct PodCondition {
 };
 
 struct PodSpec {
-  std::string node_name;
-  std::string scheduler_name;
+  Text node_name;
+  Text scheduler_name;
   std::int32_t priority = 0;
   RareList<std::string> scheduling_gates;
   Labels node_selector;
@@ -158,8 +158,8 @@ struct PodSpec {
   bool bind_mount_options = false;       // some container's volumeMounts have bindMountOptions
 };
 struct PodStatus {
-  std::string phase;
-  std::string nominated_node_name;
+  Text phase;
+  Text nominated_node_name;
   // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of
   // the others type and status are left.
   RareList<PodCondition> conditions;

@@ -28,6 +28,7 @@ class Digest {
     state_ ^= state_ >> 32;
   }
 
+  void Add(const Text& text) { Add(text.str()); }
   void Add(const std::string& text) { Mix(std::hash<std::string>()(text)); }
   template <class T>
     requires std::integral<T> || std::is_enum_v<T>
@@ -90,6 +91,7 @@ class Digest {
   void Add(const PodCondition& c) {
     All(c.type, c.status, c.reason, c.message, c.last_transition_time, c.observed_generation);
   }
+  void Add(const OwnerReference& o) { All(o.api_version, o.kind, o.name, o.uid); }
   void Add(const Taint& t) { All(t.key, t.value, t.effect); }
   void Add(const NodeCondition& c) { All(c.type, c.status); }
   void Add(const ContainerImage& i) { All(i.names, i.size_bytes); }
@@ -97,7 +99,7 @@ class Digest {
   std::size_t state_ = 0;
 };
 
-// T is one of the types whose copies share: Rare, RareList, Labels, ResourceList.
+// T is one of the types whose copies share: Rare, RareList, Labels, ResourceList, Text.
 template <class T>
 class Pool {
  public:
@@ -125,6 +127,8 @@ class Pool {
 }  // namespace
 
 struct Sharing::Pools {
+  Pool<Text> words;
+  Pool<Rare<OwnerReference>> owners;
   Pool<Labels> labels;
   Pool<RareList<std::string>> texts;
   Pool<ResourceList> amounts;
@@ -145,9 +149,19 @@ struct Sharing::Pools {
 Sharing::Sharing() : pools_(std::make_unique<Pools>()) {}
 Sharing::~Sharing() = default;
 
+void Sharing::ShareMeta(ObjectMeta& meta) {
+  pools_->words.Share(meta.ns);
+  pools_->owners.Share(meta.controller);
+}
+
 void Sharing::Share(Pod& pod) {
   PodSpec& spec = pod.spec;
   PodStatus& status = pod.status;
+  ShareMeta(pod.metadata);
+  pools_->words.Share(spec.node_name);
+  pools_->words.Share(spec.scheduler_name);
+  pools_->words.Share(status.phase);
+  pools_->words.Share(status.nominated_node_name);
   pools_->labels.Share(pod.metadata.labels);
   pools_->labels.Share(spec.node_selector);
   pools_->node_affinities.Share(spec.node_affinity);

@@ -17,10 +17,13 @@ class Sharing {
   void Share(Pod& pod);
   void Share(Node& node);
   template <class T>
-  void Share(T&) {}  // other kinds are few
+  void Share(T& object) {  // other kinds are few
+    ShareMeta(object.metadata);
+  }
 
  private:
   struct Pools;
+  void ShareMeta(ObjectMeta& meta);
   std::unique_ptr<Pools> pools_;
 };
 

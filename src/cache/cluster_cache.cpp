@@ -73,7 +73,7 @@ void ClusterCache::RemoveNode(const std::string& name) {
 void ClusterCache::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
   PodState& state = Know(pod, Uid(pod->metadata.uid));
-  state.placed.takes = framework::UseOf(*pod, vocabulary_);
+  state.placed.takes = uses_.Of(*pod);
   state.node = vocabulary_.node_names.Intern(pod->spec.node_name);
   Place(state);
 }

@@ -14,6 +14,7 @@
 #include "framework/cluster_objects.hpp"
 #include "framework/node_table.hpp"
 #include "framework/pod_counters.hpp"
+#include "framework/recent_uses.hpp"
 #include "framework/vocabulary.hpp"
 #include "framework/volumes_in_use.hpp"
 
@@ -112,6 +113,7 @@ class ClusterCache {
   framework::ClusterObjects objects_;
   framework::PodCounters counters_;
   framework::VolumesInUse volumes_;
+  framework::RecentUses uses_{vocabulary_};
   boost::unordered_flat_set<Known, ByUid, ByUid> pods_;
   // Pods whose node is not there (yet, or any more), by NodeNameId.
   boost::unordered_flat_map<framework::NodeNameId, std::vector<PodState*>> homeless_;

@@ -106,6 +106,7 @@ struct ClusterSource::Impl {
                          .path = path,
                          .field_selector = std::string(kFieldSelector<T>),
                          .streaming = options.streaming,
+                         .awaited = counts && MissedWithout(T::kKind).empty(),
                          .idle_timeout = options.watch_idle_timeout},
         ReflectorHandlers<T>{.on_change = [this](framework::Change<T> c) { sink.On(std::move(c)); },
                              .on_synced =

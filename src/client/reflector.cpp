@@ -24,6 +24,9 @@ using Kind = ReflectorAction::Kind;
 // A server that has not ended a watch long after it was asked to has forgotten it.
 constexpr std::chrono::seconds kWatchGrace{30};
 
+// So many objects of a first list are handed on together: whoever takes them is not woken up for each.
+constexpr std::size_t kHandedOnTogether = 1024;
+
 std::string ListPath(const ReflectorOptions& options, const ReflectorAction& action) {
   std::string path = options.path + "?";
   const auto add = [&](std::string_view key, std::string_view value) {
@@ -106,6 +109,7 @@ struct Reflector<T>::Impl {
   ReflectorState state;
   ObjectStore<T> store;
   std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
+  bool first_list = false;       // the list under way may be handed on in pieces
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
   std::optional<InformerMeters> meters{};
@@ -129,7 +133,10 @@ struct Reflector<T>::Impl {
   void OnInitial(const api::WatchEvent<T>& event);
   void OnChange(const api::WatchEvent<T>& event);
   void OnStreamEnd(Reply reply);
-  void Replace(const std::vector<Ptr>& objects);
+  void BeginList();
+  void Collect(Ptr object);
+  void HandOnCollected();
+  void Complete();
   void HandOn(framework::Change<T> change);
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
@@ -155,10 +162,7 @@ void Reflector<T>::Impl::Do(const ReflectorAction& action) {
 
 template <class T>
 void Reflector<T>::Impl::List(const ReflectorAction& action) {
-  if (action.continue_token.empty()) {
-    collected.clear();
-    unreadable.clear();
-  }
+  if (action.continue_token.empty()) BeginList();
   call = api.Send({.path = ListPath(options, action)}, [this](Reply reply) { OnListed(std::move(reply)); });
 }
 
@@ -178,19 +182,47 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
     Complain("Failed to read the list", error);
     return Do(state.OnListFailed(error, loop.Now()));
   }
-  for (auto& item : list->items) collected.push_back(std::move(item));
+  for (auto& item : list->items) Collect(std::move(item));
   for (const auto& item : list->skipped) {
     Skip(item.key, item.error);
     unreadable.push_back(item.key);
   }
   const auto taken = state.OnPage(list->resource_version, list->continue_token);
-  if (taken.complete) Replace(std::exchange(collected, {}));
+  if (taken.complete) Complete();
   Do(taken.next);
 }
 
 template <class T>
-void Reflector<T>::Impl::Replace(const std::vector<Ptr>& objects) {
-  store.Replace(objects, unreadable);
+void Reflector<T>::Impl::BeginList() {
+  collected.clear();
+  unreadable.clear();
+  first_list = options.awaited && !synced && store.size() == 0;
+}
+
+// A list is a state in the making: what is gone shows when it is complete. While nothing is known nothing can
+// be gone, and if nobody decides anything before on_synced, whoever takes the objects may work on them while
+// the rest arrives. If such a list breaks off, the next one sets right what it has left behind.
+template <class T>
+void Reflector<T>::Impl::Collect(Ptr object) {
+  collected.push_back(std::move(object));
+  if (first_list && collected.size() >= kHandedOnTogether) HandOnCollected();
+}
+
+template <class T>
+void Reflector<T>::Impl::HandOnCollected() {
+  for (const Ptr& object : collected) store.Put(object);
+  collected.clear();
+}
+
+template <class T>
+void Reflector<T>::Impl::Complete() {
+  if (first_list) {
+    HandOnCollected();
+  } else {
+    store.Replace(collected, unreadable);
+  }
+  collected = {};
+  first_list = false;
   unreadable.clear();
   refusals.clear();
   if (meters) meters->At(state.last_version());
@@ -209,10 +241,7 @@ void Reflector<T>::Impl::HandOn(framework::Change<T> change) {
 template <class T>
 void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
   streaming_list = action.kind == Kind::kStreamList;
-  if (streaming_list) {
-    collected.clear();
-    unreadable.clear();
-  }
+  if (streaming_list) BeginList();
   opened_at = loop.Now();
   end = {};
   call = api.Watch({.path = WatchPath(options, action),
@@ -258,9 +287,8 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   return true;
 }
 
-// The initial events are a state in the making: nobody hears of them before the bookmark that completes it.
-// They come in the order of their keys and nearly all of them are additions, so a vector keeps them; the rest
-// may search.
+// The initial events are a list until the bookmark that completes it. They come in the order of their keys
+// and nearly all of them are additions, so a vector keeps them; the rest may search.
 template <class T>
 void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
   const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };
@@ -270,20 +298,21 @@ void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
       [[fallthrough]];
     case api::WatchEventType::kAdded:
       if (event.object) {
-        collected.push_back(event.object);
+        Collect(event.object);
       } else {
         unreadable.push_back(event.key);
       }
       return;
     case api::WatchEventType::kDeleted:
       std::erase_if(collected, is_it);
+      if (first_list) store.Remove(event.key);
       std::erase(unreadable, event.key);
       return;
     case api::WatchEventType::kBookmark:
       if (!event.initial_events_end) return;
       streaming_list = false;
       state.OnStreamSynced(event.resource_version);
-      Replace(std::exchange(collected, {}));
+      Complete();
       return;
     case api::WatchEventType::kError:
       return;

@@ -28,6 +28,9 @@ struct ReflectorOptions {
   std::string path;              // "/api/v1/pods"
   std::string field_selector{};  // not encoded; empty: everything
   bool streaming = true;         // ask for a streamed list first, as client-go 0.35 and newer
+  // Nobody decides anything before on_synced: the first list may go to on_change piece by piece while it
+  // comes.
+  bool awaited = false;
   // A watch without a byte for so long is opened anew. API servers send a bookmark every minute, so that one
   // that is silent for longer is stuck, or its connection is; anywhere else the price is a request now and
   // then.

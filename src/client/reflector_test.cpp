@@ -54,10 +54,11 @@ std::string ListJson(int version, const std::vector<std::string>& items, std::st
 
 class ReflectorTest : public testing::Test {
  protected:
-  void Begin(bool streaming) {
+  void Begin(bool streaming, bool awaited = false) {
     reflector_ = std::make_unique<Reflector<api::Node>>(
         loop_, api_, decoder_, registry_, random_,
-        ReflectorOptions{.resource = "nodes", .path = "/api/v1/nodes", .streaming = streaming},
+        ReflectorOptions{
+            .resource = "nodes", .path = "/api/v1/nodes", .streaming = streaming, .awaited = awaited},
         ReflectorHandlers<api::Node>{.on_change = [this](framework::Change<api::Node> c) { Note(c); },
                                      .on_synced = [this] { seen_.push_back("synced"); }});
     reflector_->Start();
@@ -122,6 +123,39 @@ TEST_F(ReflectorTest, AStreamedListThatBreaksOffIsForgotten) {
   api_.Line(Added("b", 2));
   api_.Line(Bookmark(4, true));
   EXPECT_THAT(Seen(), ElementsAre("+b@2", "synced"));
+}
+
+TEST_F(ReflectorTest, ALongListThatIsAwaitedIsHandedOnWhileItComesAndSetRightIfItBreaksOff) {
+  constexpr int kMany = 3000;
+  const auto name = [](int i) { return fmt::format("n{:04}", i); };
+  Begin(true, /*awaited=*/true);
+  for (int i = 0; i < kMany; ++i) api_.Line(Added(name(i), 1 + i));
+  const std::vector<std::string> early = Seen();
+  EXPECT_THAT(early.size(), AllOf(Ge(1000U), Lt(3000U)));
+  EXPECT_EQ(early.front(), "+n0000@1");
+  api_.Line(Deleted(name(0), 4000));
+  api_.Line(Modified(name(1), 4001));
+  EXPECT_THAT(Seen(), ElementsAre("-n0000@1"));
+  api_.End(AnswerLost());
+
+  for (int i = 0; i < kMany; ++i) {
+    if (i == 0 || i == 2) continue;
+    api_.Line(Added(name(i), i == 1 ? 4001 : 1 + i));
+  }
+  EXPECT_THAT(Seen(), IsEmpty()) << "what is gone shows only when everything is there";
+  api_.Line(Bookmark(5000, true));
+  const std::vector<std::string> late = Seen();
+  ASSERT_EQ(late.size(), 1 + (kMany - early.size()) + 1 + 1);
+  EXPECT_EQ(late.front(), "n0001@2>n0001@4001");
+  EXPECT_THAT(std::vector(late.end() - 2, late.end()), ElementsAre("-n0002@3", "synced"));
+}
+
+TEST_F(ReflectorTest, ALongListThatNobodyWaitsForIsHandedOnWhenItIsComplete) {
+  Begin(true, /*awaited=*/false);
+  for (int i = 0; i < 3000; ++i) api_.Line(Added(fmt::format("n{:04}", i), 1 + i));
+  EXPECT_THAT(Seen(), IsEmpty());
+  api_.Line(Bookmark(5000, true));
+  EXPECT_EQ(Seen().size(), 3001U);
 }
 
 TEST_F(ReflectorTest, AServerWithoutStreamedListsIsListed) {

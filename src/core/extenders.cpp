@@ -21,7 +21,7 @@ bool Decider::PassesExtendersAlone(const Attempt& attempt, const ClusterView& cl
   if (result.error) {
     log::Error("Evaluation failed on nominated node",
                {{"pod", log::Value::Object(attempt.pod().key)},
-                {"node", attempt.pod().pod->status.nominated_node_name},
+                {"node", attempt.pod().pod->status.nominated_node_name.str()},
                 {"err", *result.error}});
     return false;
   }

@@ -96,7 +96,7 @@ void Scheduler::CheckRoom(const api::Pod& pod) {
   if (exceeded.empty()) return;
   meters_->overcommitted.Add();
   log::Warning("A pod that somebody else bound takes its node beyond what it offers",
-               {{"pod", pod.metadata.Key()}, {"node", pod.spec.node_name}, {"exceeded", exceeded}});
+               {{"pod", pod.metadata.Key()}, {"node", pod.spec.node_name.str()}, {"exceeded", exceeded}});
   parts_.events.Emit({framework::Event::Type::kWarning, "OvercommittedNode", "Scheduling",
                       fmt::format("Node {} holds more than it offers since this pod was bound to it: {}",
                                   pod.spec.node_name, exceeded),

@@ -69,7 +69,7 @@ struct Judge::Trial {
 };
 
 const runtime::Profile& Judge::ProfileOf(const api::Pod& pod) const {
-  const std::string& name = options_.profile.empty() ? pod.spec.scheduler_name : options_.profile;
+  const std::string& name = options_.profile.empty() ? pod.spec.scheduler_name.str() : options_.profile;
   const runtime::Profile* profile = engine_.FindProfile(name);
   return profile != nullptr ? *profile : *engine_.profiles().front();
 }

@@ -210,12 +210,8 @@ bool SameShape(const api::Pod& a, const api::Pod& b) {
   if (&a == &b) return true;
   const api::ObjectMeta& x = a.metadata;
   const api::ObjectMeta& y = b.metadata;
-  const auto same_owner = [&] {
-    return x.controller == y.controller ||
-           (x.controller != nullptr && y.controller != nullptr && *x.controller == *y.controller);
-  };
-  return x.ns == y.ns && x.labels == y.labels && x.deleting() == y.deleting() && same_owner() &&
-         x.annotations == y.annotations && api::SameDemands(a.spec, b.spec) &&
+  return x.ns == y.ns && x.labels == y.labels && x.deleting() == y.deleting() &&
+         x.controller == y.controller && x.annotations == y.annotations && api::SameDemands(a.spec, b.spec) &&
          api::SameResources(a.status, b.status);
 }
 

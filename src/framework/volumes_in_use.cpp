@@ -33,7 +33,7 @@ bool IsClaimOf(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
 
 bool MadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
   const auto& controller = claim.metadata.controller;
-  return claim.metadata.ns == pod.metadata.ns && controller != nullptr && controller->uid == pod.metadata.uid;
+  return claim.metadata.ns == pod.metadata.ns && controller && controller->uid == pod.metadata.uid;
 }
 
 std::string NotMadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {

@@ -33,8 +33,7 @@ LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
 framework::PreFilterAnswer LoadAware::PreFilter(const framework::Attempt& attempt) const {
   const framework::PodInfo& pod = attempt.pod();
   const auto& controller = pod.pod->metadata.controller;
-  const bool nowhere_else =
-      (controller != nullptr && controller->kind == "DaemonSet") || pod.selection().limits_names;
+  const bool nowhere_else = (controller && controller->kind == "DaemonSet") || pod.selection().limits_names;
   if (!any_threshold_ || nowhere_else) return {.status = framework::Status::Skip(), .nodes = {}};
   return {};
 }

@@ -147,7 +147,7 @@ TEST_F(LoadAwareTest, APodIsExpectedToUseWhatItsWorkloadUsesOnceThatIsKnown) {
     api::OwnerReference owner;
     owner.kind = "StatefulSet";
     owner.name = "worker";
-    builder.raw().metadata.controller = std::make_shared<const api::OwnerReference>(std::move(owner));
+    builder.raw().metadata.controller = std::move(owner);
     return builder;
   };
   Own(", threshold: 50, estimate: {from: history, resource: cpu}");
@@ -239,8 +239,7 @@ TEST_F(LoadAwareTest, DaemonsAndPodsThatNameTheirNodePass) {
   Own(", threshold: 50");
   MeasureOwn({{"n1", 0.9}, {"n2", 0.9}});
   api::Pod daemon = MakePod();
-  daemon.metadata.controller =
-      std::make_shared<const api::OwnerReference>(api::OwnerReference{"apps/v1", "DaemonSet", "agent", "u"});
+  daemon.metadata.controller = api::OwnerReference{"apps/v1", "DaemonSet", "agent", "u"};
   EXPECT_EQ(Judge(daemon), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
   EXPECT_NE(Judge().at("n1"), Fits());
 }

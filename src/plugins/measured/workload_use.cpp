@@ -29,7 +29,7 @@ std::string_view WithoutMinute(std::string_view job) {
 
 std::string WorkloadOf(const api::Pod& pod) {
   const auto& controller = pod.metadata.controller;
-  if (controller == nullptr) return {};
+  if (!controller) return {};
   std::string_view name = controller->name;
   if (const std::string* hash = pod.metadata.labels.Find(kTemplateHash);
       hash != nullptr && name.ends_with("-" + *hash)) {

@@ -20,7 +20,7 @@ api::Pod PodOf(const std::string& name, const std::string& kind, const std::stri
   api::OwnerReference owner;
   owner.kind = kind;
   owner.name = controller;
-  pod.metadata.controller = std::make_shared<const api::OwnerReference>(std::move(owner));
+  pod.metadata.controller = std::move(owner);
   return pod;
 }
 

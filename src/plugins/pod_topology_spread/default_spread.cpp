@@ -9,7 +9,7 @@ constexpr std::size_t kRememberedMax = 4096;
 
 std::string OwnerOf(const api::Pod& pod) {
   const auto& owner = pod.metadata.controller;
-  return owner == nullptr ? "" : owner->api_version + " " + owner->kind + " " + owner->name;
+  return owner ? owner->api_version + " " + owner->kind + " " + owner->name : "";
 }
 
 bool HasAll(const api::Labels& labels, const api::Labels& wanted) {
@@ -88,13 +88,13 @@ api::ParsedSelector DefaultSpread::SelectorFor(const framework::PodInfo& info) c
     for (const auto& [key, value] : service->selector) labels.Set(key, value);
   });
   const auto& owner = pod.metadata.controller;
-  if (owner != nullptr && owner->api_version == "v1" && owner->kind == "ReplicationController") {
+  if (owner && owner->api_version == "v1" && owner->kind == "ReplicationController") {
     if (const auto controller = objects_.Of<api::ReplicationController>().Find(ns, owner->name)) {
       for (const auto& [key, value] : controller->selector) labels.Set(key, value);
     }
   }
   api::ParsedSelector selector = api::SelectorOfLabels(labels);
-  if (owner == nullptr || owner->api_version != "apps/v1") return selector;
+  if (!owner || owner->api_version != "apps/v1") return selector;
   if (owner->kind == "ReplicaSet") {
     if (const auto set = objects_.Of<api::ReplicaSet>().Find(ns, owner->name)) Add(set->selector, selector);
   } else if (owner->kind == "StatefulSet") {

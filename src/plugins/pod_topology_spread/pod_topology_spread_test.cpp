@@ -178,8 +178,7 @@ TEST(PodTopologySpread, AControllerMakesPodsBelongTogether) {
   AddZones(cluster, {{"a", 2}, {"b", 0}});
   const auto plugin = cluster.Make<PodTopologySpread>();
   api::Pod pod = MakePod("new").Label("app", "web");
-  pod.metadata.controller =
-      std::make_shared<const api::OwnerReference>(api::OwnerReference{"apps/v1", "ReplicaSet", "web", "u"});
+  pod.metadata.controller = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "u"};
   EXPECT_EQ(cluster.Rate(*plugin, pod), NodeScores{});
   api::ReplicaSet set;
   set.metadata.name = "web";
