@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
@@ -13,15 +14,15 @@ class PackagingError(Exception):
     """Something that whoever packages has to put right; its text says what and how."""
 
 
-def run(*command, **options):
-    """The standard output of a command, which must succeed. It sees no locale and no library path of the caller."""
+def run(*command, accept=(0,), **options):
+    """The standard output of a command, which must end with an accepted exit code. It sees no locale and no library path of the caller."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LD_", "LANG"))}
     environment["LC_ALL"] = "C.UTF-8"
     try:
         result = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, **options)
     except FileNotFoundError:
         raise PackagingError(f"{command[0]} is not installed: script/setup --packaging installs it") from None
-    if result.returncode != 0:
+    if result.returncode not in accept:
         raise PackagingError(f"{' '.join(str(word) for word in command)}: exit code {result.returncode}\n{result.stderr.strip()}")
     return result.stdout
 
@@ -59,11 +60,10 @@ def check_program(binary):
 
 
 def stripped(binary):
-    """The bytes of the program without what only debuggers read."""
-    import tempfile
+    """The bytes of the program without what only debuggers read; CPU profiles take functions' names from what is left."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "berth"
-        run("strip", "--strip-all", "--remove-section=.comment", "-o", copy, binary)
+        run("strip", "--strip-debug", "--remove-section=.comment", "-o", copy, binary)
         return copy.read_bytes()
 
 

@@ -59,6 +59,7 @@ class Package:
         return self._licence[1]
 
 
+@functools.cache
 def package(name):
     fields = ("binary:Package", "Package", "Architecture", "Version", "source:Package", "source:Version")
     values = run("dpkg-query", "-W", "-f", "\t".join("${%s}" % field for field in fields), name).split("\t")
@@ -67,18 +68,21 @@ def package(name):
     return Package(*values[1:], control=kept)
 
 
-def owner(path):
-    """The package that a file belongs to. Its contents are those that the package was shipped with."""
+def owners(paths):
+    """{path: package that the file belongs to}. The contents are those that the packages were shipped with."""
     # Packages name their files with or without /usr, whichever they were made with.
-    names = [str(path), str(path)[len("/usr"):]] if str(path).startswith("/usr/") else [str(path), f"/usr{path}"]
-    for name in names:
-        try:
-            found = run("dpkg-query", "-S", name).split(":")[0].split(",")[0]
-        except PackagingError:
-            continue
-        _check_unchanged(found, name)
-        return package(f"{found}:{_architecture()}" if _is_multiarch(found) else found)
-    raise PackagingError(f"{path}: belongs to no Debian package; what is shipped must come from packages")
+    names = {path: (str(path), str(path)[len("/usr"):] if str(path).startswith("/usr/") else f"/usr{path}") for path in paths}
+    # Names that belong to none are an exit code here, and told below which file they are of.
+    said = run("dpkg-query", "-S", *(name for pair in names.values() for name in pair), accept=(0, 1))
+    found = {line.split(": ", 1)[1]: line.split(":")[0] for line in said.splitlines() if ": /" in line}
+    result = {}
+    for path, pair in names.items():
+        name = next((name for name in pair if name in found), None)
+        if name is None:
+            raise PackagingError(f"{path}: belongs to no Debian package; what is shipped must come from packages")
+        _check_unchanged(found[name], name)
+        result[path] = package(f"{found[name]}:{_architecture()}" if _is_multiarch(found[name]) else found[name])
+    return result
 
 
 def shared_libraries(binary):

@@ -181,7 +181,7 @@ def loadable(index, blobs, config, packed, tag, date):
 
 def compress(data):
     buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as packed:
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=7, fileobj=buffer, mtime=0) as packed:
         packed.write(data)
     return buffer.getvalue()
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import debian_files
-from common import stripped
+from common import SOURCE, stripped
 
 USER = "berth"
 UID = GID = 65532  # what images without a shell commonly call nonroot
@@ -34,6 +34,7 @@ def build(binary):
         "etc/passwd": Entry(PASSWD.encode()),
         "etc/group": Entry(GROUP.encode()),
         "etc/nsswitch.conf": Entry(NSSWITCH.encode()),
+        "usr/share/doc/berth/copyright": Entry((SOURCE / "LICENSE").read_bytes()),
     }
     _add_libraries(entries, binary)
     _add_authorities(entries)
@@ -59,8 +60,8 @@ def write(entries, folder):
 
 def _add_libraries(entries, binary):
     interpreter, libraries = debian_files.shared_libraries(binary)
-    for path in {Path(os.path.realpath(interpreter)), *libraries.values()}:
-        entries[_place(path)] = Entry(path.read_bytes(), 0o755, package=debian_files.owner(path))
+    for path, package in debian_files.owners({Path(os.path.realpath(interpreter)), *libraries.values()}).items():
+        entries[_place(path)] = Entry(path.read_bytes(), 0o755, package=package)
     for name, path in libraries.items():
         if name != path.name:
             entries[_place(path.parent / name)] = Entry(target=path.name, package=entries[_place(path)].package)
