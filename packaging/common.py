@@ -14,10 +14,10 @@ class PackagingError(Exception):
     """Something that whoever packages has to put right; its text says what and how."""
 
 
-def run(*command, accept=(0,), **options):
+def run(*command, accept=(0,), env_extra=None, **options):
     """The standard output of a command, which must end with an accepted exit code. It sees no locale and no library path of the caller."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LD_", "LANG"))}
-    environment["LC_ALL"] = "C.UTF-8"
+    environment |= {"LC_ALL": "C.UTF-8", **(env_extra or {})}
     try:
         result = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, **options)
     except FileNotFoundError:
