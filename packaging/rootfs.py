@@ -28,9 +28,12 @@ def build(binary):
     """{path without leading slash: Entry} of the whole image; directories follow from the paths."""
     entries = {
         "usr/bin/berth": Entry(stripped(binary), 0o755),
-        # Called by this name the program is `berth scheduler`; manifests name it alone, or by upstream's path.
+        # Called by these names the program is `berth scheduler`. Manifests write them with and without the paths that the
+        # images have which they were written for.
         "usr/bin/kube-scheduler": Entry(target="berth"),
+        "usr/bin/sample-scheduler-framework": Entry(target="berth"),
         "usr/local/bin/kube-scheduler": Entry(target="../../bin/berth"),
+        "bin": Entry(target="usr/bin"),
         "etc/passwd": Entry(PASSWD.encode()),
         "etc/group": Entry(GROUP.encode()),
         "etc/nsswitch.conf": Entry(NSSWITCH.encode()),

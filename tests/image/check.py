@@ -20,7 +20,7 @@ DATE = 1_700_000_000
 SKIPPED = 77
 # Everything that may be in the image.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
-    r"usr/bin/(berth|kube-scheduler)", r"usr/local/bin/kube-scheduler",
+    r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework)", r"bin", r"usr/local/bin/kube-scheduler",
     r"etc/(passwd|group|nsswitch\.conf)", r"etc/ssl/certs/ca-certificates\.crt", r"usr/lib/ssl/cert\.pem",
     r"lib(64)?", r"usr/lib64/ld-linux-x86-64\.so\.2", r"usr/lib/ld-linux-aarch64\.so\.1",
     r"usr/lib/[a-z0-9_]+-linux-gnu/(ld-linux-(x86-64|aarch64)|lib(boost_json|boost_url|c|crypto|fmt|gcc_s|m|simdjson|spdlog|ssl|"
@@ -43,8 +43,7 @@ def build(binary, output, **environment):
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"image: script/image fails: {done.stderr}")
-    print(done.stdout, end="")
-    return re.search(r"sha256:[0-9a-f]{64}", done.stdout).group()
+    return done.stdout
 
 
 def blob(layout, descriptor):
@@ -113,6 +112,17 @@ def check_dockerfile(config):
     check({lines["EXPOSE"]: {}} == config["ExposedPorts"], "Dockerfile: another EXPOSE")
 
 
+def check_manifests(tag, members):
+    """The manifests of the tutorials name this image, and programs that it has."""
+    programs = {member.name.removeprefix("usr/bin/") for member in members if member.name.startswith("usr/bin/")}
+    manifests = [path.read_text() for path in sorted((ROOT / "examples/tutorials").rglob("*.yaml"))]
+    named = {name for text in manifests for name in re.findall(r"image: (berth:\S+)", text)}
+    check(named == {tag}, f"the tutorials' manifests name the images {sorted(named)}, this is {tag}")
+    for text in manifests:
+        for program in re.findall(r"command:\s*\n\s*- ([a-z-]+)\n", text):
+            check(program in programs, f"a tutorial's manifest starts {program}, which the image lacks")
+
+
 def run_inside(tree, command, said=""):
     """What a container runtime does, as far as it matters here: another root, mounted read-only, another user."""
     script = ('mount --bind "$1" "$1" && mount -o remount,bind,ro,nosuid,nodev "$1" && tree=$1 && shift && '
@@ -124,7 +134,9 @@ def run_inside(tree, command, said=""):
 def check_running(tree):
     """Every way in which a manifest may start it."""
     for command, words in ((["/usr/bin/berth", "--version"], "berth "), (["kube-scheduler", "--help"], "--leader-elect"),
-                           (["/usr/local/bin/kube-scheduler", "--version"], "Kubernetes v"), (["/usr/bin/berth", "sandbox", "--help"], "nodes")):
+                           (["/usr/local/bin/kube-scheduler", "--version"], "Kubernetes v"),
+                           (["/bin/kube-scheduler", "--version"], "Kubernetes v"), (["sample-scheduler-framework", "--version"], "Kubernetes v"),
+                           (["/usr/bin/berth", "sandbox", "--help"], "nodes")):
         done = run_inside(tree, command)
         check(done.returncode == 0 and words in done.stdout, f"{command}: exit code {done.returncode}: {done.stdout}{done.stderr}")
     done = run_inside(tree, ["/usr/bin/berth", "config", "convert", "-", "--output", "/usr/bin/config.yaml"],
@@ -157,8 +169,10 @@ def main():
             return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)
-        first = build(binary, run / "first")
-        second = build(binary, run / "second", TZ="Asia/Kathmandu", LC_ALL="C", HOME="/nowhere", USER="somebody")
+        said = build(binary, run / "first")
+        print(said, end="")
+        again = build(binary, run / "second", TZ="Asia/Kathmandu", LC_ALL="C", HOME="/nowhere", USER="somebody")
+        first, second = (re.search(r"sha256:[0-9a-f]{64}", text).group() for text in (said, again))
         check(first == second, f"the same program gave {first} and {second}")
         for path in (run / "first").glob("berth-*"):
             check(path.read_bytes() == (run / "second" / path.name).read_bytes(), f"{path.name} differs between two builds")
@@ -168,6 +182,7 @@ def main():
         members = check_contents(plain)
         check_bill(json.loads(next((run / "first").glob("*.spdx.json")).read_text()), members)
         check_dockerfile(config["config"])
+        check_manifests(re.search(r"berth:[0-9.]+", said).group(), members)
         check_errors(binary, run)
         with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
             tar.extractall(run / "tree")
