@@ -102,8 +102,17 @@ def check_bill(bill, members):
         check(package["licenseConcluded"] not in ("", "NOASSERTION"), f"{package['name']} has no licence")
 
 
-def check_dockerfile(config):
-    """Both ways to the image end with the same configuration; the files are those of one program."""
+def check_dockerfile(config, binary, plain, run):
+    """The Dockerfile copies what --rootfs lays out, and ends with the same configuration."""
+    done = subprocess.run([ROOT / "script/image", "--binary", binary, "--rootfs", run / "rootfs"], capture_output=True, text=True)
+    check(done.returncode == 0, f"--rootfs: {done.stderr}")
+    with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
+        for member in tar.getmembers():
+            path = run / "rootfs" / member.name
+            same = path.is_symlink() and os.readlink(path) == member.linkname if member.issym() else path.is_dir() if member.isdir() else (
+                path.read_bytes() == tar.extractfile(member).read() and path.stat().st_mode & 0o777 == member.mode)
+            check(same, f"--rootfs: {member.name} is not as in the image")
+        check(len(list((run / "rootfs").rglob("*"))) == len(tar.getmembers()), "--rootfs: has other files than the image")
     lines = dict(line.split(" ", 1) for line in (ROOT / "packaging/Dockerfile").read_text().split("FROM scratch")[1].splitlines() if line)
     check(lines["USER"] == config["User"], "Dockerfile: another USER")
     check([lines["ENV"]] == config["Env"], "Dockerfile: another ENV")
@@ -181,7 +190,7 @@ def main():
         check_archive(next((run / "first").glob("*.tar")), layout)
         members = check_contents(plain)
         check_bill(json.loads(next((run / "first").glob("*.spdx.json")).read_text()), members)
-        check_dockerfile(config["config"])
+        check_dockerfile(config["config"], binary, plain, run)
         check_manifests(re.search(r"berth:[0-9.]+", said).group(), members)
         check_errors(binary, run)
         with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
