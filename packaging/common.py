@@ -1,4 +1,6 @@
 """What everything that is packaged has in common: the version, the date, and how a failure reads."""
+import gzip
+import io
 import os
 import re
 import subprocess
@@ -65,6 +67,14 @@ def stripped(binary):
         copy = Path(folder) / "berth"
         run("strip", "--strip-debug", "--remove-section=.comment", "-o", copy, binary)
         return copy.read_bytes()
+
+
+def compress(data):
+    """As gzip, with neither name nor time in it. Level 9 takes three times as long and saves a third of a percent."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=7, fileobj=buffer, mtime=0) as packed:
+        packed.write(data)
+    return buffer.getvalue()
 
 
 def main(function):

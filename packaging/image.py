@@ -1,6 +1,5 @@
 """Makes the container image from a built program, without a container engine: script/image --help."""
 import argparse
-import gzip
 import hashlib
 import io
 import json
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import rootfs
 import sbom
-from common import SUMMARY, PackagingError, check_program, main, run, source_date, version
+from common import SUMMARY, PackagingError, check_program, compress, main, run, source_date, version
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -176,13 +175,6 @@ def loadable(index, blobs, config, packed, tag, date):
             info = tarfile.TarInfo(name)
             info.size, info.mode, info.mtime = len(data), 0o644, date
             tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def compress(data):
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=7, fileobj=buffer, mtime=0) as packed:
-        packed.write(data)
     return buffer.getvalue()
 
 

@@ -1,9 +1,7 @@
 """Makes the Debian packages from a build folder, without debhelper: script/package --help."""
 import argparse
 import datetime
-import gzip
 import hashlib
-import io
 import os
 import re
 import shutil
@@ -14,7 +12,7 @@ from pathlib import Path
 import command_help
 import completion
 import manual
-from common import SOURCE, PackagingError, check_program, main, run, source_date, stripped, version
+from common import SOURCE, PackagingError, check_program, compress, main, run, source_date, stripped, version
 
 HERE = Path(__file__).resolve().parent / "debian"
 MAINTAINER = "Berth maintainers <maintainers@berth.example>"
@@ -188,13 +186,6 @@ def put(root, path, data, mode=0o644):
 def link(root, path, target):
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).symlink_to(target)
-
-
-def compress(data):
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as packed:
-        packed.write(data)
-    return buffer.getvalue()
 
 
 if __name__ == "__main__":

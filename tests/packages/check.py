@@ -80,7 +80,7 @@ def check_completions(root):
 
 def check_unit(unit, root, folder):
     text = unit.read_text()
-    command = re.search(r"^ExecStart=/usr/bin/berth (.*(?:\\\n.*)*)$", text, re.MULTILINE).group(1)
+    command = re.search(r"^ExecStart=/usr/bin/berth ((?:.*\\\n)*.*)$", text, re.MULTILINE).group(1)
     known = run(root / "usr/bin/berth", "scheduler", "--help").stdout
     for flag in re.findall(r"(--[a-z-]+)=", command):
         check(f" {flag} " in known, f"berth.service: the program has no {flag}")
