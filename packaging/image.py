@@ -53,7 +53,7 @@ def build():
     date = source_date()
     architecture = run("dpkg", "--print-architecture").strip()
     plain = layer(entries, date)
-    packed = compress(plain)
+    packed = compress(plain, level=7)  # 9 takes three times as long and saves a third of a percent
     config = encode(configuration(architecture, plain, date))
     manifest = encode(image_manifest(config, packed))
     index = encode(image_index(manifest, architecture, options.tag))
