@@ -1,0 +1,133 @@
+"""Which files of this Debian system a program needs, and which packages they come from."""
+import functools
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from common import PackagingError, run
+
+# By source package without its version: what the files that are shipped are under, words that its copyright file must
+# then have, and whether binary copies must carry that file (the Boost licence frees them from it).
+LICENCES = {
+    "glibc": ("LGPL-2.1-or-later", "GNU Lesser General Public", True),
+    "gcc": ("GPL-3.0-or-later WITH GCC-exception-3.1", "GCC RUNTIME LIBRARY EXCEPTION", True),
+    "zlib": ("Zlib", "License: Zlib", True),
+    "openssl": ("Apache-2.0", "License: Apache-2.0", True),
+    "spdlog": ("MIT", "License: Expat", True),
+    "fmtlib": ("MIT", "License: Expat", True),
+    "simdjson": ("Apache-2.0", "License: Apache-2.0", True),
+    "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is the text that SPDX calls MIT
+    "boost": ("BSL-1.0", "License: BSL-1.0", False),
+    "ca-certificates": ("MPL-2.0", "License: MPL-2.0", True),
+    "cli11": ("BSD-3-Clause", "License: BSD-3-clause", True),
+}
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    architecture: str
+    version: str
+    source: str
+    source_version: str
+    control: str  # its stanza in dpkg's status file, without what only dpkg reads
+
+    @property
+    def copyright(self):
+        return Path(f"/usr/share/doc/{self.name}/copyright")
+
+    @functools.cached_property
+    def _licence(self):
+        key = re.sub(r"-?[0-9.]+$", "", self.source) if self.source not in LICENCES else self.source
+        if key not in LICENCES:
+            raise PackagingError(f"{self.name}: packaging/debian_files.py has no licence for the source package "
+                                 f"{self.source}; {self.copyright} tells it")
+        spdx, words, needed = LICENCES[key]
+        if words not in self.copyright.read_text(errors="replace"):
+            raise PackagingError(f"{self.name}: {self.copyright} does not say \"{words}\" any more: is it still {spdx}?")
+        return spdx, needed
+
+    @property
+    def licence(self):
+        """An SPDX expression."""
+        return self._licence[0]
+
+    @property
+    def needs_notice(self):
+        return self._licence[1]
+
+
+@functools.cache
+def package(name):
+    fields = ("binary:Package", "Package", "Architecture", "Version", "source:Package", "source:Version")
+    values = run("dpkg-query", "-W", "-f", "\t".join("${%s}" % field for field in fields), name).split("\t")
+    stanza = run("dpkg-query", "-s", values[0])
+    kept = re.sub(r"^(Conffiles|Config-Version):.*\n(^ .*\n)*", "", stanza, flags=re.MULTILINE)
+    return Package(*values[1:], control=kept)
+
+
+def owners(paths):
+    """{path: package that the file belongs to}. The contents are those that the packages were shipped with."""
+    # Packages name their files with or without /usr, whichever they were made with.
+    names = {path: (str(path), str(path)[len("/usr"):] if str(path).startswith("/usr/") else f"/usr{path}") for path in paths}
+    # Names that belong to none are an exit code here, and told below which file they are of.
+    said = run("dpkg-query", "-S", *(name for pair in names.values() for name in pair), accept=(0, 1))
+    found = {line.split(": ", 1)[1]: line.split(":")[0] for line in said.splitlines() if ": /" in line}
+    result = {}
+    for path, pair in names.items():
+        name = next((name for name in pair if name in found), None)
+        if name is None:
+            raise PackagingError(f"{path}: belongs to no Debian package; what is shipped must come from packages")
+        _check_unchanged(found[name], name)
+        result[path] = package(f"{found[name]}:{_architecture()}" if _is_multiarch(found[name]) else found[name])
+    return result
+
+
+def shared_libraries(binary):
+    """The program interpreter, and {name that is looked up: path of the file} of all libraries that get loaded."""
+    interpreter, libraries = None, {}
+    for line in run("ldd", binary).splitlines():
+        if "not found" in line:
+            raise PackagingError(f"{binary}: {line.strip()}")
+        if found := re.match(r"\s*(\S+) => (/\S+) ", line):
+            libraries[found.group(1)] = Path(os.path.realpath(found.group(2)))
+        elif found := re.match(r"\s*(/\S+) ", line):
+            interpreter = Path(found.group(1))
+    if interpreter is None:
+        raise PackagingError(f"{binary}: has no program interpreter; is it a dynamically linked program?")
+    return interpreter, dict(sorted(libraries.items()))
+
+
+def certificate_authorities():
+    """Mozilla's authorities in one file, without any that were added to this machine."""
+    ours = package("ca-certificates")
+    folder = Path("/usr/share/ca-certificates/mozilla")
+    files = sorted(folder.glob("*.crt"))
+    if not files:
+        raise PackagingError(f"{folder}: is empty; the package ca-certificates has them")
+    for path in files:
+        _check_unchanged(ours.name, str(path))
+    return ours, b"".join(path.read_bytes().rstrip() + b"\n" for path in files)
+
+
+@functools.cache
+def _architecture():
+    return run("dpkg", "--print-architecture").strip()
+
+
+def _is_multiarch(name):
+    return Path(f"/var/lib/dpkg/info/{name}:{_architecture()}.list").exists()
+
+
+@functools.cache
+def _checksums(name):
+    info = f"/var/lib/dpkg/info/{name}:{_architecture()}" if _is_multiarch(name) else f"/var/lib/dpkg/info/{name}"
+    lines = Path(f"{info}.md5sums").read_text().splitlines()
+    return {f"/{line[34:]}": line[:32] for line in lines}
+
+
+def _check_unchanged(name, path):
+    if _checksums(name).get(path) != hashlib.md5(Path(path).read_bytes()).hexdigest():
+        raise PackagingError(f"{path}: is not as the package {name} ships it; apt-get install --reinstall {name}")

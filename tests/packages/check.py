@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Makes the Debian packages of a build twice, looks through them, and installs, upgrades, removes and purges them in a root
+   of their own.
+   check.py <build folder> [--lintian]"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = 77
+DATE = "1700000000"
+# Everything that the package of the program may have.
+ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
+    r"usr/bin/(berth|kube-scheduler)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
+    r"usr/share/man/man1/(berth|kube-scheduler)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
+    r"usr/share/zsh/vendor-completions/_berth", r"usr/share/lintian/overrides/berth",
+    r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|guide/[a-z-]+\.md|examples/(monitoring|rbac)/[a-z-]+\.(yaml|json))",
+)]
+
+failures = []
+
+
+def check(true, what):
+    if not true:
+        failures.append(what)
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+
+
+def package(build, output, *arguments, **environment):
+    done = run(ROOT / "script/package", "--build", build, "--output", output, *arguments,
+               env={**os.environ, "SOURCE_DATE_EPOCH": DATE, **environment}, cwd="/")
+    if done.returncode != 0:
+        sys.exit(f"packages: script/package fails: {done.stderr}")
+    print(done.stdout, end="")
+    return next(output.glob("berth_*.deb" if "berth-dev" not in arguments else "berth-dev_*.deb"))
+
+
+def entries(root):
+    """Files and links; what dpkg itself keeps is not counted."""
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*")
+                  if (path.is_symlink() or not path.is_dir()) and not path.is_relative_to(root / "var/lib/dpkg"))
+
+
+def check_contents(root):
+    for name in entries(root):
+        check(any(pattern.match(name) for pattern in ALLOWED), f"{name}: unexpected")
+    done = run(root / "usr/bin/kube-scheduler", "--version")
+    check(done.returncode == 0 and "Kubernetes v" in done.stdout, f"kube-scheduler --version: {done.stdout}{done.stderr}")
+    done = run(root / "usr/bin/berth", "config", "check", root / "etc/berth/scheduler.yaml")
+    check(done.returncode == 0, f"the configuration that is installed is refused: {done.stderr}")
+
+
+def check_manual(page):
+    """Every command and every flag of the scheduler is in it, and the formatter has nothing to say."""
+    done = run("man", "--warnings", "-l", page, env={**os.environ, "MANROFFSEQ": "", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
+    check(done.returncode == 0 and not done.stderr, f"berth.1: {done.stderr}")
+    for words in ("BERTH SANDBOX", "BERTH EXTENDER CHECK", "--leader-elect-lease-duration", "/etc/berth/kubeconfig"):
+        check(words in re.sub(".\b", "", done.stdout), f"berth.1: has no {words}")
+
+
+def check_completions(root):
+    script = f'''source "{root}/usr/share/bash-completion/completions/berth"
+      complete_() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _berth; echo "${{COMPREPLY[*]}}"; }}
+      complete_ berth sc; complete_ kube-scheduler --leader-elect-l; complete_ berth explain --output j; complete_ berth explain -o = t
+      complete_ berth config co; complete_ berth config check /etc/host'''
+    said = run("bash", "--norc", "-c", script)
+    want = ["scheduler", "--leader-elect-lease-duration", "json", "text", "convert"]
+    check(said.stdout.splitlines()[:5] == want and "/etc/hosts" in said.stdout, f"bash completes to {said.stdout!r}: {said.stderr}")
+    if shutil.which("zsh"):
+        done = run("zsh", "-n", root / "usr/share/zsh/vendor-completions/_berth")
+        check(done.returncode == 0, f"zsh: {done.stderr}")
+
+
+def check_unit(unit, root, folder):
+    text = unit.read_text()
+    command = re.search(r"^ExecStart=/usr/bin/berth ((?:.*\\\n)*.*)$", text, re.MULTILINE).group(1)
+    known = run(root / "usr/bin/berth", "scheduler", "--help").stdout
+    for flag in re.findall(r"(--[a-z-]+)=", command):
+        check(f" {flag} " in known, f"berth.service: the program has no {flag}")
+    if not shutil.which("systemd-analyze"):
+        print("packages: no systemd-analyze: the unit was not verified")
+        return
+    # Where the program is in this test.
+    here = folder / "berth.service"
+    here.write_text(text.replace("=/usr/bin/berth ", f"={root}/usr/bin/berth "))
+    done = run("systemd-analyze", "--man=no", "verify", here)
+    check(done.returncode == 0 and "berth" not in done.stderr, f"berth.service: {done.stderr}")
+    # 10 is a service that may do everything; 15 stands for 1.5.
+    done = run("systemd-analyze", "--offline=true", "--threshold=15", "security", here)
+    check(done.returncode == 0, f"berth.service: {done.stdout[-120:]}")
+    print(done.stdout.strip().splitlines()[-1])
+
+
+def check_life(first, second, root):
+    """Install, upgrade, remove, purge: settings are kept until they are purged, and nothing but them."""
+    for folder in ("info", "updates", "triggers"):
+        (root / "var/lib/dpkg" / folder).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+
+    def dpkg(*arguments):
+        done = run("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--force-unsafe-io", "--force-confold",
+                   "--log=/dev/null", *arguments)
+        check(done.returncode == 0, f"dpkg {' '.join(map(str, arguments))}: {done.stderr}")
+
+    def version():
+        return run("dpkg-query", f"--admindir={root}/var/lib/dpkg", "-W", "-f", "${Version} ${db:Status-Status}", "berth").stdout
+
+    dpkg("-i", first)
+    check(version().endswith("-1 installed"), f"after the installation: {version()}")
+    check(not run("dpkg", f"--root={root}", "--verify", "berth").stdout, "installed files differ from the package's")
+    setting = root / "etc/berth/scheduler.yaml"
+    setting.write_text(setting.read_text() + "parallelism: 8\n")
+    before = version().split()[0]
+    dpkg("-i", second)
+    check(run("dpkg", "--compare-versions", before, "lt", version().split()[0]).returncode == 0, "versions go backwards")
+    check(version().endswith("-2 installed"), f"after the upgrade: {version()}")
+    check("parallelism: 8" in setting.read_text(), "the upgrade has overwritten a setting")
+    dpkg("-r", "berth")
+    check(entries(root) == ["etc/berth/scheduler.yaml", "etc/default/berth"], f"after the removal: {entries(root)}")
+    dpkg("-P", "berth")
+    left = [str(path.relative_to(root)) for path in root.rglob("*") if "var" not in path.relative_to(root).parts[:1]]
+    check(not left, f"after the purge: {left}")
+    check((root / "var/lib/dpkg/status").read_text().strip() == "", "dpkg still knows the package")
+    check(not (root / "var/lib/systemd").exists(), "systemd's notes are left")
+
+
+def check_development(package_, root):
+    """A scheduler with a plugin of its own finds the package; its folder names nothing of this machine."""
+    run("dpkg-deb", "-x", package_, root)
+    for path in (root / "usr/lib/cmake/berth").iterdir():
+        check(str(ROOT) not in path.read_text(), f"{path.name}: names the tree that it was built from")
+    done = run("cmake", "-S", ROOT / "examples/sample-plugin", "-B", root / "project", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={root}/usr")
+    check(done.returncode == 0, f"find_package(berth): {done.stderr}")
+    for name in run("dpkg-deb", "-f", package_, "Depends").stdout.strip().split(", "):
+        check(run("dpkg-query", "-W", name).returncode == 0, f"berth-dev depends on {name}, which script/setup does not install")
+
+
+def main():
+    build = Path(sys.argv[1]).resolve()
+    for program in ("dpkg-deb", "dpkg-shlibdeps", "strip"):
+        if not shutil.which(program):
+            print(f"packages: skipped: no {program}; script/setup --packaging")
+            return SKIPPED
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = package(build, folder / "first", "--only", "berth")
+        again = package(build, folder / "again", "--only", "berth", TZ="Asia/Kathmandu", LC_ALL="C", HOME="/nowhere")
+        check(first.read_bytes() == again.read_bytes(), "the same build gave two packages")
+        second = package(build, folder / "second", "--only", "berth", "--revision", "2")
+        root = folder / "root"
+        run("dpkg-deb", "-x", first, root)
+        check_contents(root)
+        check_manual(root / "usr/share/man/man1/berth.1.gz")
+        check_completions(root)
+        check_unit(root / "usr/lib/systemd/system/berth.service", root, folder)
+        check_life(first, second, folder / "system")
+        development = package(build, folder / "first", "--only", "berth-dev")
+        check_development(development, folder / "development")
+        if "--lintian" in sys.argv:
+            done = run("lintian", "--allow-root", "--fail-on", "error", first, development)
+            check(done.returncode == 0, f"lintian: {done.stdout}{done.stderr}")
+            print(done.stdout, end="")
+    for failure in failures:
+        print(f"packages: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
