@@ -30,7 +30,7 @@ struct Subcommand {
 };
 
 int PrintVersion(Arguments, const runtime::Registry&) {
-  fmt::print("berth 0.1.0 (follows Kubernetes v1.37.1)\n");
+  fmt::print("berth {} (follows Kubernetes v1.37.1)\n", BERTH_VERSION);
   return 0;
 }
 
