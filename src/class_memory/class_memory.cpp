@@ -194,8 +194,9 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
   bool all_moved = false;
   for (Part& part : parts_) {
     if (!part.by_row && !joined_or_left_) continue;
+    const bool counted = !part.uniform;
     if (!ScoreRows(part, attempt)) return false;
-    all_moved = all_moved || part.how != Normalization::kNone;
+    all_moved = all_moved || (part.how != Normalization::kNone && (counted || !part.uniform));
   }
   const RowSet& moved = all_moved ? verdicts_.feasible : to_score_;
   moved.ForEach([&](std::size_t row) { AddUp(row); });
