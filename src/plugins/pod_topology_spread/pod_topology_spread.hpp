@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "framework/factory.hpp"
@@ -85,6 +86,11 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   void Weigh(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted, bool require_all,
              Weighed& weighed) const;
   void AddToSums(const Weighed& weighed) const;
+  void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible) const;
+  std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const;
+  void ScoreByDomain(framework::ScoreColumn& scores) const;
+  void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored,
+                         framework::ScoreColumn& scores) const;
   std::size_t MarkSeen(const framework::Attempt& attempt, const RowSet& scored, bool require_all,
                        Weighed& weighed) const;
 
@@ -114,7 +120,12 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   mutable RowSet ignored_;
   mutable std::vector<double> sums_;                                 // by row
   mutable std::vector<std::pair<std::uint32_t, double>> with_pods_;  // (row, sum)
-  mutable std::vector<std::int64_t> normalized_;                     // by sum
+  mutable std::vector<std::int64_t> normalized_;                     // by sum, or by domain
+  // The one constraint about domains, if all others are about the nodes' own pods; null: sums are by row.
+  mutable const Weighed* common_ = nullptr;
+  mutable RowSet with_kind_;               // feasible nodes that have pods of the kind
+  mutable std::vector<std::int64_t> raw_;  // by domain, of nodes that have none
+  mutable std::vector<bool> present_;      // by domain: such a node is scored
 };
 
 }  // namespace berth::plugins

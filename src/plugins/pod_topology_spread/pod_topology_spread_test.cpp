@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ranges>
+
+#include "base/random.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -135,7 +141,7 @@ TEST(PodTopologySpread, TerminatingPodsAndOtherNamespacesDoNotCount) {
             (Verdicts{{"a", Fits()}, {"b", Fits()}}));
 }
 
-TEST(PodTopologySpread, ScoresThatTheSheetsOfTheOriginalGive) {
+TEST(PodTopologySpread, GivesTheScoresOfTheOriginal) {
   struct Case {
     const char* sentence;
     std::initializer_list<std::pair<const char*, int>> zones;
@@ -154,6 +160,86 @@ TEST(PodTopologySpread, ScoresThatTheSheetsOfTheOriginalGive) {
     Cluster cluster;
     AddZones(cluster, c.zones);
     EXPECT_EQ(cluster.Rate(*cluster.Make<PodTopologySpread>(), c.pod), c.expected) << c.sentence;
+  }
+}
+
+// The original's arithmetic, node by node, whichever way the plugin takes to it.
+struct PlainNode {
+  std::string name;
+  std::string zone;  // empty: no label
+  bool hostname = true;
+  int pods = 0;
+};
+NodeScores PlainScores(const std::vector<PlainNode>& nodes,
+                       const std::vector<api::TopologySpreadConstraint>& constraints) {
+  const auto about = [&](const char* key) {
+    return std::ranges::find(constraints, key, &api::TopologySpreadConstraint::topology_key) !=
+           constraints.end();
+  };
+  const auto counts = [&](const PlainNode& node) {
+    return (!node.zone.empty() || !about(kZone)) && (node.hostname || !about(kHostname));
+  };
+  std::map<std::string, int> of_zone;
+  int scored = 0;
+  for (const PlainNode& node : nodes) {
+    if (!counts(node)) continue;
+    ++scored;
+    of_zone[node.zone] += node.pods;
+  }
+  std::map<std::string, std::int64_t> raw;
+  for (const PlainNode& node : nodes) {
+    if (!counts(node)) continue;
+    double sum = 0;
+    for (const api::TopologySpreadConstraint& constraint : constraints) {
+      const bool by_zone = constraint.topology_key == kZone;
+      const double weight =
+          std::log(static_cast<double>(by_zone ? of_zone.size() : static_cast<std::size_t>(scored)) + 2);
+      sum += (by_zone ? of_zone[node.zone] : node.pods) * weight + (constraint.max_skew - 1);
+    }
+    raw[node.name] = std::llround(sum);
+  }
+  NodeScores scores;
+  for (const PlainNode& node : nodes) scores[node.name] = 0;
+  if (raw.empty()) return scores;
+  const auto [lowest, highest] = std::ranges::minmax(raw | std::views::values);
+  for (const auto& [name, value] : raw)
+    scores[name] = highest == 0 ? 100 : 100 * (highest + lowest - value) / highest;
+  return scores;
+}
+
+TEST(PodTopologySpread, ScoresAreThoseOfTheOriginalsArithmeticOnAnyCluster) {
+  Random random(4);
+  for (int round = 0; round < 400; ++round) {
+    Cluster cluster;
+    std::vector<PlainNode> nodes;
+    const std::uint64_t zones = 1 + random.Below(6);
+    const bool some_lack_labels = random.Below(2) == 0;
+    const std::uint64_t crowd = 1 + random.Below(40);
+    for (std::uint64_t i = 1 + random.Below(90); i > 0; --i) {
+      PlainNode& node = nodes.emplace_back();
+      node.name = "n" + std::to_string(i);
+      auto built = MakeNode(node.name);
+      if (!some_lack_labels || random.Below(10) > 0) {
+        node.zone = "z" + std::to_string(random.Below(zones));
+        built.Zone(node.zone);
+      }
+      node.hostname = !some_lack_labels || random.Below(10) > 0;
+      if (node.hostname) built.Label(kHostname, node.name);
+      cluster.Add(built);
+      node.pods = random.Below(3) == 0 ? static_cast<int>(random.Below(crowd)) : 0;
+      for (int k = 0; k < node.pods; ++k)
+        cluster.Run(node.name, MakePod(node.name + "-" + std::to_string(k)).Label("app", "web"));
+    }
+    api::Pod pod = Web({});
+    std::vector<api::TopologySpreadConstraint> constraints;
+    const auto skew = [&] { return static_cast<std::int32_t>(1 + random.Below(4)); };
+    const std::uint64_t which = random.Below(4);
+    if (which != 0) constraints.push_back(Soft(kZone, skew()));
+    if (which != 1) constraints.push_back(Soft(kHostname, skew()));
+    if (which == 3) std::swap(constraints[0], constraints[1]);
+    for (const auto& constraint : constraints) pod.spec.topology_spread_constraints.push_back(constraint);
+    const auto plugin = cluster.Make<PodTopologySpread>();
+    ASSERT_EQ(cluster.Rate(*plugin, pod), PlainScores(nodes, constraints)) << "round " << round;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/percent.hpp"
@@ -34,6 +35,25 @@ std::int64_t Round(double value) {
   return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
+// How many domains there may be among the rows; having no label counts as one.
+std::size_t KindsOfRows(const framework::NodeTable& nodes, const DomainCounts& counts, const RowSet& rows) {
+  const std::vector<std::uint32_t>& rows_in = counts.topology->rows_in;
+  const RowSet* with_key = nodes.WithKey(counts.key);
+  const bool all_have_it = with_key != nullptr && rows.IsSubsetOf(*with_key);
+  return rows_in.size() - static_cast<std::size_t>(std::ranges::count(rows_in, 0U)) + (all_have_it ? 0 : 1);
+}
+
+// Goes through the rows until is_it(row).
+template <class Predicate>
+void FindRow(const RowSet& rows, Predicate&& is_it) {
+  const RowSet::Blocks blocks = rows.blocks();
+  for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
+    for (RowSet::Word word = blocks[block]; word != 0; word &= word - 1) {
+      if (is_it(block * RowSet::kWordBits + static_cast<std::size_t>(std::countr_zero(word)))) return;
+    }
+  }
+}
+
 }  // namespace
 
 Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasible) const {
@@ -61,6 +81,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
     weighed_[i].constraint = &constraints.soft[i];
     Weigh(attempt, *scored, *counted, require_all, weighed_[i]);
   }
+  FindCommonSums(attempt, feasible);
   attempt.state().Write(score_key_, true);
   return {};
 }
@@ -80,14 +101,18 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
     }
     return size;
   }
-  scored.ForEach([&](std::size_t row) {
+  std::size_t unseen = KindsOfRows(attempt.nodes(), weighed.counts, scored);
+  FindRow(scored, [&](std::size_t row) {
     const std::uint32_t domain = topology.domain[row];
     if (domain == Topology::kNowhere) {
+      unseen -= nowhere ? 0 : 1;
       nowhere = true;
     } else if (!weighed.seen[domain]) {
       weighed.seen[domain] = true;
       ++size;
+      --unseen;
     }
+    return unseen == 0;
   });
   if (nowhere && !require_all) {
     const std::uint32_t empty = DomainOfEmpty(topology, weighed.counts.key, attempt.nodes().vocabulary());
@@ -155,6 +180,10 @@ Status PodTopologySpread::Score(const Attempt& attempt, const RowSet& feasible,
                                 framework::ScoreColumn& scores) const {
   if (attempt.state().Read(score_key_) == nullptr)
     return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  if (common_ != nullptr) {
+    ScoreByDomain(scores);
+    return {};
+  }
   sums_.assign(attempt.nodes().rows(), 0.0);
   for (std::size_t i = 0; i < weighed_count_; ++i) AddToSums(weighed_[i]);
   const auto values = scores.Mutable();
@@ -170,6 +199,10 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
   auto scored = attempt.Scratch();
   *scored |= feasible;
   *scored -= ignored_;
+  if (common_ != nullptr) {
+    NormalizeByDomain(attempt, *scored, scores);
+    return {};
+  }
   const auto values = scores.Mutable();
   std::int64_t lowest = INT64_MAX;
   std::int64_t highest = 0;
@@ -193,6 +226,98 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
   }
   scored->ForEach([&](std::size_t row) { values[row] = Percent(highest + lowest - values[row], highest); });
   return {};
+}
+
+// --- where nodes of a domain are alike
+// -----------------------------------------------------------------------------------------
+
+// With at most one constraint about domains of several nodes, as with the system's own, nodes without pods of
+// the kind have what their domain has, and the others are few. Sets common_ to that constraint, else to null.
+void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
+  common_ = nullptr;
+  const Weighed* common = nullptr;
+  with_kind_ = RowSet(attempt.nodes().rows());
+  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+    if (weighed.by_row != nullptr) {
+      const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
+      if (with_key == nullptr || !feasible.IsSubsetOf(*with_key)) return;
+      weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t) {
+        if (feasible.Has(row)) with_kind_.Add(row);
+      });
+    } else if (common != nullptr) {
+      return;
+    } else {
+      common = &weighed;
+    }
+  }
+  common_ = common;
+}
+
+// Added up in the order of AddToSums. The row's own pods count if there is one.
+std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const {
+  double sum = 0;
+  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+    if (weighed.by_row == nullptr) {
+      if (domain != Topology::kNowhere) sum += weighed.of_domain[domain];
+    } else {
+      const auto pods = static_cast<double>(row ? weighed.by_row->At(*row) : 0);
+      sum += pods * weighed.weight + static_cast<double>(weighed.constraint->max_skew - 1);
+    }
+  }
+  return Round(sum);
+}
+
+void PodTopologySpread::ScoreByDomain(framework::ScoreColumn& scores) const {
+  const std::vector<std::uint32_t>& domain = common_->counts.topology->domain;
+  const std::size_t domains = common_->counts.topology->domains();
+  raw_.resize(domains + 1);  // the last one is that of nodes without the label
+  for (std::uint32_t i = 0; i < domains; ++i) raw_[i] = RawScore(i, {});
+  raw_[domains] = RawScore(Topology::kNowhere, {});
+  const auto values = scores.Overwrite();
+  for (std::size_t row = 0; row < values.size(); ++row)
+    values[row] = raw_[std::min<std::size_t>(domain[row], domains)];
+  with_kind_.ForEach(
+      [&](std::size_t row) { values[row] = RawScore(domain[row], static_cast<std::uint32_t>(row)); });
+  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+}
+
+void PodTopologySpread::NormalizeByDomain(const Attempt& attempt, const RowSet& scored,
+                                          framework::ScoreColumn& scores) const {
+  const std::vector<std::uint32_t>& domain = common_->counts.topology->domain;
+  const std::size_t domains = common_->counts.topology->domains();
+  std::int64_t lowest = INT64_MAX;
+  std::int64_t highest = 0;
+  const auto take = [&](std::int64_t raw) {
+    lowest = std::min(lowest, raw);
+    highest = std::max(highest, raw);
+  };
+  present_.assign(domains + 1, false);
+  std::size_t unseen = KindsOfRows(attempt.nodes(), common_->counts, scored);
+  FindRow(scored, [&](std::size_t row) {
+    const std::size_t of_row = std::min<std::size_t>(domain[row], domains);
+    if (present_[of_row] || with_kind_.Has(row)) return false;
+    present_[of_row] = true;
+    take(raw_[of_row]);
+    return --unseen == 0;
+  });
+  const auto values = scores.values();
+  with_kind_.ForEach([&](std::size_t row) {
+    if (scored.Has(row)) take(values[row]);
+  });
+  const auto points = [&](std::int64_t raw) {
+    return highest == 0 ? framework::kMaxScore : Percent(highest + lowest - raw, highest);
+  };
+  normalized_.assign(domains + 1, 0);
+  for (std::size_t i = 0; i <= domains; ++i) {
+    if (present_[i]) normalized_[i] = points(raw_[i]);
+  }
+  const auto bytes = scores.OverwriteBytes();
+  for (std::size_t row = 0; row < bytes.size(); ++row)
+    bytes[row] = static_cast<std::uint8_t>(normalized_[std::min<std::size_t>(domain[row], domains)]);
+  with_kind_.ForEach([&](std::size_t row) {
+    if (scored.Has(row)) bytes[row] = static_cast<std::uint8_t>(points(values[row]));
+  });
+  ignored_.ForEach([&](std::size_t row) { bytes[row] = 0; });
 }
 
 }  // namespace berth::plugins
