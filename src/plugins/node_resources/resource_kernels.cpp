@@ -37,7 +37,7 @@ BERTH_KERNEL void ForEachIn(Word rows, std::size_t block, Visit visit) {
 [[clang::no_sanitize("float-cast-overflow")]]
 #endif
 BERTH_KERNEL std::int32_t Truncated(double percentage) {
-  return static_cast<std::int32_t>(percentage);
+  return static_cast<std::int32_t>(percentage) & 0xff;  // a percentage has no more
 }
 
 // --- which rows lack something
