@@ -1,9 +1,10 @@
 #include "api/sharing.hpp"
 
-#include <algorithm>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <concepts>
 #include <type_traits>
+
+#include "base/sweeper.hpp"
 
 namespace berth::api {
 namespace {
@@ -108,20 +109,18 @@ class Pool {
     const auto [known, added] = values_.insert(value);
     if (!added) {
       value = *known;
-    } else if (values_.size() > sweep_at_) {
-      boost::unordered::erase_if(values_, [](const T& mine) { return mine.unshared(); });
-      sweep_at_ = std::max(kSweepMin, 2 * values_.size());
+    } else {
+      sweeper_.Grown(values_, [](const T& mine) { return mine.unshared(); });
     }
   }
 
  private:
-  static constexpr std::size_t kSweepMin = 1024;
   struct Hash {
     std::size_t operator()(const T& value) const { return Digest::Of(value); }
   };
 
   boost::unordered_flat_set<T, Hash> values_;
-  std::size_t sweep_at_ = kSweepMin;
+  Sweeper sweeper_;
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ class RowSet {
   using Word = std::uint64_t;
   static constexpr std::size_t kWordBits = 64;
 
-  // The words of a set for loops over columns, of which one word's rows are a block. Those that may have
-  // members are First(), Next(that), ... until size().
+  // The words of a set for loops over columns, of which one word's rows are a block. Those that have members
+  // are First(), Next(that), ... until size().
   class Blocks {
    public:
     [[gnu::always_inline]] Blocks(std::span<const Word> words, const Word* marks)
@@ -34,10 +34,15 @@ class RowSet {
     [[gnu::always_inline]] std::size_t From(std::size_t block) const {
       while (block < words_.size()) {
         const Word marks = marks_[block / kWordBits] >> (block % kWordBits);
-        if (marks != 0) return block + static_cast<std::size_t>(std::countr_zero(marks));
-        block = (block / kWordBits + 1) * kWordBits;
+        if (marks == 0) {
+          block = (block / kWordBits + 1) * kWordBits;
+          continue;
+        }
+        block += static_cast<std::size_t>(std::countr_zero(marks));
+        if (block >= words_.size() || words_[block] != 0) break;
+        ++block;
       }
-      return words_.size();
+      return std::min(block, words_.size());
     }
     std::span<const Word> words_;
     const Word* marks_;
@@ -144,6 +149,18 @@ class RowSet {
       for (Word word = words_[i]; word != 0; word &= word - 1)
         visit(i * kWordBits + static_cast<std::size_t>(std::countr_zero(word)));
     });
+  }
+
+  // Is there a member, in ascending order, for which is_it(row)? Looks no further.
+  template <class Predicate>
+  bool AnyOf(Predicate&& is_it) const {
+    const Blocks all = blocks();
+    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
+      for (Word word = words_[i]; word != 0; word &= word - 1) {
+        if (is_it(i * kWordBits + static_cast<std::size_t>(std::countr_zero(word)))) return true;
+      }
+    }
+    return false;
   }
 
   std::span<const Word> words() const { return words_; }

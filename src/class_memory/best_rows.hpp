@@ -25,7 +25,6 @@ class BestRows {
     if (before < level.best[group] && total < level.best[group]) return;
     if (before != total) level.stale.Add(group);
   }
-  std::int32_t total(std::size_t row) const { return totals_[row]; }
 
   // At least one row must take part. How many have the highest total?
   std::size_t Count();

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "framework/score_kernels.hpp"
-
 namespace berth::class_memory {
 
 using framework::Attempt;
@@ -11,12 +9,6 @@ using framework::Basis;
 using framework::FilterOutcome;
 using framework::Normalization;
 using runtime::PreFilterOutcome;
-
-namespace {
-
-bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
-
-}  // namespace
 
 // --- verdicts
 // ------------------------------------------------------------------------------------------------
@@ -64,7 +56,6 @@ bool KnownClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pr
   if (changed_.Empty()) return true;
   profile_.RunFiltersFrom(first_by_row_, attempt, pre_filter, changed_, again_);
   if (!again_.errors.empty() || !again_.spoken.empty() || !again_.pending.empty()) return false;
-  to_score_.Resize(changed_.words().size() * RowSet::kWordBits);
   to_score_ |= changed_;
   if (changed_.IsSubsetOf(verdicts_.feasible) && changed_.IsSubsetOf(again_.feasible)) return true;
   return TakeVerdicts();
@@ -171,15 +162,10 @@ bool KnownClass::Normalize(Part& part) {
   if (part.how != Normalization::kNone) {
     framework::NormalizeByMaximum(verdicts_.feasible, part.how == Normalization::kByMaximumReversed, scores);
   }
+  if (!scores.ShrinkToScores(verdicts_.feasible)) return false;
   part.uniform.reset();
-  part.scores.Reset({});
-  if (scores.uniform()) {
-    part.uniform = static_cast<std::uint8_t>(scores.uniform_value());
-    return IsValid(scores.uniform_value());
-  }
-  scores.Shrink(verdicts_.feasible);
+  if (scores.uniform()) part.uniform = static_cast<std::uint8_t>(scores.uniform_value());
   const auto bytes = scores.bytes();
-  if (bytes.empty() || !IsValid(framework::MaxByte(bytes, verdicts_.feasible))) return false;
   part.scores.Reset({bytes.begin(), bytes.end()});
   return true;
 }
@@ -219,7 +205,7 @@ bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
   bool all_valid = true;
   to_score_.ForEach([&](std::size_t row) {
     const std::int64_t score = answer_.At(row);
-    all_valid = all_valid && IsValid(score);
+    all_valid = all_valid && framework::IsScore(score);
     part.scores.Set(static_cast<std::uint32_t>(row), static_cast<std::uint8_t>(score));
   });
   return all_valid;

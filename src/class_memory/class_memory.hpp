@@ -95,7 +95,6 @@ class ClassMemory {
   KnownClass* Recall(const framework::PodShapePtr& shape, const runtime::Profile& profile);
   // It has turned out that this one cannot be remembered; it is tried again later.
   void GiveUp(const framework::PodShapePtr& shape);
-  std::size_t classes() const { return known_; }
 
  private:
   struct Entry {

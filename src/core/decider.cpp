@@ -163,7 +163,7 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
     decision.nominate = "";
     return false;
   }
-  KeepVerdicts(filtered_, profile, record);
+  KeepVerdicts(profile, record);
   if (pre_filter.narrowed) NoteLeftOut(pre_filter, candidates, record);
   if (record.feasible.Empty()) {
     NoteRejectors(pre_filter, profile, decision);
@@ -300,22 +300,21 @@ void Decider::JudgeNominatedNode(const Attempt& attempt, const runtime::Profile&
   if (!filtered_.spoken.empty())
     nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
   // The general search will not look at it: what was found out here is its verdict.
-  if (!candidates.Has(row)) KeepVerdicts(filtered_, profile, record);
+  if (!candidates.Has(row)) KeepVerdicts(profile, record);
   if (only_nominated_ && extenders_ != nullptr)
     only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
 }
 
-void Decider::KeepVerdicts(const framework::FilterOutcome& verdicts, const runtime::Profile& profile,
-                           AttemptRecord& record) const {
-  for (const framework::FilterOutcome::Rejection& rejection : verdicts.all()) {
+void Decider::KeepVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
+  for (const framework::FilterOutcome::Rejection& rejection : filtered_.all()) {
     record.rejections.push_back(
         {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
   }
-  for (const framework::FilterOutcome::Spoken& part : verdicts.spoken) {
+  for (const framework::FilterOutcome::Spoken& part : filtered_.spoken) {
     record.spoken.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
   }
-  record.unresolvable |= verdicts.unresolvable;
-  record.feasible |= verdicts.feasible;
+  record.unresolvable |= filtered_.unresolvable;
+  record.feasible |= filtered_.feasible;
 }
 
 bool Decider::LooksAtAll(const runtime::Profile& profile) const {

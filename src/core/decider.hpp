@@ -27,8 +27,8 @@ struct DeciderOptions {
   bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
   TieBreak tie_break = TieBreak::kRandom;
   bool score_parts = false;  // keep what scores are made of, too
-  std::size_t class_memory_bytes = 64u
-                                   << 20;  // for what is known of shapes of pods; 0: nothing is remembered
+  // For what is known of shapes of pods; 0: nothing is remembered.
+  std::size_t class_memory_bytes = 64u << 20;
   std::uint64_t seed = 1;
 };
 
@@ -97,8 +97,7 @@ class Decider {
   void JudgeNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
-  void KeepVerdicts(const framework::FilterOutcome& verdicts, const runtime::Profile& profile,
-                    record::AttemptRecord& record) const;
+  void KeepVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
   // What extenders say of the feasible nodes (extenders.cpp). False if the decision is complete.
   bool PassExtenders(const framework::Attempt& attempt, const runtime::Profile& profile,
                      const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,

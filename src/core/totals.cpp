@@ -27,7 +27,6 @@ struct Best {
     std::int64_t padding[kBlockRows];
     std::int64_t best = INT64_MIN;
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
       for (std::size_t i = 0; i < kBlockRows; ++i) {
         const std::int64_t mask = -static_cast<std::int64_t>((feasible[block] >> i) & 1);
@@ -36,7 +35,6 @@ struct Best {
       }
     }
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(totals.data(), totals.size(), block, padding);
       Word equal = 0;
       for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{from[i] == best} << i;
@@ -65,7 +63,6 @@ struct BestByScores {
     std::uint8_t padding[kBlockRows];
     std::uint16_t highest[kBlockRows] = {};
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       std::uint16_t sums[kBlockRows] = {};
       for (const WeightedScores& part : parts) {
         const std::uint8_t* scores = BlockOf(part.scores.data(), part.scores.size(), block, padding);
@@ -85,7 +82,7 @@ struct BestByScores {
     const std::uint16_t best = Highest(highest);
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       const std::uint16_t* kept = totals + block * kBlockRows;
-      if (feasible[block] == 0 || !Contains(kept, best)) continue;
+      if (!Contains(kept, best)) continue;
       Word equal = 0;
       for (std::size_t i = 0; i < kBlockRows; ++i) equal |= Word{kept[i] == best} << i;
       out[block] |= equal & feasible[block];

@@ -56,4 +56,13 @@ void ScoreColumn::Shrink(const RowSet& feasible) {
   if (LowestBytes(from, feasible, OverwriteBytes()) > std::uint64_t{kMaxByte}) form_ = Form::kWide;
 }
 
+// Rows that are not feasible may hold anything, but seldom do: all rows are looked at first, which is
+// cheaper.
+bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
+  Shrink(feasible);
+  if (uniform()) return IsScore(value_);
+  const auto scores = bytes();
+  return !scores.empty() && (IsScore(MaxByte(scores)) || IsScore(MaxByte(scores, feasible)));
+}
+
 }  // namespace berth::framework

@@ -12,6 +12,7 @@
 namespace berth::framework {
 
 inline constexpr std::int64_t kMaxScore = 100;
+constexpr bool IsScore(std::int64_t value) { return value >= 0 && value <= kMaxScore; }
 
 // Either one value for all rows or a value per row; only the rows a plugin was asked for mean anything. Most
 // plugins have nothing to say about most pods, and saying the same of all nodes then costs a single store.
@@ -62,6 +63,8 @@ class ScoreColumn {
   // Keeps values by row as bytes if those of `feasible` are within 0 and kMaxByte; the others may be anything
   // afterwards.
   void Shrink(const RowSet& feasible);
+  // Likewise. False if some feasible row has what is no score: normalised columns have none.
+  bool ShrinkToScores(const RowSet& feasible);
 
   bool uniform() const { return form_ == Form::kUniform; }
   std::int64_t uniform_value() const { return value_; }

@@ -41,7 +41,6 @@ struct HighestByte {
     std::uint8_t padding[kBlockRows];
     std::uint8_t highest[kBlockRows] = {};
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::uint8_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::uint8_t mask[kBlockRows];
       SpreadBits(feasible[block], mask);
@@ -81,7 +80,6 @@ struct Range {
     std::int64_t padding[kBlockRows];
     WideRange range;
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::uint64_t bits = range.bits;
       std::int64_t maximum = range.maximum;
@@ -108,7 +106,6 @@ struct ScaledWide {
     const std::int32_t offset = reverse ? kMaxScore : 0;
     std::int64_t padding[kBlockRows];
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       std::int32_t scaled[kBlockRows];
       for (std::size_t i = 0; i < kBlockRows; ++i) {
@@ -129,7 +126,6 @@ struct Lowest {
     std::int64_t padding[kBlockRows];
     std::uint64_t bits = 0;
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       const std::int64_t* from = BlockOf(values.data(), values.size(), block, padding);
       for (std::size_t i = 0; i < kBlockRows; ++i)
         bits |= static_cast<std::uint64_t>(from[i] & MaskOf(feasible[block], i));
@@ -147,7 +143,6 @@ struct Marked {
   BERTH_KERNEL void Run(std::span<std::uint8_t> values, Blocks rows, std::uint8_t value) {
     std::uint8_t padding[kBlockRows];
     for (std::size_t block = rows.First(); block < rows.size(); block = rows.Next(block)) {
-      if (rows[block] == 0) continue;
       const std::uint8_t* from = BlockOf<std::uint8_t>(values.data(), values.size(), block, padding);
       std::uint8_t mask[kBlockRows];
       SpreadBits(rows[block], mask);

@@ -54,7 +54,6 @@ class ScoreHistory {
     now_ = std::move(scores);
     last_ = {};
   }
-  bool empty() const { return now_.empty(); }
   std::uint8_t operator[](std::size_t row) const { return now_[row]; }
   void Set(std::uint32_t row, std::uint8_t score) {
     if (now_[row] == score) return;

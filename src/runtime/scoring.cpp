@@ -1,7 +1,6 @@
 // PreScore, Score, Normalize: a column per plugin, checked to be within bounds and kept as bytes.
 #include <fmt/format.h>
 
-#include "framework/score_kernels.hpp"
 #include "runtime/guarded.hpp"
 #include "runtime/profile.hpp"
 
@@ -71,22 +70,6 @@ Status Profile::Normalize(std::size_t index, const Attempt& attempt, const RowSe
                                    plugin.Name(), status.Message()));
 }
 
-namespace {
-
-bool IsValid(std::int64_t score) { return score >= 0 && score <= framework::kMaxScore; }
-
-// What is left in wide form after Shrink has a feasible score that no byte holds. Rows that are not feasible
-// may hold anything, but seldom do: all rows are looked at first, which is cheaper.
-bool HasInvalid(const framework::ScoreColumn& column, const RowSet& feasible) {
-  if (column.uniform()) return !IsValid(column.uniform_value());
-  const auto scores = column.bytes();
-  if (scores.empty()) return true;
-  return framework::MaxByte(scores) > framework::kMaxScore &&
-         framework::MaxByte(scores, feasible) > framework::kMaxScore;
-}
-
-}  // namespace
-
 // kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
 // first plugin, is reported.
 Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
@@ -94,15 +77,13 @@ Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Ro
                            const std::vector<bool>& skipped) const {
   bool any = false;
   for (std::size_t i = 0; i < scores_.size(); ++i) {
-    if (skipped[i]) continue;
-    columns[i].Shrink(feasible);
-    any = any || HasInvalid(columns[i], feasible);
+    if (!skipped[i] && !columns[i].ShrinkToScores(feasible)) any = true;
   }
   if (!any) return {};
   for (const framework::Row row : order) {
     if (!feasible.Has(row)) continue;
     for (std::size_t i = 0; i < scores_.size(); ++i) {
-      if (skipped[i] || IsValid(columns[i].At(row))) continue;
+      if (skipped[i] || framework::IsScore(columns[i].At(row))) continue;
       return Status::Error(fmt::format(
           "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
           "should in the range of [0, 100] after normalizing",

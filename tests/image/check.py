@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,8 +15,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DATE = 1_700_000_000
-SKIPPED = 77
+sys.path.insert(0, str(ROOT / "tests"))
+
+from findings import DATE, SKIPPED, Findings  # noqa: E402 (the folder is known now)
+
 # Everything that may be in the image.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework)", r"bin", r"usr/local/bin/kube-scheduler",
@@ -29,12 +30,8 @@ ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"var/lib/dpkg/status\.d/(ca-certificates|lib[a-z0-9.+-]+|zlib1g)",
 )]
 
-failures = []
-
-
-def check(true, what):
-    if not true:
-        failures.append(what)
+findings = Findings("image")
+check = findings.check
 
 
 def build(binary, output, **environment):
@@ -172,10 +169,8 @@ def check_errors(binary, run):
 
 def main():
     binary = Path(sys.argv[1]).resolve()
-    for program in ("dpkg-query", "strip", "ldd"):
-        if not shutil.which(program):
-            print(f"image: skipped: no {program}")
-            return SKIPPED
+    if findings.lack(("dpkg-query", "strip", "ldd")):
+        return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)
         said = build(binary, run / "first")
@@ -201,9 +196,7 @@ def main():
             check_running(run / "tree")
         else:
             print("image: not root: the program was not run inside")
-    for failure in failures:
-        print(f"image: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    return findings.exit_code()
 
 
 if __name__ == "__main__":

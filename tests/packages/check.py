@@ -11,8 +11,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SKIPPED = 77
-DATE = "1700000000"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from findings import DATE, SKIPPED, Findings  # noqa: E402 (the folder is known now)
+
 # Everything that the package of the program may have.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
@@ -21,12 +23,8 @@ ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|guide/[a-z-]+\.md|examples/(monitoring|rbac)/[a-z-]+\.(yaml|json))",
 )]
 
-failures = []
-
-
-def check(true, what):
-    if not true:
-        failures.append(what)
+findings = Findings("packages")
+check = findings.check
 
 
 def run(*command, **options):
@@ -35,7 +33,7 @@ def run(*command, **options):
 
 def package(build, output, *arguments, **environment):
     done = run(ROOT / "script/package", "--build", build, "--output", output, *arguments,
-               env={**os.environ, "SOURCE_DATE_EPOCH": DATE, **environment}, cwd="/")
+               env={**os.environ, "SOURCE_DATE_EPOCH": str(DATE), **environment}, cwd="/")
     if done.returncode != 0:
         sys.exit(f"packages: script/package fails: {done.stderr}")
     print(done.stdout, end="")
@@ -144,10 +142,8 @@ def check_development(package_, root):
 
 def main():
     build = Path(sys.argv[1]).resolve()
-    for program in ("dpkg-deb", "dpkg-shlibdeps", "strip"):
-        if not shutil.which(program):
-            print(f"packages: skipped: no {program}; script/setup --packaging")
-            return SKIPPED
+    if findings.lack(("dpkg-deb", "dpkg-shlibdeps", "strip"), hint="; script/setup --packaging"):
+        return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         first = package(build, folder / "first", "--only", "berth")
@@ -167,9 +163,7 @@ def main():
             done = run("lintian", "--allow-root", "--fail-on", "error", first, development)
             check(done.returncode == 0, f"lintian: {done.stdout}{done.stderr}")
             print(done.stdout, end="")
-    for failure in failures:
-        print(f"packages: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    return findings.exit_code()
 
 
 if __name__ == "__main__":

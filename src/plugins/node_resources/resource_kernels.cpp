@@ -49,13 +49,12 @@ struct Insufficient {
                         Word* never) {
     std::int64_t padding[2][kBlockRows];
     for (std::size_t block = candidates.First(); block < candidates.size(); block = candidates.Next(block)) {
-      if (candidates[block] == 0) continue;
       if (AreFew(candidates[block])) {
         ForEachIn(candidates[block], block, [&](std::size_t row) __attribute__((always_inline)) {
-          const Word bit = Word{1} << (row % kBlockRows);
-          if (request > WrapSub(allocatable[row], requested[row])) out[block] |= bit;
-          if (request > WrapSub(allocatable[row], requested[row]) && request > allocatable[row])
-            never[block] |= bit;
+          const Word lacking = Word{request > WrapSub(allocatable[row], requested[row])}
+                               << (row % kBlockRows);
+          out[block] |= lacking;
+          if (request > allocatable[row]) never[block] |= lacking;
         });
         continue;
       }
@@ -80,7 +79,6 @@ struct Crowded {
                         RowSet::Blocks candidates, Word* out) {
     std::int64_t padding[2][kBlockRows];
     for (std::size_t block = candidates.First(); block < candidates.size(); block = candidates.Next(block)) {
-      if (candidates[block] == 0) continue;
       if (AreFew(candidates[block])) {
         ForEachIn(candidates[block], block, [&](std::size_t row) __attribute__((always_inline)) {
           out[block] |= Word{pods[row] >= allowed[row]} << (row % kBlockRows);
@@ -171,7 +169,6 @@ struct WeightedShares {
     // (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
     const double reciprocal = 1.0 / static_cast<double>(total_weight);
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       if (AreFew(feasible[block])) {
         ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
           if (!Row(axes, row, out[row])) left[block] |= Word{1} << (row % kBlockRows);
@@ -245,7 +242,6 @@ struct Balance {
                         std::span<std::uint8_t> out, Word* left) {
     std::int64_t padding[4][kBlockRows];
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
-      if (feasible[block] == 0) continue;
       if (AreFew(feasible[block])) {
         ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
           std::uint64_t seen = 0;

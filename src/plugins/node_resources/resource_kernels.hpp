@@ -1,6 +1,6 @@
 // The arithmetic of the resource plugins over all rows at once, in blocks of 64 rows. Exact: every answer is
-// the one that the original's integer and float64 steps give. Blocks with numbers too large for the fast way
-// are named, and left to whoever asked.
+// the one that the original's integer and float64 steps give. Rows with numbers too large for the fast way,
+// and some beside them, are named and left to whoever asked.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,13 @@
 
 namespace berth::plugins {
 
-// Adds the rows that lack `request`, and to `never` those of them that could not hold it if they were empty.
-// Whole blocks are judged where `candidates` has a row in them. The columns are equally long, and the sets
-// have room for them.
+// Adds the candidates that lack `request`, and to `never` those of them that could not hold it if they were
+// empty. The columns are equally long, and the sets have room for them.
 void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
                      std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
                      RowSet& never, VectorLevel level = BestVectorLevel());
 
-// Adds the rows with no room for another pod, likewise.
+// Adds the candidates with no room for another pod, likewise.
 void AddCrowded(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
                 const RowSet& candidates, RowSet& out, VectorLevel level = BestVectorLevel());
 
@@ -35,7 +34,8 @@ enum class Allocation { kLeast, kMost };
 
 // The weighted mean of what is free (kLeast) or taken (kMost), in percent; a resource of which a node has
 // nothing does not count there. Weights are positive and at most kMaxWeightSum together. Fills `out` for the
-// feasible rows but those added to `left`, whose numbers are negative or at least 2^45.
+// feasible rows but those added to `left`: rows whose numbers are negative or at least 2^45, or that share a
+// block with one.
 void ScoreAllocation(Allocation strategy, std::span<const ResourceAxis> axes, const RowSet& feasible,
                      std::span<std::uint8_t> out, RowSet& left, VectorLevel level = BestVectorLevel());
 

@@ -87,6 +87,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
              Weighed& weighed) const;
   void AddToSums(const Weighed& weighed) const;
   void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible) const;
+  std::size_t PlaceOf(std::size_t row) const;
   std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const;
   void ScoreByDomain(framework::ScoreColumn& scores) const;
   void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored,

@@ -43,16 +43,19 @@ std::size_t KindsOfRows(const framework::NodeTable& nodes, const DomainCounts& c
   return rows_in.size() - static_cast<std::size_t>(std::ranges::count(rows_in, 0U)) + (all_have_it ? 0 : 1);
 }
 
-// Goes through the rows until is_it(row).
-template <class Predicate>
-void FindRow(const RowSet& rows, Predicate&& is_it) {
-  const RowSet::Blocks blocks = rows.blocks();
-  for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
-    for (RowSet::Word word = blocks[block]; word != 0; word &= word - 1) {
-      if (is_it(block * RowSet::kWordBits + static_cast<std::size_t>(std::countr_zero(word)))) return;
-    }
+// The lowest and the highest raw score of the scored nodes; few pods of the kind are many points.
+struct RawRange {
+  std::int64_t lowest = INT64_MAX;
+  std::int64_t highest = 0;
+
+  void Take(std::int64_t raw) {
+    lowest = std::min(lowest, raw);
+    highest = std::max(highest, raw);
   }
-}
+  std::int64_t Points(std::int64_t raw) const {
+    return highest == 0 ? framework::kMaxScore : Percent(highest + lowest - raw, highest);
+  }
+};
 
 }  // namespace
 
@@ -102,7 +105,7 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
     return size;
   }
   std::size_t unseen = KindsOfRows(attempt.nodes(), weighed.counts, scored);
-  FindRow(scored, [&](std::size_t row) {
+  scored.AnyOf([&](std::size_t row) {
     const std::uint32_t domain = topology.domain[row];
     if (domain == Topology::kNowhere) {
       unseen -= nowhere ? 0 : 1;
@@ -204,27 +207,20 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
     return {};
   }
   const auto values = scores.Mutable();
-  std::int64_t lowest = INT64_MAX;
-  std::int64_t highest = 0;
-  scored->ForEach([&](std::size_t row) {
-    lowest = std::min(lowest, values[row]);
-    highest = std::max(highest, values[row]);
-  });
-  if (highest == 0) {
-    scored->ForEach([&](std::size_t row) { values[row] = framework::kMaxScore; });
-    return {};
-  }
+  RawRange range;
+  scored->ForEach([&](std::size_t row) { range.Take(values[row]); });
   // Nodes share few different sums: each is divided once.
   constexpr std::int64_t kTableMax = 1024;
-  if (highest - lowest < kTableMax) {
-    normalized_.resize(static_cast<std::size_t>(highest - lowest + 1));
-    for (std::int64_t value = lowest; value <= highest; ++value)
-      normalized_[static_cast<std::size_t>(value - lowest)] = Percent(highest + lowest - value, highest);
-    scored->ForEach(
-        [&](std::size_t row) { values[row] = normalized_[static_cast<std::size_t>(values[row] - lowest)]; });
+  if (range.highest - range.lowest >= kTableMax) {
+    scored->ForEach([&](std::size_t row) { values[row] = range.Points(values[row]); });
     return {};
   }
-  scored->ForEach([&](std::size_t row) { values[row] = Percent(highest + lowest - values[row], highest); });
+  normalized_.clear();
+  for (std::int64_t value = range.lowest; value <= range.highest; ++value)
+    normalized_.push_back(range.Points(value));
+  scored->ForEach([&](std::size_t row) {
+    values[row] = normalized_[static_cast<std::size_t>(values[row] - range.lowest)];
+  });
   return {};
 }
 
@@ -236,7 +232,8 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
 void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
   common_ = nullptr;
   const Weighed* common = nullptr;
-  with_kind_ = RowSet(attempt.nodes().rows());
+  with_kind_.Resize(attempt.nodes().rows());
+  with_kind_.Clear();
   for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
     if (weighed.by_row != nullptr) {
       const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
@@ -267,55 +264,50 @@ std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std
   return Round(sum);
 }
 
+// Where the rows' domains stand in columns by domain: nodes without the label come last.
+std::size_t PodTopologySpread::PlaceOf(std::size_t row) const {
+  const Topology& topology = *common_->counts.topology;
+  return std::min<std::size_t>(topology.domain[row], topology.domains());
+}
+
 void PodTopologySpread::ScoreByDomain(framework::ScoreColumn& scores) const {
-  const std::vector<std::uint32_t>& domain = common_->counts.topology->domain;
-  const std::size_t domains = common_->counts.topology->domains();
-  raw_.resize(domains + 1);  // the last one is that of nodes without the label
-  for (std::uint32_t i = 0; i < domains; ++i) raw_[i] = RawScore(i, {});
-  raw_[domains] = RawScore(Topology::kNowhere, {});
+  const Topology& topology = *common_->counts.topology;
+  raw_.clear();
+  for (std::uint32_t i = 0; i < topology.domains(); ++i) raw_.push_back(RawScore(i, {}));
+  raw_.push_back(RawScore(Topology::kNowhere, {}));
   const auto values = scores.Overwrite();
-  for (std::size_t row = 0; row < values.size(); ++row)
-    values[row] = raw_[std::min<std::size_t>(domain[row], domains)];
-  with_kind_.ForEach(
-      [&](std::size_t row) { values[row] = RawScore(domain[row], static_cast<std::uint32_t>(row)); });
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = raw_[PlaceOf(row)];
+  with_kind_.ForEach([&](std::size_t row) {
+    values[row] = RawScore(topology.domain[row], static_cast<std::uint32_t>(row));
+  });
   ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
 }
 
 void PodTopologySpread::NormalizeByDomain(const Attempt& attempt, const RowSet& scored,
                                           framework::ScoreColumn& scores) const {
-  const std::vector<std::uint32_t>& domain = common_->counts.topology->domain;
-  const std::size_t domains = common_->counts.topology->domains();
-  std::int64_t lowest = INT64_MAX;
-  std::int64_t highest = 0;
-  const auto take = [&](std::int64_t raw) {
-    lowest = std::min(lowest, raw);
-    highest = std::max(highest, raw);
-  };
-  present_.assign(domains + 1, false);
+  RawRange range;
+  present_.assign(raw_.size(), false);
   std::size_t unseen = KindsOfRows(attempt.nodes(), common_->counts, scored);
-  FindRow(scored, [&](std::size_t row) {
-    const std::size_t of_row = std::min<std::size_t>(domain[row], domains);
-    if (present_[of_row] || with_kind_.Has(row)) return false;
-    present_[of_row] = true;
-    take(raw_[of_row]);
+  scored.AnyOf([&](std::size_t row) {
+    const std::size_t place = PlaceOf(row);
+    if (present_[place] || with_kind_.Has(row)) return false;
+    present_[place] = true;
+    range.Take(raw_[place]);
     return --unseen == 0;
   });
   const auto values = scores.values();
   with_kind_.ForEach([&](std::size_t row) {
-    if (scored.Has(row)) take(values[row]);
+    if (scored.Has(row)) range.Take(values[row]);
   });
-  const auto points = [&](std::int64_t raw) {
-    return highest == 0 ? framework::kMaxScore : Percent(highest + lowest - raw, highest);
-  };
-  normalized_.assign(domains + 1, 0);
-  for (std::size_t i = 0; i <= domains; ++i) {
-    if (present_[i]) normalized_[i] = points(raw_[i]);
+  normalized_.assign(raw_.size(), 0);
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    if (present_[i]) normalized_[i] = range.Points(raw_[i]);
   }
   const auto bytes = scores.OverwriteBytes();
   for (std::size_t row = 0; row < bytes.size(); ++row)
-    bytes[row] = static_cast<std::uint8_t>(normalized_[std::min<std::size_t>(domain[row], domains)]);
+    bytes[row] = static_cast<std::uint8_t>(normalized_[PlaceOf(row)]);
   with_kind_.ForEach([&](std::size_t row) {
-    if (scored.Has(row)) bytes[row] = static_cast<std::uint8_t>(points(values[row]));
+    if (scored.Has(row)) bytes[row] = static_cast<std::uint8_t>(range.Points(values[row]));
   });
   ignored_.ForEach([&](std::size_t row) { bytes[row] = 0; });
 }

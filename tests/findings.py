@@ -1,0 +1,29 @@
+"""What the checks of things that are shipped say in the end."""
+import shutil
+import sys
+
+SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+DATE = 1_700_000_000  # SOURCE_DATE_EPOCH: things made twice must not differ
+
+
+class Findings:
+    def __init__(self, name):
+        self._name = name
+        self._failures = []
+
+    def check(self, true, what):
+        if not true:
+            self._failures.append(what)
+
+    def lack(self, programs, hint=""):
+        """Says which of the programs is not installed, if one is not: then nothing can be checked."""
+        for program in programs:
+            if not shutil.which(program):
+                print(f"{self._name}: skipped: no {program}{hint}")
+                return True
+        return False
+
+    def exit_code(self):
+        for failure in self._failures:
+            print(f"{self._name}: {failure}", file=sys.stderr)
+        return 1 if self._failures else 0
