@@ -10,12 +10,14 @@
 // beside the default plugins, every node measured. With --dump the objects of one workload are printed
 // instead, in the order in which they come, for another scheduler to decide about (tests/peer).
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <climits>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -252,6 +254,10 @@ std::string ReadFile(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace berth::bench;
+  // What a round frees stays for the next, as a scheduler that has been running keeps what it once had: how
+  // fast a machine hands out fresh pages is another matter (virtual ones take microseconds for each).
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_MMAP_THRESHOLD, INT_MAX);
   std::vector<std::size_t> nodes{1000, 5000};
   std::vector<std::string> names;
   Size size{.pods = 20000};

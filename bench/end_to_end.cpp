@@ -7,7 +7,6 @@
 //     --scheduler 'kube-scheduler=kube-scheduler --config {config} --authentication-skip-lookup
 //     --secure-port=0'
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,20 +15,13 @@
 #include <filesystem>
 #include <thread>
 
-#include "command/child_process.hpp"
-#include "command/load/api_load.hpp"
-#include "command/write_file.hpp"
+#include "bench/contest.hpp"
 
 namespace berth::command {
 namespace {
 
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
-
-struct Contender {
-  std::string name;
-  std::string command;
-};
 
 struct Settings {
   std::vector<std::size_t> nodes = {1000, 5000};
@@ -57,44 +49,6 @@ struct Result {
   double pods_per_second() const { return seconds > 0 ? static_cast<double>(bound) / seconds : 0; }
   double cpu_ms_per_pod() const { return bound > 0 ? cpu_seconds * 1e3 / static_cast<double>(bound) : 0; }
 };
-
-// Plain: requests only. Spread: over zones and hosts, hard. Varied: every pod asks for something else.
-std::string PodBody(const Settings& settings, std::string_view prefix, std::size_t i) {
-  const std::size_t cpu = settings.pod_kind == "varied" ? 50 + i % 97 : 50;
-  const std::size_t memory = settings.pod_kind == "varied" ? 64 + i % 89 : 64;
-  json::object spec{
-      {"containers",
-       json::array{json::object{
-           {"name", "main"},
-           {"image", "docker.io/library/nginx:1.27"},
-           {"resources",
-            json::object{{"requests", json::object{{"cpu", fmt::format("{}m", cpu)},
-                                                   {"memory", fmt::format("{}Mi", memory)}}}}}}}}};
-  const std::string app = fmt::format("app-{}", i % 10);
-  if (settings.pod_kind == "spread") {
-    const json::object selector{{"matchLabels", json::object{{"app", app}}}};
-    spec["topologySpreadConstraints"] =
-        json::array{json::object{{"maxSkew", 5},
-                                 {"topologyKey", "topology.kubernetes.io/zone"},
-                                 {"whenUnsatisfiable", "DoNotSchedule"},
-                                 {"labelSelector", selector}},
-                    json::object{{"maxSkew", 5},
-                                 {"topologyKey", "kubernetes.io/hostname"},
-                                 {"whenUnsatisfiable", "ScheduleAnyway"},
-                                 {"labelSelector", selector}}};
-  }
-  return json::serialize(json::object{{"apiVersion", "v1"},
-                                      {"kind", "Pod"},
-                                      {"metadata", json::object{{"name", fmt::format("{}-{}", prefix, i)},
-                                                                {"labels", json::object{{"app", app}}}}},
-                                      {"spec", spec}});
-}
-
-std::vector<std::string> PodBodies(const Settings& settings, std::string_view prefix, std::size_t count) {
-  std::vector<std::string> bodies;
-  for (std::size_t i = 0; i < count; ++i) bodies.push_back(PodBody(settings, prefix, i));
-  return bodies;
-}
 
 // Counts bindings: a watch on bound pods that are still Pending sends ADDED exactly once per binding.
 class BindCounter {
@@ -129,92 +83,33 @@ class BindCounter {
   std::unique_ptr<WatchThread> watch_;  // last: its thread uses the others
 };
 
-constexpr std::string_view kConfig = R"(apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-clientConnection: {{kubeconfig: {}, contentType: application/json, qps: 100000, burst: 100000}}
-leaderElection: {{leaderElect: false}}
-)";
-
-// A round's files and processes.
-struct Stage {
-  std::filesystem::path folder;
-  std::string kubeconfig, config;
-  std::uint16_t port = 0;
-  std::optional<ChildProcess> sandbox, scheduler;
-
-  ~Stage() {
-    scheduler.reset();
-    sandbox.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
-
-  Expected<void> StartSandbox(const Settings& settings, std::size_t nodes) {
-    folder = std::filesystem::temp_directory_path() / fmt::format("berth-bench-{}", ::getpid());
-    std::filesystem::create_directories(folder);
-    kubeconfig = folder / "kubeconfig";
-    config = folder / "config.yaml";
-    BERTH_TRY(auto child,
-              ChildProcess::Start({settings.sandbox, "sandbox", "--no-field-ownership", "--nodes",
-                                   fmt::to_string(nodes), "--port", "0", "--kubeconfig", kubeconfig},
-                                  folder / "sandbox.log"));
-    sandbox.emplace(std::move(child));
-    for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
-      if (const auto ended = sandbox->Ended()) {
-        return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended,
-                                                         LastLines(folder / "sandbox.log", 5)));
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    BERTH_TRY(port, PortIn(kubeconfig));
-    return WriteFileAtomically(config, fmt::format(kConfig, kubeconfig), 0600);
-  }
-
-  Expected<void> StartScheduler(const Contender& contender) {
-    const auto arguments = CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
-    BERTH_TRY(auto child, ChildProcess::Start(arguments, folder / "scheduler.log"));
-    scheduler.emplace(std::move(child));
-    return {};
-  }
-};
-
-Expected<void> Post(const Stage& stage, const std::vector<std::string>& bodies) {
-  std::atomic<std::size_t> refused = 0;
-  BERTH_CHECKED(
-      PostAll(stage.port, "/api/v1/namespaces/default/pods", bodies, {}, [&](std::size_t, int status) {
-        if (status != 201) ++refused;
-      }));
-  if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were refused", refused.load()));
-  return {};
-}
-
 Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
   Stage stage;
-  BERTH_CHECKED(stage.StartSandbox(settings, result.nodes));
+  BERTH_CHECKED(stage.StartSandbox(settings.sandbox, result.nodes));
   BindCounter bound;
   BERTH_CHECKED(bound.Start(stage.port));
-  const auto bodies = PodBodies(settings, "pod", settings.pods);
+  const auto bodies = PodBodies(settings.pod_kind, "pod", settings.pods);
   const auto timed_out = [&] {
     return Fail(ErrorCode::kTimeout,
                 fmt::format("no progress after {} of {} pods; the scheduler's last words:\n{}", bound.count(),
-                            settings.pods, LastLines(stage.folder / "scheduler.log", 5)));
+                            settings.pods, stage.LastWords()));
   };
   MonoTime start;
   std::size_t expected = settings.pods;
   if (settings.before_start) {
-    BERTH_CHECKED(Post(stage, bodies));
+    BERTH_CHECKED(stage.Post(bodies));
     start = Clock::now();
     BERTH_CHECKED(stage.StartScheduler(contender));
   } else {
     BERTH_CHECKED(stage.StartScheduler(contender));
-    BERTH_CHECKED(Post(stage, PodBodies(settings, "warm", settings.warmup)));
+    BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "warm", settings.warmup)));
     if (!bound.Await(settings.warmup, settings.patience_seconds)) return timed_out();
     std::this_thread::sleep_for(std::chrono::seconds(1));
     expected += settings.warmup;
     result.cpu_seconds = -stage.scheduler->CpuSeconds();
     result.sandbox_cpu_seconds = -stage.sandbox->CpuSeconds();
     start = Clock::now();
-    BERTH_CHECKED(Post(stage, bodies));
+    BERTH_CHECKED(stage.Post(bodies));
   }
   if (!bound.Await(expected, settings.patience_seconds)) return timed_out();
   result.seconds = std::chrono::duration<double>(bound.last() - start).count();
@@ -321,7 +216,7 @@ int Main(int argc, char** argv) {
   app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
   app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
   app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")
-      ->check(CLI::IsMember({"plain", "varied", "spread"}))
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPodKinds), std::end(kPodKinds))))
       ->capture_default_str();
   app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
   app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
@@ -334,10 +229,9 @@ int Main(int argc, char** argv) {
   if (schedulers.empty())
     schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
   for (const auto& text : schedulers) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos)
-      return fmt::print(stderr, "--scheduler {}: expected name=command\n", text), 1;
-    settings.contenders.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    auto contender = ParseContender(text);
+    if (!contender) return fmt::print(stderr, "{}\n", contender.error().message), 1;
+    settings.contenders.push_back(*std::move(contender));
   }
   return Run(settings);
 }

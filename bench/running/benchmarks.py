@@ -200,8 +200,20 @@ def end_to_end():
                             {"nodes": nodes, "podKind": kind})
 
 
+def latency():
+    for nodes in (1000, 5000):
+        def scheduler(context, command, nodes=nodes):
+            return [str(context.bin / "bench_latency"), "--nodes", str(nodes), "--rate", "1000", "--seconds",
+                    str((context.pods or 10000) / 1000), "--rounds", "1", "--json", "--scheduler",
+                    "it=" + command.format(berth=context.bin / "berth", real=context.real)]
+        yield Benchmark(f"latency/{nodes}/1000-per-second", "from the watch event of a new pod to that of its binding, p99, "
+                        "1,000 pods per second offered", (Side("berth", lambda context, run=scheduler: run(context, BERTH)),
+                                                          Side(SAMPLING, lambda context, run=scheduler: run(context, REAL))),
+                        {"nodes": nodes, "offeredPerSecond": 1000}, LESS)
+
+
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *memory(), *start(), *doors(), *sandbox(), *end_to_end()]
+    return [*decisions(workloads), *growth(), *queue(), *memory(), *start(), *doors(), *sandbox(), *end_to_end(), *latency()]
 
 
 def default_bin():

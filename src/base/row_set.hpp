@@ -80,7 +80,14 @@ class RowSet {
   bool Has(std::size_t row) const {
     return row / kWordBits < words_.size() && (words_[row / kWordBits] & BitOf(row)) != 0;
   }
-  bool Empty() const { return !HasMoreThan(0); }
+  bool Empty() const {
+    for (std::size_t i = 0; i < marks_.size(); ++i) {
+      for (Word marks = marks_[i]; marks != 0; marks &= marks - 1) {
+        if (words_[i * kWordBits + static_cast<std::size_t>(std::countr_zero(marks))] != 0) return false;
+      }
+    }
+    return true;
+  }
   // Looks no further than it must.
   bool HasMoreThan(std::size_t some) const {
     const Blocks all = blocks();
@@ -218,6 +225,7 @@ class RowSet {
   }
 
   void ResizeWords(std::size_t words) {
+    if (words == words_.size()) return;
     words_.resize(words, 0);
     marks_.resize((words + kWordBits - 1) / kWordBits, 0);
     CutMarks();

@@ -1,6 +1,7 @@
 #include "class_memory/best_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::class_memory {
 
@@ -10,50 +11,67 @@ void BestRows::Reset(std::size_t rows) {
   std::size_t below = rows;
   do {
     const std::size_t groups = std::max<std::size_t>((below + kFan - 1) / kFan, 1);
-    const std::size_t room = groups == 1 ? 1 : (groups + kFan - 1) / kFan * kFan;
     if (levels_.empty()) totals_.assign(groups * kFan, kOut);
-    levels_.push_back({std::vector(room, kOut), std::vector<std::uint32_t>(room, 0), RowSet(room)});
+    levels_.emplace_back(groups == 1 ? 1 : (groups + kFan - 1) / kFan * kFan);
     below = groups;
   } while (below > 1);
 }
 
-void BestRows::Refresh() {
-  const std::int32_t* below = totals_.data();
-  const std::uint32_t* ties_below = nullptr;  // rows are themselves
-  for (std::size_t i = 0; i < levels_.size(); ++i) {
-    Level& level = levels_[i];
-    level.stale.ForEach([&](std::size_t group) {
-      const std::int32_t* of_group = below + group * kFan;
-      std::int32_t best = kOut;
-      for (std::size_t k = 0; k < kFan; ++k) best = std::max(best, of_group[k]);
-      std::uint32_t ties = 0;
-      for (std::size_t k = 0; k < kFan && best != kOut; ++k) {
-        if (of_group[k] == best) ties += ties_below == nullptr ? 1 : ties_below[group * kFan + k];
-      }
-      if (level.best[group] == best && level.ties[group] == ties) return;
-      level.best[group] = best;
-      level.ties[group] = ties;
-      if (i + 1 < levels_.size()) levels_[i + 1].stale.Add(group / kFan);
-    });
-    level.stale.Clear();
-    below = level.best.data();
-    ties_below = level.ties.data();
+void BestRows::Set(std::size_t row, std::int32_t total) {
+  const auto alone = [](std::int32_t of_row) { return Group{of_row, of_row == kOut ? 0U : 1U}; };
+  Group before = alone(std::exchange(totals_[row], total));
+  Group after = alone(total);
+  std::size_t at = row;
+  for (std::size_t level = 0; level < levels_.size() && before != after; ++level) {
+    at /= kFan;
+    Group& group = levels_[level][at];
+    const Group was = group;
+    if (after.best > group.best) {
+      group = after;
+    } else {
+      if (before.best == group.best) group.ties -= before.ties;
+      if (after.best == group.best) group.ties += after.ties;
+      if (group.ties == 0) group = Look(level, at);
+    }
+    before = was;
+    after = group;
   }
 }
 
-std::size_t BestRows::Count() {
-  Refresh();
-  return levels_.back().ties.front();
+BestRows::Group BestRows::Look(std::size_t level, std::size_t at) const {
+  const std::size_t first = at * kFan;
+  Group found;
+  if (level == 0) {
+    for (std::size_t i = first; i < first + kFan; ++i) found.best = std::max(found.best, totals_[i]);
+    if (found.best == kOut) return found;
+    for (std::size_t i = first; i < first + kFan; ++i) found.ties += totals_[i] == found.best ? 1 : 0;
+    return found;
+  }
+  const std::vector<Group>& below = levels_[level - 1];
+  for (std::size_t i = first; i < first + kFan; ++i) {
+    if (below[i].best > found.best) {
+      found = below[i];
+    } else if (below[i].best == found.best) {
+      found.ties += below[i].ties;
+    }
+  }
+  return found;
 }
 
-std::size_t BestRows::Nth(std::size_t skip) {
-  Refresh();
-  const std::int32_t best = levels_.back().best.front();
+void BestRows::LookAtAll() {
+  for (std::size_t level = 0, below = totals_.size(); level < levels_.size(); ++level) {
+    for (std::size_t at = 0; at < below / kFan; ++at) levels_[level][at] = Look(level, at);
+    below = levels_[level].size();
+  }
+}
+
+std::size_t BestRows::Nth(std::size_t skip) const {
+  const std::int32_t best = levels_.back().front().best;
   std::size_t at = 0;
-  for (std::size_t i = levels_.size() - 1; i-- > 0;) {
-    const Level& level = levels_[i];
-    for (at *= kFan; level.best[at] != best || level.ties[at] <= skip; ++at) {
-      if (level.best[at] == best) skip -= level.ties[at];
+  for (std::size_t level = levels_.size() - 1; level-- > 0;) {
+    const std::vector<Group>& groups = levels_[level];
+    for (at *= kFan; groups[at].best != best || groups[at].ties <= skip; ++at) {
+      if (groups[at].best == best) skip -= groups[at].ties;
     }
   }
   for (at *= kFan; totals_[at] != best || skip > 0; ++at) {
@@ -62,10 +80,9 @@ std::size_t BestRows::Nth(std::size_t skip) {
   return at;
 }
 
-RowSet BestRows::All() {
-  Refresh();
+RowSet BestRows::All() const {
   RowSet rows(rows_);
-  const std::int32_t best = levels_.back().best.front();
+  const std::int32_t best = levels_.back().front().best;
   for (std::size_t row = 0; row < rows_; ++row) {
     if (totals_[row] == best) rows.Add(row);
   }

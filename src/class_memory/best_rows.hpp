@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "base/row_set.hpp"
@@ -10,41 +9,42 @@
 namespace berth::class_memory {
 
 // A tree over the totals by row: each of its nodes knows the best of sixteen below it and how many rows have
-// it. Changing a total marks what is above it; whoever asks pays for what is marked.
+// it. A total that changes costs a step per level, and a look at sixteen where the last of the best goes.
 class BestRows {
  public:
   static constexpr std::int32_t kOut = INT32_MIN;  // of rows that do not take part
 
   // All rows, none of which takes part.
   void Reset(std::size_t rows);
-  void Set(std::size_t row, std::int32_t total) {
-    const std::int32_t before = std::exchange(totals_[row], total);
-    // Below the best nothing changes. (One that is stale may be off, but is looked at again anyway.)
-    Level& level = levels_.front();
-    const std::size_t group = row / kFan;
-    if (before < level.best[group] && total < level.best[group]) return;
-    if (before != total) level.stale.Add(group);
+  void Set(std::size_t row, std::int32_t total);
+  // Each of the rows gets total_of(row): cheaper than one by one if they are many.
+  template <class TotalOf>
+  void SetAll(const RowSet& rows, TotalOf&& total_of) {
+    rows.ForEach([&](std::size_t row) { totals_[row] = total_of(row); });
+    LookAtAll();
   }
 
   // At least one row must take part. How many have the highest total?
-  std::size_t Count();
+  std::size_t Count() const { return levels_.back().front().ties; }
   // Of these the one before which there are `skip`, by number of row.
-  std::size_t Nth(std::size_t skip);
+  std::size_t Nth(std::size_t skip) const;
   // All of them.
-  RowSet All();
+  RowSet All() const;
 
  private:
   static constexpr std::size_t kFan = 16;
-  struct Level {
-    std::vector<std::int32_t> best;  // whole groups of kFan, but on the topmost level, which is one
-    std::vector<std::uint32_t> ties;
-    RowSet stale;  // to be looked at again
+  struct Group {
+    std::int32_t best = kOut;
+    std::uint32_t ties = 0;  // rows that have it
+    friend bool operator==(const Group&, const Group&) = default;
   };
-  void Refresh();
+  Group Look(std::size_t level, std::size_t at) const;
+  void LookAtAll();
 
   std::size_t rows_ = 0;
   std::vector<std::int32_t> totals_;  // whole groups
-  std::vector<Level> levels_;         // the lowest first
+  std::vector<std::vector<Group>>
+      levels_;  // the lowest first; whole groups, but for the topmost, which is one
 };
 
 }  // namespace berth::class_memory

@@ -34,7 +34,7 @@ bool KnownClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_fil
   const auto filters = profile_.filters();
   first_by_row_ = filters.size();
   for (std::size_t i = filters.size(); i-- > 0;) {
-    if (pre_filter.skipped_filters[i]) continue;
+    if (pre_filter.skipped_filters.Has(i)) continue;
     const Basis basis = filters[i]->FilterBasis(attempt.pod());
     if (basis == Basis::kEverything) return false;
     if (basis == Basis::kRow) first_by_row_ = i;
@@ -130,7 +130,7 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
   std::int64_t highest = 0;
   parts_.clear();
   for (std::size_t i = 0; i < profile_.scores().size(); ++i) {
-    if (skipped_now_[i]) continue;
+    if (skipped_now_.Has(i)) continue;
     const auto& [plugin, weight] = profile_.scores()[i];
     const Basis basis = plugin->ScoreBasis(attempt.pod());
     highest += weight * framework::kMaxScore;
@@ -151,7 +151,7 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
   }
   skipped_scores_ = skipped_now_;
   best_.Reset(attempt.nodes().rows());
-  verdicts_.feasible.ForEach([&](std::size_t row) { AddUp(row); });
+  best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
   return true;
 }
 
@@ -184,8 +184,11 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
     if (!ScoreRows(part, attempt)) return false;
     all_moved = all_moved || (part.how != Normalization::kNone && (counted || !part.uniform));
   }
-  const RowSet& moved = all_moved ? verdicts_.feasible : to_score_;
-  moved.ForEach([&](std::size_t row) { AddUp(row); });
+  if (all_moved) {
+    best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
+  } else {
+    to_score_.ForEach([&](std::size_t row) { best_.Set(row, Total(row)); });
+  }
   return true;
 }
 
@@ -211,12 +214,12 @@ bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
   return all_valid;
 }
 
-void KnownClass::AddUp(std::size_t row) {
+std::int32_t KnownClass::Total(std::size_t row) const {
   std::int32_t total = 0;
   for (const Part& part : parts_) {
     if (!part.uniform) total += part.weight * part.scores[row];
   }
-  best_.Set(row, total);
+  return total;
 }
 
 void KnownClass::KeepScores(record::AttemptRecord& record) {

@@ -37,7 +37,7 @@ class KnownClass {
   // The same for the scores of the feasible nodes, of which there are two or more. After Judge.
   bool Rank(const framework::Attempt& attempt);
   // After Rank:
-  BestRows& best() { return best_; }
+  const BestRows& best() const { return best_; }
   void KeepScores(record::AttemptRecord& record);
 
   std::size_t Bytes() const;
@@ -61,12 +61,12 @@ class KnownClass {
   bool ScoreChanged(const framework::Attempt& attempt);
   bool ScoreRows(Part& part, const framework::Attempt& attempt);
   bool Normalize(Part& part);
-  void AddUp(std::size_t row);
+  std::int32_t Total(std::size_t row) const;
 
   const runtime::Profile& profile_;
   std::uint64_t node_changes_ = 0;  // the table's, when it was last looked at; 0: nothing is known
   std::uint64_t pod_changes_ = 0;
-  std::vector<bool> skipped_filters_;
+  runtime::SkippedPlugins skipped_filters_;
   std::size_t first_by_row_ = 0;  // the first filter whose answer may change with the pods on a row
   RowSet reaching_;               // rows that all filters before it let pass
   framework::FilterOutcome verdicts_;
@@ -80,7 +80,7 @@ class KnownClass {
   bool ranked_ = false;
   RowSet to_score_;              // changed since the scores were last up to date; feasible or not
   bool joined_or_left_ = false;  // of the feasible rows
-  std::vector<bool> skipped_scores_, skipped_now_;
+  runtime::SkippedPlugins skipped_scores_, skipped_now_;
   std::vector<Part> parts_;  // in the order of the plugins' names
   framework::ScoreColumn answer_;
   BestRows best_;

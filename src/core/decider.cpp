@@ -365,7 +365,7 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
   parts_.clear();
   record.scores.reserve(profile.scores().size());
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
-    if (skipped_[i]) continue;
+    if (skipped_.Has(i)) continue;
     const auto& [plugin, weight] = profile.scores()[i];
     record::Scores& kept = record.scores.emplace_back();
     kept.plugin = plugin->Name();

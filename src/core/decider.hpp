@@ -127,7 +127,7 @@ class Decider {
   std::vector<RowSet> scratch_;
   framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;
-  std::vector<bool> skipped_;
+  runtime::SkippedPlugins skipped_;
   std::vector<WeightedScores> parts_;
   std::vector<std::uint16_t> light_totals_;
   std::vector<std::int64_t> totals_;

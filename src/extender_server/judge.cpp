@@ -150,7 +150,7 @@ std::vector<std::int64_t> Judge::Scaled(const RowSet& rows, const runtime::Profi
   const auto plugins = profile.scores();
   for (std::size_t i = 0; i < plugins.size(); ++i) {
     weights += plugins[i].weight;
-    if (skipped_[i]) continue;
+    if (skipped_.Has(i)) continue;
     rows.ForEach([&](std::size_t row) { totals[row] += columns_[i].At(row) * plugins[i].weight; });
   }
   std::int64_t low = 0;

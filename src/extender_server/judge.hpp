@@ -65,7 +65,7 @@ class Judge {
   std::vector<RowSet> scratch_;
   framework::FilterOutcome outcome_;
   std::vector<framework::ScoreColumn> columns_;
-  std::vector<bool> skipped_;
+  runtime::SkippedPlugins skipped_;
 };
 
 }  // namespace berth::extender_server

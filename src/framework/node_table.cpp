@@ -30,16 +30,6 @@ Row NodeTable::Find(NodeNameId name) const {
   return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
 }
 
-std::span<const std::int64_t> NodeTable::allocatable(ResourceId resource) const {
-  if (!resource.known() || resource.value >= columns_.size()) return {};
-  return columns_[resource.value].allocatable;
-}
-
-std::span<const std::int64_t> NodeTable::requested(ResourceId resource) const {
-  if (!resource.known() || resource.value >= columns_.size()) return {};
-  return columns_[resource.value].requested;
-}
-
 const RowGroup* NodeTable::WithLabel(LabelId label) const {
   return label.known() && label.value < label_rows_.size() ? &label_rows_[label.value] : nullptr;
 }

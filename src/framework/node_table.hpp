@@ -76,8 +76,12 @@ class NodeTable {
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
 
   // What a node offers and what is taken; no entries if no node ever offered the resource.
-  std::span<const std::int64_t> allocatable(ResourceId resource) const;
-  std::span<const std::int64_t> requested(ResourceId resource) const;
+  std::span<const std::int64_t> allocatable(ResourceId resource) const {
+    return HasColumn(resource) ? columns_[resource.value].allocatable : std::span<const std::int64_t>();
+  }
+  std::span<const std::int64_t> requested(ResourceId resource) const {
+    return HasColumn(resource) ? columns_[resource.value].requested : std::span<const std::int64_t>();
+  }
   // Requested, with 100m cpu and 200Mi memory for each container that asks for none.
   std::span<const std::int64_t> non_zero_cpu() const { return non_zero_cpu_; }
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
@@ -111,8 +115,8 @@ class NodeTable {
   std::uint64_t node_changes() const { return node_changes_; }
   // How many pods have come to rows or left them; overlays do not count.
   std::uint64_t pod_changes() const { return pod_changes_; }
-  // Visits the rows of all such changes but the first `seen`, some perhaps several times. False, and visits none,
-  // if they are too many to be remembered.
+  // Visits the rows of all such changes but the first `seen`, some perhaps several times. False, and visits
+  // none, if they are too many to be remembered.
   template <class Visit>
   bool ForEachChangedRow(std::uint64_t seen, Visit&& visit) const {
     if (pod_changes_ - seen > changed_.size()) return false;
@@ -172,6 +176,7 @@ class NodeTable {
     std::vector<std::int64_t> allocatable;
     std::vector<std::int64_t> requested;
   };
+  bool HasColumn(ResourceId resource) const { return resource.known() && resource.value < columns_.size(); }
   struct PortUse {
     AddressId address;
     RowGroup rows;

@@ -54,7 +54,7 @@ void Profile::RunFiltersFrom(std::size_t first, const Attempt& attempt, const Pr
 }
 
 bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
-  return std::ranges::find(pre_filter.skipped_extensions, false) != pre_filter.skipped_extensions.end();
+  return pre_filter.skipped_extensions.Count() < extensions_.size();
 }
 
 void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
@@ -63,7 +63,7 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   auto alive = attempt.Scratch();
   *alive |= candidates;
   for (std::size_t i = first; i < filters_.size(); ++i) {
-    if (pre_filter.skipped_filters[i]) continue;
+    if (pre_filter.skipped_filters.Has(i)) continue;
     AskFilter(i, attempt, *alive);
     TakeAnswer(i, attempt, *alive, out);
     if (alive->Empty()) return;
@@ -84,7 +84,7 @@ void Profile::RunNominatedPass(const Attempt& attempt, framework::NodeTable& tab
   };
   std::optional<framework::NodeTable::Overlay> everybody;
   for (std::size_t i = 0; i < filters_.size(); ++i) {
-    if (pre_filter.skipped_filters[i]) continue;
+    if (pre_filter.skipped_filters.Has(i)) continue;
     if (!has_extension(i)) {
       if (!everybody) {
         everybody.emplace(table);
@@ -138,6 +138,9 @@ void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet&
 
 // Rows that the answer rejects leave `alive`; an earlier plugin's verdict on a row is the one that counts.
 void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
+  const bool rejects = std::ranges::any_of(
+      answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
+  if (!rejects && answer_.errors().empty() && answer_.spoken().rows.empty()) return;
   for (const auto& [row, what] : answer_.errors()) {
     if (!alive.Has(row)) continue;
     alive.Remove(row);
@@ -177,7 +180,7 @@ void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& aliv
 Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
                           const framework::PlacedPod& added, Row row) const {
   for (std::size_t i = 0; i < extensions_.size(); ++i) {
-    if (pre_filter.skipped_extensions[i]) continue;
+    if (pre_filter.skipped_extensions.Has(i)) continue;
     framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
     const Status status = Guarded(ExtensionPoint::kPreFilterExtensionAddPod, plugin,
                                   [&] { return plugin.AddPod(attempt, added, row); });
@@ -192,7 +195,7 @@ Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_fi
 Status Profile::RunRemovePod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
                              const framework::PlacedPod& removed, Row row) const {
   for (std::size_t i = 0; i < extensions_.size(); ++i) {
-    if (pre_filter.skipped_extensions[i]) continue;
+    if (pre_filter.skipped_extensions.Has(i)) continue;
     framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
     const Status status = Guarded(ExtensionPoint::kPreFilterExtensionRemovePod, plugin,
                                   [&] { return plugin.RemovePod(attempt, removed, row); });

@@ -171,8 +171,6 @@ bool Intersect(std::optional<std::vector<framework::NodeNameId>>& names,
 
 PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   PreFilterOutcome outcome;
-  outcome.skipped_filters.assign(filters_.size(), false);
-  outcome.skipped_extensions.assign(extensions_.size(), false);
   PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<framework::NodeNameId>> names;
   for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
@@ -181,9 +179,9 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
     framework::PreFilterAnswer answer =
         Guarded(ExtensionPoint::kPreFilter, *plugin, [&] { return plugin->PreFilter(attempt); });
     if (answer.status.skip()) {
-      if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX) outcome.skipped_filters[i] = true;
+      if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX) outcome.skipped_filters.Add(i);
       if (const std::size_t i = pre_filter_extension_[index]; i != SIZE_MAX)
-        outcome.skipped_extensions[i] = true;
+        outcome.skipped_extensions.Add(i);
       continue;
     }
     if (answer.status.ok()) {

@@ -13,6 +13,7 @@
 #include "framework/plugin.hpp"
 #include "runtime/instruments.hpp"
 #include "runtime/registry.hpp"
+#include "runtime/skipped_plugins.hpp"
 
 namespace berth::runtime {
 
@@ -29,8 +30,8 @@ struct PreFilterOutcome {
   bool narrowed = false;
   std::vector<framework::NodeNameId> nodes;  // narrowed: the names left
   std::vector<std::string> narrowing;        // plugins that narrowed, in order of the profile
-  std::vector<bool> skipped_filters;         // by index of filter
-  std::vector<bool> skipped_extensions;      // by index of extension
+  SkippedPlugins skipped_filters;
+  SkippedPlugins skipped_extensions;
 };
 
 // What Permit said. Waits are there only with status Wait.
@@ -124,11 +125,11 @@ class Profile {
   // several nodes with invalid scores the first in `order` is reported.
   framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible,
                               std::span<const framework::Row> order,
-                              std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) const;
+                              std::vector<framework::ScoreColumn>& columns, SkippedPlugins& skipped) const;
 
   // The two halves of RunScores. First who has something to say:
   framework::Status RunPreScores(const framework::Attempt& attempt, const RowSet& feasible,
-                                 std::vector<bool>& skipped) const;
+                                 SkippedPlugins& skipped) const;
   // Then one of them about some of the feasible rows, as it comes: neither normalised nor checked.
   framework::Status RunRawScore(std::size_t index, const framework::Attempt& attempt, const RowSet& rows,
                                 framework::ScoreColumn& column) const;
@@ -177,7 +178,7 @@ class Profile {
                               framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
                                std::span<framework::ScoreColumn> columns,
-                               const std::vector<bool>& skipped) const;
+                               const SkippedPlugins& skipped) const;
   void CollectEvents();
   void FindPartners();
   void PrepareEvaluations();

@@ -192,7 +192,7 @@ class ProfileTest : public ::testing::Test {
       out.push_back("error " + std::to_string(row) + ": " + status.Message());
     return out;
   }
-  Status RunScores(std::vector<framework::ScoreColumn>& columns, std::vector<bool>& skipped) {
+  Status RunScores(std::vector<framework::ScoreColumn>& columns, SkippedPlugins& skipped) {
     const std::vector<framework::Row> order{2, 0, 1, 3};
     return Build().RunScores(Attempt(pod, cluster.nodes(), state, scratch), cluster.nodes().all(), order,
                              columns, skipped);
@@ -441,23 +441,24 @@ TEST_F(ProfileTest, ANodeThatANominatedPodWouldFillIsRejectedOnce) {
 TEST_F(ProfileTest, APluginThatSkipsAtPreScoreIsNotAskedToScore) {
   script.pre_score["A"] = Status::Skip();
   std::vector<framework::ScoreColumn> columns;
-  std::vector<bool> skipped;
+  SkippedPlugins skipped;
   EXPECT_TRUE(RunScores(columns, skipped).ok());
   EXPECT_THAT(script.calls, ElementsAre("preScore A", "preScore B", "score B"));
-  EXPECT_THAT(skipped, ElementsAre(true, false));
+  EXPECT_TRUE(skipped.Has(0));
+  EXPECT_FALSE(skipped.Has(1));
 }
 
 TEST_F(ProfileTest, WithoutScorePluginsNothingIsAsked) {
   At(config::Point::kScore).disabled = {"*"};
   std::vector<framework::ScoreColumn> columns;
-  std::vector<bool> skipped;
+  SkippedPlugins skipped;
   EXPECT_TRUE(RunScores(columns, skipped).ok());
   EXPECT_THAT(script.calls, IsEmpty());
 }
 
 TEST_F(ProfileTest, ErrorsWhileScoringNameThePlugin) {
   std::vector<framework::ScoreColumn> columns;
-  std::vector<bool> skipped;
+  SkippedPlugins skipped;
   script.score["B"] = [](const RowSet&, framework::ScoreColumn&) { return Status::Error("broke"); };
   EXPECT_EQ(RunScores(columns, skipped).Message(), "running Score plugins: plugin \"B\" failed with: broke");
   script.pre_score["A"] = Status::Error("broke before");
@@ -466,7 +467,7 @@ TEST_F(ProfileTest, ErrorsWhileScoringNameThePlugin) {
 
 TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
   std::vector<framework::ScoreColumn> columns;
-  std::vector<bool> skipped;
+  SkippedPlugins skipped;
   script.score["A"] = [](const RowSet&, framework::ScoreColumn& scores) {
     scores.Mutable()[0] = 101;
     return Status{};

@@ -11,14 +11,14 @@ using framework::Status;
 
 Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
                           std::span<const framework::Row> order, std::vector<framework::ScoreColumn>& columns,
-                          std::vector<bool>& skipped) const {
+                          SkippedPlugins& skipped) const {
   columns.resize(scores_.size());
   if (Status status = RunPreScores(attempt, feasible, skipped); !status.ok()) return status;
   if (scores_.empty()) return {};
   PointTimer timer(*this, ExtensionPoint::kScore);
   Status status;
   for (std::size_t i = 0; i < scores_.size() && status.ok(); ++i) {
-    if (skipped[i]) continue;
+    if (skipped.Has(i)) continue;
     status = RunRawScore(i, attempt, feasible, columns[i]);
     if (status.ok()) status = Normalize(i, attempt, feasible, columns[i]);
   }
@@ -27,9 +27,8 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
   return status;
 }
 
-Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible,
-                             std::vector<bool>& skipped) const {
-  skipped.assign(scores_.size(), false);
+Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, SkippedPlugins& skipped) const {
+  skipped.Clear();
   if (scores_.empty()) return {};  // without scores the original does not run PreScore either
   PointTimer timer(*this, ExtensionPoint::kPreScore);
   for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
@@ -43,7 +42,7 @@ Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible,
       return Status::Error(
           fmt::format("running PreScore plugin \"{}\": {}", plugin->Name(), status.Message()));
     }
-    if (pre_score_score_[index] != SIZE_MAX) skipped[pre_score_score_[index]] = true;
+    if (pre_score_score_[index] != SIZE_MAX) skipped.Add(pre_score_score_[index]);
   }
   return {};
 }
@@ -73,17 +72,16 @@ Status Profile::Normalize(std::size_t index, const Attempt& attempt, const RowSe
 // kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
 // first plugin, is reported.
 Status Profile::CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
-                           std::span<framework::ScoreColumn> columns,
-                           const std::vector<bool>& skipped) const {
+                           std::span<framework::ScoreColumn> columns, const SkippedPlugins& skipped) const {
   bool any = false;
   for (std::size_t i = 0; i < scores_.size(); ++i) {
-    if (!skipped[i] && !columns[i].ShrinkToScores(feasible)) any = true;
+    if (!skipped.Has(i) && !columns[i].ShrinkToScores(feasible)) any = true;
   }
   if (!any) return {};
   for (const framework::Row row : order) {
     if (!feasible.Has(row)) continue;
     for (std::size_t i = 0; i < scores_.size(); ++i) {
-      if (skipped[i] || framework::IsScore(columns[i].At(row))) continue;
+      if (skipped.Has(i) || framework::IsScore(columns[i].At(row))) continue;
       return Status::Error(fmt::format(
           "applying score defaultWeights on Score plugins: plugin \"{}\" returns an invalid score {}, it "
           "should in the range of [0, 100] after normalizing",

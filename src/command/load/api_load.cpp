@@ -92,6 +92,7 @@ struct PostJob {
   const std::vector<std::string>& bodies;
   const PostOptions& options;
   const std::function<void(std::size_t, int)>& answered;
+  const MonoTime started = std::chrono::steady_clock::now();
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> failure;
@@ -104,6 +105,7 @@ struct PostJob {
     while (!Over()) {
       const std::size_t first = next.fetch_add(options.pipelined);
       const std::size_t last = std::min(first + options.pipelined, bodies.size());
+      AwaitTurn(first);
       std::string text;
       for (std::size_t i = first; i < last; ++i) text += RequestText("POST", target, bodies[i]);
       BERTH_CHECKED(connection.Send(text));
@@ -113,6 +115,11 @@ struct PostJob {
       }
     }
     return {};
+  }
+  void AwaitTurn(std::size_t body) const {
+    if (options.per_second <= 0) return;
+    const std::chrono::duration<double> after(static_cast<double>(body) / options.per_second);
+    std::this_thread::sleep_until(started + std::chrono::duration_cast<Duration>(after));
   }
   void Run() {
     auto sent = SendBatches();

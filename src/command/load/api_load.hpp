@@ -33,6 +33,7 @@ Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_v
 struct PostOptions {
   std::size_t connections = 4;
   std::size_t pipelined = 64;
+  double per_second = 0;  // no faster than this; 0: as fast as they are taken
   const std::atomic<bool>* stop = nullptr;
 };
 Expected<void> PostAll(std::uint16_t port, const std::string& target, const std::vector<std::string>& bodies,

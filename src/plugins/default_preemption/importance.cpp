@@ -15,6 +15,11 @@ bool FirstByKey(const PlacedPod& a, const PlacedPod& b) {
   return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
 }
 
+// The names decide between pods that started together: to look at them is to fetch both pods from memory.
+bool MoreImportantByFar(const Importance::Entry& a, const Importance::Entry& b) {
+  return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
+}
+
 bool MoreImportant(const Importance::Entry& a, const Importance::Entry& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.started != b.started) return a.started < b.started;
@@ -56,7 +61,7 @@ void Importance::Add(Row row, PlacedPod& pod) {
   if (row >= rows_.size()) rows_.resize(nodes_.rows());
   RowPods& pods = rows_[row];
   const Entry entry = EntryOf(pod);
-  pods.sorted = pods.sorted && (pods.entries.empty() || MoreImportant(pods.entries.back(), entry));
+  pods.sorted = pods.sorted && (pods.entries.empty() || MoreImportantByFar(pods.entries.back(), entry));
   pods.entries.push_back(entry);
   pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
 }

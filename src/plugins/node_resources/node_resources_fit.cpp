@@ -57,30 +57,53 @@ NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::
 void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const NodeTable& nodes = attempt.nodes();
+  CollectAsked(attempt);
+  // On the few nodes that have changed since a class of pods was judged there is room, most of the time: seen
+  // at a glance, without a set for each reason.
+  constexpr std::size_t kFew = 16;
+  if (!candidates.HasMoreThan(kFew) &&
+      !candidates.AnyOf([&](std::size_t row) { return !FitsOn(nodes, row); }))
+    return;
+
   const std::size_t rows = nodes.rows();
   RowSet& crowded = out.Reject(too_many_pods_, rows);
   AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
-
   RowSet& never = out.unresolvable();
   never.Resize(rows);
-  const auto check = [&](ResourceId resource, std::int64_t request) {
-    if (request <= 0) return;
-    RowSet& lacking = out.Reject(InsufficientReason(resource, nodes.vocabulary()), rows);
-    if (nodes.allocatable(resource).empty()) {
-      lacking |= candidates;  // no node ever offered it
+  for (const Asked& asked : asked_) {
+    RowSet& lacking = out.Reject(InsufficientReason(asked.resource, nodes.vocabulary()), rows);
+    if (asked.allocatable.empty()) {
+      lacking |= candidates;
       never |= candidates;
-      return;
+    } else {
+      AddInsufficient(asked.request, asked.allocatable, asked.requested, candidates, lacking, never);
     }
-    AddInsufficient(request, nodes.allocatable(resource), nodes.requested(resource), candidates, lacking,
-                    never);
+  }
+}
+
+void NodeResourcesFit::CollectAsked(const Attempt& attempt) const {
+  const NodeTable& nodes = attempt.nodes();
+  asked_.clear();
+  const auto add = [&](ResourceId resource, std::int64_t request) {
+    if (request > 0)
+      asked_.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
   };
   const Amounts& request = attempt.pod().fit();
-  check(framework::kCpu, request.milli_cpu);
-  check(framework::kMemory, request.memory);
-  check(framework::kEphemeralStorage, request.ephemeral_storage);
+  add(framework::kCpu, request.milli_cpu);
+  add(framework::kMemory, request.memory);
+  add(framework::kEphemeralStorage, request.ephemeral_storage);
   for (const auto& [resource, amount] : request.scalars) {
-    if (!Ignored(resource, nodes.vocabulary())) check(resource, amount);
+    if (!Ignored(resource, nodes.vocabulary())) add(resource, amount);
   }
+}
+
+bool NodeResourcesFit::FitsOn(const NodeTable& nodes, std::size_t row) const {
+  return nodes.pod_count()[row] < nodes.allowed_pods()[row] &&
+         std::ranges::all_of(asked_, [&](const Asked& asked) { return asked.FitsOn(row); });
+}
+
+bool NodeResourcesFit::Asked::FitsOn(std::size_t row) const {
+  return !allocatable.empty() && request <= WrapSub(allocatable[row], requested[row]);
 }
 
 framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& feasible,

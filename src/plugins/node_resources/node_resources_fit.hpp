@@ -33,6 +33,17 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     framework::ResourceId id;
     std::int64_t weight = 1;
   };
+  // What the pod that is filtered asks for, beside what nodes have of it.
+  struct Asked {
+    framework::ResourceId resource;
+    std::int64_t request = 0;
+    std::span<const std::int64_t> allocatable;  // empty: no node ever offered it
+    std::span<const std::int64_t> requested;
+
+    bool FitsOn(std::size_t row) const;
+  };
+  void CollectAsked(const framework::Attempt& attempt) const;
+  bool FitsOn(const framework::NodeTable& nodes, std::size_t row) const;
   bool Ignored(framework::ResourceId resource, const framework::Vocabulary& words) const;
   void ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const;
   std::int64_t Points(std::int64_t requested, std::int64_t capacity) const;
@@ -48,7 +59,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   ScoringStrategy strategy_;
   std::vector<Resource> resources_;  // those that scheduling knows; others never count
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
-  // Of the pod that is scored; kept so that scoring allocates nothing.
+  // Of the pod that is judged; kept so that judging allocates nothing.
+  mutable std::vector<Asked> asked_;
   mutable std::vector<ResourceAxis> axes_;
 };
 

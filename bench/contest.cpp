@@ -1,0 +1,116 @@
+#include "bench/contest.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/json.hpp>
+#include <chrono>
+#include <thread>
+
+#include "command/write_file.hpp"
+
+namespace berth::command {
+namespace {
+
+namespace json = boost::json;
+
+std::string PodBody(std::string_view kind, std::string_view prefix, std::size_t i) {
+  const std::size_t cpu = kind == "varied" ? 50 + i % 97 : 50;
+  const std::size_t memory = kind == "varied" ? 64 + i % 89 : 64;
+  json::object spec{
+      {"containers",
+       json::array{json::object{
+           {"name", "main"},
+           {"image", "docker.io/library/nginx:1.27"},
+           {"resources",
+            json::object{{"requests", json::object{{"cpu", fmt::format("{}m", cpu)},
+                                                   {"memory", fmt::format("{}Mi", memory)}}}}}}}}};
+  const std::string app = fmt::format("app-{}", i % 10);
+  if (kind == "spread") {
+    const json::object selector{{"matchLabels", json::object{{"app", app}}}};
+    spec["topologySpreadConstraints"] =
+        json::array{json::object{{"maxSkew", 5},
+                                 {"topologyKey", "topology.kubernetes.io/zone"},
+                                 {"whenUnsatisfiable", "DoNotSchedule"},
+                                 {"labelSelector", selector}},
+                    json::object{{"maxSkew", 5},
+                                 {"topologyKey", "kubernetes.io/hostname"},
+                                 {"whenUnsatisfiable", "ScheduleAnyway"},
+                                 {"labelSelector", selector}}};
+  }
+  return json::serialize(json::object{{"apiVersion", "v1"},
+                                      {"kind", "Pod"},
+                                      {"metadata", json::object{{"name", fmt::format("{}-{}", prefix, i)},
+                                                                {"labels", json::object{{"app", app}}}}},
+                                      {"spec", spec}});
+}
+
+constexpr std::string_view kConfig = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {{kubeconfig: {}, contentType: application/json, qps: 100000, burst: 100000}}
+leaderElection: {{leaderElect: false}}
+)";
+
+}  // namespace
+
+Expected<Contender> ParseContender(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == text.npos) return Invalid(fmt::format("--scheduler {}: expected name=command", text));
+  return Contender{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::vector<std::string> PodBodies(std::string_view kind, std::string_view prefix, std::size_t count) {
+  std::vector<std::string> bodies;
+  for (std::size_t i = 0; i < count; ++i) bodies.push_back(PodBody(kind, prefix, i));
+  return bodies;
+}
+
+Stage::~Stage() {
+  scheduler.reset();
+  sandbox.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+Expected<void> Stage::StartSandbox(const std::string& program, std::size_t nodes) {
+  folder = std::filesystem::temp_directory_path() / fmt::format("berth-bench-{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  kubeconfig = folder / "kubeconfig";
+  config = folder / "config.yaml";
+  BERTH_TRY(auto child,
+            ChildProcess::Start({program, "sandbox", "--no-field-ownership", "--nodes", fmt::to_string(nodes),
+                                 "--port", "0", "--kubeconfig", kubeconfig},
+                                folder / "sandbox.log"));
+  sandbox.emplace(std::move(child));
+  for (int i = 0; i < 1000 && !std::filesystem::exists(kubeconfig); ++i) {
+    if (const auto ended = sandbox->Ended()) {
+      return Fail(ErrorCode::kUnavailable, fmt::format("the sandbox ended with {}:\n{}", *ended,
+                                                       LastLines(folder / "sandbox.log", 5)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  BERTH_TRY(port, PortIn(kubeconfig));
+  return WriteFileAtomically(config, fmt::format(kConfig, kubeconfig), 0600);
+}
+
+Expected<void> Stage::StartScheduler(const Contender& contender) {
+  const auto arguments = CommandLine(contender.command, {{"kubeconfig", kubeconfig}, {"config", config}});
+  BERTH_TRY(auto child, ChildProcess::Start(arguments, folder / "scheduler.log"));
+  scheduler.emplace(std::move(child));
+  return {};
+}
+
+Expected<void> Stage::Post(const std::vector<std::string>& bodies, const PostOptions& options) const {
+  std::atomic<std::size_t> refused = 0;
+  BERTH_CHECKED(
+      PostAll(port, "/api/v1/namespaces/default/pods", bodies, options, [&](std::size_t, int status) {
+        if (status != 201) ++refused;
+      }));
+  if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were refused", refused.load()));
+  return {};
+}
+
+std::string Stage::LastWords() const { return LastLines(folder / "scheduler.log", 5); }
+
+}  // namespace berth::command

@@ -1,0 +1,52 @@
+// What schedulers are compared on over HTTP: a sandbox as a process, one scheduler at a time beside it, and
+// pods for them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "command/child_process.hpp"
+#include "command/load/api_load.hpp"
+
+namespace berth::command {
+
+struct Contender {
+  std::string name;
+  std::string command;  // {kubeconfig} and {config} are replaced
+};
+
+// From "name=command".
+Expected<Contender> ParseContender(std::string_view text);
+
+inline constexpr std::string_view kPodKinds[] = {"plain", "varied", "spread"};
+
+// JSON of pods "<prefix>-0", "<prefix>-1", ... Plain: requests only. Spread: over zones, hard, and hosts.
+// Varied: every pod asks for something else.
+std::vector<std::string> PodBodies(std::string_view kind, std::string_view prefix, std::size_t count);
+
+// A round's files and processes; they end with it.
+struct Stage {
+  std::filesystem::path folder;
+  std::string kubeconfig, config;
+  std::uint16_t port = 0;
+  std::optional<ChildProcess> sandbox, scheduler;
+
+  Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage();
+
+  // `program`: berth.
+  Expected<void> StartSandbox(const std::string& program, std::size_t nodes);
+  Expected<void> StartScheduler(const Contender& contender);
+  // Creates the pods; every one of them must be taken.
+  Expected<void> Post(const std::vector<std::string>& bodies, const PostOptions& options = {}) const;
+  std::string LastWords() const;  // of the scheduler
+};
+
+}  // namespace berth::command

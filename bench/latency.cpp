@@ -1,0 +1,208 @@
+// How long a pod waits for its node when pods come at a steady rate: from the moment a watch shows that it
+// was created to the moment a watch shows that it is bound. Both watches are the program's own, beside the
+// scheduler's, so that what the API server needs to take the binding and to tell of it is part of every
+// figure, for every scheduler. A round starts a sandbox and one scheduler as processes; rounds take turns.
+//
+//   bench_latency --nodes 5000 --rate 1000 --seconds 10
+//     --scheduler 'berth=build/bin/berth scheduler --config {config} --kubeconfig {kubeconfig}'
+//     --scheduler 'kube-scheduler=kube-scheduler --config {config} --kubeconfig {kubeconfig} --secure-port=0'
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <boost/json.hpp>
+#include <charconv>
+#include <thread>
+
+#include "bench/contest.hpp"
+
+namespace berth::command {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+  std::vector<std::size_t> nodes = {1000, 5000};
+  double rate = 1000;  // pods per second
+  double seconds = 10;
+  std::size_t rounds = 1;
+  bool json_output = false;
+  double patience_seconds = 30;  // after the last pod was created
+  std::string sandbox;
+  std::string pod_kind = "plain";
+  std::vector<Contender> contenders;
+};
+
+// When each of the pods "<prefix>-<i>" was first shown by a watch. Written by the watch's thread.
+class Sightings {
+ public:
+  Sightings(std::string_view prefix, std::size_t pods)
+      : name_(fmt::format(R"("name":"{}-)", prefix)), at_(pods) {}
+
+  Expected<void> Start(std::uint16_t port, std::string_view field_selector) {
+    BERTH_TRY(watch_,
+              WatchThread::Start(port, fmt::format("/api/v1/pods?watch=1&fieldSelector={}", field_selector),
+                                 [this](std::string_view line, MonoTime arrived) { Take(line, arrived); }));
+    return {};
+  }
+  std::size_t count() const { return count_; }
+  // Of one that was seen; afterwards, when nothing comes any more.
+  MonoTime at(std::size_t pod) const { return at_[pod]; }
+
+ private:
+  void Take(std::string_view line, MonoTime arrived) {
+    if (!line.starts_with(R"({"type":"ADDED")")) return;
+    const auto found = line.find(name_);
+    if (found == line.npos) return;
+    std::size_t pod = at_.size();
+    const std::string_view rest = line.substr(found + name_.size());
+    std::from_chars(rest.data(), rest.data() + rest.size(), pod);
+    if (pod >= at_.size() || at_[pod] != MonoTime{}) return;
+    at_[pod] = arrived;
+    ++count_;
+  }
+
+  const std::string name_;
+  std::vector<MonoTime> at_;
+  std::atomic<std::size_t> count_ = 0;
+  std::unique_ptr<WatchThread> watch_;  // last: its thread uses the others
+};
+
+struct Result {
+  std::string scheduler;
+  std::size_t nodes = 0;
+  std::vector<double> millis;  // of each pod, sorted
+  double cpu_seconds = 0;      // of the scheduler
+  std::string error;
+
+  double PerMille(std::size_t share) const { return millis[(millis.size() - 1) * share / 1000]; }
+};
+
+Expected<void> AwaitAll(const Sightings& sightings, std::size_t wanted, double patience_seconds,
+                        const Stage& stage) {
+  const auto until = Clock::now() + std::chrono::duration<double>(patience_seconds);
+  while (sightings.count() < wanted) {
+    if (Clock::now() > until)
+      return Fail(ErrorCode::kTimeout,
+                  fmt::format("{} of {} pods were bound; the scheduler's last words:\n{}", sightings.count(),
+                              wanted, stage.LastWords()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return {};
+}
+
+Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
+  Stage stage;
+  BERTH_CHECKED(stage.StartSandbox(settings.sandbox, result.nodes));
+  BERTH_CHECKED(stage.StartScheduler(contender));
+  constexpr std::size_t kWarm = 200;
+  const auto pods = static_cast<std::size_t>(settings.rate * settings.seconds);
+  Sightings warm("warm", kWarm), created("pod", pods), bound("pod", pods);
+  BERTH_CHECKED(warm.Start(stage.port, "spec.nodeName!="));
+  BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "warm", kWarm)));
+  BERTH_CHECKED(AwaitAll(warm, kWarm, settings.patience_seconds, stage));
+  BERTH_CHECKED(created.Start(stage.port, "spec.nodeName="));
+  BERTH_CHECKED(bound.Start(stage.port, "spec.nodeName!="));
+
+  result.cpu_seconds = -stage.scheduler->CpuSeconds();
+  BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "pod", pods),
+                           {.connections = 4, .pipelined = 1, .per_second = settings.rate}));
+  BERTH_CHECKED(AwaitAll(bound, pods, settings.patience_seconds, stage));
+  result.cpu_seconds += stage.scheduler->CpuSeconds();
+  for (std::size_t pod = 0; pod < pods; ++pod)
+    result.millis.push_back(
+        std::chrono::duration<double, std::milli>(bound.at(pod) - created.at(pod)).count());
+  std::ranges::sort(result.millis);
+  return {};
+}
+
+void PrintRow(const Result& r) {
+  if (!r.error.empty()) {
+    fmt::print("{:>6}  {:<18} {}\n", r.nodes, r.scheduler, r.error);
+  } else {
+    fmt::print("{:>6}  {:<18} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>12.3f}\n", r.nodes, r.scheduler,
+               r.PerMille(500), r.PerMille(990), r.PerMille(999), r.PerMille(1000),
+               r.cpu_seconds * 1e3 / static_cast<double>(r.millis.size()));
+  }
+  std::fflush(stdout);
+}
+
+void PrintJson(const Settings& settings, const Result& r) {
+  json::object line{{"name", fmt::format("latency/{}/{}", r.nodes, settings.pod_kind)},
+                    {"scheduler", r.scheduler},
+                    {"nodes", r.nodes},
+                    {"offeredPerSecond", settings.rate}};
+  if (r.error.empty()) {
+    line["value"] = r.PerMille(990);
+    line["unit"] = "ms";
+    line["pods"] = r.millis.size();
+    line["p50Micros"] = r.PerMille(500) * 1e3;
+    line["p99Micros"] = r.PerMille(990) * 1e3;
+    line["p999Micros"] = r.PerMille(999) * 1e3;
+    line["maxMicros"] = r.PerMille(1000) * 1e3;
+    line["cpuMicros"] = r.cpu_seconds * 1e6 / static_cast<double>(r.millis.size());
+  } else {
+    line["error"] = r.error;
+  }
+  fmt::print("{}\n", json::serialize(line));
+  std::fflush(stdout);
+}
+
+int Run(const Settings& settings) {
+  if (!settings.json_output)
+    fmt::print("{:>6}  {:<18} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "nodes", "scheduler", "p50 ms", "p99 ms",
+               "p99.9 ms", "max ms", "CPU ms/pod");
+  bool all_well = true;
+  for (const std::size_t nodes : settings.nodes) {
+    for (std::size_t round = 0; round < settings.rounds; ++round) {
+      for (const Contender& contender : settings.contenders) {
+        Result result;
+        result.scheduler = contender.name;
+        result.nodes = nodes;
+        if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
+        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
+        all_well = all_well && result.error.empty();
+      }
+    }
+  }
+  return all_well ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  std::vector<std::string> schedulers;
+  settings.sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
+  CLI::App app("How long pods wait for their node at a steady rate, over HTTP from a sandbox.");
+  app.add_option("--nodes", settings.nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--rate", settings.rate, "pods created per second")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seconds", settings.seconds, "for so long")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
+  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPodKinds), std::end(kPodKinds))))
+      ->capture_default_str();
+  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
+  app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
+  app.add_option("--patience", settings.patience_seconds, "wait so many seconds for the last bindings")
+      ->capture_default_str();
+  app.add_flag("--json", settings.json_output, "one object per line");
+  CLI11_PARSE(app, argc, argv);
+  if (schedulers.empty())
+    schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
+  for (const auto& text : schedulers) {
+    auto contender = ParseContender(text);
+    if (!contender) return fmt::print(stderr, "{}\n", contender.error().message), 1;
+    settings.contenders.push_back(*std::move(contender));
+  }
+  return Run(settings);
+}
+
+}  // namespace
+}  // namespace berth::command
+
+int main(int argc, char** argv) { return berth::command::Main(argc, argv); }

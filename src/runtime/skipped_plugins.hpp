@@ -1,0 +1,39 @@
+// Which of the plugins that a profile has at one extension point have nothing to do with a pod.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace berth::runtime {
+
+// By index. Up to 64 plugins need no memory of their own.
+class SkippedPlugins {
+ public:
+  void Clear() {
+    first_ = 0;
+    more_.clear();
+  }
+  void Add(std::size_t plugin) {
+    if (plugin >= kBits * (1 + more_.size())) more_.resize(plugin / kBits);
+    (plugin < kBits ? first_ : more_[plugin / kBits - 1]) |= std::uint64_t{1} << (plugin % kBits);
+  }
+  bool Has(std::size_t plugin) const {
+    if (plugin >= kBits * (1 + more_.size())) return false;
+    return ((plugin < kBits ? first_ : more_[plugin / kBits - 1]) >> (plugin % kBits) & 1) != 0;
+  }
+  std::size_t Count() const {
+    auto count = static_cast<std::size_t>(std::popcount(first_));
+    for (const std::uint64_t word : more_) count += static_cast<std::size_t>(std::popcount(word));
+    return count;
+  }
+  friend bool operator==(const SkippedPlugins&, const SkippedPlugins&) = default;
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  std::uint64_t first_ = 0;
+  std::vector<std::uint64_t> more_;  // as far as there are members
+};
+
+}  // namespace berth::runtime
