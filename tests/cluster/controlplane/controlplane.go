@@ -84,22 +84,27 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 	if err := c.StartAPIServer(); err != nil {
 		return nil, err
 	}
-	admin, err := ca.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
-	if err != nil {
-		return nil, err
-	}
-	c.Client, err = kubernetes.NewForConfig(&rest.Config{
-		Host:            c.URL,
-		QPS:             -1,
-		TLSClientConfig: rest.TLSClientConfig{CAData: ca.PEM, CertData: admin.Certificate, KeyData: admin.Key},
-	})
-	if err != nil {
+	if c.Client, err = c.ClientOf(""); err != nil {
 		return nil, err
 	}
 	if err := c.WaitUntilReady(ctx, etcd, c.APIServer); err != nil {
 		return nil, err
 	}
 	return c, c.grantToken(ctx)
+}
+
+// ClientOf is an administrator's client that sends and accepts this content type; empty is client-go's default.
+func (c *ControlPlane) ClientOf(contentType string) (kubernetes.Interface, error) {
+	admin, err := c.Authority.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(&rest.Config{
+		Host:            c.URL,
+		QPS:             -1,
+		ContentConfig:   rest.ContentConfig{ContentType: contentType},
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority.PEM, CertData: admin.Certificate, KeyData: admin.Key},
+	})
 }
 
 // StartAPIServer starts kube-apiserver, also once more after it was killed.

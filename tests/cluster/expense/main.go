@@ -1,0 +1,288 @@
+// Command expense measures what a bound pod costs against a real API server: the CPU of the scheduler and that of
+// kube-apiserver and etcd, for berth and kube-scheduler in turn.
+//
+// Each round has a control plane of its own. Pods are created once the scheduler is at work, and a second client
+// watches them in Kubernetes' protobuf, as kubelets and controllers do; so does kube-scheduler, while Berth reads JSON.
+// With --json-watch there is a watch in JSON besides: what the API server takes more then is what that encoding costs it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	controlplane.Common
+	contenders []string
+	kinds      []string
+	nodes      int
+	pods       int
+	rounds     int
+	jsonWatch  bool
+	json       bool
+}
+
+var contenders = []string{"berth", "kube-scheduler"}
+var kinds = []string{"plain", "spread", "anti-affinity"}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("expense", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
+	list(flags, "with", &o.contenders, contenders, contenders, "schedulers that take turns")
+	list(flags, "kinds", &o.kinds, kinds, kinds, "pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes")
+	flags.IntVar(&o.nodes, "nodes", 5000, "number of nodes, at least 100")
+	flags.IntVar(&o.pods, "pods", 5000, "number of pods to bind, at most one per node with anti-affinity")
+	flags.IntVar(&o.rounds, "rounds", 1, "rounds of each scheduler and kind")
+	flags.BoolVar(&o.jsonWatch, "json-watch", false, "somebody else watches all pods in JSON")
+	flags.BoolVar(&o.json, "json", false, "one object per line")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if slices.Contains(o.contenders, "berth") && o.Berth == "" {
+		return nil, errors.New("--berth is needed: the program berth")
+	}
+	if o.nodes < 100 || o.pods < 1 || o.pods > 20*o.nodes {
+		return nil, fmt.Errorf("%d pods on %d nodes: at least 100 nodes, at most 20 pods for each", o.pods, o.nodes)
+	}
+	return &o, o.Complete()
+}
+
+// list is a flag with several of some known words, separated by commas.
+func list(flags *flag.FlagSet, name string, into *[]string, otherwise, known []string, about string) {
+	*into = otherwise
+	flags.Func(name, fmt.Sprintf("%s, of %s (default %s)", about, strings.Join(known, ", "), strings.Join(otherwise, ",")), func(text string) error {
+		*into = strings.Split(text, ",")
+		for _, word := range *into {
+			if !slices.Contains(known, word) {
+				return fmt.Errorf("%q is none of %s", word, strings.Join(known, ", "))
+			}
+		}
+		return nil
+	})
+}
+
+func main() { controlplane.Main("expense", parse, measureAll) }
+
+// expense is what one round took.
+type expense struct {
+	Kind      string  `json:"kind"`
+	Scheduler string  `json:"scheduler"`
+	Nodes     int     `json:"nodes"`
+	Pods      int     `json:"pods"`
+	Seconds   float64 `json:"seconds"`
+	// CPU milliseconds per pod.
+	OfScheduler float64 `json:"schedulerMsPerPod"`
+	OfAPIServer float64 `json:"apiServerMsPerPod"`
+}
+
+func measureAll(ctx context.Context, o *options, directory string) error {
+	if !o.json {
+		fmt.Printf("%-14s %-20s %9s %9s %22s %22s\n", "pods", "scheduler", "seconds", "pods/s", "scheduler CPU ms/pod", "API server CPU ms/pod")
+	}
+	for _, kind := range o.kinds {
+		for round := range o.rounds {
+			for _, scheduler := range o.contenders {
+				place := fmt.Sprintf("%s/%s-%s-%d", directory, kind, scheduler, round)
+				if err := os.MkdirAll(place, 0o755); err != nil {
+					return err
+				}
+				found, err := measure(ctx, o, kind, scheduler, place)
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", kind, scheduler, err)
+				}
+				found.print(o.json)
+			}
+		}
+	}
+	return nil
+}
+
+func (e *expense) print(asJSON bool) {
+	if asJSON {
+		_ = json.NewEncoder(os.Stdout).Encode(e)
+		return
+	}
+	fmt.Printf("%-14s %-20s %9.1f %9.0f %22.3f %22.3f\n", e.Kind, e.Scheduler, e.Seconds, float64(e.Pods)/e.Seconds, e.OfScheduler, e.OfAPIServer)
+}
+
+func measure(ctx context.Context, o *options, kind, scheduler, directory string) (*expense, error) {
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
+	if err != nil {
+		return nil, err
+	}
+	if err := controlplane.Each(ctx, o.nodes, func(i int) error {
+		_, err := control.Client.CoreV1().Nodes().Create(ctx, node(i), metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	started, err := start(o, control, children, scheduler)
+	if err != nil {
+		return nil, err
+	}
+	bindings, err := watchBindings(ctx, control)
+	if err != nil {
+		return nil, err
+	}
+	if o.jsonWatch {
+		if err := watchJSON(ctx, control); err != nil {
+			return nil, err
+		}
+	}
+	const warm = 100
+	if err := bind(ctx, control.Client, bindings, started, "plain", "warm", warm, warm); err != nil {
+		return nil, err
+	}
+	before := [2]float64{started.CPUSeconds(), control.APIServer.CPUSeconds()}
+	begun := time.Now()
+	if err := bind(ctx, control.Client, bindings, started, kind, "pod", o.pods, warm+o.pods); err != nil {
+		return nil, err
+	}
+	seconds := time.Since(begun).Seconds()
+	// Events of the last pods may still be under way.
+	if err := controlplane.Pause(ctx, time.Second); err != nil {
+		return nil, err
+	}
+	perPod := func(now, before float64) float64 { return 1000 * (now - before) / float64(o.pods) }
+	return &expense{kind, scheduler, o.nodes, o.pods, seconds,
+		perPod(started.CPUSeconds(), before[0]), perPod(control.APIServer.CPUSeconds(), before[1])}, nil
+}
+
+func start(o *options, control *controlplane.ControlPlane, children *controlplane.Children, scheduler string) (*controlplane.Child, error) {
+	kubeconfig, err := control.WriteKubeconfig(control.URL, scheduler, "cert")
+	if err != nil {
+		return nil, err
+	}
+	config := control.File(scheduler + ".yaml")
+	text := controlplane.SchedulerConfig(kubeconfig, "default-scheduler")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	command := []string{o.Real, "kube-scheduler"}
+	if scheduler == "berth" {
+		command = []string{o.Berth, "scheduler"}
+	}
+	return children.Start(scheduler, command, "--config="+config, "--secure-port=0")
+}
+
+// watchBindings counts pods that are bound. What it says never decreases.
+func watchBindings(ctx context.Context, control *controlplane.ControlPlane) (func() int, error) {
+	client, err := control.ClientOf("application/vnd.kubernetes.protobuf")
+	if err != nil {
+		return nil, err
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	var bound atomic.Int64
+	count := func(pod any) {
+		if pod.(*v1.Pod).Spec.NodeName != "" {
+			bound.Add(1)
+		}
+	}
+	_, err = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: count,
+		UpdateFunc: func(before, after any) {
+			if before.(*v1.Pod).Spec.NodeName == "" {
+				count(after)
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return func() int { return int(bound.Load()) }, nil
+}
+
+// watchJSON reads what a scheduler reads, and drops it.
+func watchJSON(ctx context.Context, control *controlplane.ControlPlane) error {
+	client, err := control.ClientOf("application/json")
+	if err != nil {
+		return err
+	}
+	stream, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/pods").Param("watch", "1").Stream(ctx)
+	if err != nil {
+		return err
+	}
+	go func() { _, _ = io.Copy(io.Discard, stream) }()
+	return nil
+}
+
+// bind creates pods and returns once so many are bound altogether.
+func bind(ctx context.Context, client kubernetes.Interface, bindings func() int, scheduler *controlplane.Child, kind, prefix string, pods, bound int) error {
+	if err := controlplane.Each(ctx, pods, func(i int) error {
+		_, err := client.CoreV1().Pods("default").Create(ctx, pod(kind, prefix, i), metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, 10*time.Minute, fmt.Sprintf("%d pods bound", bound), func() (bool, error) {
+		if !scheduler.Running() {
+			return false, scheduler.Gone()
+		}
+		return bindings() >= bound, nil
+	})
+}
+
+func node(i int) *v1.Node {
+	amounts := resources("cpu", "32", "memory", "128Gi", "pods", "110")
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
+			v1.LabelHostname: fmt.Sprintf("node-%d", i), v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%10),
+		}},
+		Status: v1.NodeStatus{Allocatable: amounts, Capacity: amounts, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}
+}
+
+func pod(kind, prefix string, i int) *v1.Pod {
+	made := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("%s-%d", prefix, i)},
+		Spec: v1.PodSpec{Containers: []v1.Container{{
+			Name: "main", Image: "registry.example/app:v1", Resources: v1.ResourceRequirements{Requests: resources("cpu", "100m", "memory", "128Mi")},
+		}}},
+	}
+	group := map[string]string{"app": fmt.Sprintf("app-%d", i%50)}
+	if kind != "plain" {
+		made.Labels = group
+	}
+	switch kind {
+	case "spread":
+		made.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: group},
+		}}
+	case "anti-affinity":
+		made.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: group},
+		}}}}
+	}
+	return made
+}
+
+// resources makes a list of names and amounts in turn.
+func resources(pairs ...string) v1.ResourceList {
+	amounts := make(v1.ResourceList)
+	for i := 0; i < len(pairs); i += 2 {
+		amounts[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return amounts
+}
