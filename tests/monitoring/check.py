@@ -22,6 +22,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "deploy" / "monitoring"
+RULES = ("alerts.yaml", "recording-rules.yaml")
 # Families that appear when something goes wrong, which it does not here; that the code has them is checked.
 RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total"}
 # What has no value in a cluster where all is well, by a part of the expression.
@@ -33,7 +34,7 @@ METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)
 
 def expressions():
     """(where it stands, the expression) for each expression that is shipped."""
-    for name in ("alerts.yaml", "recording-rules.yaml"):
+    for name in RULES:
         # promtool reads the rules; here only the expressions are needed, and they stand behind "expr:".
         lines = (MONITORING / name).read_text().splitlines()
         for number, line in enumerate(lines):
@@ -99,7 +100,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     berth = str(pathlib.Path(sys.argv[1]).resolve())
-    subprocess.run(["promtool", "check", "rules", *map(str, MONITORING.glob("*.yaml"))], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["promtool", "check", "rules", *(str(MONITORING / name) for name in RULES)], check=True, stdout=subprocess.DEVNULL)
     api, own, web = free_port(), free_port(), free_port()
     children = []
     with tempfile.TemporaryDirectory() as directory:
@@ -115,7 +116,7 @@ def main():
                   f"--berth-http-address=127.0.0.1:{own}")
             (pathlib.Path(directory) / "prometheus.yaml").write_text(json.dumps({
                 "global": {"scrape_interval": "500ms", "evaluation_interval": "1s"},
-                "rule_files": [str(path) for path in MONITORING.glob("*.yaml")],
+                "rule_files": [str(MONITORING / name) for name in RULES],
                 "scrape_configs": [{"job_name": "scheduler", "static_configs": [{"targets": [f"127.0.0.1:{own}"]}]}]}))
             start("prometheus", "prometheus", "--config.file=prometheus.yaml", f"--web.listen-address=127.0.0.1:{web}",
                   "--storage.tsdb.path=data")
