@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"berth.test/cluster/controlplane"
+	"berth.test/cluster/kubelet"
 )
 
 // What the nodes do. node4 has run for a year and is idle on the network now; node6 was booted yesterday and is busy. Nobody
@@ -35,9 +36,9 @@ type stage struct {
 	*options
 	control    *controlplane.ControlPlane
 	children   *controlplane.Children
-	kubelet    *kubelet
+	kubelet    *kubelet.Kubelet
 	monitoring *monitoring
-	running    []*container
+	running    []*kubelet.Container
 	wrong      []string
 }
 
@@ -69,8 +70,8 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 	if _, err := s.control.StartControllers("deployment-controller", "replicaset-controller"); err != nil {
 		return nil, err
 	}
-	s.kubelet = &kubelet{control: s.control, children: children, berth: o.Berth, host: directory + "/host",
-		names: map[string]string{"prometheus-server.monitoring": prometheusAddress}}
+	s.kubelet = &kubelet.Kubelet{Control: s.control, Children: children, Images: map[string]kubelet.Image{"berth": kubelet.Berth(o.Berth)}, Host: directory + "/host",
+		Names: map[string]string{"prometheus-server.monitoring": prometheusAddress}}
 	if err := s.makeHost(); err != nil {
 		return nil, err
 	}
@@ -96,10 +97,10 @@ func (s *stage) makeHost() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.kubelet.host+"/etc/kubernetes/manifests", 0o755); err != nil {
+	if err := os.MkdirAll(s.kubelet.Host+"/etc/kubernetes/manifests", 0o755); err != nil {
 		return err
 	}
-	return os.Rename(path, s.kubelet.host+"/etc/kubernetes/scheduler.conf")
+	return os.Rename(path, s.kubelet.Host+"/etc/kubernetes/scheduler.conf")
 }
 
 // run plays a story and clears the stage.
@@ -131,11 +132,11 @@ func (s *stage) clear(ctx context.Context) {
 // stopContainers ends all schedulers; they must leave in order.
 func (s *stage) stopContainers() {
 	for _, one := range s.running {
-		if how := one.child.Stop(); how != "" {
-			s.complain("%s left with %s", one.name, how)
+		if how := one.Child.Stop(); how != "" {
+			s.complain("%s left with %s", one.Name, how)
 		}
 		if s.verbose {
-			fmt.Printf("--- %s\n%s---\n", one.name, one.logged())
+			fmt.Printf("--- %s\n%s---\n", one.Name, one.Logged())
 		}
 	}
 	s.running = nil
@@ -182,14 +183,14 @@ func (s *stage) copyToHost(example, path string, change ...string) error {
 		return err
 	}
 	changed := strings.NewReplacer(change...).Replace(string(text))
-	return os.WriteFile(s.kubelet.host+path, []byte(changed), 0o600)
+	return os.WriteFile(s.kubelet.Host+path, []byte(changed), 0o600)
 }
 
 // --- what a kubelet does
 
 // staticPod runs what lies in the manifests folder, and asks its probes.
-func (s *stage) staticPod(ctx context.Context) (*container, error) {
-	text, err := os.ReadFile(s.kubelet.host + "/etc/kubernetes/manifests/kube-scheduler.yaml")
+func (s *stage) staticPod(ctx context.Context) (*kubelet.Container, error) {
+	text, err := os.ReadFile(s.kubelet.Host + "/etc/kubernetes/manifests/kube-scheduler.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func (s *stage) staticPod(ctx context.Context) (*container, error) {
 }
 
 // placedPod waits for the pod of a Deployment that kube-scheduler has given a node, and runs it there.
-func (s *stage) placedPod(ctx context.Context, selector string) (*container, error) {
+func (s *stage) placedPod(ctx context.Context, selector string) (*kubelet.Container, error) {
 	pods := s.control.Client.CoreV1().Pods("kube-system")
 	var pod *v1.Pod
 	err := controlplane.Until(ctx, patience, "a node for the pod "+selector, func() (bool, error) {
@@ -225,14 +226,14 @@ func (s *stage) placedPod(ctx context.Context, selector string) (*container, err
 	return started, err
 }
 
-func (s *stage) start(ctx context.Context, pod *v1.Pod) (*container, error) {
-	started, err := s.kubelet.run(ctx, pod)
+func (s *stage) start(ctx context.Context, pod *v1.Pod) (*kubelet.Container, error) {
+	started, err := s.kubelet.Run(ctx, pod, kubelet.Loopback)
 	if err != nil {
 		return nil, err
 	}
 	s.running = append(s.running, started)
-	if err := started.healthy(ctx); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, started.logged())
+	if err := started.Healthy(ctx, patience); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, started.Logged())
 	}
 	return started, s.logs(ctx, started, "Caches are synced")
 }
@@ -240,25 +241,25 @@ func (s *stage) start(ctx context.Context, pod *v1.Pod) (*container, error) {
 // --- what one looks at
 
 // logs waits until a container has written a text.
-func (s *stage) logs(ctx context.Context, c *container, text string) error {
-	err := controlplane.Until(ctx, patience, c.name+" to log "+text, func() (bool, error) {
-		if strings.Contains(c.logged(), text) {
+func (s *stage) logs(ctx context.Context, c *kubelet.Container, text string) error {
+	err := controlplane.Until(ctx, patience, c.Name+" to log "+text, func() (bool, error) {
+		if strings.Contains(c.Logged(), text) {
 			return true, nil
 		}
-		if !c.child.Running() {
-			return false, c.child.Gone()
+		if !c.Child.Running() {
+			return false, c.Child.Gone()
 		}
 		return false, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, c.logged())
+		return fmt.Errorf("%w\n%s", err, c.Logged())
 	}
 	return nil
 }
 
 // line finds what a container has written, by its level (I, W, E) and the end of the line; it complains if that is not there.
-func (s *stage) line(c *container, level byte, text string) {
-	for line := range strings.SplitSeq(c.logged(), "\n") {
+func (s *stage) line(c *kubelet.Container, level byte, text string) {
+	for line := range strings.SplitSeq(c.Logged(), "\n") {
 		_, message, _ := strings.Cut(line, "] ")
 		if strings.HasPrefix(message, text) || strings.HasPrefix(strings.TrimPrefix(message, `"`), text) {
 			if line[0] == level {

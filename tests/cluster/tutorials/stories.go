@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"berth.test/cluster/controlplane"
+	"berth.test/cluster/kubelet"
 )
 
 var usageLine = regexp.MustCompile(`(?m)^I.*\] "?Node (\S+) CPU usage: ([0-9.]+)%, Score: (\d+)`)
@@ -64,7 +65,7 @@ func (s *stage) custom(ctx context.Context) error {
 	if _, err := s.nodeOf(ctx, "without-prometheus"); err != nil {
 		return err
 	}
-	if usageLine.MatchString(scheduler.logged()) {
+	if usageLine.MatchString(scheduler.Logged()) {
 		s.complain("scores are logged, but nothing is measured")
 	}
 	s.line(scheduler, 'W', "A metric source does not answer")
@@ -101,13 +102,13 @@ func (s *stage) measures(ctx context.Context) error {
 
 // judgeUsage holds what was logged against what the exporter does. A pod that came lately, and that is the scheduler itself, counts
 // with what it requests.
-func (s *stage) judgeUsage(ctx context.Context, scheduler *container) error {
+func (s *stage) judgeUsage(ctx context.Context, scheduler *kubelet.Container) error {
 	pods, err := s.control.Client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
 	const itself = 100 * 0.1 / 8 // percent of a node
-	logged := usageLine.FindAllStringSubmatch(scheduler.logged(), -1)
+	logged := usageLine.FindAllStringSubmatch(scheduler.Logged(), -1)
 	seen := make(map[string]bool)
 	for _, line := range logged {
 		node := line[1]
@@ -131,7 +132,7 @@ func (s *stage) judgeUsage(ctx context.Context, scheduler *container) error {
 		}
 	}
 	if len(seen) != len(loads) {
-		s.complain("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.logged())
+		s.complain("%d nodes are logged, not %d:\n%s", len(seen), len(loads), scheduler.Logged())
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 	const account = "system:serviceaccount:kube-system:sample-scheduler-sa"
 	for resource, group := range unnamed {
 		sentence := fmt.Sprintf(`User \"%s\" cannot list resource \"%s\" in API group \"%s\" at the cluster scope`, account, resource, group)
-		if !strings.Contains(scheduler.logged(), sentence) {
+		if !strings.Contains(scheduler.Logged(), sentence) {
 			s.complain("the log does not name the forbidden list of %s", resource)
 		}
 		s.line(scheduler, 'W', fmt.Sprintf(`Not allowed to list: deciding without" resource="%s" group="%s"`, resource, group))

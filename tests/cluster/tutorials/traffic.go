@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"berth.test/cluster/kubelet"
 )
 
 var (
@@ -66,7 +68,7 @@ func (s *stage) withoutPrometheus(ctx context.Context) error {
 	if _, err := s.nodeOf(ctx, "without-prometheus"); err != nil {
 		return err
 	}
-	if bandwidthLine.MatchString(scheduler.logged()) {
+	if bandwidthLine.MatchString(scheduler.Logged()) {
 		s.complain("traffic is logged, but nothing is measured")
 	}
 	if err := s.monitoring.start(); err != nil {
@@ -119,8 +121,8 @@ func (s *stage) byTraffic(ctx context.Context, how traffic) error {
 
 // judgePlaces: as long as the scores are the same all pods go to the winner. When the next poll comes between, those that are
 // there count.
-func (s *stage) judgePlaces(scheduler *container, how traffic, nodes []string) {
-	finals := finalLine.FindAllStringSubmatch(scheduler.logged(), -1)
+func (s *stage) judgePlaces(scheduler *kubelet.Container, how traffic, nodes []string) {
+	finals := finalLine.FindAllStringSubmatch(scheduler.Logged(), -1)
 	changed := slices.ContainsFunc(finals, func(final []string) bool { return final[1] != finals[0][1] })
 	for i, node := range nodes {
 		if node != how.winner && (!changed || i == len(nodes)-1 && !slices.Contains(nodes, how.winner)) {
@@ -131,14 +133,14 @@ func (s *stage) judgePlaces(scheduler *container, how traffic, nodes []string) {
 }
 
 // judgeTraffic looks at the first decision: later ones count the pods that were placed meanwhile.
-func (s *stage) judgeTraffic(scheduler *container, how traffic, before, after map[string]float64) {
-	final := finalLine.FindStringSubmatchIndex(scheduler.logged())
+func (s *stage) judgeTraffic(scheduler *kubelet.Container, how traffic, before, after map[string]float64) {
+	final := finalLine.FindStringSubmatchIndex(scheduler.Logged())
 	if final == nil {
-		s.complain("mode %s: no final scores:\n%s", how.mode, scheduler.logged())
+		s.complain("mode %s: no final scores:\n%s", how.mode, scheduler.Logged())
 		return
 	}
 	measured := make(map[string]int64)
-	for _, line := range bandwidthLine.FindAllStringSubmatch(scheduler.logged()[:final[0]], -1) {
+	for _, line := range bandwidthLine.FindAllStringSubmatch(scheduler.Logged()[:final[0]], -1) {
 		value, _ := strconv.ParseInt(line[2], 10, 64)
 		measured[line[1]] = value
 		if float64(value) < 0.9*before[line[1]] || float64(value) > 1.1*after[line[1]] {
@@ -154,7 +156,7 @@ func (s *stage) judgeTraffic(scheduler *container, how traffic, before, after ma
 		highest = max(highest, value)
 	}
 	scores := make(map[string]int64)
-	for _, one := range finalScore.FindAllStringSubmatch(scheduler.logged()[final[2]:final[3]], -1) {
+	for _, one := range finalScore.FindAllStringSubmatch(scheduler.Logged()[final[2]:final[3]], -1) {
 		scores[one[1]], _ = strconv.ParseInt(one[2], 10, 64)
 	}
 	for node, value := range measured {

@@ -1,4 +1,4 @@
-package main
+package kubelet
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (r *rootfs) place(from, to string) error {
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // mounts makes the volumes of a pod and places them where its first container wants them.
-func (k *kubelet) mounts(ctx context.Context, pod *v1.Pod, files *rootfs) error {
+func (k *Kubelet) mounts(ctx context.Context, pod *v1.Pod, files *rootfs) error {
 	made := make(map[string]string)
 	for _, volume := range pod.Spec.Volumes {
 		from, err := k.volume(ctx, pod, volume, files.volumes)
@@ -75,10 +75,10 @@ func (k *kubelet) mounts(ctx context.Context, pod *v1.Pod, files *rootfs) error 
 	return files.place(from, accountPath)
 }
 
-func (k *kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, folder string) (string, error) {
+func (k *Kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, folder string) (string, error) {
 	switch {
 	case volume.HostPath != nil:
-		path := k.host + volume.HostPath.Path
+		path := k.Host + volume.HostPath.Path
 		about, err := os.Stat(path)
 		if err != nil {
 			return "", err
@@ -88,7 +88,7 @@ func (k *kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, fol
 		}
 		return path, nil
 	case volume.ConfigMap != nil:
-		found, err := k.control.Client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
+		found, err := k.Control.Client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
@@ -99,9 +99,9 @@ func (k *kubelet) volume(ctx context.Context, pod *v1.Pod, volume v1.Volume, fol
 
 // account is the volume that the admission of service accounts adds to a pod: its token, as the API server makes one for this
 // pod, and the authority that signs the API server.
-func (k *kubelet) account(ctx context.Context, pod *v1.Pod, folder string) (string, error) {
+func (k *Kubelet) account(ctx context.Context, pod *v1.Pod, folder string) (string, error) {
 	seconds := int64(3607)
-	token, err := k.control.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
+	token, err := k.Control.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, BoundObjectRef: &authenticationv1.BoundObjectReference{
 			Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}},
 	}, metav1.CreateOptions{})
@@ -109,7 +109,7 @@ func (k *kubelet) account(ctx context.Context, pod *v1.Pod, folder string) (stri
 		return "", err
 	}
 	return fill(folder+"/account", map[string]string{
-		"token": token.Status.Token, "ca.crt": string(k.control.Authority.PEM), "namespace": pod.Namespace})
+		"token": token.Status.Token, "ca.crt": string(k.Control.Authority.PEM), "namespace": pod.Namespace})
 }
 
 func fill(folder string, files map[string]string) (string, error) {
