@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+)
+
+// beside: Berth as the second scheduler of a cluster, as docs/guide/install-beside.md has it.
+func (s *stage) beside(ctx context.Context) error {
+	// Who places Berth's own pods.
+	first, err := s.control.StartScheduler(s.children, "kube-scheduler", []string{s.Real, "kube-scheduler"}, "default-scheduler", "cert")
+	if err != nil {
+		return err
+	}
+	defer first.Stop()
+	source, err := startPrometheus()
+	if err != nil {
+		return err
+	}
+	defer source.server.Close()
+	n, stop := s.startNodes(ctx)
+	defer stop()
+	for _, step := range []func(context.Context) error{n.installed, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.uninstalled} {
+		if err := step(ctx); err != nil {
+			for name, c := range n.replicas() {
+				err = fmt.Errorf("%w\n%s: %s", err, name, c.Logged())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// apply rolls something out and waits for the replicas.
+func (n *nodes) apply(ctx context.Context, folder string) error {
+	if _, err := n.kubectl(ctx, "apply", "-k", folder); err != nil {
+		return err
+	}
+	if _, err := n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=60s"); err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, patience, "the replicas of before to end", func() (bool, error) { return len(n.replicas()) == 3, nil })
+}
+
+// installed: three replicas are ready, one leads, pods find their nodes; budget and Service know the replicas.
+func (n *nodes) installed(ctx context.Context) error {
+	folder, err := n.kustomization("monitored", "second-scheduler", "monitoring")
+	if err != nil {
+		return err
+	}
+	if err := n.apply(ctx, folder); err != nil {
+		return err
+	}
+	if _, err := n.placed(ctx, "installed", "berth"); err != nil {
+		return err
+	}
+	// With another name it is another's: kube-scheduler goes on.
+	if _, err := n.placed(ctx, "of-the-others", "default-scheduler"); err != nil {
+		return err
+	}
+	if _, err := n.leader(ctx); err != nil {
+		return err
+	}
+	err = controlplane.Until(ctx, patience, "the disruption budget to count three replicas", func() (bool, error) {
+		budget, err := n.control.Client.PolicyV1().PodDisruptionBudgets(system).Get(ctx, "berth", metav1.GetOptions{})
+		return err == nil && budget.Status.CurrentHealthy == 3 && budget.Status.DisruptionsAllowed == 1, err
+	})
+	if err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, patience, "the Service to know three replicas", func() (bool, error) {
+		slices, err := n.control.Client.DiscoveryV1().EndpointSlices(system).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=berth"})
+		if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Ports) != 1 {
+			return false, err
+		}
+		return len(slices.Items[0].Endpoints) == 3 && *slices.Items[0].Ports[0].Port == 10259, nil
+	})
+}
+
+var leads = regexp.MustCompile(`(?m)^leader_election_master_status\{name="kube-scheduler"\} (\d)`)
+
+// measured: the account of Prometheus may read the metrics of each replica, others may not; exactly one leads.
+func (n *nodes) measured(ctx context.Context) error {
+	leading := 0
+	for account, status := range map[string]int{"prometheus": http.StatusOK, "stranger": http.StatusForbidden} {
+		token, err := n.token(ctx, "monitoring", account)
+		if err != nil {
+			return err
+		}
+		for name, c := range n.replicas() {
+			got, text, err := ask("https://"+c.Address+":10259/metrics", token)
+			if err != nil {
+				return err
+			}
+			if got != status {
+				n.complain("%s is answered %d by %s, not %d", account, got, name, status)
+			}
+			if found := leads.FindStringSubmatch(text); found != nil && found[1] == "1" {
+				leading++
+			}
+		}
+	}
+	if leading != 1 {
+		n.complain("%d replicas lead, by their metrics", leading)
+	}
+	return nil
+}
+
+// token makes an account and a token for it.
+func (s *stage) token(ctx context.Context, namespace, account string) (string, error) {
+	client := s.control.Client.CoreV1()
+	_, err := client.Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", err
+	}
+	if _, err = client.ServiceAccounts(namespace).Create(ctx, &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{}); err != nil {
+		return "", err
+	}
+	made, err := client.ServiceAccounts(namespace).CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return made.Status.Token, nil
+}
+
+// leaderDies: it is killed without a warning; another one takes over when the lease has run out, and places the next pod.
+func (n *nodes) leaderDies(ctx context.Context) error {
+	leader, err := n.leader(ctx)
+	if err != nil {
+		return err
+	}
+	killed := time.Now()
+	n.replicas()[leader].Child.Kill()
+	if _, err := n.placed(ctx, "after-the-crash", "berth"); err != nil {
+		return err
+	}
+	if n.verbose {
+		fmt.Printf("the next pod was bound %.1f s after the leader was killed\n", time.Since(killed).Seconds())
+	}
+	next, err := n.leader(ctx)
+	if err != nil {
+		return err
+	}
+	// The one that was killed has been started again, under another identity.
+	if next == leader {
+		n.complain("the replica that was killed leads again: %s", next)
+	}
+	_, err = n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=60s")
+	return err
+}
+
+// reconfigured: each overlay is a new file, so a new ConfigMap, so new replicas, one after the other, which do as it says.
+func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, change := range []struct {
+			overlay string
+			pods    map[string]string // profile to the node that it has to choose
+		}{
+			{"load-aware", map[string]string{"berth": idleNode}},
+			{"tenants", map[string]string{"berth": "", "flink": idleNode, "batch": ""}},
+			{"network-traffic", map[string]string{"berth": ""}},
+		} {
+			before, asked := n.replicas(), source.asked.Load()
+			if err := n.apply(ctx, n.deploy+"/"+change.overlay); err != nil {
+				return err
+			}
+			for name := range n.replicas() {
+				if _, old := before[name]; old {
+					n.complain("%s: %s was not replaced", change.overlay, name)
+				}
+			}
+			if source.asked.Load() == asked {
+				n.complain("%s: nobody has asked Prometheus", change.overlay)
+			}
+			for _, profile := range slices.Sorted(maps.Keys(change.pods)) {
+				node, err := n.placed(ctx, change.overlay+"-"+profile, profile)
+				if err != nil {
+					return err
+				}
+				if want := change.pods[profile]; want != "" && node != want {
+					n.complain("%s: the pod of %s is on %s, not on the idle %s", change.overlay, profile, node, want)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// uninstalled: nothing is left but the pods that were placed.
+func (n *nodes) uninstalled(ctx context.Context) error {
+	if _, err := n.kubectl(ctx, "delete", "-k", n.deploy+"/network-traffic"); err != nil {
+		return err
+	}
+	err := controlplane.Until(ctx, patience, "the replicas to end", func() (bool, error) { return len(n.replicas()) == 0, nil })
+	if err != nil {
+		return err
+	}
+	left, err := n.kubectl(ctx, "get", "--all-namespaces", "-o", "name", "-l", "app.kubernetes.io/name=berth",
+		"deployments,services,poddisruptionbudgets,networkpolicies")
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(left) != "" && !strings.Contains(left, "No resources found") {
+		n.complain("left behind: %s", left)
+	}
+	return nil
+}
+
+var asking = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+
+// ask asks one question with a token.
+func ask(url, token string) (int, string, error) {
+	question, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	question.Header.Set("Authorization", "Bearer "+token)
+	answer, err := asking.Do(question)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), err
+}

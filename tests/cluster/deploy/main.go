@@ -1,0 +1,102 @@
+// Command deploy plays what deploy/ has for a cluster: Berth beside the cluster's scheduler by kustomize, and in
+// kube-scheduler's place on a control-plane node.
+//
+// A real API server with RBAC takes every object; real controllers make pods of them, a real kube-scheduler places those. What
+// a kubelet does, this program does: replicas are processes with the command line, the mounts, the token, the user and the
+// restrictions of their pods. There is no network to restrict here: NetworkPolicies are only taken by the API server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	controlplane.Common
+	deploy  string
+	only    string
+	verbose bool
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("deploy", "--berth PATH", "Plays the manifests and the script of deploy/ on a real API server. Needs unshare, and root or user namespaces.")
+	flags.StringVar(&o.deploy, "deploy", "", "the directory deploy; found from the root of the tree or tests/")
+	flags.StringVar(&o.only, "only", "", "play this one only: "+strings.Join(names(), ", "))
+	flags.BoolVar(&o.verbose, "verbose", false, "print what is done and what it says")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.Berth == "" {
+		return nil, errors.New("give --berth")
+	}
+	for _, program := range []string{"unshare", "chroot", "setpriv", "hostname"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return nil, err
+		}
+	}
+	if err := controlplane.InTree(&o.deploy, "deploy"); err != nil {
+		return nil, err
+	}
+	return &o, o.Complete()
+}
+
+var stories = []struct {
+	name string
+	play func(s *stage, ctx context.Context) error
+}{
+	{"manifests", (*stage).manifests},
+	{"beside", (*stage).beside},
+	{"unknown manifests", (*stage).unknownManifests},
+	{"replace", (*stage).replace},
+}
+
+func names() (all []string) {
+	for _, one := range stories {
+		all = append(all, one.name)
+	}
+	return all
+}
+
+func main() { controlplane.Main("deploy", parse, run) }
+
+func run(ctx context.Context, o *options, directory string) error {
+	began := time.Now()
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	s, err := setUp(ctx, o, directory, children)
+	if err != nil {
+		return err
+	}
+	played, violations := 0, 0
+	for _, one := range stories {
+		if o.only != "" && o.only != one.name {
+			continue
+		}
+		played++
+		started := time.Now()
+		if err := one.play(s, ctx); err != nil {
+			s.complain("%v", err)
+		}
+		fmt.Printf("%-18s %.0f s\n", one.name, time.Since(started).Seconds())
+		for _, what := range s.wrong {
+			violations++
+			fmt.Printf("VIOLATION: %s: %s\n", one.name, what)
+		}
+		s.wrong = nil
+	}
+	if played == 0 {
+		return fmt.Errorf("--only=%s: there are %s", o.only, strings.Join(names(), ", "))
+	}
+	if violations > 0 {
+		return fmt.Errorf("%d violations", violations)
+	}
+	fmt.Printf("deployed beside kube-scheduler and in its place; %.0f s\n", time.Since(began).Seconds())
+	return nil
+}

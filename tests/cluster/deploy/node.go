@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"berth.test/cluster/controlplane"
+	"berth.test/cluster/kubelet"
+)
+
+// nodes runs the pods of kube-system that have a node, as the kubelets of all nodes do: starts them, asks their probes, says in
+// their status what is, starts them again when they die, and ends them when they are deleted.
+type nodes struct {
+	*stage
+	running map[types.UID]*replica
+	ended   []*kubelet.Container
+	address int
+	stopped sync.WaitGroup
+	mutex   sync.Mutex
+}
+
+// replica is a pod that runs.
+type replica struct {
+	pod       v1.Pod
+	container *kubelet.Container
+	ready     bool
+	restarts  int32
+}
+
+// startNodes starts to look at pods; what it returns besides stops that, and the pods.
+func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
+	n := &nodes{stage: s, running: make(map[types.UID]*replica)}
+	ctx, cancel := context.WithCancel(ctx)
+	n.stopped.Go(func() {
+		for controlplane.Pause(ctx, 100*time.Millisecond) == nil {
+			if err := n.sync(ctx); err != nil && ctx.Err() == nil {
+				n.complain("%v", err)
+			}
+		}
+	})
+	return n, func() {
+		cancel()
+		n.stopped.Wait()
+		for uid := range n.running {
+			n.end(uid)
+		}
+	}
+}
+
+// sync does once what is to be done.
+func (n *nodes) sync(ctx context.Context) error {
+	pods := n.control.Client.CoreV1().Pods(system)
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, pod := range list.Items {
+		switch r := n.running[pod.UID]; {
+		case pod.DeletionTimestamp != nil:
+			n.end(pod.UID)
+			now := int64(0)
+			err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+		case pod.Spec.NodeName == "":
+		case r == nil:
+			err = n.begin(ctx, pod)
+		case !r.container.Child.Running():
+			n.ended = append(n.ended, r.container)
+			r.restarts++
+			if r.container, err = n.kubelet.Run(ctx, &r.pod, r.container.Address, "--bind-address="+r.container.Address); err == nil {
+				err = n.tell(ctx, r, false)
+			}
+		case !r.ready && r.container.Healthy(ctx, time.Millisecond) == nil:
+			err = n.tell(ctx, r, true)
+		}
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("pod %s: %w", pod.Name, err)
+		}
+	}
+	return nil
+}
+
+// begin runs a pod at an address of its own: of the ports of the machine, all want the same.
+func (n *nodes) begin(ctx context.Context, pod v1.Pod) error {
+	n.address++
+	address := fmt.Sprintf("127.90.91.%d", n.address)
+	started, err := n.kubelet.Run(ctx, &pod, address, "--bind-address="+address)
+	if err != nil {
+		return err
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.running[pod.UID] = &replica{pod: pod, container: started}
+	return nil
+}
+
+// end ends the container of a pod, which has to leave in order.
+func (n *nodes) end(uid types.UID) {
+	r := n.running[uid]
+	if r == nil {
+		return
+	}
+	if how := r.container.Child.Stop(); how != "" {
+		n.complain("%s left with %s", r.container.Name, how)
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.ended = append(n.ended, r.container)
+	delete(n.running, uid)
+}
+
+// tell puts into a pod's status what is.
+func (n *nodes) tell(ctx context.Context, r *replica, ready bool) error {
+	n.mutex.Lock()
+	r.ready = ready
+	n.mutex.Unlock()
+	pods := n.control.Client.CoreV1().Pods(system)
+	pod, err := pods.Get(ctx, r.pod.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	state, now := v1.ConditionFalse, metav1.Now()
+	if ready {
+		state = v1.ConditionTrue
+	}
+	status := &pod.Status
+	// No Service may lead to a loopback address.
+	address := strings.Replace(r.container.Address, "127.", "10.", 1)
+	status.Phase, status.StartTime, status.PodIP, status.PodIPs = v1.PodRunning, &now, address, []v1.PodIP{{IP: address}}
+	status.Conditions = nil
+	for _, kind := range []v1.PodConditionType{v1.PodScheduled, v1.PodInitialized, v1.ContainersReady, v1.PodReady} {
+		condition := v1.PodCondition{Type: kind, Status: v1.ConditionTrue, LastTransitionTime: now}
+		if kind == v1.ContainersReady || kind == v1.PodReady {
+			condition.Status = state
+		}
+		status.Conditions = append(status.Conditions, condition)
+	}
+	status.ContainerStatuses = []v1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, Ready: ready,
+		Started: &ready, RestartCount: r.restarts, State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: now}}}}
+	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	return err
+}
+
+// replicas are the containers that run, by the names of their pods.
+func (n *nodes) replicas() map[string]*kubelet.Container {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	all := make(map[string]*kubelet.Container)
+	for _, r := range n.running {
+		all[r.pod.Name] = r.container
+	}
+	return all
+}
+
+// leader is the replica that holds the lease; the identity of a replica begins with the name of its pod.
+func (n *nodes) leader(ctx context.Context) (string, error) {
+	leader := ""
+	err := controlplane.Until(ctx, patience, "a replica to hold the lease berth", func() (bool, error) {
+		holder, err := n.holder(ctx, "berth")
+		if err != nil && !apierrors.IsNotFound(err) {
+			return false, err
+		}
+		for name := range n.replicas() {
+			if strings.HasPrefix(holder, name+"_") {
+				leader = name
+			}
+		}
+		return leader != "", nil
+	})
+	return leader, err
+}
+
+// judgeLogs: the role is enough, says every replica that there ever was. That somebody else was faster with the lease is no
+// error, though it is logged as one.
+func (n *nodes) judgeLogs(context.Context) error {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	all := slices.Clone(n.ended)
+	for _, r := range n.running {
+		all = append(all, r.container)
+	}
+	for _, c := range all {
+		for line := range strings.SplitSeq(c.Logged(), "\n") {
+			slower := strings.Contains(line, "cannot be fulfilled on leases") || strings.Contains(line, `"berth\" already exists`)
+			if strings.Contains(strings.ToLower(line), "forbidden") || strings.HasPrefix(line, "E") && !slower {
+				n.complain("%s logs: %s", c.Name, line)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeadmapi "k8s.io/kubernetes/cmd/kubeadm/app/apis/kubeadm"
+	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/phases/controlplane"
+	"sigs.k8s.io/yaml"
+
+	"berth.test/cluster/kubelet"
+)
+
+// host is a control-plane node as kubeadm leaves it, in a directory.
+type host struct {
+	*stage
+	root string
+}
+
+func (h *host) path(name string) string { return filepath.Join(h.root, "etc/kubernetes", name) }
+
+func (h *host) manifest() string { return h.path("manifests/kube-scheduler.yaml") }
+
+// What kube-scheduler is configured with on this node.
+const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection:
+  kubeconfig: /etc/kubernetes/scheduler.conf
+leaderElection:
+  leaderElect: true
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: packing
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}
+`
+
+// kubeadmHost has kubeadm's own code write the manifest, once as it is by itself and once with a configuration file of the
+// cluster's.
+func (s *stage) kubeadmHost(configured bool) (*host, error) {
+	h := &host{s, s.kubelet.Host}
+	if err := os.MkdirAll(h.path("manifests"), 0o700); err != nil {
+		return nil, err
+	}
+	kubeconfig, err := s.control.WriteKubeconfig(s.control.URL, "scheduler", "cert")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(kubeconfig, h.path("scheduler.conf")); err != nil {
+		return nil, err
+	}
+	cluster := &kubeadmapi.ClusterConfiguration{KubernetesVersion: "v1.37.1", ImageRepository: "example"}
+	if configured {
+		if err := os.WriteFile(h.path("scheduler-config.yaml"), []byte(schedulerConfig), 0o600); err != nil {
+			return nil, err
+		}
+		cluster.Scheduler.ExtraArgs = []kubeadmapi.Arg{{Name: "config", Value: "/etc/kubernetes/scheduler-config.yaml"}, {Name: "v", Value: "2"}}
+		cluster.Scheduler.ExtraVolumes = []kubeadmapi.HostPathMount{{Name: "config", HostPath: "/etc/kubernetes/scheduler-config.yaml",
+			MountPath: "/etc/kubernetes/scheduler-config.yaml", ReadOnly: true, PathType: v1.HostPathFile}}
+	}
+	kubeadmapi.SetActiveTimeouts(&kubeadmapi.Timeouts{ControlPlaneComponentHealthCheck: &metav1.Duration{Duration: 4 * time.Minute}})
+	return h, kubeadm.CreateStaticPodFiles(h.path("manifests"), "", cluster, &kubeadmapi.APIEndpoint{}, false, "kube-scheduler")
+}
+
+// script runs deploy/static-pod/replace on the host.
+func (h *host) script(ctx context.Context, args ...string) (string, error) {
+	return h.shell(ctx, h.deploy+"/static-pod/replace", append([]string{"--manifests=" + h.path("manifests")}, args...)...)
+}
+
+// start runs what lies in the manifests folder, and asks its probes.
+func (h *host) start(ctx context.Context) (*kubelet.Container, error) {
+	text, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return nil, err
+	}
+	var pod v1.Pod
+	if err := yaml.UnmarshalStrict(text, &pod); err != nil {
+		return nil, err
+	}
+	started, err := h.kubelet.Run(ctx, &pod, kubelet.Loopback)
+	if err != nil {
+		return nil, err
+	}
+	if err := started.Healthy(ctx, patience); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, started.Logged())
+	}
+	return started, nil
+}
+
+// replace: kube-scheduler, Berth in its place, and kube-scheduler again, as docs/guide/replace.md has it.
+func (s *stage) replace(ctx context.Context) error {
+	// It has this port on every control-plane node.
+	if taken, err := net.Listen("tcp", kubelet.Loopback+":10259"); err != nil {
+		return fmt.Errorf("the port of kube-scheduler is needed: %w", err)
+	} else {
+		taken.Close()
+	}
+	for _, configured := range []bool{false, true} {
+		h, err := s.kubeadmHost(configured)
+		if err != nil {
+			return err
+		}
+		name := "plain"
+		if configured {
+			name = "configured"
+		}
+		if err := h.thereAndBack(ctx, name, configured); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (h *host) thereAndBack(ctx context.Context, name string, configured bool) error {
+	before, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	for _, phase := range []struct {
+		name string
+		args []string
+	}{{"before", nil}, {"replaced", []string{"--image=example/berth:0.1.0"}}, {"back", []string{"--back"}}} {
+		if err := h.change(ctx, phase.args); err != nil {
+			return err
+		}
+		if err := h.schedules(ctx, name+"-"+phase.name, configured, phase.name == "replaced"); err != nil {
+			return fmt.Errorf("%s: %w", phase.name, err)
+		}
+		if phase.name == "replaced" {
+			if err := h.needsRoot(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	after, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	if string(after) != string(before) {
+		h.complain("%s: the manifest is another one than before:\n%s", name, after)
+	}
+	return h.onlyManifest()
+}
+
+// change calls the script as the guide does: it looks first, tries, does it, and does it once more.
+func (h *host) change(ctx context.Context, args []string) error {
+	if args == nil {
+		return nil
+	}
+	if _, err := h.script(ctx, "--check"); err != nil {
+		return err
+	}
+	text, _ := os.ReadFile(h.manifest())
+	if _, err := h.script(ctx, append(args, "--dry-run")...); err != nil {
+		return err
+	}
+	if tried, _ := os.ReadFile(h.manifest()); string(tried) != string(text) {
+		h.complain("%v --dry-run has changed the manifest", args)
+	}
+	if _, err := h.script(ctx, args...); err != nil {
+		return err
+	}
+	done, _ := os.ReadFile(h.manifest())
+	again, err := h.script(ctx, args...)
+	if err != nil {
+		return err
+	}
+	if twice, _ := os.ReadFile(h.manifest()); string(twice) != string(done) || !strings.Contains(again, "nothing to do") {
+		h.complain("%v a second time: %s", args, again)
+	}
+	return h.onlyManifest()
+}
+
+// onlyManifest: whatever lay beside it the kubelet would run.
+func (h *host) onlyManifest() error {
+	files, err := os.ReadDir(h.path("manifests"))
+	if err == nil && len(files) != 1 {
+		h.complain("in the manifests folder: %v", files)
+	}
+	return err
+}
+
+// schedules runs what is there, which must hold the lease, place pods of each profile and leave in order.
+func (h *host) schedules(ctx context.Context, pod string, configured, berth bool) error {
+	scheduler, err := h.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// kube-scheduler leaves with 1 when it loses the lease, and that it does when it is told to leave.
+		if how := scheduler.Child.Stop(); how != "" && berth {
+			h.complain("%s: Berth left with %s", pod, how)
+		}
+	}()
+	profiles := []string{"default-scheduler"}
+	if configured {
+		profiles = append(profiles, "packing")
+	}
+	for _, profile := range profiles {
+		if _, err := h.placed(ctx, pod+"-"+profile, profile); err != nil {
+			return fmt.Errorf("%w\n%s", err, scheduler.Logged())
+		}
+	}
+	holder, err := h.holder(ctx, "kube-scheduler")
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(holder, "master1_") {
+		h.complain("%s: the lease kube-scheduler is held by %q", pod, holder)
+	}
+	if is := strings.Contains(scheduler.Logged(), "Caught up with what was written before"); is != berth {
+		h.complain("%s: is it Berth? %v; it should be %v", pod, is, berth)
+	}
+	if berth && strings.Contains(scheduler.Logged(), "forbidden") {
+		h.complain("%s: something is forbidden to it:\n%s", pod, scheduler.Logged())
+	}
+	return nil
+}
+
+// needsRoot: what the script adds is necessary, since without it the image's own user is who cannot read scheduler.conf.
+func (h *host) needsRoot(ctx context.Context) error {
+	if os.Getuid() != 0 {
+		return nil // there is nobody but root
+	}
+	text, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	const line = "    runAsUser: 0  # added for Berth\n"
+	var pod v1.Pod
+	if err := yaml.UnmarshalStrict([]byte(strings.Replace(string(text), line, "", 1)), &pod); err != nil {
+		return err
+	}
+	if pod.Spec.SecurityContext.RunAsUser != nil {
+		return errors.New("runAsUser is not where it is expected")
+	}
+	refused, err := h.kubelet.Run(ctx, &pod, kubelet.Loopback)
+	if err != nil {
+		return err
+	}
+	code, ended := refused.Child.Exited(10 * time.Second)
+	if !ended || code == 0 || !strings.Contains(refused.Logged(), "permission denied") {
+		h.complain("without runAsUser it should end for want of scheduler.conf (%v, %d): %s", ended, code, refused.Logged())
+		refused.Child.Stop()
+	}
+	return nil
+}

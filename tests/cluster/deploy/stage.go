@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+	"berth.test/cluster/kubelet"
+)
+
+// patience is how long a step may take; a lease that nobody gives back is there for 15 s.
+const patience = 45 * time.Second
+
+// system is the namespace that everything is deployed to.
+const system = "kube-system"
+
+// The two nodes that take pods: one is busy, says the Prometheus that is played.
+const idleNode, busyNode = "node1", "node2"
+
+// stage is a cluster to deploy to.
+type stage struct {
+	*options
+	directory string
+	control   *controlplane.ControlPlane
+	children  *controlplane.Children
+	kubelet   *kubelet.Kubelet
+
+	mutex sync.Mutex
+	wrong []string
+}
+
+func (s *stage) complain(format string, args ...any) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
+	control, err := controlplane.Start(ctx, o.Real, directory, children)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{options: o, directory: directory, control: control, children: children}
+	for _, name := range []string{idleNode, busyNode} {
+		if err := s.makeNode(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := control.StartControllers("deployment-controller", "replicaset-controller", "disruption-controller",
+		"endpointslice-controller", "garbage-collector-controller"); err != nil {
+		return nil, err
+	}
+	if _, err := control.WriteKubeconfig(control.URL, "admin", "admin"); err != nil {
+		return nil, err
+	}
+	s.kubelet = &kubelet.Kubelet{Control: control, Children: children, Host: directory + "/host",
+		Names: map[string]string{"prometheus-server.monitoring": prometheusAddress},
+		Images: map[string]kubelet.Image{
+			"berth":          kubelet.Berth(o.Berth),
+			"kube-scheduler": {Program: o.Real, EntryPoint: "kube-scheduler"},
+		}}
+	return s, nil
+}
+
+func (s *stage) makeNode(ctx context.Context, name string) error {
+	room := v1.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// --- what a person does
+
+// kubectl returns what it printed.
+func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
+	return s.shell(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.File("admin.kubeconfig")}, args...)...)
+}
+
+// shell runs a program and returns what it printed; a program that fails is an error that says so.
+func (s *stage) shell(ctx context.Context, program string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if s.verbose {
+		fmt.Printf("$ %s %s\n%s", filepath.Base(program), strings.Join(args, " "), out)
+	}
+	if err != nil {
+		return string(out), fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// kustomization writes one of the user's own, outside of deploy; the paths in it are those in deploy.
+func (s *stage) kustomization(name, resource string, components ...string) (string, error) {
+	folder := filepath.Join(s.directory, "kustomize", name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	up, err := filepath.Rel(folder, s.deploy)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("resources:\n- %s\ncomponents:\n", filepath.Join(up, resource))
+	for _, component := range components {
+		text += "- " + filepath.Join(up, component) + "\n"
+	}
+	return folder, os.WriteFile(folder+"/kustomization.yaml", []byte(text), 0o644)
+}
+
+func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
+	_, err := s.control.Client.CoreV1().Pods("default").Create(ctx, &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{Name: "c", Image: "example/app",
+			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("10m")}}}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// --- what one looks at
+
+// placed makes a pod and waits until it is bound, by whom it says.
+func (s *stage) placed(ctx context.Context, name, scheduler string) (node string, err error) {
+	if err := s.makePod(ctx, name, scheduler); err != nil {
+		return "", err
+	}
+	err = controlplane.Until(ctx, patience, "a node for "+name, func() (bool, error) {
+		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		node = pod.Spec.NodeName
+		return node != "", nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return node, controlplane.Until(ctx, patience, "the event Scheduled of "+name, func() (bool, error) {
+		list, err := s.control.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for _, e := range list.Items {
+			if e.Regarding.Name == name && e.Reason == "Scheduled" && e.ReportingController == scheduler {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// holder is whose lease it is; empty if nobody's.
+func (s *stage) holder(ctx context.Context, lease string) (string, error) {
+	found, err := s.control.Client.CoordinationV1().Leases(system).Get(ctx, lease, metav1.GetOptions{})
+	if err != nil || found.Spec.HolderIdentity == nil {
+		return "", err
+	}
+	return *found.Spec.HolderIdentity, nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// unknown is a manifest that is not as kubeadm writes it.
+type unknown struct {
+	name string
+	from string // what stands in kubeadm's
+	to   string
+	says string // empty: it is taken
+}
+
+// unknowns: what the script does not understand it must refuse; what others write, and means the same, it takes.
+var unknowns = []unknown{
+	{"another kind", "kind: Pod", "kind: Job", "it is no Pod"},
+	{"another program", "    - kube-scheduler\n", "    - sh\n    - kube-scheduler\n", `its command begins with "sh"`},
+	{"another container", "    name: kube-scheduler\n", "    name: scheduler\n", `its container is called "scheduler"`},
+	{"two containers", "  hostNetwork:", "  - name: another\n    image: example/another\n  hostNetwork:", "it has 2 containers"},
+	{"no image", "    image: ", "    picture: ", "no image is found"},
+	{"two documents", "status: {}\n", "status: {}\n---\nkind: Pod\n", "more than one document"},
+	{"carriage returns", "kind: Pod\n", "kind: Pod\r\n", "carriage returns"},
+	{"tabs", "  hostNetwork: true", "\thostNetwork: true", "tabs"},
+	{"a last line that does not end", "status: {}\n", "status: {}", "the changes could not be taken back"},
+	{"a security context in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n",
+		"  securityContext: {seccompProfile: {type: RuntimeDefault}}\n", "written in one line"},
+	{"not root, but nobody else", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
+	{"nothing", "", "", "it is no Pod"},
+
+	{"a user", "  securityContext:\n", "  securityContext:\n    runAsUser: 991\n", ""},
+	{"a user in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n", "  securityContext: {runAsUser: 991}\n", ""},
+	{"no security context", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n", "", ""},
+	{"comments", "    image: example/", "    # who\n    image: \"example/kube\"  # as it was & is: example/", ""},
+	{"the program by its path", "    - kube-scheduler\n", "    - /usr/local/bin/kube-scheduler\n", ""},
+	{"the command in one line", "  - command:\n    - kube-scheduler\n", "  - args: []\n    command: [\"kube-scheduler\", \"--v=2\"]\n    env:\n", ""},
+}
+
+// unknownManifests tries them all: whoever is refused is as before, and there is no backup; all others come back as they were.
+func (s *stage) unknownManifests(ctx context.Context) error {
+	h, err := s.kubeadmHost(false)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(h.root)
+	kubeadms, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	for _, one := range unknowns {
+		text := ""
+		if one.from != "" {
+			if !strings.Contains(string(kubeadms), one.from) {
+				s.complain("%s: kubeadm does not write %q any more:\n%s", one.name, one.from, kubeadms)
+			}
+			text = strings.Replace(string(kubeadms), one.from, one.to, 1)
+		}
+		if err := os.WriteFile(h.manifest(), []byte(text), 0o600); err != nil {
+			return err
+		}
+		h.judge(ctx, one, text)
+	}
+	return h.copyBeside(ctx, string(kubeadms))
+}
+
+func (h *host) judge(ctx context.Context, one unknown, text string) {
+	said, err := h.script(ctx)
+	if one.says != "" {
+		if err == nil || !strings.Contains(said, one.says) {
+			h.complain("%s: it should say %q: %s", one.name, one.says, said)
+		}
+	} else {
+		if err != nil {
+			h.complain("%s: %v", one.name, err)
+		}
+		replaced, _ := os.ReadFile(h.manifest())
+		if !strings.Contains(string(replaced), "    image: berth:0.1.0") || strings.Count(string(replaced), "runAsUser: ") != 1 {
+			h.complain("%s: %s", one.name, replaced)
+		}
+		if _, err := h.script(ctx, "--back"); err != nil {
+			h.complain("%s: %v", one.name, err)
+		}
+	}
+	if now, _ := os.ReadFile(h.manifest()); string(now) != text {
+		h.complain("%s: the manifest is not what it was: %s", one.name, now)
+	}
+	if left, _ := filepath.Glob(h.path("berth/*")); len(left) > 0 {
+		h.complain("%s: there is still %v", one.name, left)
+	}
+}
+
+// copyBeside: a copy in the folder is a scheduler that goes on running; a backup there would be, too.
+func (h *host) copyBeside(ctx context.Context, text string) error {
+	if err := os.WriteFile(h.manifest(), []byte(text), 0o600); err != nil {
+		return err
+	}
+	beside := h.manifest() + ".old"
+	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if said, err := h.script(ctx); err == nil || !strings.Contains(said, beside+" is a kube-scheduler, too") {
+		h.complain("a copy in the folder: %s", said)
+	}
+	if err := os.Remove(beside); err != nil {
+		return err
+	}
+	if said, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(said, "the kubelet would run it") {
+		h.complain("a backup in the folder: %s", said)
+	}
+	// A manifest of Berth's that was changed by hand is kept on the way back.
+	if _, err := h.script(ctx); err != nil {
+		return err
+	}
+	replaced, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	changed := strings.Replace(string(replaced), "    - --leader-elect=true\n", "    - --leader-elect=true\n    - --v=4\n", 1)
+	if err := os.WriteFile(h.manifest(), []byte(changed), 0o600); err != nil {
+		return err
+	}
+	if _, err := h.script(ctx, "--back"); err != nil {
+		return err
+	}
+	if kept, _ := os.ReadFile(h.path("berth/berth.yaml")); string(kept) != changed {
+		h.complain("what was changed by hand is not kept: %s", kept)
+	}
+	return nil
+}
