@@ -35,7 +35,7 @@ func (s *stage) beside(ctx context.Context) error {
 	defer source.server.Close()
 	n, stop := s.startNodes(ctx)
 	defer stop()
-	for _, step := range []func(context.Context) error{n.installed, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.uninstalled} {
+	for _, step := range []func(context.Context) error{n.installed, n.known, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.uninstalled} {
 		if err := step(ctx); err != nil {
 			for name, c := range n.replicas() {
 				err = fmt.Errorf("%w\n%s: %s", err, name, c.Logged())
@@ -43,40 +43,54 @@ func (s *stage) beside(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return s.judgeGuide("install-beside.md")
 }
+
+const rollout = "kubectl -n kube-system rollout status deployment/berth --timeout=60s"
 
 // apply rolls something out and waits for the replicas.
 func (n *nodes) apply(ctx context.Context, folder string) error {
-	if _, err := n.kubectl(ctx, "apply", "-k", folder); err != nil {
+	if err := n.shows(ctx, "kubectl apply -k "+folder, "deployment.apps/berth ", "configmap/berth-config-"); err != nil {
 		return err
 	}
-	if _, err := n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=60s"); err != nil {
+	if err := n.shows(ctx, rollout, `deployment "berth" successfully rolled out`); err != nil {
 		return err
 	}
 	return controlplane.Until(ctx, patience, "the replicas of before to end", func() (bool, error) { return len(n.replicas()) == 3, nil })
 }
 
-// installed: three replicas are ready, one leads, pods find their nodes; budget and Service know the replicas.
+// installed: three replicas are ready, one leads, pods find their nodes.
 func (n *nodes) installed(ctx context.Context) error {
-	folder, err := n.kustomization("monitored", "second-scheduler", "monitoring")
+	if err := n.apply(ctx, "deploy/second-scheduler"); err != nil {
+		return err
+	}
+	leader, err := n.leader(ctx)
 	if err != nil {
 		return err
 	}
-	if err := n.apply(ctx, folder); err != nil {
+	if err := n.shows(ctx, "kubectl -n kube-system get pods -l app.kubernetes.io/name=berth", slices.Collect(maps.Keys(n.replicas()))...); err != nil {
 		return err
 	}
-	if _, err := n.placed(ctx, "installed", "berth"); err != nil {
+	if err := n.shows(ctx, "kubectl -n kube-system get lease berth", leader+"_"); err != nil {
+		return err
+	}
+	if err := n.shows(ctx, `kubectl run hello --image=nginx --overrides='{"spec":{"schedulerName":"berth"}}'`, "pod/hello created"); err != nil {
+		return err
+	}
+	if _, err := n.bound(ctx, "hello", "berth"); err != nil {
+		return err
+	}
+	if err := n.shows(ctx, "kubectl events --for pod/hello", "Scheduled", "Successfully assigned default/hello to node"); err != nil {
 		return err
 	}
 	// With another name it is another's: kube-scheduler goes on.
-	if _, err := n.placed(ctx, "of-the-others", "default-scheduler"); err != nil {
-		return err
-	}
-	if _, err := n.leader(ctx); err != nil {
-		return err
-	}
-	err = controlplane.Until(ctx, patience, "the disruption budget to count three replicas", func() (bool, error) {
+	_, err = n.placed(ctx, "of-the-others", "default-scheduler")
+	return err
+}
+
+// known: disruption budget and Service know the replicas.
+func (n *nodes) known(ctx context.Context) error {
+	err := controlplane.Until(ctx, patience, "the disruption budget to count three replicas", func() (bool, error) {
 		budget, err := n.control.Client.PolicyV1().PodDisruptionBudgets(system).Get(ctx, "berth", metav1.GetOptions{})
 		return err == nil && budget.Status.CurrentHealthy == 3 && budget.Status.DisruptionsAllowed == 1, err
 	})
@@ -96,6 +110,17 @@ var leads = regexp.MustCompile(`(?m)^leader_election_master_status\{name="kube-s
 
 // measured: the account of Prometheus may read the metrics of each replica, others may not; exactly one leads.
 func (n *nodes) measured(ctx context.Context) error {
+	folder, err := n.kustomization("monitored", "second-scheduler", "monitoring")
+	if err != nil {
+		return err
+	}
+	before := n.replicas()
+	if err := n.apply(ctx, folder); err != nil {
+		return err
+	}
+	if after := n.replicas(); !maps.Equal(before, after) {
+		n.complain("monitoring alone has replaced the replicas: %v, %v", before, after)
+	}
 	leading := 0
 	for account, status := range map[string]int{"prometheus": http.StatusOK, "stranger": http.StatusForbidden} {
 		token, err := n.token(ctx, "monitoring", account)
@@ -160,8 +185,7 @@ func (n *nodes) leaderDies(ctx context.Context) error {
 	if next == leader {
 		n.complain("the replica that was killed leads again: %s", next)
 	}
-	_, err = n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=60s")
-	return err
+	return n.shows(ctx, rollout, "successfully rolled out")
 }
 
 // reconfigured: each overlay is a new file, so a new ConfigMap, so new replicas, one after the other, which do as it says.
@@ -176,7 +200,7 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 			{"network-traffic", map[string]string{"berth": ""}},
 		} {
 			before, asked := n.replicas(), source.asked.Load()
-			if err := n.apply(ctx, n.deploy+"/"+change.overlay); err != nil {
+			if err := n.apply(ctx, "deploy/"+change.overlay); err != nil {
 				return err
 			}
 			for name := range n.replicas() {
@@ -203,7 +227,11 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 
 // uninstalled: nothing is left but the pods that were placed.
 func (n *nodes) uninstalled(ctx context.Context) error {
-	if _, err := n.kubectl(ctx, "delete", "-k", n.deploy+"/network-traffic"); err != nil {
+	if err := n.shows(ctx, "kubectl get pods -A --field-selector spec.schedulerName=berth", "hello"); err != nil {
+		return err
+	}
+	// What the base does not have stays behind otherwise.
+	if err := n.shows(ctx, "kubectl delete -k deploy/network-traffic", `deployment.apps "berth" deleted`); err != nil {
 		return err
 	}
 	err := controlplane.Until(ctx, patience, "the replicas to end", func() (bool, error) { return len(n.replicas()) == 0, nil })

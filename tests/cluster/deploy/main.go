@@ -20,6 +20,7 @@ import (
 type options struct {
 	controlplane.Common
 	deploy  string
+	guide   string
 	only    string
 	verbose bool
 }
@@ -28,6 +29,7 @@ func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("deploy", "--berth PATH", "Plays the manifests and the script of deploy/ on a real API server. Needs unshare, and root or user namespaces.")
 	flags.StringVar(&o.deploy, "deploy", "", "the directory deploy; found from the root of the tree or tests/")
+	flags.StringVar(&o.guide, "guide", "", "the directory docs/guide, of which every command must have been played; found like that")
 	flags.StringVar(&o.only, "only", "", "play this one only: "+strings.Join(names(), ", "))
 	flags.BoolVar(&o.verbose, "verbose", false, "print what is done and what it says")
 	if err := flags.Parse(args); err != nil {
@@ -41,7 +43,7 @@ func parse(args []string) (*options, error) {
 			return nil, err
 		}
 	}
-	if err := controlplane.InTree(&o.deploy, "deploy"); err != nil {
+	if err := errors.Join(controlplane.InTree(&o.deploy, "deploy"), controlplane.InTree(&o.guide, "docs/guide")); err != nil {
 		return nil, err
 	}
 	return &o, o.Complete()

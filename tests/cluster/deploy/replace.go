@@ -99,10 +99,12 @@ func (h *host) start(ctx context.Context) (*kubelet.Container, error) {
 
 // replace: kube-scheduler, Berth in its place, and kube-scheduler again, as docs/guide/replace.md has it.
 func (s *stage) replace(ctx context.Context) error {
-	// It has this port on every control-plane node.
-	if taken, err := net.Listen("tcp", kubelet.Loopback+":10259"); err != nil {
-		return fmt.Errorf("the port of kube-scheduler is needed: %w", err)
-	} else {
+	// They have these ports on every control-plane node.
+	for _, port := range []string{"10259", "10251"} {
+		taken, err := net.Listen("tcp", kubelet.Loopback+":"+port)
+		if err != nil {
+			return fmt.Errorf("a port of kube-scheduler or Berth is needed: %w", err)
+		}
 		taken.Close()
 	}
 	for _, configured := range []bool{false, true} {
@@ -118,7 +120,7 @@ func (s *stage) replace(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return nil
+	return s.judgeGuide("replace.md")
 }
 
 func (h *host) thereAndBack(ctx context.Context, name string, configured bool) error {
@@ -126,11 +128,8 @@ func (h *host) thereAndBack(ctx context.Context, name string, configured bool) e
 	if err != nil {
 		return err
 	}
-	for _, phase := range []struct {
-		name string
-		args []string
-	}{{"before", nil}, {"replaced", []string{"--image=example/berth:0.1.0"}}, {"back", []string{"--back"}}} {
-		if err := h.change(ctx, phase.args); err != nil {
+	for _, phase := range []struct{ name, line string }{{"before", ""}, {"replaced", program}, {"back", program + " --back"}} {
+		if err := h.change(ctx, phase.line); err != nil {
 			return err
 		}
 		if err := h.schedules(ctx, name+"-"+phase.name, configured, phase.name == "replaced"); err != nil {
@@ -152,31 +151,33 @@ func (h *host) thereAndBack(ctx context.Context, name string, configured bool) e
 	return h.onlyManifest()
 }
 
+// program is what the guide calls the script by.
+const program = "deploy/static-pod/replace"
+
 // change calls the script as the guide does: it looks first, tries, does it, and does it once more.
-func (h *host) change(ctx context.Context, args []string) error {
-	if args == nil {
+func (h *host) change(ctx context.Context, line string) error {
+	if line == "" {
 		return nil
 	}
-	if _, err := h.script(ctx, "--check"); err != nil {
+	if err := h.shows(ctx, program+" --check", " is there, image "); err != nil {
 		return err
 	}
 	text, _ := os.ReadFile(h.manifest())
-	if _, err := h.script(ctx, append(args, "--dry-run")...); err != nil {
+	if err := h.shows(ctx, line+" --dry-run", "image: "); err != nil {
 		return err
 	}
 	if tried, _ := os.ReadFile(h.manifest()); string(tried) != string(text) {
-		h.complain("%v --dry-run has changed the manifest", args)
+		h.complain("%s --dry-run has changed the manifest", line)
 	}
-	if _, err := h.script(ctx, args...); err != nil {
+	if err := h.shows(ctx, line, "the kubelet restarts the pod now"); err != nil {
 		return err
 	}
 	done, _ := os.ReadFile(h.manifest())
-	again, err := h.script(ctx, args...)
-	if err != nil {
+	if err := h.shows(ctx, line, "nothing to do"); err != nil {
 		return err
 	}
-	if twice, _ := os.ReadFile(h.manifest()); string(twice) != string(done) || !strings.Contains(again, "nothing to do") {
-		h.complain("%v a second time: %s", args, again)
+	if twice, _ := os.ReadFile(h.manifest()); string(twice) != string(done) {
+		h.complain("%s a second time has changed the manifest", line)
 	}
 	return h.onlyManifest()
 }
@@ -211,12 +212,13 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 			return fmt.Errorf("%w\n%s", err, scheduler.Logged())
 		}
 	}
-	holder, err := h.holder(ctx, "kube-scheduler")
-	if err != nil {
+	if err := h.shows(ctx, "kubectl -n kube-system get lease kube-scheduler", "master1_"); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(holder, "master1_") {
-		h.complain("%s: the lease kube-scheduler is held by %q", pod, holder)
+	if berth {
+		if err := h.shows(ctx, "curl -s http://127.0.0.1:10251/metrics | grep ^berth_pending_pods_by_cause", `{cause="new",queue="active"} 0`); err != nil {
+			return err
+		}
 	}
 	if is := strings.Contains(scheduler.Logged(), "Caught up with what was written before"); is != berth {
 		h.complain("%s: is it Berth? %v; it should be %v", pod, is, berth)

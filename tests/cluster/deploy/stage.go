@@ -35,6 +35,8 @@ type stage struct {
 	children  *controlplane.Children
 	kubelet   *kubelet.Kubelet
 
+	typed map[string]bool // what a person who reads the guide has typed
+
 	mutex sync.Mutex
 	wrong []string
 }
@@ -50,7 +52,7 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{options: o, directory: directory, control: control, children: children}
+	s := &stage{options: o, directory: directory, control: control, children: children, typed: make(map[string]bool)}
 	for _, name := range []string{idleNode, busyNode} {
 		if err := s.makeNode(ctx, name); err != nil {
 			return nil, err
@@ -61,6 +63,9 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 		return nil, err
 	}
 	if _, err := control.WriteKubeconfig(control.URL, "admin", "admin"); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(o.Real, control.File("kubectl")); err != nil {
 		return nil, err
 	}
 	s.kubelet = &kubelet.Kubelet{Control: control, Children: children, Host: directory + "/host",
@@ -87,6 +92,56 @@ func (s *stage) makeNode(ctx context.Context, name string) error {
 // kubectl returns what it printed.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.shell(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.File("admin.kubeconfig")}, args...)...)
+}
+
+// types types a line of the guide, as it stands there, in the root of the tree; it returns what is printed then.
+func (s *stage) types(ctx context.Context, line string) (string, error) {
+	s.typed[line] = true
+	// The guide means the node that it is typed on.
+	line = strings.Replace(line, "deploy/static-pod/replace", "deploy/static-pod/replace --manifests="+s.kubelet.Host+"/etc/kubernetes/manifests", 1)
+	command := exec.CommandContext(ctx, "sh", "-c", line)
+	command.Dir = filepath.Dir(s.deploy)
+	command.Env = append(os.Environ(), "PATH="+s.directory+":"+os.Getenv("PATH"), "KUBECONFIG="+s.control.File("admin.kubeconfig"))
+	out, err := command.CombinedOutput()
+	if s.verbose {
+		fmt.Printf("$ %s\n%s", line, out)
+	}
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", line, err, strings.TrimSpace(string(out)))
+	}
+	return string(out), nil
+}
+
+// shows types a line and expects to see something.
+func (s *stage) shows(ctx context.Context, line string, expected ...string) error {
+	said, err := s.types(ctx, line)
+	for _, text := range expected {
+		if err == nil && !strings.Contains(said, text) {
+			s.complain("%s does not show %q: %s", line, text, said)
+		}
+	}
+	return err
+}
+
+// judgeGuide: a page has no command that was not played.
+func (s *stage) judgeGuide(page string) error {
+	text, err := os.ReadFile(filepath.Join(s.guide, page))
+	if err != nil {
+		return err
+	}
+	commands := 0
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if command, is := strings.CutPrefix(line, "    $ "); is {
+			commands++
+			if !s.typed[command] {
+				s.complain("%s has a command that is not played: %s", page, command)
+			}
+		}
+	}
+	if commands == 0 {
+		s.complain("%s has no commands", page)
+	}
+	return nil
 }
 
 // shell runs a program and returns what it printed; a program that fails is an error that says so.
@@ -129,11 +184,16 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 
 // --- what one looks at
 
-// placed makes a pod and waits until it is bound, by whom it says.
+// placed makes a pod and waits until it is bound.
 func (s *stage) placed(ctx context.Context, name, scheduler string) (node string, err error) {
 	if err := s.makePod(ctx, name, scheduler); err != nil {
 		return "", err
 	}
+	return s.bound(ctx, name, scheduler)
+}
+
+// bound waits until a pod is bound and a scheduler says that it was.
+func (s *stage) bound(ctx context.Context, name, scheduler string) (node string, err error) {
 	err = controlplane.Until(ctx, patience, "a node for "+name, func() (bool, error) {
 		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

@@ -63,7 +63,10 @@ func (s *stage) unknownManifests(ctx context.Context) error {
 		}
 		h.judge(ctx, one, text)
 	}
-	return h.copyBeside(ctx, string(kubeadms))
+	if err := h.copyBeside(ctx, string(kubeadms)); err != nil {
+		return err
+	}
+	return h.upgraded(ctx)
 }
 
 func (h *host) judge(ctx context.Context, one unknown, text string) {
@@ -127,6 +130,46 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 	}
 	if kept, _ := os.ReadFile(h.path("berth/berth.yaml")); string(kept) != changed {
 		h.complain("what was changed by hand is not kept: %s", kept)
+	}
+	return nil
+}
+
+// upgraded: kubeadm writes the manifest anew, and Berth comes in another version. What is kept is kubeadm's last.
+func (h *host) upgraded(ctx context.Context) error {
+	if err := os.RemoveAll(h.path("berth")); err != nil {
+		return err
+	}
+	first, err := os.ReadFile(h.manifest())
+	if err != nil {
+		return err
+	}
+	second := strings.Replace(string(first), ":v1.37.1", ":v1.37.2", 1)
+	if _, err := h.script(ctx); err != nil {
+		return err
+	}
+	if err := os.WriteFile(h.manifest(), []byte(second), 0o600); err != nil {
+		return err
+	}
+	for _, image := range []string{"example/berth:0.1.0", "example/berth:0.2.0"} {
+		if _, err := h.script(ctx, "--image="+image); err != nil {
+			return err
+		}
+		if now, _ := os.ReadFile(h.manifest()); !strings.Contains(string(now), "    image: "+image+"\n") || strings.Count(string(now), "# added for Berth") != 1 {
+			h.complain("upgraded to %s: %s", image, now)
+		}
+	}
+	if older, _ := os.ReadFile(h.path("berth/kube-scheduler.yaml.older")); string(older) != string(first) {
+		h.complain("the manifest before the upgrade is not kept: %s", older)
+	}
+	if _, err := h.script(ctx, "--back"); err != nil {
+		return err
+	}
+	about, err := os.Stat(h.manifest())
+	if err != nil {
+		return err
+	}
+	if now, _ := os.ReadFile(h.manifest()); string(now) != second || about.Mode() != 0o600 {
+		h.complain("after an upgrade and back (%v): %s", about.Mode(), now)
 	}
 	return nil
 }
