@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ func (s *stage) beside(ctx context.Context) error {
 	defer source.server.Close()
 	n, stop := s.startNodes(ctx)
 	defer stop()
-	for _, step := range []func(context.Context) error{n.installed, n.known, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.uninstalled} {
+	for _, step := range []func(context.Context) error{n.installed, n.known, n.measured, n.leaderDies, n.reconfigured(source), n.judgeLogs, n.misconfigured, n.uninstalled} {
 		if err := step(ctx); err != nil {
 			for name, c := range n.replicas() {
 				err = fmt.Errorf("%w\n%s: %s", err, name, c.Logged())
@@ -223,6 +225,47 @@ func (n *nodes) reconfigured(source *prometheus) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+// misconfigured: replicas with a file that is wrong do not get ready; enough of the old ones go on, until all is as before.
+func (n *nodes) misconfigured(ctx context.Context) error {
+	folder := filepath.Join(n.directory, "misconfigured")
+	if err := os.CopyFS(folder, os.DirFS(n.deploy)); err != nil {
+		return err
+	}
+	file := folder + "/network-traffic/scheduler.yaml"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(text, "paralelism: 4\n"...), 0o600); err != nil {
+		return err
+	}
+	if err := n.shows(ctx, "kubectl apply -k "+folder+"/network-traffic", "deployment.apps/berth configured"); err != nil {
+		return err
+	}
+	failed := ""
+	err = controlplane.Until(ctx, patience, "a replica to refuse its configuration", func() (bool, error) {
+		for _, c := range n.replicas() {
+			if strings.Contains(c.Logged(), `did you mean \"parallelism\"`) {
+				failed = c.Name
+			}
+		}
+		return failed != "", nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := n.kubectl(ctx, "-n", system, "rollout", "status", "deployment/berth", "--timeout=2s"); err == nil {
+		n.complain("replicas with a wrong configuration were rolled out")
+	}
+	if _, err := n.placed(ctx, "misconfigured", "berth"); err != nil {
+		return err
+	}
+	if err := n.shows(ctx, "kubectl -n kube-system rollout undo deployment/berth", "rolled back"); err != nil {
+		return err
+	}
+	return n.shows(ctx, rollout, "successfully rolled out")
 }
 
 // uninstalled: nothing is left but the pods that were placed.

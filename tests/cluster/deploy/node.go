@@ -34,7 +34,11 @@ type replica struct {
 	container *kubelet.Container
 	ready     bool
 	restarts  int32
+	started   time.Time
 }
+
+// backOff is how long a container that died waits before it is started again, if it was started so lately.
+const backOff = 3 * time.Second
 
 // startNodes starts to look at pods; what it returns besides stops that, and the pods.
 func (s *stage) startNodes(ctx context.Context) (*nodes, func()) {
@@ -72,7 +76,9 @@ func (n *nodes) sync(ctx context.Context) error {
 		case pod.Spec.NodeName == "":
 		case r == nil:
 			err = n.begin(ctx, pod)
+		case !r.container.Child.Running() && time.Since(r.started) < backOff:
 		case !r.container.Child.Running():
+			r.started = time.Now()
 			n.ended = append(n.ended, r.container)
 			r.restarts++
 			if r.container, err = n.kubelet.Run(ctx, &r.pod, r.container.Address, "--bind-address="+r.container.Address); err == nil {
@@ -98,7 +104,7 @@ func (n *nodes) begin(ctx context.Context, pod v1.Pod) error {
 	}
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.running[pod.UID] = &replica{pod: pod, container: started}
+	n.running[pod.UID] = &replica{pod: pod, container: started, started: time.Now()}
 	return nil
 }
 
@@ -108,8 +114,10 @@ func (n *nodes) end(uid types.UID) {
 	if r == nil {
 		return
 	}
-	if how := r.container.Child.Stop(); how != "" {
-		n.complain("%s left with %s", r.container.Name, how)
+	if r.container.Child.Running() {
+		if how := r.container.Child.Stop(); how != "" {
+			n.complain("%s left with %s", r.container.Name, how)
+		}
 	}
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
