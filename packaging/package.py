@@ -102,8 +102,10 @@ def program_files(root, binary, full, date):
     for page in sorted((SOURCE / "docs/guide").glob("*.md")):
         put(root, f"usr/share/doc/berth/guide/{page.name}", page.read_bytes())
     for path in sorted((SOURCE / "deploy").rglob("*")):
-        if path.is_file():
-            put(root, f"usr/share/doc/berth/examples/{path.relative_to(SOURCE / 'deploy')}", path.read_bytes())
+        # What is for readers of the sources stays there: the guide tells the rest.
+        if path.is_file() and path.name not in ("README.md", "render"):
+            mode = 0o755 if os.access(path, os.X_OK) else 0o644
+            put(root, f"usr/share/doc/berth/examples/{path.relative_to(SOURCE / 'deploy')}", path.read_bytes(), mode)
 
 
 def development_files(root, build_folder, full, date):
