@@ -132,6 +132,12 @@ def growth():
                      {"workload": workload, "nodes": 1000})
 
 
+    # So many that the first ones of each class, which look at all nodes, hardly count; kube-scheduler cannot be waited for.
+    for workload in ("classes-1", "classes-5"):
+        points = tuple((nodes, Decisions(workload, nodes, 10000).benchmark(f"{nodes} nodes", "", ())) for nodes in sizes)
+        yield Growth(f"growth/long/{workload}", "CPU time of a decision by the number of nodes, 10,000 pods", points, {"workload": workload})
+
+
 def queue():
     for pods in (10000, 100000):
         for line, about in (("add", "a pod comes"), ("add-gated", "a pod comes that a plugin holds back"),

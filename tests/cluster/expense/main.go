@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -37,20 +39,23 @@ type options struct {
 	pods       int
 	rounds     int
 	jsonWatch  bool
+	dump       string
 	json       bool
 }
 
 var contenders = []string{"berth", "kube-scheduler"}
-var kinds = []string{"plain", "spread", "anti-affinity"}
+var kinds = []string{"plain", "spread", "anti-affinity", "full"}
 
 func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("expense", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
 	list(flags, "with", &o.contenders, contenders, contenders, "schedulers that take turns")
-	list(flags, "kinds", &o.kinds, kinds, kinds, "pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes")
+	list(flags, "kinds", &o.kinds, kinds[:3], kinds,
+		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full is what a Deployment's pods look like")
 	flags.IntVar(&o.nodes, "nodes", 5000, "number of nodes, at least 100")
 	flags.IntVar(&o.pods, "pods", 5000, "number of pods to bind, at most one per node with anti-affinity")
 	flags.IntVar(&o.rounds, "rounds", 1, "rounds of each scheduler and kind")
+	flags.StringVar(&o.dump, "dump", "", "write the bound pods into this `DIRECTORY` as the API server lists them: pods.json, pods.pb; for bench_encodings")
 	flags.BoolVar(&o.jsonWatch, "json-watch", false, "somebody else watches all pods in JSON")
 	flags.BoolVar(&o.json, "json", false, "one object per line")
 	if err := flags.Parse(args); err != nil {
@@ -163,6 +168,11 @@ func measure(ctx context.Context, o *options, kind, scheduler, directory string)
 	if err := controlplane.Pause(ctx, time.Second); err != nil {
 		return nil, err
 	}
+	if o.dump != "" {
+		if err := dump(ctx, control, o.dump); err != nil {
+			return nil, err
+		}
+	}
 	perPod := func(now, before float64) float64 { return 1000 * (now - before) / float64(o.pods) }
 	return &expense{kind, scheduler, o.nodes, o.pods, seconds,
 		perPod(started.CPUSeconds(), before[0]), perPod(control.APIServer.CPUSeconds(), before[1])}, nil
@@ -228,6 +238,24 @@ func watchJSON(ctx context.Context, control *controlplane.ControlPlane) error {
 	return nil
 }
 
+// dump writes one list of all pods in both encodings.
+func dump(ctx context.Context, control *controlplane.ControlPlane, directory string) error {
+	for file, encoding := range map[string]string{"pods.json": "application/json", "pods.pb": "application/vnd.kubernetes.protobuf"} {
+		client, err := control.ClientOf(encoding)
+		if err != nil {
+			return err
+		}
+		text, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/pods").SetHeader("Accept", encoding).DoRaw(ctx)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(directory, file), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // bind creates pods and returns once so many are bound altogether.
 func bind(ctx context.Context, client kubernetes.Interface, bindings func() int, scheduler *controlplane.Child, kind, prefix string, pods, bound int) error {
 	if err := controlplane.Each(ctx, pods, func(i int) error {
@@ -270,12 +298,40 @@ func pod(kind, prefix string, i int) *v1.Pod {
 		made.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
 			MaxSkew: 5, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: group},
 		}}
+	case "full":
+		complete(made)
 	case "anti-affinity":
 		made.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
 			TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: group},
 		}}}}
 	}
 	return made
+}
+
+// complete adds what most pods of a Deployment have and few schedulers read.
+func complete(pod *v1.Pod) {
+	pod.Annotations = map[string]string{"prometheus.io/scrape": "true", "checksum/config": strings.Repeat("0123456789abcdef", 4)}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: pod.Labels["app"] + "-7d9c6b5f48",
+		UID: "7e7b2f4c-53a5-4a5e-9f3b-0d6c1f0c9a11", Controller: new(bool), BlockOwnerDeletion: new(bool)}}
+	pod.Spec.Volumes = []v1.Volume{
+		{Name: "config", VolumeSource: v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "config"}}}},
+		{Name: "scratch", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+	}
+	probe := &v1.Probe{PeriodSeconds: 5, ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(8080)}}}
+	main := &pod.Spec.Containers[0]
+	main.Ports = []v1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9090}}
+	main.LivenessProbe, main.ReadinessProbe = probe, probe.DeepCopy()
+	main.VolumeMounts = []v1.VolumeMount{{Name: "config", MountPath: "/etc/app"}, {Name: "scratch", MountPath: "/tmp"}}
+	for i := range 12 {
+		main.Env = append(main.Env, v1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "https://service.namespace.svc:8443/path"})
+	}
+	proxy := main.DeepCopy()
+	proxy.Name, proxy.Ports = "proxy", nil
+	pod.Spec.Containers = append(pod.Spec.Containers, *proxy)
+	seconds := int64(300)
+	for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+	}
 }
 
 // resources makes a list of names and amounts in turn.
