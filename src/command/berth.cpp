@@ -15,6 +15,7 @@
 #include "command/explain_command.hpp"
 #include "command/extender_command.hpp"
 #include "command/measure_command.hpp"
+#include "command/migrate/migrate_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
 
@@ -39,6 +40,7 @@ constexpr Subcommand kSubcommands[] = {
     {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
     {"extender", "offer plugins to another kube-scheduler, or check an extender", &RunExtenderCommand},
     {"config", "check configuration files, or convert old ones", &RunConfigCommand},
+    {"migrate", "say what would change in a cluster with Berth as its scheduler", &RunMigrateCommand},
     {"measure", "ask Prometheus once for what plugins want measured, and show it", &RunMeasureCommand},
     {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work",
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},

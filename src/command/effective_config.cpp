@@ -48,9 +48,12 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
 }
 
 Expected<SchedulerConfig> FromFile(const std::string& path, const runtime::Registry& plugins,
-                                   const config::FeatureGates& gates, AdjustElection adjust) {
-  BERTH_TRY(const std::string text, ReadWholeFile(path));
-  auto config = ReadConfig(text, plugins, gates, std::move(adjust));
+                                   const config::FeatureGates& gates, AdjustElection adjust,
+                                   std::optional<std::string> text = {}) {
+  if (!text) {
+    BERTH_TRY(text, ReadWholeFile(path));
+  }
+  auto config = ReadConfig(*text, plugins, gates, std::move(adjust));
   if (!config) config.error().message += "; in " + path;
   return config;
 }
@@ -69,11 +72,11 @@ Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const PFlag
 // Of two Policies the one in the ConfigMap counts, unless --use-legacy-policy-config says otherwise.
 Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
                                const runtime::Registry& plugins, const config::FeatureGates& gates,
-                               const AdjustElection& adjust) {
+                               const AdjustElection& adjust, const std::optional<std::string>& config_text) {
   const OldFlags& old = flags.old;
   const bool policy = !old.policy_config_file.empty();
   if (!flags.config.empty() && !(policy && old.use_legacy_policy_config))
-    return FromFile(flags.config, plugins, gates, adjust);
+    return FromFile(flags.config, plugins, gates, adjust, config_text);
   if (!old.policy_configmap.empty() && !(policy && old.use_legacy_policy_config))
     return FromConfigMap(flags, table, plugins, gates, adjust);
   if (policy) return FromFile(old.policy_config_file, plugins, gates, adjust);
@@ -89,10 +92,10 @@ Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
 }  // namespace
 
 Expected<SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
-                                          const runtime::Registry& plugins,
-                                          const config::FeatureGates& gates) {
+                                          const runtime::Registry& plugins, const config::FeatureGates& gates,
+                                          const std::optional<std::string>& config_text) {
   const auto adjust = [&](config::LeaderElection& election) { ApplyLeaderElection(flags, table, election); };
-  BERTH_TRY(SchedulerConfig config, Base(flags, table, plugins, gates, adjust));
+  BERTH_TRY(SchedulerConfig config, Base(flags, table, plugins, gates, adjust, config_text));
   if (flags.config.empty()) ApplyDeprecated(flags, table, config);
   if (config.client_connection.kubeconfig.empty())
     config.client_connection.kubeconfig = flags.client.kubeconfig;
