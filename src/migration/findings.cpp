@@ -64,7 +64,8 @@ Verdict Judge(const Findings& findings) {
   const auto of = [&](Level level) {
     return static_cast<std::size_t>(std::ranges::count(findings, level, &Finding::level));
   };
-  return {of(Level::kOk), of(Level::kNote), of(Level::kWarning), of(Level::kBlocker)};
+  return {of(Level::kOk), of(Level::kNote), of(Level::kWarning), of(Level::kBlocker),
+          std::ranges::any_of(findings, &Finding::unseen)};
 }
 
 std::string ToText(const Findings& findings, std::string_view server) {
@@ -82,6 +83,7 @@ std::string ToText(const Findings& findings, std::string_view server) {
   out += fmt::format("\n{} ok, {}, {}, {}: {}\n", verdict.ok, Counted(verdict.notes, "note"),
                      Counted(verdict.warnings, "warning"), Counted(verdict.blockers, "blocker"),
                      verdict.blockers > 0   ? "not ready for Berth"
+                     : verdict.unseen       ? "not enough could be seen for a verdict"
                      : verdict.warnings > 0 ? "ready for Berth when the warnings have been looked at"
                                             : "ready for Berth");
   return out;
@@ -106,7 +108,8 @@ std::string ToJson(const Findings& findings, std::string_view server) {
                                       {"ok", verdict.ok},
                                       {"notes", verdict.notes},
                                       {"warnings", verdict.warnings},
-                                      {"blockers", verdict.blockers}}) +
+                                      {"blockers", verdict.blockers},
+                                      {"exitCode", verdict.exit_code()}}) +
          "\n";
 }
 

@@ -27,6 +27,7 @@ struct Finding {
   std::string remedy = {};              // what to do about it; empty: nothing
   std::vector<std::string> names = {};  // a few of the objects it is about
   std::size_t count = 0;                // how many objects it is about; 0: it is not about objects
+  bool unseen = false;                  // without what could not be looked at there is no verdict
 };
 
 using Findings = std::vector<Finding>;
@@ -52,8 +53,9 @@ Finding About(const Tally& tally, Level level, Topic topic, std::string what, st
 
 struct Verdict {
   std::size_t ok = 0, notes = 0, warnings = 0, blockers = 0;
-  // 0: nothing stands in the way; 2: there is a blocker.
-  int exit_code() const { return blockers > 0 ? 2 : 0; }
+  bool unseen = false;
+  // 0: nothing stands in the way; 2: there is a blocker; 1: there is none in what could be seen.
+  int exit_code() const { return blockers > 0 ? 2 : unseen ? 1 : 0; }
 };
 Verdict Judge(const Findings& findings);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/decode.hpp"
+#include "base/result.hpp"
 #include "client/api.hpp"
 #include "config/value.hpp"
 

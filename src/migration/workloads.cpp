@@ -17,8 +17,11 @@ constexpr const char* kGangLabels[] = {"scheduling.x-k8s.io/pod-group", "pod-gro
 constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
 
 Finding NotListed(std::string_view what, const Error& error) {
-  return {Level::kWarning, Topic::kWorkloads, fmt::format("not looked at: {}: {}", what, error.message),
-          "let somebody look who may list them"};
+  Finding finding{Level::kWarning, Topic::kWorkloads,
+                  fmt::format("not looked at: {}: {}", what, error.message),
+                  "let somebody look who may list them"};
+  finding.unseen = what == "pods" || what == "nodes";
+  return finding;
 }
 
 // Pods that ask for one thing, and how many of them have no node yet.

@@ -172,6 +172,7 @@ TEST(Workloads, WhatMayNotBeListedIsAWarningAndTheRestIsTold) {
   const Finding* found = With(findings, "not looked at: pods: somebody cannot do this");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->level, Level::kWarning);
+  EXPECT_EQ(Judge(findings).exit_code(), 1);
   EXPECT_EQ(With(findings, "MiB"), nullptr);  // of what was not seen no size can be told
 }
 

@@ -1,0 +1,270 @@
+// Command migrate lets `berth migrate check` look at a real API server: at a cluster that has nothing special, and at
+// one where a feature of each kind is in use, with a configuration that names a plugin of somebody else. Each must be
+// found, at its level and with its exit code, also by somebody who may only read; and the API server's audit log must
+// show that nothing but reviews of permissions was ever POSTed.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
+)
+
+type options struct {
+	controlplane.Common
+	verbose bool
+	roles   string
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("migrate", "--berth PATH", "Lets berth migrate check look at a real API server.")
+	flags.BoolVar(&o.verbose, "verbose", false, "print what it says")
+	flags.StringVar(&o.roles, "manifests", "", "the directory deploy/rbac; found from the root of the tree or tests/")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.Berth == "" {
+		return nil, errors.New("give --berth")
+	}
+	if err := controlplane.InTree(&o.roles, "deploy/rbac"); err != nil {
+		return nil, err
+	}
+	return &o, o.Complete()
+}
+
+func main() { controlplane.Main("migrate", parse, run) }
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// stage is a cluster, and who looks at it.
+type stage struct {
+	*options
+	control *controlplane.ControlPlane
+	admin   string // kubeconfigs
+	reader  string
+	nobody  string
+	// The URL of something that answers.
+	extender string
+}
+
+func run(ctx context.Context, o *options, directory string) error {
+	began := time.Now()
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	policy, log := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+log,
+		"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true")
+	if err != nil {
+		return err
+	}
+	extender := httptest.NewServer(http.NotFoundHandler())
+	defer extender.Close()
+	s := &stage{options: o, control: control, extender: extender.URL}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	wrong, checks := 0, 0
+	for _, story := range stories {
+		for _, manifest := range story.manifests {
+			if err := s.apply(ctx, manifest); err != nil {
+				return fmt.Errorf("%s: %w", story.name, err)
+			}
+		}
+		for _, violation := range s.play(ctx, &story, &checks) {
+			wrong++
+			fmt.Printf("VIOLATION: %s: %s\n", story.name, violation)
+		}
+	}
+	control.APIServer.Kill()
+	for _, violation := range append(s.playWithoutServer(ctx), written(log)...) {
+		wrong++
+		fmt.Printf("VIOLATION: %s\n", violation)
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d violations", wrong)
+	}
+	fmt.Printf("%d looks at clusters, %d findings as expected, nothing written; %.0f s\n", len(stories), checks, time.Since(began).Seconds())
+	return nil
+}
+
+// prepare makes those who look: an administrator, somebody who may read everything and somebody who may read nothing.
+func (s *stage) prepare(ctx context.Context) (err error) {
+	if s.admin, err = s.control.WriteKubeconfig(s.control.URL, "admin", "admin"); err != nil {
+		return err
+	}
+	_, err = s.control.Client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = s.control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reader"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "reader"}}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if s.reader, err = s.account(ctx, "reader"); err != nil {
+		return err
+	}
+	s.nobody, err = s.account(ctx, "nobody")
+	return err
+}
+
+func (s *stage) account(ctx context.Context, name string) (string, error) {
+	accounts := s.control.Client.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Create(ctx, &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		return "", err
+	}
+	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return s.control.WriteTokenKubeconfig(s.control.URL, name, token.Status.Token)
+}
+
+// apply takes a manifest's text, or the directory of the shipped roles.
+func (s *stage) apply(ctx context.Context, manifest string) error {
+	args := []string{"kubectl", "--kubeconfig=" + s.admin, "apply", "--server-side", "-f", "-"}
+	if manifest == shippedRoles {
+		args = []string{"kubectl", "--kubeconfig=" + s.admin, "apply", "-k", s.roles}
+	}
+	command := exec.CommandContext(ctx, s.Real, args...)
+	command.Stdin = strings.NewReader(manifest)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// report is what -o json says.
+type report struct {
+	Findings []struct {
+		Level, Topic, What, Remedy string
+		Names                      []string
+		Count                      int
+	}
+	Warnings, Blockers, ExitCode int
+}
+
+func (s *stage) check(ctx context.Context, kubeconfig string, args ...string) (code int, stdout, stderr string) {
+	command := exec.CommandContext(ctx, s.Berth, append([]string{"migrate", "check", "--kubeconfig=" + kubeconfig}, args...)...)
+	var out, errs strings.Builder
+	command.Stdout, command.Stderr = &out, &errs
+	_ = command.Run()
+	if s.verbose {
+		fmt.Printf("berth migrate check %s\n%s%s\n", strings.Join(args, " "), out.String(), errs.String())
+	}
+	return command.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []string) {
+	kubeconfig := map[string]string{"": s.admin, "reader": s.reader, "nobody": s.nobody}[story.as]
+	args := append([]string{}, story.args...)
+	for flag, text := range story.files {
+		path := s.control.File(strings.TrimLeft(flag, "-") + ".yaml")
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, extenderHere, s.extender)), 0o600); err != nil {
+			return []string{err.Error()}
+		}
+		args = append(args, flag+"="+path)
+	}
+	if s.verbose {
+		s.check(ctx, kubeconfig, args...)
+	}
+	code, out, errs := s.check(ctx, kubeconfig, append(args, "-o", "json")...)
+	var r report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		return []string{fmt.Sprintf("exit code %d, no JSON: %v: %s%s", code, err, out, errs)}
+	}
+	if code != story.code || r.ExitCode != code {
+		wrong = append(wrong, fmt.Sprintf("exit code %d, in the report %d; expected %d", code, r.ExitCode, story.code))
+	}
+	for _, want := range story.wants {
+		*checks++
+		found := ""
+		for _, finding := range r.Findings {
+			if strings.Contains(finding.What, want.what) {
+				found = finding.Level
+			}
+		}
+		if found != want.level {
+			wrong = append(wrong, fmt.Sprintf("%q: expected %q, found %q in\n%s", want.what, want.level, found, out))
+		}
+	}
+	grave := 0
+	for _, want := range story.wants {
+		if want.level == "warning" || want.level == "blocker" {
+			grave++
+		}
+	}
+	if r.Warnings+r.Blockers != grave {
+		wrong = append(wrong, fmt.Sprintf("%d warnings and blockers, expected %d:\n%s", r.Warnings+r.Blockers, grave, out))
+	}
+	return wrong
+}
+
+// playWithoutServer looks at what is not there, and with a file that is none.
+func (s *stage) playWithoutServer(ctx context.Context) (wrong []string) {
+	for _, c := range []struct{ kubeconfig, said string }{
+		{s.admin, s.control.URL + ": dial tcp "},
+		{"/no/such/file", "Error: stat /no/such/file: no such file or directory"},
+	} {
+		if code, _, said := s.check(ctx, c.kubeconfig); code != 1 || !strings.Contains(said, c.said) {
+			wrong = append(wrong, fmt.Sprintf("exit code %d, %q; expected 1, %q", code, said, c.said))
+		}
+	}
+	return wrong
+}
+
+// written is what berth has asked for beside reading and reviews, according to the audit log.
+func written(path string) (wrong []string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	asked := 0
+	for line := range strings.Lines(string(text)) {
+		var event struct {
+			Verb, RequestURI, UserAgent string
+			ObjectRef                   struct{ Resource string }
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			return []string{err.Error()}
+		}
+		if !strings.HasSuffix(event.UserAgent, "/migrate") {
+			continue
+		}
+		asked++
+		review := event.Verb == "create" && strings.HasSuffix(event.ObjectRef.Resource, "reviews")
+		if event.Verb != "get" && event.Verb != "list" && !review {
+			wrong = append(wrong, fmt.Sprintf("%s %s", event.Verb, event.RequestURI))
+		}
+	}
+	if asked == 0 {
+		wrong = append(wrong, "the audit log knows nothing of berth")
+	}
+	return wrong
+}
