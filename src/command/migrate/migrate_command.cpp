@@ -43,6 +43,14 @@ int Complain(const Error& error) {
   return 1;
 }
 
+// "v1.33.2" of "registry/kube-scheduler:v1.33.2@sha256:..."; empty if the image does not tell.
+std::string VersionOfImage(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  const auto colon = image.rfind(':');
+  const std::string_view tag = colon == image.npos ? "" : image.substr(colon + 1);
+  return tag.starts_with("v1.") ? std::string(tag) : "";
+}
+
 // On a terminal only, where it is overwritten.
 migration::Progress ShownProgress() {
   if (isatty(STDERR_FILENO) == 0) return {};
@@ -101,6 +109,13 @@ class MigrateCheck {
     }
     Tell(Level::kOk, fmt::format("the running scheduler: {} {}, by {}", running_->image,
                                  fmt::join(running_->args, " "), running_->where));
+    if (const std::string version = VersionOfImage(running_->image);
+        !version.empty() && !version.starts_with("v1.37."))
+      Tell(Level::kNote,
+           fmt::format(
+               "the running scheduler is of {}; Berth decides as v1.37.1 does, with the default plugins, "
+               "weights and feature gates of that release",
+               version));
     return {};
   }
 

@@ -64,6 +64,7 @@ type stage struct {
 	admin   string // kubeconfigs
 	reader  string
 	nobody  string
+	self    string // system:kube-scheduler's own
 	// The URL of something that answers.
 	extender string
 }
@@ -114,6 +115,9 @@ func run(ctx context.Context, o *options, directory string) error {
 // prepare makes those who look: an administrator, somebody who may read everything and somebody who may read nothing.
 func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.admin, err = s.control.WriteKubeconfig(s.control.URL, "admin", "admin"); err != nil {
+		return err
+	}
+	if s.self, err = s.control.WriteKubeconfig(s.control.URL, "itself", "cert"); err != nil {
 		return err
 	}
 	_, err = s.control.Client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"},
@@ -182,7 +186,7 @@ func (s *stage) check(ctx context.Context, kubeconfig string, args ...string) (c
 }
 
 func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []string) {
-	kubeconfig := map[string]string{"": s.admin, "reader": s.reader, "nobody": s.nobody}[story.as]
+	kubeconfig := map[string]string{"": s.admin, "reader": s.reader, "nobody": s.nobody, "itself": s.self}[story.as]
 	args := append([]string{}, story.args...)
 	for flag, text := range story.files {
 		path := s.control.File(strings.TrimLeft(flag, "-") + ".yaml")

@@ -173,6 +173,10 @@ var stories = []story{
 		},
 	},
 	{
+		name: "by the scheduler itself", as: "itself", code: 0,
+		wants: []want{{"ok", "3 pods (1 pending) would be Berth's"}, {"ok", "system:kube-scheduler may do everything"}},
+	},
+	{
 		name: "by somebody who may read", as: "reader", code: 0,
 		wants: []want{
 			{"ok", "3 pods (1 pending) would be Berth's"},
@@ -260,6 +264,7 @@ var stories = []story{
 		name: "a manifest of old, and the gate of pod groups", files: map[string]string{"--manifest": oldManifest}, code: 2,
 		wants: []want{
 			{"ok", "registry.example/kube-scheduler:v1.22.0"},
+			{"note", "the running scheduler is of v1.22.0; Berth decides as v1.37.1 does"},
 			{"note", "--port: a flag of older releases"},
 			{"blocker", "1 pod (1 pending) of pod groups, which Berth does not schedule together"},
 			{"blocker", "with resource claims"},
