@@ -10,6 +10,7 @@
 #include "command/load_config.hpp"
 #include "command/loaded_plugins.hpp"
 #include "command/write_file.hpp"
+#include "config/field_list.hpp"
 #include "config/write_config.hpp"
 
 namespace berth::command {
@@ -82,6 +83,17 @@ int Convert(const Options& options, const runtime::Registry& plugins) {
   return 0;
 }
 
+// One field in each line: whose it is, its path, type and default, separated by tabs.
+int PrintFields(const runtime::Registry& plugins) {
+  const auto print = [](std::string_view owner, const std::vector<config::FieldFact>& fields) {
+    for (const config::FieldFact& field : fields)
+      fmt::print("{}\t{}\t{}\t{}\n", owner, field.path, field.type, field.default_json);
+  };
+  print("KubeSchedulerConfiguration", config::FieldsOfConfiguration());
+  for (const auto& [plugin, codec] : plugins.codecs()) print(plugin, config::FieldsOf(codec));
+  return 0;
+}
+
 void AddSharedFlags(CLI::App& app, Options& options) {
   app.add_option("--feature-gates", options.feature_gates,
                  "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
@@ -120,6 +132,10 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
   convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
+  const CLI::App* fields = app.add_subcommand("fields",
+                                              "Prints every field of a v1 file and of the plugins' "
+                                              "arguments: whose it is, path, type, default, in four "
+                                              "columns separated by tabs");
   // Before and behind the word; a flag that only fell through to `app` would take the files with it.
   for (CLI::App* each : {&app, check, convert}) AddSharedFlags(*each, options);
   if (const auto code = ParseFlags(app, args)) return *code;
@@ -130,6 +146,7 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
     return 1;
   }
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
+  if (fields->parsed()) return PrintFields(*all);
   return check->parsed() ? Check(options, *all) : Convert(options, *all);
 }
 

@@ -120,6 +120,7 @@ const Value* StructReader::FindMember(std::string_view name) const {
 }
 
 bool StructReader::Has(std::string_view name) const {
+  if (problems_.describing()) return true;
   const Value* member = FindMember(name);
   return member != nullptr && member->kind != Value::Kind::kNull;
 }
@@ -128,8 +129,11 @@ std::string StructReader::PathOf(std::string_view name) const {
   return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
 }
 
-const Value* StructReader::Take(std::string_view name) {
+const Value* StructReader::Take(std::string_view name) { return Know(name, ""); }
+
+const Value* StructReader::Know(std::string_view name, std::string_view go_type) {
   known_.emplace_back(name);
+  if (problems_.describing()) problems_.describing()(PathOf(name), go_type);
   return Has(name) ? FindMember(name) : nullptr;
 }
 
@@ -139,7 +143,7 @@ void StructReader::Wrong(const Value& member, std::string_view name, std::string
 }
 
 const Value* StructReader::Expect(std::string_view name, Value::Kind kind, std::string_view go_type) {
-  const Value* member = Take(name);
+  const Value* member = Know(name, go_type);
   if (member == nullptr) return nullptr;
   if (member->kind == kind) return member;
   Wrong(*member, name, KindName(member->kind), go_type);
@@ -185,6 +189,7 @@ void StructReader::Read(std::string_view name, std::vector<std::string>& out) {
 void StructReader::Each(std::string_view name, const Visit& each, std::string_view element_type) {
   const std::string list_type = element_type.empty() ? "list" : fmt::format("[]{}", element_type);
   const Value* member = Expect(name, Value::Kind::kList, list_type);
+  if (problems_.describing()) return each(Value::Null(), PathOf(name) + "[]");
   if (member == nullptr) return;
   for (std::size_t i = 0; i < member->items.size(); ++i) {
     const Value& item = member->items[i];
@@ -197,7 +202,9 @@ void StructReader::Each(std::string_view name, const Visit& each, std::string_vi
 }
 
 void StructReader::With(std::string_view name, const Visit& with, std::string_view go_type) {
-  if (const Value* member = Expect(name, Value::Kind::kMap, go_type)) with(*member, PathOf(name));
+  const Value* member = Expect(name, Value::Kind::kMap, go_type);
+  if (problems_.describing()) return with(Value::Null(), PathOf(name));
+  if (member != nullptr) with(*member, PathOf(name));
 }
 
 bool StructReader::Known(std::string_view name) const {

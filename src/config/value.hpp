@@ -73,6 +73,11 @@ class Problems {
   void Other(std::string text, std::uint32_t order = 0);
   // A mistake that is listed with the unknown fields, after those of the document itself.
   void Strict(std::string text, std::vector<std::string> hints = {});
+  // From now on nothing is read, but told: every field that is asked for, with its type (empty: any), and
+  // what is in objects and lists, as if there were an empty one.
+  using TellField = std::function<void(const std::string& path, std::string_view go_type)>;
+  void Describe(TellField tell) { tell_field_ = std::move(tell); }
+  const TellField& describing() const { return tell_field_; }
   bool empty() const { return fatal_.empty() && unknown_.empty() && strict_.empty(); }
   bool fatal() const { return !fatal_.empty(); }
   // What is listed, without "strict decoding error: "; hints apart.
@@ -94,6 +99,7 @@ class Problems {
   std::vector<std::string> strict_hints_;
   std::uint32_t fatal_order_ = 0;
   std::string fatal_;
+  TellField tell_field_;
 };
 
 // Reads the members of one object into variables; what was not asked for by the time of Finish is unknown. An
@@ -129,6 +135,7 @@ class StructReader {
 
  private:
   const Value* FindMember(std::string_view name) const;
+  const Value* Know(std::string_view name, std::string_view go_type);
   const Value* Expect(std::string_view name, Value::Kind kind, std::string_view go_type);
   bool Known(std::string_view name) const;
   void Wrong(const Value& member, std::string_view name, std::string_view got, std::string_view go_type);
