@@ -36,9 +36,10 @@ std::string WhatIsWrong(std::string_view text) {
 
 bool ReadDuration(StructReader& reader, std::string_view name, std::chrono::nanoseconds& out,
                   Problems& problems) {
+  std::string text;
+  if (problems.describing()) reader.Read(name, text, "duration");
   const Value* member = reader.Take(name);
   if (member == nullptr) return false;
-  std::string text;
   reader.Read(name, text);
   if (member->kind != Value::Kind::kString) return false;
   const auto duration = ParseGoDuration(text);

@@ -124,7 +124,7 @@ void Instruments::HintTook(std::string_view plugin, std::string_view event, std:
 void Instruments::Overrun(ExtensionPoint point, std::string_view plugin, Duration took) {
   registry_
       .Counter("berth_plugin_overruns_total",
-               "Calls of a plugin that held up the scheduler loop for too long.",
+               "[ALPHA] Calls of a plugin that held up the scheduler loop for too long.",
                {{"plugin", std::string(plugin)}, {"extension_point", std::string(ExtensionPointName(point))}})
       .Add();
   log::Warning(
