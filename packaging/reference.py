@@ -5,6 +5,7 @@
     reference.py --binary build/bin/berth --check    exit code 1 if one is not as it would be written
 """
 import argparse
+import re
 import sys
 
 import reference_fields
@@ -32,14 +33,23 @@ def flags(binary):
             if scheduler:
                 lines += [f"### {title}", ""]
             original = scheduler and "Berth" not in title and "older releases" not in title
-            head = ["flag", "type", *(["kube-scheduler"] if scheduler else []), "meaning"]
+            head = ["flag", "type", "default", *(["kube-scheduler"] if scheduler else []), "meaning"]
             lines += [_row(head), _row(["---"] * len(head))]
             for option in options:
                 names = ", ".join(f"`{name}`" for name in option.names)
                 kind = f"`{option.argument}`" if option.argument else "switch"
-                lines.append(_row([names, kind, *(["yes" if original else "no"] if scheduler else []), option.text]))
+                text, default = _apart(option.text)
+                lines.append(_row([names, kind, default, *(["yes" if original else "no"] if scheduler else []), text]))
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _apart(text):
+    """What a flag does, and its default."""
+    found = re.match(r"(.*?) ?(?:\(default (.*)\)|Default: (.*)\.)$", text)
+    if not found:
+        return text, ""
+    return found[1], f"`{(found[2] or found[3] or '').strip(chr(34))}`"
 
 
 def _row(cells):

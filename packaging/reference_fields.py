@@ -37,7 +37,7 @@ def page(binary, note):
                 missing.append(f"[{owner}] {path}")
                 continue
             told.add(key)
-            lines.append(f"| `{path}` | {_type(kind, path, fields)} | {f'`{default}`' if default else ''} | {sentences[key]} |")
+            lines.append(f"| `{path}` | {_type(kind, path, fields)} | {_default(default)} | {sentences[key]} |")
         lines.append("")
     if missing:
         raise PackagingError(f"{SENTENCES.name}: no sentence about " + "; ".join(missing))
@@ -64,6 +64,14 @@ def _find(sentences, owner, path):
             if (whose, key) in sentences:
                 return whose, key
     return None
+
+
+def _default(text):
+    """Texts without their quotes; of a list of objects the items' fields have their own."""
+    if not text or text.startswith("[{"):
+        return ""
+    text = text[1:-1].replace('\\"', '"') if text.startswith('"') else text
+    return f"`{text}`".replace("|", "\\|")
 
 
 def _type(kind, path, fields):

@@ -25,6 +25,7 @@ from command_help import describe  # noqa: E402
 FOLDERS = ("apps", "bench", "cmake", "deploy", "docs", "examples", "packaging", "script", "src", "testing", "tests")
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
+METRIC = re.compile(r"((?:berth|scheduler)_[a-z_]+_[a-z]+)(?:\{.*\})?")
 PATH = re.compile(r"(?:%s)(?:/[\w.-]+)+/?" % "|".join(FOLDERS))
 COMMAND = re.compile(r"(?:^|[|;&(]\s*|\s)(?:build/bin/|\.\./build/bin/|\$)?berth ([a-z][^|;&#)\n]*)")
 
@@ -88,6 +89,10 @@ class Checker:
         self.mistakes = []
         self.documents = {}
         self.commands = {command.path: command for command in describe(binary).walk()}
+        page = ROOT / "docs" / "reference" / "metrics.md"
+        self.metrics = set(re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)) if page.exists() else set()
+        # Functions of loaded plugins have names like metrics.
+        self.symbols = "".join(header.read_text() for header in (ROOT / "src").glob("plugin_abi/*.h"))
 
     def document(self, path):
         if path not in self.documents:
@@ -106,6 +111,7 @@ class Checker:
                 self.check_link(document, number + 1, target)
             for text in CODE.findall(line):
                 self.check_path(document, number + 1, text)
+                self.check_metric(document, number + 1, text)
                 if text.startswith("berth "):
                     self.check_command(document, number + 1, text[len("berth "):])
         for first, text in document.code:
@@ -124,6 +130,11 @@ class Checker:
     def check_path(self, document, line, text):
         if PATH.fullmatch(text) and not (ROOT / text).exists() and not (document.path.parent / text).exists():
             self.complain(document, line, f"`{text}`: there is no such file")
+
+    def check_metric(self, document, line, text):
+        found = METRIC.fullmatch(text)
+        if found and self.metrics and re.sub(r"_(bucket|sum|count)$", "", found[1]) not in self.metrics and found[1] not in self.metrics and found[1] not in self.symbols:
+            self.complain(document, line, f"`{text}`: there is no such metric")
 
     def check_block(self, document, first, text):
         for here in re.finditer(r"<<-?'?(\w+)'?\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL):

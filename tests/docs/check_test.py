@@ -23,6 +23,8 @@ CASES = [
     ("`berth explain --pods ns/name`\n", "berth explain: there is no flag --pods"),
     ("text\n\n    berth config check a.yaml\n    kubectl get x | berth explain -f - --nope\n", "berth explain: there is no flag --nope"),
     ("```\nbuild/bin/berth scheduler \\\n  --no-such-flag\n```\n", "berth scheduler: there is no flag --no-such-flag"),
+    ("`berth_pods_total{node}` and `scheduler_name`\n", None),
+    ("`berth_pots_total`\n", "`berth_pots_total`: there is no such metric"),
     ("berth is a noun --here\n", None),
     ("```yaml\nkind: A\nx: [1\n```\n", "YAML"),
     ("    apiVersion: kubescheduler.config.k8s.io/v1\n    kind: KubeSchedulerConfiguration\n    parallelism: 3\n", None),
@@ -40,6 +42,8 @@ def main():
             (root / "packaging").symlink_to(PACKAGING)
             (root / "src").mkdir()
             (root / "src" / "there.cpp").write_text("")
+            (root / "docs" / "reference").mkdir(parents=True)
+            (root / "docs" / "reference" / "metrics.md").write_text("| metric |\n|---|\n| `berth_pods_total` |\n")
             (root / "other.md").write_text(OTHER)
             (root / "page.md").write_text(page)
             result = subprocess.run([sys.executable, "-B", str(CHECK), directory, sys.argv[1]], capture_output=True, text=True)
