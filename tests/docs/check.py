@@ -145,7 +145,7 @@ class Checker:
             self.check_yaml(document, first, text)
         for number, line in enumerate(text.replace("\\\n", "  ").splitlines()):
             for command in COMMAND.findall(line):
-                self.check_command(document, first + number, command)
+                self.check_command(document, first + number, command, whole="..." not in command and "…" not in command)
 
     def check_yaml(self, document, first, text):
         if yaml:
@@ -164,17 +164,19 @@ class Checker:
             if result.returncode != 0:
                 self.complain(document, first, f"a configuration that does not load: {result.stderr.strip()}")
 
-    def check_command(self, document, line, text):
-        """Subcommands and flags have to exist."""
+    def check_command(self, document, line, text, whole=False):
+        """Subcommands and flags have to exist; in a whole command line those that are needed have to be there."""
         try:
             words = shlex.split(text.replace("…", " "), comments=True)
         except ValueError:
             words = text.split()
         path = ()
-        flags = []
+        flags, letters = [], []
         for word in words:
             if (*path, word) in self.commands:
                 path = (*path, word)
+            elif re.match(r"-[a-z]$", word):
+                letters.append(word)
             elif word.startswith("--"):
                 flags.append(re.split(r"[=,\[.]", word)[0].rstrip(".)`'\""))
             elif not path:
@@ -183,6 +185,9 @@ class Checker:
         for flag in flags:
             if flag not in known | {"--", "--help"}:
                 self.complain(document, line, f"berth {' '.join(path)}: there is no flag {flag}")
+        for option in self.commands[path].options if whole and "--help" not in flags else []:
+            if option.text.endswith("Required.") and not set(option.names) & {*flags, *letters}:
+                self.complain(document, line, f"berth {' '.join(path)} needs {option.names[-1]}")
 
 
 def main():

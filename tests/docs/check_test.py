@@ -25,6 +25,8 @@ CASES = [
     ("```\nbuild/bin/berth scheduler \\\n  --no-such-flag\n```\n", "berth scheduler: there is no flag --no-such-flag"),
     ("`berth_pods_total{node}` and `scheduler_name`\n", None),
     ("`berth_pots_total`\n", "`berth_pots_total`: there is no such metric"),
+    ("text\n\n    berth measure --config a.yaml\n", "berth measure needs --filename"),
+    ("text\n\n    kubectl get nodes -o json | berth measure --config a.yaml -f -\n", None),
     ("berth is a noun --here\n", None),
     ("```yaml\nkind: A\nx: [1\n```\n", "YAML"),
     ("    apiVersion: kubescheduler.config.k8s.io/v1\n    kind: KubeSchedulerConfiguration\n    parallelism: 3\n", None),
