@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/rare.hpp"
 #include "class_memory/best_rows.hpp"
 #include "framework/attempt.hpp"
 #include "framework/plugin.hpp"
@@ -74,7 +75,7 @@ class KnownClass {
   // The verdicts as records keep them, which share them until they change.
   bool kept_ = false;
   SharedRows kept_feasible_, kept_unresolvable_;
-  std::vector<record::Rejection> kept_rejections_;
+  api::RareList<record::Rejection> kept_rejections_;
   RowSet changed_;
 
   bool ranked_ = false;

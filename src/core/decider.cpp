@@ -246,8 +246,9 @@ void Decider::NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const Row
 void Decider::NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
                             Decision& decision) const {
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
-  for (const record::Rejection& rejection : decision.record->rejections) rejectors.emplace(rejection.plugin);
-  for (const record::Spoken& part : decision.record->spoken) rejectors.emplace(part.plugin);
+  const AttemptRecord& record = *decision.record;
+  for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
+  for (const record::Spoken& part : record.spoken) rejectors.emplace(part.plugin);
   decision.rejectors.assign(rejectors.begin(), rejectors.end());
   for (const std::size_t plugin : filtered_.pending) {
     const std::string name(profile.filters()[plugin]->Name());

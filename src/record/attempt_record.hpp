@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/rare.hpp"
 #include "base/shared_rows.hpp"
 #include "framework/score_parts.hpp"
 #include "framework/verdicts.hpp"
@@ -37,9 +38,9 @@ struct Spoken {
 struct Scores {
   std::string_view plugin;
   std::int64_t weight = 1;
-  std::uint8_t uniform = 0;                      // of every feasible row, if values is empty
-  KeptScores values;                             // by row
-  std::vector<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
+  std::uint8_t uniform = 0;                        // of every feasible row, if values is empty
+  KeptScores values;                               // by row
+  api::RareList<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
 };
 
 // PreFilter said no to the pod as a whole.
@@ -75,10 +76,10 @@ struct ExtenderShare {
     std::string verb;
     std::string error;
   };
-  std::vector<Silence> silent;
-  std::vector<std::string> strangers;  // why nodes were rejected that the cluster does not have
-  std::vector<Scores> scores;
-  std::vector<Trouble> troubles;
+  api::RareList<Silence> silent;
+  api::RareList<std::string> strangers;  // why nodes were rejected that the cluster does not have
+  api::RareList<Scores> scores;
+  api::RareList<Trouble> troubles;
 };
 
 // Rows as they were when the attempt was made; shared by all records made while no node came or went.
@@ -87,7 +88,9 @@ struct NodeNames {
   SharedRows rows = {};             // with a node
 };
 
-// Names of plugins and of the scheduler are those of the profile, which outlives its records.
+// Names of plugins and of the scheduler are those of the profile, which outlives its records. Thousands are
+// kept, most of them about pods that found a node at once: what those lack takes a pointer, and rejections
+// are shared by pods that are alike.
 struct AttemptRecord {
   std::string pod;
   std::string_view scheduler_name;
@@ -97,10 +100,10 @@ struct AttemptRecord {
   std::shared_ptr<const NodeNames> nodes;
   SharedRows all;  // rows with a node
   SharedRows feasible;
-  std::vector<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
-  std::vector<Spoken> spoken;         // likewise
+  api::RareList<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
+  api::RareList<Spoken> spoken;         // likewise
   SharedRows unresolvable;
-  std::optional<PreFilterRejection> pre_filter;
+  api::Rare<PreFilterRejection> pre_filter;
   // Nodes outside the names that PreFilter left: every reason is the one text, the plugins are joined by ','.
   SharedRows left_out;
   std::string left_out_plugins;
@@ -108,7 +111,7 @@ struct AttemptRecord {
 
   ExtenderShare extenders;
   std::string post_filter;  // what the PostFilter plugins had to say
-  std::optional<Nomination> nomination;
+  api::Rare<Nomination> nomination;
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
