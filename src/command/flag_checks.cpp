@@ -137,6 +137,17 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
   check_mib("berth-class-memory", flags.own.class_memory_mib);
   if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
     errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
+  const ShadowFlags& shadow = flags.own.shadow;
+  if (!shadow.on && !shadow.report.empty())
+    errors.push_back(fmt::format("--berth-shadow-report {} needs --berth-shadow", shadow.report));
+  if (shadow.window < Duration::zero())
+    errors.push_back(
+        fmt::format("--berth-shadow-window {} must not be negative", FormatGoDuration(shadow.window)));
+  if (shadow.keep < 0 || shadow.keep > 100000)
+    errors.push_back(fmt::format("--berth-shadow-keep {} must be between 0 and 100000", shadow.keep));
+  if (shadow.on && !flags.own.otlp_endpoint.empty())
+    errors.emplace_back(
+        "--berth-otlp-endpoint: with --berth-shadow nothing is scheduled that could be traced");
 }
 
 bool IsZero(const std::string& quantity) {

@@ -13,6 +13,7 @@
 #include "command/pflags.hpp"
 #include "command/scheduler_flags.hpp"
 #include "command/scheduler_process.hpp"
+#include "command/shadow_process.hpp"
 #include "command/write_file.hpp"
 #include "config/write_config.hpp"
 #include "log/log.hpp"
@@ -31,6 +32,7 @@ Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const r
   for (std::string& note : NotesOn(flags, table)) notes.push_back(std::move(note));
   BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, plugins, gates));
   if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, plugins, std::move(notes));
+  if (flags.own.shadow.on) return RunShadow(flags, table, config, plugins, std::move(notes));
   return RunScheduler(flags, table, config, plugins, std::move(notes));
 }
 

@@ -282,9 +282,10 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "Seed of random choices among equally good nodes; 0: a new one each time.");
   table.Int("berth-record-memory", own.record_mib,
             "How many MiB of past attempts are kept for explanations.");
-  table.Int("berth-class-memory", own.class_memory_mib,
-            "How many MiB may be spent on remembering what was found out about pods that are all alike; 0: every "
-            "pod is judged by itself. Decisions are the same.");
+  table.Int(
+      "berth-class-memory", own.class_memory_mib,
+      "How many MiB may be spent on remembering what was found out about pods that are all alike; 0: every "
+      "pod is judged by itself. Decisions are the same.");
   table.List(
       "berth-plugin", "file", own.plugins,
       "A shared object with plugins, which profiles enable by their names; may be repeated. It is tried out "
@@ -308,6 +309,17 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
             "For how many seconds an extender is left alone then.");
   table.Int("berth-watch-idle-timeout", own.watch_idle_seconds,
             "Seconds after which a watch that says nothing is opened anew.");
+  table.Bool("berth-shadow", own.shadow.on,
+             "Watches beside the scheduler that works, decides about the same pods, writes nothing to the "
+             "cluster, takes no lease, and reports where the two agree: /debug/berth/shadow, metrics "
+             "berth_shadow_*, and the log at the end.");
+  table.String("berth-shadow-report", own.shadow.report,
+               "With --berth-shadow: where the report is written as JSON at the end.");
+  table.Duration("berth-shadow-window", own.shadow.window,
+                 "With --berth-shadow: how far back the other scheduler's view of the cluster may have been, "
+                 "where that explains a difference.");
+  table.Int("berth-shadow-keep", own.shadow.keep,
+            "With --berth-shadow: how many of the last disagreements are kept for the report.");
 }
 
 void AddOld(PFlags& table, SchedulerFlags& flags) {

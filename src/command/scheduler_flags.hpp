@@ -50,6 +50,13 @@ struct OldFlags {
   bool ignored_switch = false;
 };
 
+struct ShadowFlags {
+  bool on = false;
+  std::string report;  // a file; empty: none
+  Duration window = std::chrono::seconds(10);
+  std::int64_t keep = 256;
+};
+
 struct OwnFlags {
   std::string http_address = "127.0.0.1:10251";
   std::int64_t seed = 0;
@@ -64,6 +71,7 @@ struct OwnFlags {
   std::string otlp_endpoint;
   std::string otlp_headers_file;
   double trace_ratio = 1;
+  ShadowFlags shadow;
 };
 
 struct VersionFlag {

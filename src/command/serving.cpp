@@ -79,6 +79,7 @@ Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
   serving->io_ = std::make_unique<http::IoThread>(parts.clock);
   AddHealth(parts, endpoints);
   AddPages(parts, endpoints);
+  if (parts.more_pages) parts.more_pages(endpoints);
   serving->resources_ = AddResources(parts, endpoints);
   if (parts.config.enable_profiling) {
     serving->profiles_ = std::make_unique<server::Pprof>(endpoints, *serving->io_, parts.clock);

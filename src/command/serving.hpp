@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "base/result.hpp"
@@ -47,6 +48,7 @@ struct ServingParts {
   core::Scheduler& scheduler;
   const LeaseFence* fence;            // null: without election
   const std::atomic<bool>& stopping;  // told by /readyz
+  std::function<void(server::Endpoints&)> more_pages = {};
 };
 
 // Serves until it is destroyed, on a thread of its own: strangers' handshakes must not keep bindings waiting.

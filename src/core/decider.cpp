@@ -16,6 +16,12 @@ using framework::Status;
 using record::AttemptRecord;
 using record::Result;
 
+namespace {
+
+constexpr std::size_t kFeasibleMin = 100;  // of so many nodes all are scored
+
+}  // namespace
+
 std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes) {
   auto names = std::make_shared<record::NodeNames>();
   names->by_row.resize(nodes.rows());
@@ -324,22 +330,27 @@ bool Decider::LooksAtAll(const runtime::Profile& profile) const {
   return !options_.sample || share >= 100 || (share == 0 && !options_.adaptive);
 }
 
+std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
+  constexpr std::size_t kShareMin = 5;
+  if (nodes < kFeasibleMin || percentage >= 100) return nodes;
+  auto share = static_cast<std::size_t>(percentage);
+  if (share == 0) share = std::max(50 - std::min<std::size_t>(nodes / 125, 50), kShareMin);
+  return std::max(nodes * share / 100, kFeasibleMin);
+}
+
 // Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
 // last search ended, until it has found a percentage of all.
 void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
                      RowSet& feasible) {
-  constexpr std::size_t kFeasibleMin = 100;
-  constexpr std::size_t kShareMin = 5;
   const std::size_t nodes = cluster.visiting_order.size();
   const std::size_t searched = candidates.Count();
-  auto percentage = static_cast<std::size_t>(
-      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score));
-  if (percentage == 0) percentage = std::max(50 - std::min<std::size_t>(searched / 125, 50), kShareMin);
+  const std::size_t share = NodesToFind(
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
   if (LooksAtAll(profile) || searched < kFeasibleMin) return;
   // Without scores one feasible node is as good as another, and the first will do.
   const bool any_does = profile.scores().empty() &&
                         (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
-  const std::size_t wanted = any_does ? 1 : std::max(searched * percentage / 100, kFeasibleMin);
+  const std::size_t wanted = any_does ? 1 : share;
   RowSet kept(cluster.nodes.rows());
   std::size_t found = 0;
   std::size_t visited = 0;  // of the nodes searched: those move the start

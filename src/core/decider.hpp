@@ -53,6 +53,10 @@ struct ClusterView {
 // The names of the nodes by row, for records to share until a node comes or goes.
 std::shared_ptr<const record::NodeNames> NamesOf(const framework::NodeTable& nodes);
 
+// With how many feasible ones of so many nodes kube-scheduler is content; 0 percent: its share, which shrinks
+// with the size of the cluster.
+std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes);
+
 // Keeps buffers from decision to decision. One thread.
 class Decider {
  public:

@@ -1,0 +1,121 @@
+#include "shadow/history.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+namespace berth::shadow {
+namespace {
+
+bool OnNode(const api::PodPtr& pod) {
+  return pod != nullptr && !pod->spec.node_name.empty() && !pod->terminal();
+}
+
+bool SameUid(const api::PodPtr& a, const api::PodPtr& b) {
+  return a != nullptr && b != nullptr && a->metadata.uid == b->metadata.uid;
+}
+
+}  // namespace
+
+std::string Step::Text() const {
+  return std::visit(
+      [&]<class T>(const framework::Change<T>& one) {
+        const T& object = one.after != nullptr ? *one.after : *one.before;
+        std::string kind(T::kKind);
+        kind.front() = static_cast<char>(kind.front() | 0x20);
+        const std::string what = kind + " " + object.metadata.Key();
+        if (binds) return fmt::format("{} on {}", what, node);
+        return what + (one.after == nullptr ? " gone" : one.before == nullptr ? " new" : " changed");
+      },
+      change);
+}
+
+void Nominations::Set(const api::PodPtr& from, const api::PodPtr& to) {
+  if (from != nullptr && !SameUid(from, to)) by_uid_.erase(from->metadata.uid);
+  if (to == nullptr) return;
+  if (to->spec.node_name.empty() && !to->terminal() && !to->status.nominated_node_name.empty() &&
+      engine_.FindProfile(to->spec.scheduler_name) != nullptr) {
+    by_uid_[to->metadata.uid] =
+        std::make_unique<framework::PodInfo>(framework::PreparePod(to, engine_.vocabulary()));
+  } else {
+    by_uid_.erase(to->metadata.uid);
+  }
+}
+
+std::vector<runtime::Nomination> Nominations::All() const {
+  std::vector<runtime::Nomination> all;
+  all.reserve(by_uid_.size());
+  for (const auto& [uid, pod] : by_uid_)
+    all.push_back({engine_.cache().nodes().Find(pod->nominated), pod.get()});
+  return all;
+}
+
+void History::Note(Step step) {
+  assert(!elsewhere_);
+  if (const auto* pod = std::get_if<framework::Change<api::Pod>>(&step.change))
+    nominations_.Set(pod->before, pod->after);
+  const MonoTime oldest = step.at - max_age_;
+  steps_.push_back(std::move(step));
+  while (steps_.size() > max_steps_ || steps_.front().at < oldest) {
+    steps_.pop_front();
+    ++first_;
+  }
+}
+
+void History::Clear() {
+  first_ = end();
+  steps_.clear();
+}
+
+void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
+  if (elsewhere_ && from != shown_from_) Restore();
+  if (!elsewhere_) {
+    elsewhere_ = true;
+    shown_from_ = from;
+    done_.assign(end() - from, true);
+  }
+  // What both have in common at the beginning stays.
+  std::size_t common = 0;
+  while (common < done_.size() && done_[common] == happened[common]) ++common;
+  for (std::size_t i = done_.size(); i-- > common;) {
+    if (done_[i]) Undo((*this)[from + i].change);
+    done_[i] = false;
+  }
+  for (std::size_t i = common; i < done_.size(); ++i) {
+    if (happened[i]) done_[i] = Do((*this)[from + i].change);
+  }
+}
+
+void History::Restore() {
+  if (!elsewhere_) return;
+  Show(shown_from_, std::vector<bool>(done_.size(), true));
+  elsewhere_ = false;
+}
+
+bool History::Do(const AnyChange& change) {
+  return std::visit([this](const auto& one) { return Move(one.before, one.after); }, change);
+}
+
+void History::Undo(const AnyChange& change) {
+  std::visit([this](const auto& one) { Move(one.after, one.before); }, change);
+}
+
+bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
+  cache::ClusterCache& cache = engine_.cache();
+  if (OnNode(from) && !cache.Knows(from->metadata.uid)) return false;  // it is not there in this view
+  nominations_.Set(from, to);
+  if (OnNode(from) && !(OnNode(to) && SameUid(from, to))) cache.RemovePod(from->metadata.uid);
+  if (OnNode(to)) cache.AddPod(to);
+  return true;
+}
+
+bool History::Move(const api::NodePtr& from, const api::NodePtr& to) {
+  if (to == nullptr) {
+    engine_.cache().RemoveNode(from->metadata.name);
+  } else {
+    engine_.cache().AddNode(to);
+  }
+  return true;
+}
+
+}  // namespace berth::shadow

@@ -1,0 +1,89 @@
+// Watches another scheduler at work and compares what it does with what Berth would have done. Writes
+// nothing.
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "shadow/history.hpp"
+#include "shadow/judge.hpp"
+#include "shadow/other_views.hpp"
+#include "shadow/report.hpp"
+
+namespace berth::shadow {
+
+struct ShadowOptions {
+  std::int64_t percentage_of_nodes_to_score = 0;  // of the configuration, the other scheduler's, too
+  Duration window = std::chrono::seconds(10);     // how old a view may be that explains a choice
+  std::size_t steps = 4096;                       // changes that are kept for that, at most
+  Duration patience = std::chrono::seconds(1);    // for changes that the other scheduler knew first
+  std::size_t waiting = 1024;                     // choices that are waited with, at most
+};
+
+// The moment of comparison: a choice is judged when the watch shows it, on the cluster as it was right
+// before, with the pod still waiting. If they differ there, what comes within `patience` is waited for, and
+// other views are tried around that moment (FindExplainingView). Pods that wait cost nothing but their place
+// in a table.
+//
+// For every change of the cluster, in its order: Before, then somebody else changes the cache, then After.
+// One thread: the loop's that owns the engine.
+class Shadow {
+ public:
+  Shadow(ShadowOptions options, assembly::Engine& engine, const Clock& clock, Report& report)
+      : options_(options),
+        engine_(engine),
+        clock_(clock),
+        report_(report),
+        judge_(engine, options.percentage_of_nodes_to_score),
+        history_(engine, options.steps, options.window + options.patience) {}
+
+  template <class T>
+  void Before(const framework::Change<T>& change) {
+    Note({clock_.Now(), change});
+  }
+  void Before(const framework::Change<api::Pod>& change);
+  void After();
+  // Everything that existed at the beginning has been told of: what comes now happens now.
+  void Synced() {
+    synced_ = true;
+    history_.Clear();
+  }
+  // Ends the waiting of those whose time has come; between After and the next Before, else nothing happens.
+  void Tick();
+  // Nothing: nobody waits.
+  std::optional<MonoTime> NextDue() const;
+  // Ends all waiting: with what is known now.
+  void Finish();
+
+ private:
+  struct Open {
+    Seen seen;
+    Comparison comparison;
+    MonoTime due;
+  };
+
+  void Note(Step step);
+  void Look(const framework::Change<api::Pod>& change, bool late);
+  void FollowTurns(const framework::Change<api::Pod>& change);
+  bool SeenLate(const api::PodPtr& pod);
+  void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
+  void Conclude(Open open);
+
+  const ShadowOptions options_;
+  assembly::Engine& engine_;
+  const Clock& clock_;
+  Report& report_;
+  Judge judge_;
+  History history_;
+  std::deque<Open> open_;                                      // by due
+  boost::unordered_map<std::string, std::uint64_t> arrivals_;  // of pods that wait, by uid
+  std::uint64_t next_arrival_ = 0;
+  std::uint64_t newest_version_ = 0;  // of pods
+  bool synced_ = false;
+  bool applying_ = false;  // between Before and After
+};
+
+}  // namespace berth::shadow
