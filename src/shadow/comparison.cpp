@@ -62,6 +62,7 @@ std::string ToJson(const Comparison& comparison) {
   AppendField(out, "plugin", comparison.plugin);
   AppendField(out, "reason", comparison.reason);
   AppendField(out, "because", comparison.because);
+  AppendField(out, "atFirst", comparison.at_first);
   out += fmt::format(
       ",\"nodes\":{},\"feasible\":{},\"better\":{},\"equalBest\":{},\"theirTotal\":{},\"ourTotal\":{}",
       comparison.nodes, comparison.feasible, comparison.better, comparison.equal_best, comparison.their_total,

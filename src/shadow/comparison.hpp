@@ -63,7 +63,8 @@ struct Comparison {
   // Who and what makes the difference: the plugin that rejects their node and why, or the score plugin in
   // which it loses most; both empty where they agree.
   std::string plugin, reason;
-  std::string because;  // of explained ones: what explains it
+  std::string because;   // of explained ones: what explains it
+  std::string at_first;  // of those that raced: what they looked like when they were seen
 
   std::size_t nodes = 0, feasible = 0;
   std::size_t better = 0;      // feasible nodes with a higher total than theirs

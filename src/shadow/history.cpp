@@ -24,39 +24,38 @@ std::string Step::Text() const {
         std::string kind(T::kKind);
         kind.front() = static_cast<char>(kind.front() | 0x20);
         const std::string what = kind + " " + object.metadata.Key();
-        if (binds) return fmt::format("{} on {}", what, node);
+        if (decision) return what + (node.empty() ? " not placed" : " on " + node);
         return what + (one.after == nullptr ? " gone" : one.before == nullptr ? " new" : " changed");
       },
       change);
 }
 
-void Nominations::Set(const api::PodPtr& from, const api::PodPtr& to) {
-  if (from != nullptr && !SameUid(from, to)) by_uid_.erase(from->metadata.uid);
-  if (to == nullptr) return;
-  if (to->spec.node_name.empty() && !to->terminal() && !to->status.nominated_node_name.empty() &&
-      engine_.FindProfile(to->spec.scheduler_name) != nullptr) {
-    by_uid_[to->metadata.uid] =
-        std::make_unique<framework::PodInfo>(framework::PreparePod(to, engine_.vocabulary()));
+void Nominations::Take(const Step& step) {
+  const auto* change = std::get_if<framework::Change<api::Pod>>(&step.change);
+  if (change == nullptr) return;
+  if (change->before != nullptr && !SameUid(change->before, change->after))
+    by_uid_.erase(change->before->metadata.uid);
+  if (step.nominated != nullptr) {
+    by_uid_[step.uid] = step.nominated;
   } else {
-    by_uid_.erase(to->metadata.uid);
+    by_uid_.erase(step.uid);
   }
 }
 
-std::vector<runtime::Nomination> Nominations::All() const {
+std::vector<runtime::Nomination> Nominations::All(const framework::NodeTable& nodes) const {
   std::vector<runtime::Nomination> all;
   all.reserve(by_uid_.size());
-  for (const auto& [uid, pod] : by_uid_)
-    all.push_back({engine_.cache().nodes().Find(pod->nominated), pod.get()});
+  for (const auto& [uid, pod] : by_uid_) all.push_back({nodes.Find(pod->nominated), pod.get()});
   return all;
 }
 
 void History::Note(Step step) {
   assert(!elsewhere_);
-  if (const auto* pod = std::get_if<framework::Change<api::Pod>>(&step.change))
-    nominations_.Set(pod->before, pod->after);
+  nominations_.Take(step);
   const MonoTime oldest = step.at - max_age_;
   steps_.push_back(std::move(step));
   while (steps_.size() > max_steps_ || steps_.front().at < oldest) {
+    dropped_.Take(steps_.front());
     steps_.pop_front();
     ++first_;
   }
@@ -65,6 +64,7 @@ void History::Note(Step step) {
 void History::Clear() {
   first_ = end();
   steps_.clear();
+  dropped_ = nominations_;
 }
 
 void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
@@ -72,6 +72,7 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
   if (!elsewhere_) {
     elsewhere_ = true;
     shown_from_ = from;
+    real_nominations_ = std::move(nominations_);
     done_.assign(end() - from, true);
   }
   // What both have in common at the beginning stays.
@@ -84,11 +85,16 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
   for (std::size_t i = common; i < done_.size(); ++i) {
     if (happened[i]) done_[i] = Do((*this)[from + i].change);
   }
+  nominations_ = dropped_;
+  for (std::uint64_t at = first_; at < end(); ++at) {
+    if (at < from || happened[at - from]) nominations_.Take((*this)[at]);
+  }
 }
 
 void History::Restore() {
   if (!elsewhere_) return;
   Show(shown_from_, std::vector<bool>(done_.size(), true));
+  nominations_ = std::move(real_nominations_);
   elsewhere_ = false;
 }
 
@@ -103,7 +109,6 @@ void History::Undo(const AnyChange& change) {
 bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
   cache::ClusterCache& cache = engine_.cache();
   if (OnNode(from) && !cache.Knows(from->metadata.uid)) return false;  // it is not there in this view
-  nominations_.Set(from, to);
   if (OnNode(from) && !(OnNode(to) && SameUid(from, to))) cache.RemovePod(from->metadata.uid);
   if (OnNode(to)) cache.AddPod(to);
   return true;

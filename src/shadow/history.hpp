@@ -35,24 +35,24 @@ using AnyChange = ChangeOf<api::AllKinds>::type;
 struct Step {
   MonoTime at;
   AnyChange change;
-  bool binds = false;     // a pod that waited got its node
-  std::string uid = {};   // of a pod
-  std::string node = {};  // of a binding
-  Turn turn = {};         // of a binding
+  std::string uid = {};  // of a pod
+  // The other scheduler has decided about a pod that waited: it was bound, or was not, and is perhaps
+  // nominated.
+  bool decision = false;
+  std::string node = {};  // that it got, or is nominated to
+  Turn turn = {};
+  std::shared_ptr<const framework::PodInfo> nominated = {};  // a pod that is ours and nominated since then
   std::string Text() const;
 };
 
-// Whose nodes are promised, as the watches show it. One thread.
+// Whose nodes are promised. One thread.
 class Nominations {
  public:
-  explicit Nominations(assembly::Engine& engine) : engine_(engine) {}
-  void Set(const api::PodPtr& from, const api::PodPtr& to);
-  std::vector<runtime::Nomination> All() const;
-  std::size_t size() const { return by_uid_.size(); }
+  void Take(const Step& step);
+  std::vector<runtime::Nomination> All(const framework::NodeTable& nodes) const;
 
  private:
-  assembly::Engine& engine_;
-  boost::unordered_map<std::string, std::unique_ptr<framework::PodInfo>> by_uid_;
+  boost::unordered_map<std::string, std::shared_ptr<const framework::PodInfo>> by_uid_;
 };
 
 // Steps are counted from the beginning; only the last ones are kept. One thread: the loop's that owns the
@@ -60,7 +60,7 @@ class Nominations {
 class History {
  public:
   History(assembly::Engine& engine, std::size_t steps, Duration age)
-      : engine_(engine), nominations_(engine), max_steps_(steps), max_age_(age) {}
+      : engine_(engine), max_steps_(steps), max_age_(age) {}
 
   // What happens next; somebody else changes the cache right after.
   void Note(Step step);
@@ -69,7 +69,7 @@ class History {
   std::uint64_t begin() const { return first_; }
   std::uint64_t end() const { return first_ + steps_.size(); }
   const Step& operator[](std::uint64_t position) const { return steps_[position - first_]; }
-  const Nominations& nominations() const { return nominations_; }
+  std::vector<runtime::Nomination> nominations() const { return nominations_.All(engine_.cache().nodes()); }
 
   // Shows the cluster as if of the steps [from, end()) only those had happened for which `happened`, in the
   // same order, says so. A change of an object that has not appeared does nothing.
@@ -89,7 +89,8 @@ class History {
   }
 
   assembly::Engine& engine_;
-  Nominations nominations_;
+  Nominations nominations_, real_nominations_;  // the latter while elsewhere
+  Nominations dropped_;                         // as of the first step that is kept
   const std::size_t max_steps_;
   const Duration max_age_;
   std::deque<Step> steps_;

@@ -106,7 +106,7 @@ Comparison Judge::Compare(const framework::PodInfo& pod, const runtime::Profile&
   } else if (theirs.bound()) {
     CompareNodes(trial, comparison);
   } else {
-    CompareFailures(record, comparison);
+    CompareFailures(trial, comparison);
   }
   return comparison;
 }
@@ -164,7 +164,8 @@ void Judge::NoteTotals(const AttemptRecord& record, Row theirs, Comparison& comp
   }
 }
 
-void Judge::CompareFailures(const AttemptRecord& record, Comparison& comparison) const {
+void Judge::CompareFailures(const Trial& trial, Comparison& comparison) const {
+  const AttemptRecord& record = trial.record();
   if (record.result == record::Result::kScheduled) {
     comparison.outcome = Outcome::kPlaceable;
     comparison.reason = fmt::format("{} of {} nodes fit", comparison.feasible, comparison.nodes);
@@ -174,9 +175,11 @@ void Judge::CompareFailures(const AttemptRecord& record, Comparison& comparison)
   const bool equally_good = record.nomination && !theirs.nominated.empty() &&
                             record.nomination->choices.Has(engine_.cache().nodes().Find(
                                 engine_.vocabulary().node_names.Find(theirs.nominated)));
-  if (equally_good || (theirs.message == record.message && theirs.nominated == comparison.ours.nominated)) {
+  // Who says nothing of a nomination leaves it as it is, whatever that is by now.
+  const bool same_nomination = !trial.decision.nominate || theirs.nominated == comparison.ours.nominated;
+  if (equally_good || (theirs.message == record.message && same_nomination)) {
     comparison.outcome = Outcome::kUnschedulable;
-  } else if (theirs.nominated != comparison.ours.nominated) {
+  } else if (!same_nomination) {
     comparison.outcome = Outcome::kNomination;
     comparison.reason = record.post_filter;
   } else if (ReasonsWithoutCounts(theirs.message) == ReasonsWithoutCounts(record.message)) {

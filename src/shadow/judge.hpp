@@ -20,6 +20,9 @@ class Judge {
   // `percentage` is what the configuration gives for percentageOfNodesToScore: the other scheduler's, too.
   Judge(assembly::Engine& engine, std::int64_t percentage);
 
+  framework::PodInfo Prepare(api::PodPtr pod) {
+    return framework::PreparePod(std::move(pod), engine_.vocabulary());
+  }
   // The pod as it was when it waited. Outcomes are those that one view of the cluster allows: not kRaced.
   Comparison Compare(const framework::PodInfo& pod, const runtime::Profile& profile, const Choice& theirs,
                      std::span<const runtime::Nomination> nominations);
@@ -28,7 +31,7 @@ class Judge {
   struct Trial;
   void CompareNodes(const Trial& trial, Comparison& comparison);
   void NoteTotals(const record::AttemptRecord& record, framework::Row theirs, Comparison& comparison) const;
-  void CompareFailures(const record::AttemptRecord& record, Comparison& comparison) const;
+  void CompareFailures(const Trial& trial, Comparison& comparison) const;
   // Whether kube-scheduler's sampling can have left out all better nodes, and how that is known.
   std::optional<std::string> Sampled(const Trial& trial, framework::Row theirs, const Comparison& comparison);
   std::optional<std::string> RunThatPrefers(const Trial& trial, framework::Row theirs, std::size_t wanted);

@@ -9,9 +9,11 @@
 namespace berth::shadow {
 namespace {
 
-constexpr std::uint64_t kBack = 512;     // steps that may have been unknown to the other
+constexpr std::uint64_t kBack = 512;  // steps that may have been unknown to the other
+constexpr std::uint64_t kSoon = 16;
 constexpr std::uint64_t kForward = 512;  // steps that it may have known before they were seen
-constexpr std::size_t kViews = 80;
+constexpr std::size_t kViews = 256;      // of each version of the pod
+constexpr std::size_t kVersions = 3;
 
 class Search {
  public:
@@ -24,18 +26,11 @@ class Search {
   ~Search() { history_.Restore(); }
 
   std::optional<Comparison> Run() {
-    const std::uint64_t now = seen_.position;
-    // Bindings under way when it decided, and what it could not yet know.
-    TryAt(now);
-    for (std::uint64_t ahead = 1; now + ahead < until_; ahead *= 2)
-      Try([&](std::uint64_t at, const Step& step) { return at < now || (step.binds && at <= now + ahead); });
-    for (std::uint64_t back = 1; now >= from_ + back; back = Next(back)) {
-      TryAt(now - back);
-      Try([&](std::uint64_t at, const Step&) { return at < now - back; });
-    }
-    for (std::uint64_t ahead = 1; now + ahead <= until_; ahead = Next(ahead)) {
-      TryAt(now + ahead);
-      Try([&](std::uint64_t at, const Step&) { return at < now + ahead; });
+    for (const framework::PodInfo& pod : Versions()) {
+      pod_ = &pod;
+      tried_.clear();
+      TryAll();
+      if (found_) break;
     }
     return std::move(found_);
   }
@@ -45,10 +40,59 @@ class Search {
 
   static std::uint64_t Next(std::uint64_t distance) { return distance + (distance + 1) / 2; }
 
-  // Everything that came before `moment`, and of the bindings those that ...
+  // The pod as it was seen last, and as it was while it was nominated to another node.
+  std::vector<framework::PodInfo> Versions() const {
+    std::vector<framework::PodInfo> versions{seen_.pod};
+    for (std::uint64_t at = seen_.position; at-- > from_ && versions.size() < kVersions;) {
+      const Step& step = history_[at];
+      if (step.uid != seen_.pod.pod->metadata.uid) continue;
+      const api::PodPtr& before = std::get<framework::Change<api::Pod>>(step.change).before;
+      if (before == nullptr ||
+          before->status.nominated_node_name == versions.back().pod->status.nominated_node_name)
+        continue;
+      versions.push_back(judge_.Prepare(before));
+    }
+    return versions;
+  }
+
+  void TryAll() {
+    const std::uint64_t now = seen_.position;
+    TryAt(now);
+    // What it had decided itself and nobody had seen yet, and what it could not yet know.
+    for (std::uint64_t ahead = 1; now + ahead < until_; ahead *= 2)
+      Try([&](std::uint64_t at, const Step& step) {
+        return at < now || (step.decision && at <= now + ahead);
+      });
+    for (std::uint64_t away = 1; away < kBack; away = Next(away)) {
+      if (now >= from_ + away) {
+        TryAt(now - away);
+        Try([&](std::uint64_t at, const Step&) { return at < now - away; });
+        TryOthersAt(now - away);
+      }
+      if (now + away <= until_) {
+        TryAt(now + away);
+        Try([&](std::uint64_t at, const Step&) { return at < now + away; });
+        TryOthersAt(now + away);
+      }
+    }
+    // A single one out of its order.
+    for (std::uint64_t away = 1; away <= kSoon; ++away) {
+      for (const std::uint64_t moved : {now + away, now - std::min(away, now)})
+        Try([&](std::uint64_t at, const Step&) { return (at < now) != (at == moved); });
+    }
+  }
+
+  // Nodes and pods come by different watches.
+  void TryOthersAt(std::uint64_t moment) {
+    Try([&](std::uint64_t at, const Step& step) {
+      return at < (step.uid.empty() ? moment : seen_.position);
+    });
+  }
+
+  // Everything that came before `moment`, and of the other's decisions those that ...
   void TryAt(std::uint64_t moment) {
-    const auto with = [&](auto&& binding) {
-      Try([&](std::uint64_t at, const Step& step) { return step.binds ? binding(at, step) : at < moment; });
+    const auto with = [&](auto&& known) {
+      Try([&](std::uint64_t at, const Step& step) { return step.decision ? known(at, step) : at < moment; });
     };
     // had their turn before,
     with([&](std::uint64_t, const Step& step) { return step.turn.Before(seen_.turn); });
@@ -58,6 +102,8 @@ class Search {
     with([&](std::uint64_t at, const Step& step) {
       return at < seen_.position || step.turn.Before(seen_.turn);
     });
+    // were soon seen,
+    with([&](std::uint64_t at, const Step&) { return at < seen_.position + kSoon; });
     // did not take the place of this one.
     with([&](std::uint64_t at, const Step& step) {
       return at < moment || (step.node != seen_.theirs.node && at < seen_.position);
@@ -66,7 +112,7 @@ class Search {
   }
 
   void Try(const Knew& knew) {
-    if (found_ || views_ == kViews) return;
+    if (found_ || tried_.size() == kViews) return;
     std::vector<bool> happened(history_.end() - from_, false);
     for (std::uint64_t at = from_; at < until_; ++at) {
       const Step& step = history_[at];
@@ -74,10 +120,8 @@ class Search {
       happened[at - from_] = !own && knew(at, step);
     }
     if (std::ranges::find(tried_, happened) != tried_.end()) return;
-    ++views_;
     history_.Show(from_, happened);
-    Comparison comparison =
-        judge_.Compare(seen_.pod, *seen_.profile, seen_.theirs, history_.nominations().All());
+    Comparison comparison = judge_.Compare(*pod_, *seen_.profile, seen_.theirs, history_.nominations());
     const bool agrees = comparison.verdict() == Verdict::kAgreed || comparison.outcome == Outcome::kSampled;
     if (agrees) {
       comparison.because =
@@ -114,7 +158,7 @@ class Search {
   History& history_;
   Judge& judge_;
   const std::uint64_t from_, until_;
-  std::size_t views_ = 0;
+  const framework::PodInfo* pod_ = nullptr;
   std::vector<std::vector<bool>> tried_;
   std::optional<Comparison> found_;
 };

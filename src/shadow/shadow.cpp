@@ -1,5 +1,7 @@
 #include "shadow/shadow.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -14,14 +16,19 @@ const api::PodCondition* PodScheduled(const api::Pod& pod) {
   return found == conditions.end() ? nullptr : &*found;
 }
 
+bool Renominated(const api::Pod& before, const api::Pod& after) {
+  return before.status.nominated_node_name != after.status.nominated_node_name;
+}
+
 // Whether the other scheduler has said just now that it found no node.
 bool JustFailed(const api::Pod& before, const api::Pod& after) {
   const api::PodCondition* now = PodScheduled(after);
   if (now == nullptr || now->status != "False") return false;
   if (now->reason != "Unschedulable" && now->reason != "SchedulerError") return false;
   const api::PodCondition* was = PodScheduled(before);
-  return was == nullptr || was->message != now->message || was->reason != now->reason ||
-         before.status.nominated_node_name != after.status.nominated_node_name;
+  if (was == nullptr || was->message != now->message || was->reason != now->reason) return true;
+  // A nomination alone that is taken back is no attempt: the message is still that of the last one.
+  return Renominated(before, after) && !after.status.nominated_node_name.empty();
 }
 
 }  // namespace
@@ -31,16 +38,27 @@ void Shadow::Before(const framework::Change<api::Pod>& change) {
   step.uid = (change.after != nullptr ? change.after : change.before)->metadata.uid;
   const bool waited = change.before != nullptr && change.before->spec.node_name.empty() &&
                       change.after != nullptr && change.before->metadata.uid == change.after->metadata.uid;
-  if (waited && !change.after->spec.node_name.empty()) {
-    step.binds = true;
-    step.node = change.after->spec.node_name;
+  const bool bound = waited && !change.after->spec.node_name.empty();
+  if (bound ||
+      (waited && (JustFailed(*change.before, *change.after) || Renominated(*change.before, *change.after)))) {
+    step.decision = true;
+    step.node = bound ? change.after->spec.node_name : change.after->status.nominated_node_name;
     const auto arrival = arrivals_.find(step.uid);
     step.turn = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
+  }
+  if (Nominated(change.after)) {
+    step.nominated =
+        std::make_shared<const framework::PodInfo>(framework::PreparePod(change.after, engine_.vocabulary()));
   }
   const bool late = SeenLate(change.after);
   if (synced_ && waited) Look(change, late);
   FollowTurns(change);
   Note(std::move(step));
+}
+
+bool Shadow::Nominated(const api::PodPtr& pod) const {
+  return pod != nullptr && pod->spec.node_name.empty() && !pod->terminal() &&
+         !pod->status.nominated_node_name.empty() && engine_.FindProfile(pod->spec.scheduler_name) != nullptr;
 }
 
 void Shadow::Note(Step step) {
@@ -117,7 +135,7 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
             .due = begin + options_.patience};
   if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
     open.seen.turn.arrival = arrival->second;
-  const auto nominations = history_.nominations().All();
+  const auto nominations = history_.nominations();
   open.comparison = judge_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
   report_.Decided(clock_.Now() - begin);
   const Outcome outcome = open.comparison.outcome;
@@ -156,6 +174,9 @@ void Shadow::Finish() {
 void Shadow::Conclude(Open open) {
   if (auto explained = FindExplainingView(open.seen, history_, judge_)) {
     explained->outcome = Outcome::kRaced;
+    explained->at_first = OutcomeName(open.comparison.outcome);
+    if (!open.comparison.reason.empty())
+      explained->at_first += fmt::format(" ({}: {})", open.comparison.plugin, open.comparison.reason);
     open.comparison = *std::move(explained);
   }
   if (open.comparison.verdict() == Verdict::kDisagreed) {

@@ -68,6 +68,7 @@ class Shadow {
   void Note(Step step);
   void Look(const framework::Change<api::Pod>& change, bool late);
   void FollowTurns(const framework::Change<api::Pod>& change);
+  bool Nominated(const api::PodPtr& pod) const;
   bool SeenLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
   void Conclude(Open open);

@@ -1,0 +1,186 @@
+// Command shadow lets berth look over the shoulder of a real kube-scheduler.
+//
+// A real API server, a real kube-scheduler that places pods of many shapes while nodes and pods come, change and go,
+// and beside it `berth scheduler --berth-shadow` as a user who may only read. At the end berth's report must say that
+// no decision is one that berth would not have made, that every difference is explained, and the audit log that it
+// wrote nothing and was refused nothing.
+package main
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"berth.test/cluster/controlplane"
+)
+
+const user = "berth-shadow"
+
+type options struct {
+	controlplane.Common
+	nodes, rate, percentage int
+	duration                time.Duration
+	seed                    uint64
+}
+
+func parse(args []string) (*options, error) {
+	var o options
+	flags := o.Flags("shadow", "--berth PATH", "Compares what kube-scheduler decides in a changing cluster with what berth would have decided.")
+	flags.IntVar(&o.nodes, "nodes", 100, "how many nodes, at most 500")
+	flags.IntVar(&o.rate, "rate", 40, "pods created each second")
+	flags.IntVar(&o.percentage, "percentage", 0, "percentageOfNodesToScore; with 100 nothing may be explained by sampling")
+	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long pods are created")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the workload")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.Berth == "" {
+		return nil, errors.New("give --berth")
+	}
+	if o.nodes < 10 || o.nodes > 500 {
+		return nil, fmt.Errorf("--nodes %d: between 10 and 500", o.nodes)
+	}
+	return &o, o.Complete()
+}
+
+func main() { controlplane.Main("shadow", parse, run) }
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  users: ["berth-shadow"]
+- level: None
+`
+
+func run(ctx context.Context, o *options, directory string) error {
+	children := &controlplane.Children{Directory: directory}
+	defer children.StopAll()
+	policy, audit := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return err
+	}
+	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+audit)
+	if err != nil {
+		return err
+	}
+	if err := allowReading(ctx, control); err != nil {
+		return err
+	}
+	churn := newChurn(control.Client, o)
+	if err := churn.prepare(ctx); err != nil {
+		return err
+	}
+	if err := startKubeScheduler(control, children, o); err != nil {
+		return err
+	}
+	s := &shadow{control: control, options: o, report: filepath.Join(directory, "report.json")}
+	if err := s.start(ctx, children); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := churn.run(ctx); err != nil {
+		return err
+	}
+	found, err := s.finish(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d nodes, percentageOfNodesToScore %d, %.0f s: %s\n", o.nodes, o.percentage, time.Since(began).Seconds(), churn.done())
+	fmt.Print(found.text)
+	fmt.Printf("berth used %.1f s of CPU, at most %d MiB\n", found.cpu, found.peakMiB)
+	wrong := append(found.wrong(churn.bound.Load(), o.sampling()), checkAudit(audit)...)
+	for _, what := range wrong {
+		fmt.Println("VIOLATION:", what)
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%d violations", len(wrong))
+	}
+	return nil
+}
+
+// sampling says whether kube-scheduler looks at a part of the nodes only.
+func (o *options) sampling() bool { return o.nodes > 100 && o.percentage < 100 }
+
+// allowReading gives the user every permission that the guide names: none of them writes.
+func allowReading(ctx context.Context, control *controlplane.ControlPlane) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}}
+	for group, resources := range map[string]string{
+		"":                "nodes pods namespaces services replicationcontrollers persistentvolumes persistentvolumeclaims",
+		"apps":            "replicasets statefulsets",
+		"policy":          "poddisruptionbudgets",
+		"storage.k8s.io":  "storageclasses csinodes csidrivers csistoragecapacities volumeattachments",
+		"resource.k8s.io": "deviceclasses resourceclaims resourceslices devicetaintrules",
+	} {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group},
+			Resources: strings.Fields(resources), Verbs: []string{"list", "watch"}})
+	}
+	if _, err := control.Client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	_, err := control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// configuration is the same for both, but for who they are.
+func configuration(kubeconfig string, percentage int) string {
+	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %s, qps: 5000, burst: 5000}
+leaderElection: {leaderElect: true}
+percentageOfNodesToScore: %d
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: DefaultPreemption
+    args: {minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 500}
+`, kubeconfig, percentage)
+}
+
+func startKubeScheduler(control *controlplane.ControlPlane, children *controlplane.Children, o *options) error {
+	kubeconfig, err := control.WriteKubeconfig(control.URL, "kube-scheduler", "admin")
+	if err != nil {
+		return err
+	}
+	config := control.File("kube-scheduler.yaml")
+	if err := os.WriteFile(config, []byte(configuration(kubeconfig, o.percentage)), 0o600); err != nil {
+		return err
+	}
+	ports, err := controlplane.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	_, err = children.Start("kube-scheduler", []string{o.Real, "kube-scheduler"}, "--config="+config,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]))
+	return err
+}
+
+// readerKubeconfig is the user's who may only read.
+func readerKubeconfig(control *controlplane.ControlPlane) (string, error) {
+	pair, err := control.Authority.Sign(pkix.Name{CommonName: user}, false)
+	if err != nil {
+		return "", err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: control.URL, CertificateAuthorityData: control.Authority.PEM}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.Certificate, ClientKeyData: pair.Key}
+	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.CurrentContext = "x"
+	path := control.File(user + ".kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"berth.test/cluster/controlplane"
+)
+
+// shadow is berth, looking on.
+type shadow struct {
+	control *controlplane.ControlPlane
+	options *options
+	report  string
+	child   *controlplane.Child
+	page    string
+	open    string
+	client  *http.Client
+}
+
+func (s *shadow) start(ctx context.Context, children *controlplane.Children) error {
+	kubeconfig, err := readerKubeconfig(s.control)
+	if err != nil {
+		return err
+	}
+	config := s.control.File("berth.yaml")
+	if err := os.WriteFile(config, []byte(configuration(kubeconfig, s.options.percentage)), 0o600); err != nil {
+		return err
+	}
+	ports, err := controlplane.FreePorts(2)
+	if err != nil {
+		return err
+	}
+	pair, err := s.control.Authority.Sign(pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, false)
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+	if err != nil {
+		return err
+	}
+	s.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{certificate}}}}
+	s.page = fmt.Sprintf("https://127.0.0.1:%d/debug/berth/shadow", ports[0])
+	s.open = fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	s.child, err = children.Start("berth", []string{s.options.Berth, "scheduler"}, "--config="+config,
+		"--berth-shadow", "--berth-shadow-report="+s.report, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+		fmt.Sprintf("--berth-http-address=127.0.0.1:%d", ports[1]), "--client-ca-file="+s.control.File("ca.crt"))
+	if err != nil {
+		return err
+	}
+	return controlplane.Until(ctx, 30*time.Second, "berth to be ready", func() (bool, error) {
+		if !s.child.Running() {
+			return false, s.child.Gone()
+		}
+		answer, err := s.client.Get(s.open + "/readyz")
+		if err != nil {
+			return false, nil
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK, nil
+	})
+}
+
+func (s *shadow) get(url string) (string, error) {
+	answer, err := s.client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", url, answer.Status, body)
+	}
+	return string(body), err
+}
+
+// comparison is what berth says of one decision.
+type comparison struct {
+	Pod, Outcome, Because string
+}
+
+// report is berth's, by either way.
+type report struct {
+	Profiles []struct {
+		Profile                                    string
+		Agreed, Explained, Disagreed, Not_compared int
+		Outcomes                                   map[string]int
+	}
+	Disagreements, Explained []comparison
+}
+
+func (r report) outcome(name string) int {
+	count := 0
+	for _, profile := range r.Profiles {
+		count += profile.Outcomes[name]
+	}
+	return count
+}
+
+// findings are everything that is judged.
+type findings struct {
+	text    string
+	report  report
+	log     string
+	metrics map[string]int // comparisons by outcome
+	cpu     float64
+	peakMiB int64
+	ended   string
+}
+
+// finish looks at the page and the metrics, ends berth, and reads what it leaves.
+func (s *shadow) finish(ctx context.Context) (*findings, error) {
+	// What has been decided last is waited with for a second.
+	if err := controlplane.Pause(ctx, 3*time.Second); err != nil {
+		return nil, err
+	}
+	var f findings
+	var err error
+	if f.text, err = s.get(s.page); err != nil {
+		return nil, err
+	}
+	page, err := s.get(s.page + "?output=json")
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := s.get(s.open + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	f.metrics = comparisons(metrics)
+	f.peakMiB = memory(metrics)
+	f.cpu = s.child.CPUSeconds()
+	f.ended = s.child.Stop()
+	file, err := os.ReadFile(s.report)
+	if err != nil {
+		return nil, err
+	}
+	for what, text := range map[string]string{"the page": page, "the file": string(file)} {
+		f.report = report{}
+		if err := json.Unmarshal([]byte(text), &f.report); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	if err := json.Unmarshal(file, &f.report); err != nil {
+		return nil, err
+	}
+	log, err := os.ReadFile(s.control.File("berth.log"))
+	f.log = string(log)
+	return &f, err
+}
+
+// comparisons are the values of berth_shadow_comparisons_total by outcome.
+func comparisons(metrics string) map[string]int {
+	found := map[string]int{}
+	for line := range strings.Lines(metrics) {
+		labels, ok := strings.CutPrefix(line, "berth_shadow_comparisons_total{")
+		if !ok {
+			continue
+		}
+		_, outcome, _ := strings.Cut(labels, `outcome="`)
+		outcome, _, _ = strings.Cut(outcome, `"`)
+		value, _ := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " "):]), 64)
+		found[outcome] += int(value)
+	}
+	return found
+}
+
+func memory(metrics string) int64 {
+	for line := range strings.Lines(metrics) {
+		if rest, ok := strings.CutPrefix(line, "process_resident_memory_bytes "); ok {
+			bytes, _ := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return int64(bytes) >> 20
+		}
+	}
+	return 0
+}
+
+// wrong says what should not be, after so many bindings.
+func (f *findings) wrong(bound int64, sampling bool) []string {
+	var wrong []string
+	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for _, outcome := range []string{"worse", "infeasible", "placeable", "message", "nomination", "error", "missed"} {
+		if count := f.report.outcome(outcome); count > 0 {
+			complain("%d x %s", count, outcome)
+		}
+	}
+	if sampled := f.report.outcome("sampled"); sampled > 0 != sampling {
+		complain("%d decisions are explained by sampling", sampled)
+	}
+	for _, one := range f.report.Explained {
+		if one.Because == "" {
+			complain("%s: %s without a reason", one.Pod, one.Outcome)
+		}
+	}
+	compared := f.report.outcome("same") + f.report.outcome("tie") + f.report.outcome("sampled") + f.report.outcome("raced")
+	if int64(compared) < bound*98/100 {
+		complain("%d bindings, but only %d compared", bound, compared)
+	}
+	if f.report.outcome("unschedulable") == 0 || f.report.outcome("tie") == 0 {
+		complain("no failure or no tie has been compared: the workload is too easy")
+	}
+	for outcome, count := range f.metrics {
+		if told := f.report.outcome(outcome); told < count {
+			complain("the metrics count %d x %s, the report %d", count, outcome, told)
+		}
+	}
+	if f.ended != "" {
+		complain("berth ended with %s", f.ended)
+	}
+	for _, word := range []string{"forbidden", "Forbidden", "panic", "writes nothing to the cluster"} {
+		if strings.Contains(f.log, word) {
+			complain("berth's log says %q", word)
+		}
+	}
+	if !strings.Contains(f.log, "Shadow report") {
+		complain("no report in berth's log")
+	}
+	return wrong
+}
+
+// checkAudit says what the reader did besides reading.
+func checkAudit(path string) []string {
+	file, err := os.Open(path)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer file.Close()
+	var wrong []string
+	requests := 0
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var request struct {
+			Verb, RequestURI string
+			ResponseStatus   struct{ Code int }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
+			return append(wrong, fmt.Sprintf("the audit log: %v", err))
+		}
+		requests++
+		if !slices.Contains([]string{"get", "list", "watch"}, request.Verb) {
+			wrong = append(wrong, fmt.Sprintf("berth asked to %s %s", request.Verb, request.RequestURI))
+		}
+		if request.ResponseStatus.Code == http.StatusForbidden {
+			wrong = append(wrong, fmt.Sprintf("berth was refused %s %s", request.Verb, request.RequestURI))
+		}
+	}
+	if requests == 0 {
+		wrong = append(wrong, "the audit log is empty")
+	}
+	fmt.Printf("%d requests of %s in the audit log, all of them reads\n", requests, user)
+	return wrong
+}
