@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kBack = 512;  // steps that may have been unknown to the other
 constexpr std::uint64_t kSoon = 16;
 constexpr std::uint64_t kForward = 512;  // steps that it may have known before they were seen
-constexpr std::size_t kViews = 256;      // of each version of the pod
+constexpr std::size_t kViews = 400;      // of each version of the pod
 constexpr std::size_t kVersions = 3;
 
 class Search {
@@ -96,6 +96,12 @@ class Search {
     };
     // had their turn before,
     with([&](std::uint64_t, const Step& step) { return step.turn.Before(seen_.turn); });
+    // came before, whatever their priority: the more important ones came too late to be first,
+    with([&](std::uint64_t, const Step& step) { return step.turn.arrival < seen_.turn.arrival; });
+    // ... or some of them did,
+    with([&](std::uint64_t, const Step& step) {
+      return step.turn.arrival < seen_.turn.arrival + kSoon && step.turn.Before(seen_.turn);
+    });
     // were seen before,
     with([&](std::uint64_t at, const Step&) { return at < seen_.position; });
     // had their turn before or were seen before,

@@ -34,15 +34,16 @@ type churn struct {
 	options *options
 	chance  *rand.Rand
 	made    int
-	pods    []string // in the order of their creation
-	changes int      // of nodes
-	gone    []int    // nodes
+	pods    []string  // in the order of their creation
+	changes int       // of nodes
+	gone    []int     // nodes
+	began   time.Time // of the first pod's life
 	bound   atomic.Int64
 	evicted atomic.Int64
 }
 
 func newChurn(client kubernetes.Interface, o *options) *churn {
-	return &churn{client: client, options: o, chance: rand.New(rand.NewPCG(o.seed, 0))}
+	return &churn{client: client, options: o, chance: rand.New(rand.NewPCG(o.seed, 0)), began: time.Now().Add(-24 * time.Hour)}
 }
 
 func (c *churn) done() string {
@@ -240,7 +241,7 @@ func (c *churn) replaceNode(ctx context.Context) error {
 	return err
 }
 
-// beKubelet lets pods go that are being deleted, a little later, and counts bindings.
+// beKubelet starts pods that are bound, counts them, and lets those go that are being deleted, a little later.
 func (c *churn) beKubelet(ctx context.Context) {
 	version := ""
 	waiting := map[types.UID]bool{}
@@ -263,13 +264,22 @@ func (c *churn) beKubelet(ctx context.Context) {
 	}
 }
 
+// start lets a pod run, each since another second: among victims that started at the same time kube-scheduler takes any.
+func (c *churn) start(ctx context.Context, pod *v1.Pod, number int64) {
+	since := c.began.Add(time.Duration(number) * time.Second).UTC().Format(time.RFC3339)
+	patch := fmt.Sprintf(`{"status":{"phase":"Running","startTime":%q}}`, since)
+	go func() {
+		_, _ = c.client.CoreV1().Pods(namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	}()
+}
+
 func (c *churn) see(ctx context.Context, pod *v1.Pod, waiting map[types.UID]bool) {
 	switch {
 	case pod.Spec.NodeName == "":
 		waiting[pod.UID] = true
 	case waiting[pod.UID]:
 		delete(waiting, pod.UID)
-		c.bound.Add(1)
+		c.start(ctx, pod, c.bound.Add(1))
 	}
 	if pod.DeletionTimestamp == nil {
 		return
