@@ -116,6 +116,24 @@ TEST(SchedulerFlags, AReportedVersionMayCarryASuffixOnly) {
   EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
 }
 
+TEST(SchedulerFlags, OfAShadowTheyHaveToFitTogether) {
+  const auto wrong = [](std::vector<std::string> args) {
+    const CommandLine line(std::move(args));
+    EXPECT_TRUE(line.parsed) << line.parsed.error().message;
+    const auto valid = Validate(line.flags, {});
+    return valid ? "" : valid.error().message;
+  };
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-report=/tmp/r.json", "--berth-shadow-window=1m"}), "");
+  EXPECT_EQ(wrong({"--berth-shadow-report=/tmp/r.json"}),
+            "--berth-shadow-report /tmp/r.json needs --berth-shadow");
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-window=-1s"}),
+            "--berth-shadow-window -1s must not be negative");
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-keep=-1"}),
+            "--berth-shadow-keep -1 must be between 0 and 100000");
+  EXPECT_THAT(wrong({"--berth-shadow", "--berth-otlp-endpoint=http://collector:4318"}),
+              HasSubstr("nothing is scheduled that could be traced"));
+}
+
 TEST(SchedulerFlags, WhatMakesNoDifferenceIsSaidInOneLineEach) {
   CommandLine line({"--port=0", "--logtostderr=true", "--kube-api-content-type=application/json"});
   EXPECT_THAT(NotesOn(line.flags, line.table),
