@@ -17,10 +17,12 @@ constexpr std::size_t kVersions = 3;
 
 class Search {
  public:
-  Search(const Seen& seen, History& history, Judge& judge)
+  Search(const Seen& seen, History& history, Judge& judge, const Clock& clock, MonoTime deadline)
       : seen_(seen),
         history_(history),
         judge_(judge),
+        clock_(clock),
+        deadline_(deadline),
         from_(std::max(history.begin(), seen.position - std::min(seen.position, kBack))),
         until_(std::min(history.end(), seen.position + kForward)) {}
   ~Search() { history_.Restore(); }
@@ -118,7 +120,7 @@ class Search {
   }
 
   void Try(const Knew& knew) {
-    if (found_ || tried_.size() == kViews) return;
+    if (found_ || tried_.size() == kViews || clock_.Now() > deadline_) return;
     std::vector<bool> happened(history_.end() - from_, false);
     for (std::uint64_t at = from_; at < until_; ++at) {
       const Step& step = history_[at];
@@ -163,6 +165,8 @@ class Search {
   const Seen& seen_;
   History& history_;
   Judge& judge_;
+  const Clock& clock_;
+  const MonoTime deadline_;
   const std::uint64_t from_, until_;
   const framework::PodInfo* pod_ = nullptr;
   std::vector<std::vector<bool>> tried_;
@@ -171,9 +175,10 @@ class Search {
 
 }  // namespace
 
-std::optional<Comparison> FindExplainingView(const Seen& seen, History& history, Judge& judge) {
+std::optional<Comparison> FindExplainingView(const Seen& seen, History& history, Judge& judge,
+                                             const Clock& clock, MonoTime until) {
   if (seen.position < history.begin()) return std::nullopt;  // too long ago
-  return Search(seen, history, judge).Run();
+  return Search(seen, history, judge, clock, until).Run();
 }
 
 }  // namespace berth::shadow

@@ -23,6 +23,8 @@ struct Seen {
 // moment, and of the bindings around that moment those of pods that had their turn before. Such views are
 // tried, the most probable first, a bounded number of them; nothing is found: no view explains the choice.
 // The cache is as it was afterwards.
-std::optional<Comparison> FindExplainingView(const Seen& seen, History& history, Judge& judge);
+// Gives up at `until`.
+std::optional<Comparison> FindExplainingView(const Seen& seen, History& history, Judge& judge,
+                                             const Clock& clock, MonoTime until);
 
 }  // namespace berth::shadow

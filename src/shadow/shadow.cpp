@@ -171,8 +171,18 @@ void Shadow::Finish() {
   report_.Waiting(0);
 }
 
+// Where hardly anything is agreed to, looking for explanations must not keep the watches waiting.
+std::optional<Comparison> Shadow::Explain(const Open& open) {
+  constexpr Duration kFree = std::chrono::seconds(5);
+  const MonoTime begin = clock_.Now();
+  if (searched_ > kFree + (begin - began_) / 2) return std::nullopt;
+  auto explained = FindExplainingView(open.seen, history_, judge_, clock_, begin + options_.search);
+  searched_ += clock_.Now() - begin;
+  return explained;
+}
+
 void Shadow::Conclude(Open open) {
-  if (auto explained = FindExplainingView(open.seen, history_, judge_)) {
+  if (auto explained = Explain(open)) {
     explained->outcome = Outcome::kRaced;
     explained->at_first = OutcomeName(open.comparison.outcome);
     if (!open.comparison.reason.empty())

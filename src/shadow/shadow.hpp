@@ -21,6 +21,9 @@ struct ShadowOptions {
   std::size_t steps = 4096;                       // changes that are kept for that, at most
   Duration patience = std::chrono::seconds(1);    // for changes that the other scheduler knew first
   std::size_t waiting = 1024;                     // choices that are waited with, at most
+  // For looking for one explanation. All together take no more than half of the time, after the first
+  // seconds.
+  Duration search = std::chrono::milliseconds(500);
 };
 
 // The moment of comparison: a choice is judged when the watch shows it, on the cluster as it was right
@@ -72,6 +75,7 @@ class Shadow {
   bool SeenLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
   void Conclude(Open open);
+  std::optional<Comparison> Explain(const Open& open);
 
   const ShadowOptions options_;
   assembly::Engine& engine_;
@@ -79,6 +83,8 @@ class Shadow {
   Report& report_;
   Judge judge_;
   History history_;
+  const MonoTime began_ = clock_.Now();
+  Duration searched_{};
   std::deque<Open> open_;                                      // by due
   boost::unordered_map<std::string, std::uint64_t> arrivals_;  // of pods that wait, by uid
   std::uint64_t next_arrival_ = 0;

@@ -12,8 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -31,6 +31,7 @@ type options struct {
 	nodes, rate, percentage int
 	duration                time.Duration
 	seed                    uint64
+	manifests               string
 }
 
 func parse(args []string) (*options, error) {
@@ -41,6 +42,7 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.percentage, "percentage", 0, "percentageOfNodesToScore; with 100 nothing may be explained by sampling")
 	flags.DurationVar(&o.duration, "duration", 20*time.Second, "how long pods are created")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the workload")
+	flags.StringVar(&o.manifests, "manifests", "", "the directory deploy/shadow; found from the root of the tree or tests/")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -49,6 +51,9 @@ func parse(args []string) (*options, error) {
 	}
 	if o.nodes < 10 || o.nodes > 500 {
 		return nil, fmt.Errorf("--nodes %d: between 10 and 500", o.nodes)
+	}
+	if err := controlplane.InTree(&o.manifests, "deploy/shadow"); err != nil {
+		return nil, err
 	}
 	return &o, o.Complete()
 }
@@ -75,7 +80,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	if err := allowReading(ctx, control); err != nil {
+	if err := allowReading(ctx, o, control); err != nil {
 		return err
 	}
 	churn := newChurn(control.Client, o)
@@ -113,24 +118,18 @@ func run(ctx context.Context, o *options, directory string) error {
 // sampling says whether kube-scheduler looks at a part of the nodes only.
 func (o *options) sampling() bool { return o.nodes > 100 && o.percentage < 100 }
 
-// allowReading gives the user every permission that the guide names: none of them writes.
-func allowReading(ctx context.Context, control *controlplane.ControlPlane) error {
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}}
-	for group, resources := range map[string]string{
-		"":                "nodes pods namespaces services replicationcontrollers persistentvolumes persistentvolumeclaims",
-		"apps":            "replicasets statefulsets",
-		"policy":          "poddisruptionbudgets",
-		"storage.k8s.io":  "storageclasses csinodes csidrivers csistoragecapacities volumeattachments",
-		"resource.k8s.io": "deviceclasses resourceclaims resourceslices devicetaintrules",
-	} {
-		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group},
-			Resources: strings.Fields(resources), Verbs: []string{"list", "watch"}})
-	}
-	if _, err := control.Client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+// allowReading gives the user the permissions that are shipped: none of them writes.
+func allowReading(ctx context.Context, o *options, control *controlplane.ControlPlane) error {
+	kubeconfig, err := control.WriteKubeconfig(control.URL, "admin", "admin")
+	if err != nil {
 		return err
 	}
-	_, err := control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
+	command := exec.CommandContext(ctx, o.Real, "kubectl", "--kubeconfig="+kubeconfig, "apply", "-f", o.manifests)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply -f %s: %w: %s", o.manifests, err, out)
+	}
+	_, err = control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user + "-test"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 	}, metav1.CreateOptions{})
