@@ -54,7 +54,7 @@ struct ScorePart {
 };
 
 struct Comparison {
-  WallTime when{};
+  WallTime when{};  // their choice was seen
   std::string pod;  // namespace/name
   std::string profile;
   Choice theirs;

@@ -89,6 +89,10 @@ class Search {
     Try([&](std::uint64_t at, const Step& step) {
       return at < (step.uid.empty() ? moment : seen_.position);
     });
+    Try([&](std::uint64_t at, const Step& step) {
+      if (step.decision) return step.turn.Before(seen_.turn);
+      return at < (step.uid.empty() ? moment : seen_.position);
+    });
   }
 
   // Everything that came before `moment`, and of the other's decisions those that ...

@@ -46,7 +46,6 @@ Report::Report(std::size_t keep, const Clock& clock, metrics::Registry& metrics)
       since_(clock.WallNow()) {}
 
 void Report::Add(Comparison comparison) {
-  comparison.when = clock_.WallNow();
   metrics_
       .Counter("berth_shadow_comparisons_total",
                "[ALPHA] Decisions of the other scheduler that were compared with Berth's, by outcome.",

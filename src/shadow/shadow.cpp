@@ -117,6 +117,7 @@ void Shadow::Look(const framework::Change<api::Pod>& change, bool late) {
   }
   if (!late && !error) return Compare(change.before, *profile, std::move(theirs));
   Comparison comparison;
+  comparison.when = clock_.WallNow();
   comparison.pod = after.metadata.Key();
   comparison.profile = profile->name();
   comparison.theirs = std::move(theirs);
@@ -137,6 +138,7 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
     open.seen.turn.arrival = arrival->second;
   const auto nominations = history_.nominations();
   open.comparison = judge_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
+  open.comparison.when = clock_.WallNow();
   report_.Decided(clock_.Now() - begin);
   const Outcome outcome = open.comparison.outcome;
   const bool settled = open.comparison.verdict() == Verdict::kAgreed || outcome == Outcome::kSampled;
@@ -183,6 +185,7 @@ std::optional<Comparison> Shadow::Explain(const Open& open) {
 
 void Shadow::Conclude(Open open) {
   if (auto explained = Explain(open)) {
+    explained->when = open.comparison.when;
     explained->outcome = Outcome::kRaced;
     explained->at_first = OutcomeName(open.comparison.outcome);
     if (!open.comparison.reason.empty())
