@@ -86,7 +86,11 @@ std::string ToText(const Comparison& comparison) {
     text += fmt::format("; total {} against {}", comparison.their_total, comparison.our_total);
   for (const ScorePart& part : comparison.parts)
     text += fmt::format(", {} {}x{} against {}", part.plugin, part.weight, part.theirs, part.ours);
-  if (!comparison.plugin.empty()) text += fmt::format("; {}: {}", comparison.plugin, comparison.reason);
+  if (!comparison.plugin.empty()) {
+    text += fmt::format("; {}: {}", comparison.plugin, comparison.reason);
+  } else if (!comparison.reason.empty() && comparison.theirs.bound()) {
+    text += "; " + comparison.reason;
+  }
   if (!comparison.because.empty()) text += "; " + comparison.because;
   if (comparison.outcome == Outcome::kMessage || comparison.outcome == Outcome::kPlaceable)
     text += fmt::format("; theirs said \"{}\"", comparison.theirs.message);

@@ -134,9 +134,10 @@ std::vector<std::string> Report::SummaryOf(const std::string& profile, const Cou
       if (VerdictOf(outcome) == verdict && counts[i] > 0)
         parts.push_back(fmt::format("{} {}", OutcomeName(outcome), counts[i]));
     }
-    lines.push_back(fmt::format("  {:<13}{:>9} {:>9}  {}", VerdictName(verdict), sum,
-                                verdict == Verdict::kNotCompared ? "" : Share(sum, compared),
-                                fmt::join(parts, ", ")));
+    std::string line = fmt::format("  {:<13}{:>9}", VerdictName(verdict), sum);
+    if (verdict != Verdict::kNotCompared) line += fmt::format(" {:>9}", Share(sum, compared));
+    if (!parts.empty()) line += fmt::format("  {}", fmt::join(parts, ", "));
+    lines.push_back(std::move(line));
   }
   return lines;
 }

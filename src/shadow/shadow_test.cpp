@@ -171,6 +171,7 @@ TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
     EXPECT_EQ(found.ours.node, "empty");
     EXPECT_EQ(found.theirs.node, row.node);
     EXPECT_EQ(found.pod, "default/web");
+    EXPECT_THAT(ToText(found), HasSubstr(row.reason));
   }
 }
 
