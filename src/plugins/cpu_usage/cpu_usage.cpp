@@ -83,14 +83,14 @@ framework::Status CpuUsage::Score(const framework::Attempt& attempt, const RowSe
   if (std::isnan(median_)) return {};
   const framework::Signal& busy = measurements_.signal(busy_);
   const auto capacity = attempt.nodes().allocatable(framework::kCpu);
-  const auto column = scores.Overwrite();
+  const auto column = scores.OverwriteBytes();
   feasible.ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
     double percent = busy.At(row);
     if (std::isnan(percent)) percent = median_;
     if (row < capacity.size() && capacity[row] > 0)
       percent += 100 * newcomers_.At(row) / static_cast<double>(capacity[row]);
-    column[row] = static_cast<std::int64_t>(100 - std::clamp(percent, 0.0, 100.0));
+    column[row] = static_cast<std::uint8_t>(100 - std::clamp(percent, 0.0, 100.0));
   });
   if (WantsLineForEachNode(feasible)) LogScores(attempt, feasible, scores);
   return {};

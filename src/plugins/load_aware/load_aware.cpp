@@ -84,7 +84,7 @@ std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
 framework::Status LoadAware::Score(const framework::Attempt&, const RowSet&,
                                    framework::ScoreColumn& scores) const {
   if (weights_ == 0) return {};
-  const auto column = scores.Overwrite();
+  const auto column = scores.OverwriteBytes();
   std::copy_n(scores_.begin(), std::min(scores_.size(), column.size()), column.begin());
   return {};
 }
@@ -106,7 +106,7 @@ void LoadAware::RefreshRow(Row row) {
       sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
   }
   if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);
-  scores_[row] = static_cast<std::int64_t>(sum / static_cast<double>(weights_));
+  scores_[row] = static_cast<std::uint8_t>(sum / static_cast<double>(weights_));  // 0 to 100, as theirs
 }
 
 std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt& attempt,

@@ -54,7 +54,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   std::vector<Part> parts_;
   bool any_threshold_ = false;
   std::int64_t weights_ = 0;          // of the signals of which something is known
-  std::vector<std::int64_t> scores_;  // by row, kept up to date: a decision copies them
+  std::vector<std::uint8_t> scores_;  // by row, kept up to date: a decision copies them
 };
 
 }  // namespace berth::plugins
