@@ -99,8 +99,9 @@ def program_files(root, binary, full, date):
     put(root, "usr/share/zsh/vendor-completions/_berth", completion.zsh(tree).encode())
 
     documents(root, "berth", full, date)
-    for page in sorted((SOURCE / "docs/guide").glob("*.md")):
-        put(root, f"usr/share/doc/berth/guide/{page.name}", page.read_bytes())
+    docs = SOURCE / "docs"
+    for page in sorted([docs / "differences.md", *docs.glob("guide/**/*.md"), *docs.glob("reference/*.md")]):
+        put(root, f"usr/share/doc/berth/{page.relative_to(docs)}", page.read_bytes())
     for path in sorted((SOURCE / "deploy").rglob("*")):
         # What is for readers of the sources stays there: the guide tells the rest.
         if path.is_file() and path.name not in ("README.md", "render"):

@@ -20,7 +20,7 @@ ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
     r"usr/share/man/man1/(berth|kube-scheduler)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
     r"usr/share/zsh/vendor-completions/_berth", r"usr/share/lintian/overrides/berth",
-    r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|guide/[a-z-]+\.md|examples/([a-z-]+/)+[a-z-]+\.(yaml|json)|examples/static-pod/replace)",
+    r"usr/share/doc/berth/(copyright|changelog(\.Debian)?\.gz|((guide|guide/tutorials|reference)/(README|[a-z-]+)|differences)\.md|examples/([a-z-]+/)+[a-z-]+\.(yaml|json)|examples/static-pod/replace)",
 )]
 
 findings = Findings("packages")
