@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <boost/json.hpp>
 #include <chrono>
@@ -54,10 +55,35 @@ leaderElection: {{leaderElect: false}}
 
 }  // namespace
 
-Expected<Contender> ParseContender(std::string_view text) {
-  const auto equals = text.find('=');
-  if (equals == text.npos) return Invalid(fmt::format("--scheduler {}: expected name=command", text));
-  return Contender{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+std::optional<int> Contest::Read(CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> schedulers;
+  sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
+  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--rounds", rounds, "rounds per scheduler and size")->capture_default_str();
+  app.add_option("--pod-kind", pod_kind, "plain, varied or spread")
+      ->check(CLI::IsMember({"plain", "varied", "spread"}))
+      ->capture_default_str();
+  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
+  app.add_option("--sandbox", sandbox, "the program berth")->capture_default_str();
+  app.add_option("--patience", patience_seconds, "give up after so many seconds without a binding")
+      ->capture_default_str();
+  app.add_flag("--json", json_output, "one object per line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  if (schedulers.empty())
+    schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", sandbox));
+  for (const std::string& text : schedulers) {
+    const auto equals = text.find('=');
+    if (equals == text.npos) {
+      fmt::print(stderr, "--scheduler {}: expected name=command\n", text);
+      return 1;
+    }
+    contenders.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> PodBodies(std::string_view kind, std::string_view prefix, std::size_t count) {

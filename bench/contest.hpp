@@ -13,6 +13,10 @@
 #include "command/child_process.hpp"
 #include "command/load/api_load.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace berth::command {
 
 struct Contender {
@@ -20,10 +24,29 @@ struct Contender {
   std::string command;  // {kubeconfig} and {config} are replaced
 };
 
-// From "name=command".
-Expected<Contender> ParseContender(std::string_view text);
+// What every such comparison is told.
+struct Contest {
+  std::vector<std::size_t> nodes = {1000, 5000};
+  std::size_t rounds = 2;
+  bool json_output = false;
+  double patience_seconds = 120;
+  std::string sandbox;  // the program `berth`
+  std::string pod_kind = "plain";
+  std::vector<Contender> contenders;
 
-inline constexpr std::string_view kPodKinds[] = {"plain", "varied", "spread"};
+  // Reads the command line: these settings, and what the program has given the app besides. A number: the
+  // program is to end with it.
+  std::optional<int> Read(CLI::App& app, int argc, char** argv);
+  // Calls round(nodes, contender); the contenders take turns.
+  template <class Round>
+  void ForEachRound(Round&& round) const {
+    for (const std::size_t size : nodes) {
+      for (std::size_t i = 0; i < rounds; ++i) {
+        for (const Contender& contender : contenders) round(size, contender);
+      }
+    }
+  }
+};
 
 // JSON of pods "<prefix>-0", "<prefix>-1", ... Plain: requests only. Spread: over zones, hard, and hosts.
 // Varied: every pod asks for something else.

@@ -23,17 +23,10 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-struct Settings {
-  std::vector<std::size_t> nodes = {1000, 5000};
+struct Settings : Contest {
   std::size_t pods = 10000;
-  std::size_t rounds = 2;
   std::size_t warmup = 50;    // pods bound before the clock starts
   bool before_start = false;  // the pods are there before the scheduler
-  bool json_output = false;
-  double patience_seconds = 120;
-  std::string sandbox;  // the program `berth`
-  std::string pod_kind = "plain";
-  std::vector<Contender> contenders;
 };
 
 struct Result {
@@ -191,48 +184,25 @@ int Run(const Settings& settings) {
     fmt::print("{:>6}  {:<18} {:>9} {:>10} {:>12} {:>12} {:>10}\n", "nodes", "scheduler", "seconds", "pods/s",
                "CPU ms/pod", "server ms/pod", "peak MiB");
   }
-  for (const std::size_t nodes : settings.nodes) {
-    for (std::size_t round = 0; round < settings.rounds; ++round) {
-      for (const auto& contender : settings.contenders) {
-        Result result;
-        result.scheduler = contender.name;
-        result.nodes = nodes;
-        if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
-        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
-        results.push_back(std::move(result));
-      }
-    }
-  }
+  settings.ForEachRound([&](std::size_t nodes, const Contender& contender) {
+    Result result;
+    result.scheduler = contender.name;
+    result.nodes = nodes;
+    if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
+    settings.json_output ? PrintJson(settings, result) : PrintRow(result);
+    results.push_back(std::move(result));
+  });
   if (!settings.json_output) PrintRatios(settings, results);
   return std::ranges::any_of(results, [](const Result& r) { return !r.error.empty(); }) ? 1 : 0;
 }
 
 int Main(int argc, char** argv) {
   Settings settings;
-  std::vector<std::string> schedulers;
-  settings.sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
   CLI::App app("Schedulers side by side against the sandbox, over HTTP.");
-  app.add_option("--nodes", settings.nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
   app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
-  app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
-  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPodKinds), std::end(kPodKinds))))
-      ->capture_default_str();
-  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
-  app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
-  app.add_option("--patience", settings.patience_seconds, "give up after so many seconds without a binding")
-      ->capture_default_str();
   app.add_flag("--before", settings.before_start,
                "create the pods before the scheduler starts; its start counts");
-  app.add_flag("--json", settings.json_output, "one object per line");
-  CLI11_PARSE(app, argc, argv);
-  if (schedulers.empty())
-    schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
-  for (const auto& text : schedulers) {
-    auto contender = ParseContender(text);
-    if (!contender) return fmt::print(stderr, "{}\n", contender.error().message), 1;
-    settings.contenders.push_back(*std::move(contender));
-  }
+  if (const auto code = settings.Read(app, argc, argv)) return *code;
   return Run(settings);
 }
 

@@ -23,16 +23,9 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-struct Settings {
-  std::vector<std::size_t> nodes = {1000, 5000};
+struct Settings : Contest {
   double rate = 1000;  // pods per second
   double seconds = 10;
-  std::size_t rounds = 1;
-  bool json_output = false;
-  double patience_seconds = 30;  // after the last pod was created
-  std::string sandbox;
-  std::string pod_kind = "plain";
-  std::vector<Contender> contenders;
 };
 
 // When each of the pods "<prefix>-<i>" was first shown by a watch. Written by the watch's thread.
@@ -155,50 +148,27 @@ int Run(const Settings& settings) {
     fmt::print("{:>6}  {:<18} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "nodes", "scheduler", "p50 ms", "p99 ms",
                "p99.9 ms", "max ms", "CPU ms/pod");
   bool all_well = true;
-  for (const std::size_t nodes : settings.nodes) {
-    for (std::size_t round = 0; round < settings.rounds; ++round) {
-      for (const Contender& contender : settings.contenders) {
-        Result result;
-        result.scheduler = contender.name;
-        result.nodes = nodes;
-        if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
-        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
-        all_well = all_well && result.error.empty();
-      }
-    }
-  }
+  settings.ForEachRound([&](std::size_t nodes, const Contender& contender) {
+    Result result;
+    result.scheduler = contender.name;
+    result.nodes = nodes;
+    if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
+    settings.json_output ? PrintJson(settings, result) : PrintRow(result);
+    all_well = all_well && result.error.empty();
+  });
   return all_well ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {
   Settings settings;
-  std::vector<std::string> schedulers;
-  settings.sandbox = std::filesystem::path(OwnExecutable()).parent_path() / "berth";
   CLI::App app("How long pods wait for their node at a steady rate, over HTTP from a sandbox.");
-  app.add_option("--nodes", settings.nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
   app.add_option("--rate", settings.rate, "pods created per second")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seconds", settings.seconds, "for so long")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--rounds", settings.rounds, "rounds per scheduler and size")->capture_default_str();
-  app.add_option("--pod-kind", settings.pod_kind, "plain, varied or spread")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPodKinds), std::end(kPodKinds))))
-      ->capture_default_str();
-  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
-  app.add_option("--sandbox", settings.sandbox, "the program berth")->capture_default_str();
-  app.add_option("--patience", settings.patience_seconds, "wait so many seconds for the last bindings")
-      ->capture_default_str();
-  app.add_flag("--json", settings.json_output, "one object per line");
-  CLI11_PARSE(app, argc, argv);
-  if (schedulers.empty())
-    schedulers.push_back(fmt::format("berth={} scheduler --kubeconfig {{kubeconfig}}", settings.sandbox));
-  for (const auto& text : schedulers) {
-    auto contender = ParseContender(text);
-    if (!contender) return fmt::print(stderr, "{}\n", contender.error().message), 1;
-    settings.contenders.push_back(*std::move(contender));
-  }
+  if (const auto code = settings.Read(app, argc, argv)) return *code;
   return Run(settings);
 }
 
