@@ -1,5 +1,5 @@
 // What another scheduler did, beside what Berth would have done.
-#include "shadow/shadow_fixture.hpp"
+#include "shadow/fake_world.hpp"
 
 namespace berth::shadow {
 namespace {

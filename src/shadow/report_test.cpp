@@ -1,5 +1,5 @@
 // What is kept and told of comparisons, within bounds.
-#include "shadow/shadow_fixture.hpp"
+#include "shadow/fake_world.hpp"
 
 namespace berth::shadow {
 namespace {

@@ -1,5 +1,5 @@
 // The order in which things are seen, and views that explain a choice.
-#include "shadow/shadow_fixture.hpp"
+#include "shadow/fake_world.hpp"
 
 namespace berth::shadow {
 namespace {
