@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"time"
 
 	"berth.test/cluster/controlplane"
@@ -30,7 +29,7 @@ func parse(args []string) (*options, error) {
 	flags := o.Flags("deploy", "--berth PATH", "Plays the manifests and the script of deploy/ on a real API server. Needs unshare, and root or user namespaces.")
 	flags.StringVar(&o.deploy, "deploy", "", "the directory deploy; found from the root of the tree or tests/")
 	flags.StringVar(&o.guide, "guide", "", "the directory docs/guide, of which every command must have been played; found like that")
-	flags.StringVar(&o.only, "only", "", "play this one only: "+strings.Join(names(), ", "))
+	flags.StringVar(&o.only, "only", "", "play this story only")
 	flags.BoolVar(&o.verbose, "verbose", false, "print what is done and what it says")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -59,13 +58,6 @@ var stories = []struct {
 	{"replace", (*stage).replace},
 }
 
-func names() (all []string) {
-	for _, one := range stories {
-		all = append(all, one.name)
-	}
-	return all
-}
-
 func main() { controlplane.Main("deploy", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
@@ -76,28 +68,14 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	played, violations := 0, 0
+	var all []controlplane.Story
 	for _, one := range stories {
-		if o.only != "" && o.only != one.name {
-			continue
-		}
-		played++
-		started := time.Now()
-		if err := one.play(s, ctx); err != nil {
-			s.complain("%v", err)
-		}
-		fmt.Printf("%-18s %.0f s\n", one.name, time.Since(started).Seconds())
-		for _, what := range s.wrong {
-			violations++
-			fmt.Printf("VIOLATION: %s: %s\n", one.name, what)
-		}
-		s.wrong = nil
+		all = append(all, controlplane.Story{Name: one.name, Play: func(ctx context.Context) []string {
+			return s.complaints(one.play(s, ctx))
+		}})
 	}
-	if played == 0 {
-		return fmt.Errorf("--only=%s: there are %s", o.only, strings.Join(names(), ", "))
-	}
-	if violations > 0 {
-		return fmt.Errorf("%d violations", violations)
+	if err := controlplane.PlayStories(ctx, o.only, all); err != nil {
+		return err
 	}
 	fmt.Printf("deployed beside kube-scheduler and in its place; %.0f s\n", time.Since(began).Seconds())
 	return nil

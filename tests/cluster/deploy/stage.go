@@ -47,6 +47,18 @@ func (s *stage) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
+// complaints are those about a story that ended like this; they are not kept.
+func (s *stage) complaints(err error) []string {
+	if err != nil {
+		s.complain("%v", err)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	wrong := s.wrong
+	s.wrong = nil
+	return wrong
+}
+
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
 	control, err := controlplane.Start(ctx, o.Real, directory, children)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"time"
 
 	"berth.test/cluster/controlplane"
@@ -28,7 +27,7 @@ func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("tutorials", "--berth PATH", "Plays the tutorials of examples/tutorials on a real API server. Needs prometheus, python3 and unshare, and root or user namespaces.")
 	flags.StringVar(&o.examples, "examples", "", "the directory examples/tutorials; found from the root of the tree or tests/")
-	flags.StringVar(&o.only, "only", "", "play this one only: "+strings.Join(names(), ", "))
+	flags.StringVar(&o.only, "only", "", "play this story only")
 	flags.BoolVar(&o.verbose, "verbose", false, "print what the schedulers log")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -62,13 +61,6 @@ var stories = []story{
 	{name: "extender-policy", play: (*stage).extenderPolicy, replaces: true},
 }
 
-func names() (all []string) {
-	for _, one := range stories {
-		all = append(all, one.name)
-	}
-	return all
-}
-
 func main() { controlplane.Main("tutorials", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
@@ -79,29 +71,15 @@ func run(ctx context.Context, o *options, directory string) error {
 	if err != nil {
 		return err
 	}
-	played, violations := 0, 0
+	var all []controlplane.Story
 	for _, one := range stories {
-		if o.only != "" && o.only != one.name {
-			continue
-		}
-		played++
-		started := time.Now()
-		if err := s.run(ctx, one); err != nil {
-			s.complain("%v", err)
-		}
-		fmt.Printf("%-16s %.0f s\n", one.name, time.Since(started).Seconds())
-		for _, what := range s.wrong {
-			violations++
-			fmt.Printf("VIOLATION: %s: %s\n", one.name, what)
-		}
-		s.wrong = nil
+		all = append(all, controlplane.Story{Name: one.name, Play: func(ctx context.Context) []string {
+			return s.complaints(s.run(ctx, one))
+		}})
 	}
-	if played == 0 {
-		return fmt.Errorf("--only=%s: there are %s", o.only, strings.Join(names(), ", "))
+	if err := controlplane.PlayStories(ctx, o.only, all); err != nil {
+		return err
 	}
-	if violations > 0 {
-		return fmt.Errorf("%d violations", violations)
-	}
-	fmt.Printf("%d tutorials played as they are written; %.0f s\n", played, time.Since(began).Seconds())
+	fmt.Printf("played as they are written; %.0f s\n", time.Since(began).Seconds())
 	return nil
 }

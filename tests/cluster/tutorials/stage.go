@@ -46,6 +46,16 @@ func (s *stage) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
+// complaints are those about a story that ended like this; they are not kept.
+func (s *stage) complaints(err error) []string {
+	if err != nil {
+		s.complain("%v", err)
+	}
+	wrong := s.wrong
+	s.wrong = nil
+	return wrong
+}
+
 func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
 	// Schedulers in the host's network have the port that kube-scheduler has.
 	if taken, err := net.Listen("tcp", ":10259"); err != nil {
