@@ -240,6 +240,7 @@ func (c *ControlPlane) StartControllers(controllers ...string) (*Child, error) {
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
 		"--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
 		"--kube-api-qps=1000", "--kube-api-burst=1000", "--use-service-account-credentials=false",
+		"--service-account-private-key-file="+c.File("accounts.key"), "--root-ca-file="+c.File("ca.crt"),
 		"--controllers="+strings.Join(controllers, ","))
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"berth.test/cluster/controlplane"
@@ -21,6 +22,7 @@ type options struct {
 	deploy  string
 	guide   string
 	only    string
+	node    string
 	verbose bool
 }
 
@@ -30,6 +32,7 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.deploy, "deploy", "", "the directory deploy; found from the root of the tree or tests/")
 	flags.StringVar(&o.guide, "guide", "", "the directory docs/guide, of which every command must have been played; found like that")
 	flags.StringVar(&o.only, "only", "", "play this story only")
+	flags.StringVar(&o.node, "node", "", "play nothing: make this `DIRECTORY` the control-plane node of a cluster, which stays while standard input is open")
 	flags.BoolVar(&o.verbose, "verbose", false, "print what is done and what it says")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -44,6 +47,12 @@ func parse(args []string) (*options, error) {
 	}
 	if err := errors.Join(controlplane.InTree(&o.deploy, "deploy"), controlplane.InTree(&o.guide, "docs/guide")); err != nil {
 		return nil, err
+	}
+	if o.node != "" {
+		var err error
+		if o.node, err = filepath.Abs(o.node); err != nil {
+			return nil, err
+		}
 	}
 	return &o, o.Complete()
 }
@@ -61,6 +70,9 @@ var stories = []struct {
 func main() { controlplane.Main("deploy", parse, run) }
 
 func run(ctx context.Context, o *options, directory string) error {
+	if o.node != "" {
+		return hold(ctx, o, directory)
+	}
 	began := time.Now()
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()

@@ -59,8 +59,8 @@ func (s *stage) complaints(err error) []string {
 	return wrong
 }
 
-func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children) (*stage, error) {
-	control, err := controlplane.Start(ctx, o.Real, directory, children)
+func setUp(ctx context.Context, o *options, directory string, children *controlplane.Children, apiServerFlags ...string) (*stage, error) {
+	control, err := controlplane.Start(ctx, o.Real, directory, children, apiServerFlags...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 		}
 	}
 	if _, err := control.StartControllers("deployment-controller", "replicaset-controller", "disruption-controller",
-		"endpointslice-controller", "garbage-collector-controller"); err != nil {
+		"endpointslice-controller", "garbage-collector-controller", "serviceaccount-token-controller"); err != nil {
 		return nil, err
 	}
 	if _, err := control.WriteKubeconfig(control.URL, "admin", "admin"); err != nil {
