@@ -24,7 +24,7 @@ def story(package):
             Step("apt update", (r"Fetched .* in .*s|Reading package lists", ), online=True, never=r"^E:|^W:"),
             Step(f"apt install ./{package}", (r"Need to get .*", r"Setting up berth \(.*"), online=True, never=r"^E:|^W:|[Ww]arning|not found"),
             Step("berth version", (r"berth .*follows Kubernetes v1\.37\.1.*", )),
-            Step("man berth | head -4", (r"berth - .*", )),
+            Step("man berth | head -4", (r" +berth, kube-scheduler - .*", )),
             Step("berth config check /etc/berth/scheduler.yaml", (r".+", )),
         ]),
         ("An account", [
@@ -46,7 +46,7 @@ def story(package):
             Step("echo 'BERTH_FLAGS=--secure-port=10260' >/etc/default/berth"),
             Step("systemctl enable --now berth"),
             Step("systemctl is-active berth", (r"active", )),
-            Step("kubectl -n kube-system get lease", (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30),
+            Step("kubectl -n kube-system get lease berth kube-scheduler", (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30),
             Step("journalctl -u berth -n 3", (r".*Caught up with what was written before.*", ), patience=10),
         ]),
         ("Pods", [
@@ -63,7 +63,7 @@ def story(package):
             Step("kubectl wait --for=condition=PodScheduled=false pod/large --timeout=60s", (r"pod/large condition met", )),
             Step("kubectl events --for pod/large", (r".*FailedScheduling.*0/3 nodes are available.*", ), patience=10),
             Step("kubectl get nodes,pods -A -o json >cluster.json"),
-            Step("berth explain -f cluster.json --pod default/large --all-nodes", (r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*")),
+            Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large --all-nodes", (r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*")),
         ]),
         ("Watch it", [
             Step("curl -s http://127.0.0.1:10251/healthz", (r"ok", )),
