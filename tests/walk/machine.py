@@ -8,7 +8,7 @@ from pathlib import Path
 
 RELEASE = "bookworm"
 # What an installation of Debian has and debootstrap's smallest variant lacks, as far as a person would miss it.
-USUAL = ("apt-utils", "bash-completion", "curl", "man-db")
+USUAL = ("apt-utils", "bash-completion", "ca-certificates", "curl", "man-db")
 CLEAN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb",
          "MANWIDTH": "100", "PAGER": "cat", "DEBIAN_FRONTEND": "noninteractive", "KUBECONFIG": "/etc/kubernetes/admin.conf"}
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")

@@ -9,11 +9,13 @@ class Step:
     never: str = r"\b[Ff]orbidden\b|[Pp]ermission denied|command not found|Traceback"
     online: bool = False  # needs the outside
     patience: int = 0  # seconds in which it is typed again until all is seen
+    also: str = ""  # a line that must succeed then; a look that nobody has to take, so the guide does not have it
+    headline: bool = False  # what was seen here stands for all under its heading
 
 
 EXAMPLES = "/usr/share/doc/berth/examples"
 CONFIG = "kubectl config --kubeconfig=/etc/berth/kubeconfig"
-PACKED = '{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},"containers":[{"name":"large","image":"nginx","resources":{"requests":{"cpu":"20"}}}]}}'
+LARGE = '{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},"containers":[{"name":"large","image":"nginx","resources":{"requests":{"cpu":"20"}}}]}}'
 METRICS = "curl -s http://127.0.0.1:10251/metrics"
 
 
@@ -22,10 +24,14 @@ def story(package):
     return [
         ("Install", [
             Step("apt update", (r"Fetched .* in .*s|Reading package lists", ), online=True, never=r"^E:|^W:"),
-            Step(f"apt install ./{package}", (r"Need to get .*", r"Setting up berth \(.*"), online=True, never=r"^E:|^W:|[Ww]arning|not found"),
+            Step(f"apt install ./{package}", (r"Need to get .*", r"Setting up berth \(.*"), online=True, never=r"^E:|^W:|[Ww]arning|not found", headline=True),
             Step("berth version", (r"berth .*follows Kubernetes v1\.37\.1.*", )),
-            Step("man berth | head -4", (r" +berth, kube-scheduler - .*", )),
+            Step("man berth | head -4", (r" +berth, kube-scheduler - .*", ),
+                 also=". /usr/share/bash-completion/bash_completion && { _completion_loader berth; complete -p berth; }"),
             Step("berth config check /etc/berth/scheduler.yaml", (r".+", )),
+        ]),
+        ("What would change", [
+            Step("berth migrate check --kubeconfig /etc/kubernetes/admin.conf --manifest /etc/kubernetes/manifests/kube-scheduler.yaml", (r".*(?<!not )ready for Berth.*", ), headline=True),
         ]),
         ("An account", [
             Step(f"kubectl apply -k {EXAMPLES}/rbac", (r"clusterrolebinding.*/berth created", r"serviceaccount/berth created")),
@@ -37,7 +43,7 @@ def story(package):
             Step(f"{CONFIG} set-credentials berth --token=$(secret token)", (r'User "berth" set.', )),
             Step(f"{CONFIG} set-context berth --cluster=cluster --user=berth", (r'Context "berth" created.', )),
             Step(f"{CONFIG} use-context berth", (r'Switched to context "berth".', )),
-            Step("stat -c '%A %U' /etc/berth/kubeconfig", (r"-rw------- root", )),
+            Step("stat -c '%A %U' /etc/berth/kubeconfig", (r"-rw------- root", ), headline=True),
         ]),
         ("Beside kube-scheduler", [
             Step("mv /etc/berth/scheduler.yaml /etc/berth/in-place.yaml"),
@@ -46,7 +52,7 @@ def story(package):
             Step("echo 'BERTH_FLAGS=--secure-port=10260' >/etc/default/berth"),
             Step("systemctl enable --now berth"),
             Step("systemctl is-active berth", (r"active", )),
-            Step("kubectl -n kube-system get lease berth kube-scheduler", (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30),
+            Step("kubectl -n kube-system get lease berth kube-scheduler", (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30, headline=True),
             Step("journalctl -u berth -n 3", (r".*Caught up with what was written before.*", ), patience=10),
         ]),
         ("Pods", [
@@ -54,23 +60,23 @@ def story(package):
             Step("kubectl run other --image=nginx", (r"pod/other created", )),
             Step("kubectl wait --for=condition=Ready pod/hello pod/other --timeout=60s", (r"pod/hello condition met", r"pod/other condition met")),
             Step("kubectl get events --field-selector reason=Scheduled -o custom-columns=POD:.involvedObject.name,BY:.reportingComponent,SAYS:.message",
-                 (r"hello +berth +Successfully assigned default/hello to node.*", r"other +default-scheduler +Successfully .*"), patience=10),
+                 (r"hello +berth +Successfully assigned default/hello to node.*", r"other +default-scheduler +Successfully .*"), patience=10, headline=True),
             Step("kubectl describe pod hello | grep -A 5 ^Events", (r" *Normal +Scheduled +.* berth +Successfully assigned default/hello to node.*", )),
         ]),
         ("Why is it pending?", [
             Step("kubectl label node node2 disktype=ssd", (r"node/node2 labeled", )),
-            Step(f"kubectl run large --image=nginx --overrides='{PACKED}'", (r"pod/large created", )),
+            Step(f"kubectl run large --image=nginx --overrides='{LARGE}'", (r"pod/large created", )),
             Step("kubectl wait --for=condition=PodScheduled=false pod/large --timeout=60s", (r"pod/large condition met", )),
             Step("kubectl events --for pod/large", (r".*FailedScheduling.*0/3 nodes are available.*", ), patience=10),
             Step("kubectl get nodes,pods -A -o json >cluster.json"),
-            Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large --all-nodes", (r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*")),
+            Step("berth explain --config /etc/berth/scheduler.yaml -f cluster.json --pod default/large --all-nodes", (r" +node2 needs 4 cpu more.*", r".*node1.*", r".*Insufficient cpu.*", r".*untolerated taint.*"), headline=True),
         ]),
         ("Watch it", [
             Step("curl -s http://127.0.0.1:10251/healthz", (r"ok", )),
             Step("curl -sk https://127.0.0.1:10260/readyz?verbose", (r"\[\+\].*ok", r"readyz check passed")),
             Step(f"{METRICS} | grep '^scheduler_schedule_attempts_total'",
-                 (r'.*profile="berth",result="scheduled".* 1', r'.*profile="berth",result="unschedulable".*')),
-            Step(f"{METRICS} | grep '^berth_pending_pods_by_cause'", (r'.*cause="Node.*" 1', )),
+                 (r'.*profile="berth",result="scheduled".* 1', r'.*profile="berth",result="unschedulable".*'), headline=True),
+            Step(f"{METRICS} | grep '^berth_pending_pods_by_cause'", (r'.*cause="NodeAffinity\+NodeResourcesFit.* 1', )),
         ]),
         ("In kube-scheduler's place", [
             Step("kubectl delete pod large", (r'pod "large" deleted.*', )),
@@ -82,7 +88,7 @@ def story(package):
             Step("systemctl start berth"),
             Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 0", ), patience=20),
             Step("mv /etc/kubernetes/manifests/kube-scheduler.yaml /etc/kubernetes/"),
-            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), patience=40),
+            Step(f"{METRICS} | grep '^leader_election_master_status'", (r"leader_election_master_status.* 1", ), patience=40, headline=True),
             Step("kubectl run in-place --image=nginx", (r"pod/in-place created", )),
             Step("kubectl wait --for=condition=Ready pod/in-place --timeout=60s", (r"pod/in-place condition met", )),
             Step(f"{METRICS} | grep '^scheduler_schedule_attempts_total'", (r'.*profile="default-scheduler",result="scheduled".* 1', )),
@@ -93,12 +99,12 @@ def story(package):
             Step("systemctl disable --now berth"),
             Step("kubectl run back --image=nginx", (r"pod/back created", )),
             Step("kubectl wait --for=condition=Ready pod/back --timeout=60s", (r"pod/back condition met", )),
-            Step("kubectl events --for pod/back", (r".*Scheduled .*Successfully assigned default/back to node.*", ), patience=10),
+            Step("kubectl events --for pod/back", (r".*Scheduled .*Successfully assigned default/back to node.*", ), patience=10, headline=True),
             Step("kubectl -n kube-system get lease kube-scheduler", (r"kube-scheduler +master1_.*", )),
         ]),
         ("Remove", [
             Step("rm /etc/berth/kubeconfig /etc/berth/kubeconfig.beside"),
-            Step("apt purge --autoremove berth", (r"Purging configuration files for berth.*", ), never=r"^E:|^W:|[Ww]arning"),
+            Step("apt purge --autoremove berth", (r"Purging configuration files for berth.*", ), never=r"^E:|^W:|[Ww]arning", headline=True),
             Step(f"kubectl -n kube-system delete secret/berth-token serviceaccount/berth lease/berth role/berth rolebinding/berth",
                  (r'.*secret.* "berth-token" deleted.*', )),
             Step("kubectl delete clusterrole/berth clusterrolebinding/berth", (r'.*clusterrole.* "berth" deleted.*', )),
