@@ -103,7 +103,7 @@ def story(package):
             Step("kubectl -n kube-system get lease kube-scheduler", (r"kube-scheduler +master1_.*", )),
         ]),
         ("Remove", [
-            Step("rm /etc/berth/kubeconfig /etc/berth/kubeconfig.beside"),
+            Step("rm ca.crt cluster.json /etc/berth/kubeconfig /etc/berth/kubeconfig.beside"),
             Step("apt purge --autoremove berth", (r"Purging configuration files for berth.*", ), never=r"^E:|^W:|[Ww]arning", headline=True),
             Step(f"kubectl -n kube-system delete secret/berth-token serviceaccount/berth lease/berth role/berth rolebinding/berth",
                  (r'.*secret.* "berth-token" deleted.*', )),
