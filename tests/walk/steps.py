@@ -15,7 +15,8 @@ class Step:
 
 EXAMPLES = "/usr/share/doc/berth/examples"
 CONFIG = "kubectl config --kubeconfig=/etc/berth/kubeconfig"
-LARGE = '{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},"containers":[{"name":"large","image":"nginx","resources":{"requests":{"cpu":"20"}}}]}}'
+LARGE = ('{"spec":{"schedulerName":"berth","nodeSelector":{"disktype":"ssd"},'
+         '"containers":[{"name":"large","image":"nginx","resources":{"requests":{"cpu":"20"}}}]}}')
 METRICS = "curl -s http://127.0.0.1:10251/metrics"
 
 
@@ -24,21 +25,24 @@ def story(package):
     return [
         ("Install", [
             Step("apt update", (r"Fetched .* in .*s|Reading package lists", ), online=True, never=r"^E:|^W:"),
-            Step(f"apt install ./{package}", (r"Need to get .*", r"Setting up berth \(.*"), online=True, never=r"^E:|^W:|[Ww]arning|not found", headline=True),
+            Step(f"apt install ./{package}", (r"Need to get .*", r"Setting up berth \(.*"), online=True, headline=True,
+                 never=r"^E:|^W:|[Ww]arning|not found"),
             Step("berth version", (r"berth .*follows Kubernetes v1\.37\.1.*", )),
             Step("man berth | head -4", (r" +berth, kube-scheduler - .*", ),
                  also=". /usr/share/bash-completion/bash_completion && { _completion_loader berth; complete -p berth; }"),
             Step("berth config check /etc/berth/scheduler.yaml", (r".+", )),
         ]),
         ("What would change", [
-            Step("berth migrate check --kubeconfig /etc/kubernetes/admin.conf --manifest /etc/kubernetes/manifests/kube-scheduler.yaml", (r".*(?<!not )ready for Berth.*", ), headline=True),
+            Step("berth migrate check --kubeconfig /etc/kubernetes/admin.conf --manifest /etc/kubernetes/manifests/kube-scheduler.yaml",
+                 (r".*(?<!not )ready for Berth.*", ), headline=True),
         ]),
         ("An account", [
             Step(f"kubectl apply -k {EXAMPLES}/rbac", (r"clusterrolebinding.*/berth created", r"serviceaccount/berth created")),
             Step(f"kubectl apply -f {EXAMPLES}/rbac/token.yaml", (r"secret/berth-token created", )),
             Step("secret() { kubectl -n kube-system get secret berth-token -o \"jsonpath={.data.$1}\" | base64 -d; }"),
             Step("secret 'ca\\.crt' >ca.crt"),
-            Step(f"{CONFIG} set-cluster cluster --embed-certs --certificate-authority=ca.crt --server=$(kubectl config view --minify -o 'jsonpath={{.clusters[0].cluster.server}}')",
+            Step(f"{CONFIG} set-cluster cluster --embed-certs --certificate-authority=ca.crt "
+                 "--server=$(kubectl config view --minify -o 'jsonpath={.clusters[0].cluster.server}')",
                  (r'Cluster "cluster" set.', )),
             Step(f"{CONFIG} set-credentials berth --token=$(secret token)", (r'User "berth" set.', )),
             Step(f"{CONFIG} set-context berth --cluster=cluster --user=berth", (r'Context "berth" created.', )),
@@ -52,14 +56,16 @@ def story(package):
             Step("echo 'BERTH_FLAGS=--secure-port=10260' >/etc/default/berth"),
             Step("systemctl enable --now berth"),
             Step("systemctl is-active berth", (r"active", )),
-            Step("kubectl -n kube-system get lease berth kube-scheduler", (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30, headline=True),
+            Step("kubectl -n kube-system get lease berth kube-scheduler",
+                 (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30, headline=True),
             Step("journalctl -u berth -n 3", (r".*Caught up with what was written before.*", ), patience=10),
         ]),
         ("Pods", [
             Step("""kubectl run hello --image=nginx --overrides='{"spec":{"schedulerName":"berth"}}'""", (r"pod/hello created", )),
             Step("kubectl run other --image=nginx", (r"pod/other created", )),
             Step("kubectl wait --for=condition=Ready pod/hello pod/other --timeout=60s", (r"pod/hello condition met", r"pod/other condition met")),
-            Step("kubectl get events --field-selector reason=Scheduled -o custom-columns=POD:.involvedObject.name,BY:.reportingComponent,SAYS:.message",
+            Step("kubectl get events --field-selector reason=Scheduled "
+                 "-o custom-columns=POD:.involvedObject.name,BY:.reportingComponent,SAYS:.message",
                  (r"hello +berth +Successfully assigned default/hello to node.*", r"other +default-scheduler +Successfully .*"), patience=10, headline=True),
             Step("kubectl describe pod hello | grep -A 5 ^Events", (r" *Normal +Scheduled +.* berth +Successfully assigned default/hello to node.*", )),
         ]),
