@@ -1,6 +1,7 @@
 #include "assembly/explainer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -30,6 +31,18 @@ class NoWrites final : public framework::ApiWriter {
     done(Fail(ErrorCode::kInternal, "a dump has no API server"));
   }
 };
+
+// Empty if somebody decides about the pod.
+std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
+  if (profile == nullptr) {
+    std::vector<std::string_view> names;
+    for (const auto& known : engine.profiles()) names.push_back(known->name());
+    return fmt::format("its schedulerName is \"{}\", and profiles are for {} (--config FILE: others)",
+                       pod.spec.scheduler_name.str(), fmt::join(names, ", "));
+  }
+  if (pod.metadata.deleting()) return "it is being deleted";
+  return pod.terminal() ? "it has finished" : "";
+}
 
 }  // namespace
 
@@ -164,8 +177,8 @@ Explainer::Judged Explainer::JudgeOne(const api::PodPtr& pod, framework::PodInfo
     record->message = std::move(message);
     return Judged{std::move(record), nullptr};
   };
-  if (profile == nullptr || pod->metadata.deleting() || pod->terminal())
-    return without_attempt(record::Result::kIgnored, "");
+  if (const std::string why_not = WhyNotOurs(*pod, profile, *engine_); !why_not.empty())
+    return without_attempt(record::Result::kIgnored, why_not);
   info = framework::PreparePod(pod, engine_->vocabulary());
   if (const framework::Status status = profile->RunPreEnqueue(info); !status.ok()) {
     return without_attempt(record::Result::kGated, status.Message());

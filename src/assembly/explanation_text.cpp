@@ -66,7 +66,7 @@ std::string Headline(const AttemptRecord& record) {
     case Result::kGated:
       return "is held back: " + record.message + "\n";
     case Result::kIgnored:
-      return "is not ours to place (no profile of its scheduler name, or deleted, or finished)\n";
+      return "is not ours to place: " + record.message + "\n";
   }
   return "\n";
 }

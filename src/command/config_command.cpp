@@ -119,16 +119,16 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
       "check",
       "Says whether a scheduler would start with these files, and what they mean otherwise than they "
       "used to; exit code 1 if one is wrong");
-  check->add_option("files", options.check, "configuration files, '-' for standard input")
+  check->add_option("FILE", options.check, "configuration files, '-' for standard input")
       ->required()
-      ->type_name("FILE...");
+      ->type_name("");
   CLI::App* convert = app.add_subcommand(
       "convert",
       "Writes the effective configuration as kubescheduler.config.k8s.io/v1, with all defaults; what "
       "changed in meaning is said on standard error");
-  convert->add_option("file", options.convert, "the configuration file, '-' for standard input")
+  convert->add_option("FILE", options.convert, "the configuration file, '-' for standard input")
       ->required()
-      ->type_name("FILE");
+      ->type_name("");
   convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
