@@ -74,6 +74,8 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
     shown_from_ = from;
     real_nominations_ = std::move(nominations_);
     done_.assign(end() - from, true);
+    before_shown_ = dropped_;
+    for (std::uint64_t at = first_; at < from; ++at) before_shown_.Take((*this)[at]);
   }
   // What both have in common at the beginning stays.
   std::size_t common = 0;
@@ -85,9 +87,9 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
   for (std::size_t i = common; i < done_.size(); ++i) {
     if (happened[i]) done_[i] = Do((*this)[from + i].change);
   }
-  nominations_ = dropped_;
-  for (std::uint64_t at = first_; at < end(); ++at) {
-    if (at < from || happened[at - from]) nominations_.Take((*this)[at]);
+  nominations_ = before_shown_;
+  for (std::uint64_t at = from; at < end(); ++at) {
+    if (happened[at - from]) nominations_.Take((*this)[at]);
   }
 }
 

@@ -97,7 +97,8 @@ class History {
   std::uint64_t first_ = 0;
   bool elsewhere_ = false;
   std::uint64_t shown_from_ = 0;
-  std::vector<bool> done_;  // from shown_from_ on, while elsewhere
+  Nominations before_shown_;  // as of that step
+  std::vector<bool> done_;    // from shown_from_ on, while elsewhere
 };
 
 }  // namespace berth::shadow

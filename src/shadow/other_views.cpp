@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 namespace berth::shadow {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 constexpr std::uint64_t kBack = 512;  // steps that may have been unknown to the other
 constexpr std::uint64_t kSoon = 16;
 constexpr std::uint64_t kForward = 512;  // steps that it may have known before they were seen
-constexpr std::size_t kViews = 400;      // of each version of the pod
+constexpr std::uint64_t kEach = 128;     // so far every moment is tried, further away some
+constexpr std::size_t kViews = 2000;     // of each version of the pod
 constexpr std::size_t kVersions = 3;
 
 class Search {
@@ -77,6 +79,13 @@ class Search {
         TryOthersAt(now + away);
       }
     }
+    // Where nearly everything is full a node is free for a moment only.
+    for (std::uint64_t away = 1; away < kEach; ++away) {
+      for (const std::uint64_t moment : {now - std::min(away, now - from_), std::min(now + away, until_)}) {
+        TryTurnsAt(moment);
+        Try([&](std::uint64_t at, const Step&) { return at < moment; });
+      }
+    }
     // A single one out of its order.
     for (std::uint64_t away = 1; away <= kSoon; ++away) {
       for (const std::uint64_t moved : {now + away, now - std::min(away, now)})
@@ -95,13 +104,19 @@ class Search {
     });
   }
 
-  // Everything that came before `moment`, and of the other's decisions those that ...
+  // Everything that came before `moment`, and of the other's decisions those that had their turn before.
+  void TryTurnsAt(std::uint64_t moment) {
+    Try([&](std::uint64_t at, const Step& step) {
+      return step.decision ? step.turn.Before(seen_.turn) : at < moment;
+    });
+  }
+
+  // The same, and of the other's decisions those that ...
   void TryAt(std::uint64_t moment) {
+    TryTurnsAt(moment);
     const auto with = [&](auto&& known) {
       Try([&](std::uint64_t at, const Step& step) { return step.decision ? known(at, step) : at < moment; });
     };
-    // had their turn before,
-    with([&](std::uint64_t, const Step& step) { return step.turn.Before(seen_.turn); });
     // came before, whatever their priority: the more important ones came too late to be first,
     with([&](std::uint64_t, const Step& step) { return step.turn.arrival < seen_.turn.arrival; });
     // ... or some of them did,
@@ -131,7 +146,7 @@ class Search {
       const bool own = step.uid == seen_.pod.pod->metadata.uid && at >= seen_.position;
       happened[at - from_] = !own && knew(at, step);
     }
-    if (std::ranges::find(tried_, happened) != tried_.end()) return;
+    if (!tried_.insert(happened).second) return;
     history_.Show(from_, happened);
     Comparison comparison = judge_.Compare(*pod_, *seen_.profile, seen_.theirs, history_.nominations());
     const bool agrees = comparison.verdict() == Verdict::kAgreed || comparison.outcome == Outcome::kSampled;
@@ -140,7 +155,6 @@ class Search {
           Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
       found_ = std::move(comparison);
     }
-    tried_.push_back(std::move(happened));
   }
 
   // In which the view differs from what was known when the choice was seen.
@@ -173,7 +187,7 @@ class Search {
   const MonoTime deadline_;
   const std::uint64_t from_, until_;
   const framework::PodInfo* pod_ = nullptr;
-  std::vector<std::vector<bool>> tried_;
+  std::unordered_set<std::vector<bool>> tried_;
   std::optional<Comparison> found_;
 };
 
