@@ -84,6 +84,8 @@ class Search {
       for (const std::uint64_t moment : {now - std::min(away, now - from_), std::min(now + away, until_)}) {
         TryTurnsAt(moment);
         Try([&](std::uint64_t at, const Step&) { return at < moment; });
+        if (away <= kSoon) TryAt(moment);
+        if (away <= kSoon) TryOthersAt(moment);
       }
     }
     // A single one out of its order.

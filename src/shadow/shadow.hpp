@@ -23,7 +23,7 @@ struct ShadowOptions {
   std::size_t waiting = 1024;                     // choices that are waited with, at most
   // For looking for one explanation. All together take no more than half of the time, after the first
   // seconds.
-  Duration search = std::chrono::seconds(1);
+  Duration search = std::chrono::seconds(2);
 };
 
 // The moment of comparison: a choice is judged when the watch shows it, on the cluster as it was right
