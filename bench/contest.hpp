@@ -37,12 +37,20 @@ struct Contest {
   // Reads the command line: these settings, and what the program has given the app besides. A number: the
   // program is to end with it.
   std::optional<int> Read(CLI::App& app, int argc, char** argv);
-  // Calls round(nodes, contender); the contenders take turns.
-  template <class Round>
-  void ForEachRound(Round&& round) const {
+  // The contenders take turns. A round is measured by measure(contender, result) and told by tell(result): of
+  // the Result `scheduler` and `nodes` are known before, and `error` says why it could not be measured.
+  template <class Result>
+  void Play(auto&& measure, auto&& tell) const {
     for (const std::size_t size : nodes) {
       for (std::size_t i = 0; i < rounds; ++i) {
-        for (const Contender& contender : contenders) round(size, contender);
+        for (const Contender& contender : contenders) {
+          Result result;
+          result.scheduler = contender.name;
+          result.nodes = size;
+          if (const Expected<void> done = measure(contender, result); !done)
+            result.error = done.error().message;
+          tell(std::move(result));
+        }
       }
     }
   }

@@ -28,6 +28,7 @@
 #include "assembly/in_tree_plugins.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
+#include "core/current_view.hpp"
 #include "framework/measurements.hpp"
 #include "record/record_ring.hpp"
 
@@ -125,13 +126,8 @@ class Deciding {
   // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Turn& turn) {
     for (const auto& change : turn.changes) change(cache_);
-    if (names_ == nullptr || generation_ != cache_.node_generation()) {
-      names_ = core::NamesOf(cache_.nodes());
-      generation_ = cache_.node_generation();
-    }
     const framework::PodInfo pod = framework::PreparePod(turn.pod, engine_.vocabulary());
-    core::Decision decision = decider_.Decide(pod, *engine_.profiles().front(),
-                                              {cache_.nodes(), cache_.VisitingOrder(), names_}, {});
+    core::Decision decision = decider_.Decide(pod, *engine_.profiles().front(), view_.Of(cache_), {});
     if (decision.row == framework::kNoRow) {
       ++unplaced_;
     } else {
@@ -161,8 +157,7 @@ class Deciding {
   cache::ClusterCache& cache_;
   core::Decider decider_;
   record::RecordRing records_{64u << 20};
-  std::shared_ptr<const record::NodeNames> names_;
-  std::uint64_t generation_ = 0;
+  core::CurrentView view_;
   static constexpr std::size_t kCountEach = 16;  // counting is no part of a decision
   std::size_t unplaced_ = 0, placed_ = 0, feasible_ = 0, counted_ = 0;
 };

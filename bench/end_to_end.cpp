@@ -184,14 +184,12 @@ int Run(const Settings& settings) {
     fmt::print("{:>6}  {:<18} {:>9} {:>10} {:>12} {:>12} {:>10}\n", "nodes", "scheduler", "seconds", "pods/s",
                "CPU ms/pod", "server ms/pod", "peak MiB");
   }
-  settings.ForEachRound([&](std::size_t nodes, const Contender& contender) {
-    Result result;
-    result.scheduler = contender.name;
-    result.nodes = nodes;
-    if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
-    settings.json_output ? PrintJson(settings, result) : PrintRow(result);
-    results.push_back(std::move(result));
-  });
+  settings.Play<Result>(
+      [&](const Contender& contender, Result& result) { return Measure(settings, contender, result); },
+      [&](Result result) {
+        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
+        results.push_back(std::move(result));
+      });
   if (!settings.json_output) PrintRatios(settings, results);
   return std::ranges::any_of(results, [](const Result& r) { return !r.error.empty(); }) ? 1 : 0;
 }

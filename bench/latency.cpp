@@ -148,14 +148,12 @@ int Run(const Settings& settings) {
     fmt::print("{:>6}  {:<18} {:>8} {:>8} {:>8} {:>8} {:>12}\n", "nodes", "scheduler", "p50 ms", "p99 ms",
                "p99.9 ms", "max ms", "CPU ms/pod");
   bool all_well = true;
-  settings.ForEachRound([&](std::size_t nodes, const Contender& contender) {
-    Result result;
-    result.scheduler = contender.name;
-    result.nodes = nodes;
-    if (auto done = Measure(settings, contender, result); !done) result.error = done.error().message;
-    settings.json_output ? PrintJson(settings, result) : PrintRow(result);
-    all_well = all_well && result.error.empty();
-  });
+  settings.Play<Result>(
+      [&](const Contender& contender, Result& result) { return Measure(settings, contender, result); },
+      [&](const Result& result) {
+        settings.json_output ? PrintJson(settings, result) : PrintRow(result);
+        all_well = all_well && result.error.empty();
+      });
   return all_well ? 0 : 1;
 }
 

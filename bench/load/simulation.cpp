@@ -26,6 +26,7 @@
 #include "bench/load/world.hpp"
 #include "bench/no_writes.hpp"
 #include "core/scheduler.hpp"
+#include "framework/idle_ports.hpp"
 #include "log/log.hpp"
 
 namespace berth::bench {
@@ -90,11 +91,6 @@ class Binder final : public NoWrites {
     done({});
   }
   std::vector<framework::Binding> bound;
-};
-
-class NoEvents final : public framework::EventSink {
- public:
-  void Emit(framework::Event) override {}
 };
 
 // What is told of a run, summed up over it.
@@ -234,7 +230,7 @@ class Run {
   ManualClock clock_;
   metrics::Registry metrics_;
   Binder binder_;
-  NoEvents events_;
+  framework::NoEvents events_;
   std::unique_ptr<assembly::Engine> engine_;
   framework::Measurements* measurements_ = nullptr;
   std::unique_ptr<core::Scheduler> scheduler_;

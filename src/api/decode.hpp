@@ -65,8 +65,9 @@ struct KeepTexts {
   bool placed_pods = false;
 };
 
-// T is any kind of objects.hpp. Texts of errors begin with the path of the field ("spec.containers[0].image:
-// ...").
+// T is any kind of objects.hpp, as JSON; pods and nodes also as Kubernetes' protobuf, which is told by its
+// first bytes and gives equal objects, but never their text (see KeepTexts). Texts of errors begin with the
+// path of the field ("spec.containers[0].image: ...").
 class Decoder {
  public:
   Decoder();
@@ -78,16 +79,17 @@ class Decoder {
   void Keep(const KeepTexts& texts);
 
   template <class T>
-  Expected<T> Object(std::string_view json);
+  Expected<T> Object(std::string_view text);
   // The body of a list response. Fails only if the list itself is broken.
   template <class T>
-  Expected<ObjectList<T>> List(std::string_view json);
+  Expected<ObjectList<T>> List(std::string_view text);
   // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes' protobuf; nothing but
   // metadata is looked at. The views last as long as the text, and until the decoder is used again.
   Expected<VersionList> Versions(std::string_view text);
-  // One frame of a watch. Fails only if the frame itself is broken.
+  // One frame of a watch: a line of JSON, or what protobuf has between two lengths. Fails only if the frame
+  // itself is broken.
   template <class T>
-  Expected<WatchEvent<T>> Event(std::string_view json);
+  Expected<WatchEvent<T>> Event(std::string_view text);
   // The names in an APIResourceList, subresources ("pods/status") left out.
   Expected<std::vector<std::string>> ResourceNames(std::string_view json);
   // The body of an error response; if it is no Status, what can be said from the HTTP code.

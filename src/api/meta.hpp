@@ -61,7 +61,7 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   Labels labels;
-  // Those that plugins read (see ReadAnnotations in decode_meta.cpp, KeepAnnotation), no others.
+  // Those that plugins read (see KeepsAnnotation in kept_parts.cpp, KeepAnnotation), no others.
   Rare<Labels> annotations;
   Rare<OwnerReference> controller;  // null: none
   Text deletion_timestamp;          // empty: not being deleted
@@ -74,6 +74,7 @@ struct ObjectMeta {
   const std::string* Annotation(std::string_view key) const {
     return annotations ? annotations->Find(key) : nullptr;
   }
+  friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 };
 
 // --- selection of objects by their labels

@@ -35,6 +35,7 @@ struct Node {
   RareList<std::string> declared_features;  // sorted
   std::uint64_t annotations_digest = 0;     // equal for equal annotations: only their change is of interest
   Rare<std::string> text;                   // the whole object, if the decoder was asked to keep it
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 using NodePtr = std::shared_ptr<const Node>;

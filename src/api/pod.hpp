@@ -156,11 +156,12 @@ struct PodSpec {
   // What asks a node for features that it has to declare:
   bool restarts_all_containers = false;  // some container's restartPolicyRules say RestartAllContainers
   bool bind_mount_options = false;       // some container's volumeMounts have bindMountOptions
+  friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 struct PodStatus {
   Text phase;
   Text nominated_node_name;
-  // Of a pod that has a node only those are whole that plugins read (ReadConditions in decode_pod.cpp); of
+  // Of a pod that has a node only those are whole that plugins read (TrimConditions in kept_parts.hpp); of
   // the others type and status are left.
   RareList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
@@ -171,6 +172,7 @@ struct PodStatus {
   Rare<ResourceList> allocated_resources;  // pod level
   Rare<ResourceList> resource_requests;    // pod level, status.resources.requests
   bool has_resources = false;              // pod level, status.resources is present
+  friend bool operator==(const PodStatus&, const PodStatus&) = default;
 };
 struct Pod {
   static constexpr std::string_view kKind = "Pod";
@@ -181,6 +183,7 @@ struct Pod {
   Rare<std::string> text;  // the whole object, if the decoder was asked to keep it
 
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
+  friend bool operator==(const Pod&, const Pod&) = default;
 };
 
 using PodPtr = std::shared_ptr<const Pod>;

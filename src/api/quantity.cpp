@@ -268,6 +268,10 @@ std::int64_t Quantity::MilliValue() const {
   return scale_ >= -3 ? ReadScaledUp(mantissa_, scale_ + 3) : ScaleDown(mantissa_, -3 - scale_);
 }
 
+bool Quantity::SameBig(const Quantity& a, const Quantity& b) {
+  return a.big_ && b.big_ && a.big_->digits == b.big_->digits && a.big_->nanos == b.big_->nanos;
+}
+
 bool Quantity::IsZero() const { return big_ ? big_->nanos == 0 : mantissa_ == 0; }
 
 Quantity& Quantity::operator+=(const Quantity& other) {

@@ -46,9 +46,11 @@ class Quantity {
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
-  // The same number in the same form: interchangeable. Huge numbers only if they are copies. See Compare for
-  // the value.
-  friend bool operator==(const Quantity&, const Quantity&) = default;
+  // The same number in the same form: interchangeable. See Compare for the value.
+  friend bool operator==(const Quantity& a, const Quantity& b) {
+    return a.mantissa_ == b.mantissa_ && a.scale_ == b.scale_ && a.binary_ == b.binary_ &&
+           (a.big_ == b.big_ || SameBig(a, b));
+  }
   // Equal for equal quantities.
   std::size_t Hash() const {
     return std::hash<std::int64_t>()(mantissa_) * 31 + static_cast<std::size_t>(scale_ * 2 + int{binary_});
@@ -56,6 +58,8 @@ class Quantity {
 
  private:
   struct Big;
+  static bool SameBig(const Quantity& a, const Quantity& b);
+
   // value = mantissa_ * 10^scale_ while big_ is null; else *big_.
   std::int64_t mantissa_ = 0;
   int scale_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace berth::api {
@@ -10,5 +11,8 @@ namespace berth::api {
 // Unix seconds of an RFC 3339 time ("2026-01-02T03:04:05Z", fractions and offsets allowed; fractions are cut
 // off). Nothing if it is none.
 std::optional<std::int64_t> ParseTimestamp(std::string_view text);
+
+// The other way round, in UTC. For years 0 to 9999.
+std::string FormatTimestamp(std::int64_t unix_seconds);
 
 }  // namespace berth::api

@@ -8,29 +8,10 @@
 
 #include "api/decode.hpp"
 #include "api/dump.hpp"
+#include "framework/idle_ports.hpp"
 
 namespace berth::assembly {
 namespace {
-
-// A dump is judged, never changed.
-class NoWrites final : public framework::ApiWriter {
- public:
-  void Bind(framework::Binding, framework::WriteDone done) override {
-    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
-  }
-  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override {
-    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
-  }
-  void ClaimVolume(framework::VolumeClaimed, framework::VersionDone done) override {
-    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
-  }
-  void SelectNode(framework::NodeSelected, framework::VersionDone done) override {
-    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
-  }
-  void DeletePod(framework::PodDeletion, framework::WriteDone done) override {
-    done(Fail(ErrorCode::kInternal, "a dump has no API server"));
-  }
-};
 
 // Empty if somebody decides about the pod.
 std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
@@ -88,7 +69,7 @@ struct Explainer::Input {
   }
 };
 
-Explainer::Explainer() : nowhere_(std::make_unique<NoWrites>()), input_(std::make_unique<Input>()) {}
+Explainer::Explainer() : nowhere_(std::make_unique<framework::RefusedWrites>("a dump has no API server")), input_(std::make_unique<Input>()) {}
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,

@@ -80,14 +80,7 @@ class RowSet {
   bool Has(std::size_t row) const {
     return row / kWordBits < words_.size() && (words_[row / kWordBits] & BitOf(row)) != 0;
   }
-  bool Empty() const {
-    for (std::size_t i = 0; i < marks_.size(); ++i) {
-      for (Word marks = marks_[i]; marks != 0; marks &= marks - 1) {
-        if (words_[i * kWordBits + static_cast<std::size_t>(std::countr_zero(marks))] != 0) return false;
-      }
-    }
-    return true;
-  }
+  bool Empty() const { return blocks().First() == words_.size(); }
   // Looks no further than it must.
   bool HasMoreThan(std::size_t some) const {
     const Blocks all = blocks();

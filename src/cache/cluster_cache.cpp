@@ -72,16 +72,18 @@ void ClusterCache::RemoveNode(const std::string& name) {
 
 void ClusterCache::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
-  PodState& state = Know(pod, Uid(pod->metadata.uid));
+  PodState& state = *Know(pod);
   state.placed.takes = uses_.Of(*pod);
   state.node = vocabulary_.node_names.Intern(pod->spec.node_name);
   Place(state);
 }
 
-ClusterCache::PodState& ClusterCache::Know(api::PodPtr pod, const Uid& uid) {
+ClusterCache::PodState* ClusterCache::Know(api::PodPtr pod) {
+  const std::size_t hash = Uid(pod->metadata.uid).hash;
   auto state = std::make_unique<PodState>();
   state->placed.pod = std::move(pod);
-  return *pods_.insert(Known{uid.hash, std::move(state)}).first->state;
+  const auto [known, added] = pods_.insert(Known{hash, std::move(state)});
+  return added ? known->state.get() : nullptr;
 }
 
 bool ClusterCache::RemovePod(const std::string& uid) {
@@ -94,14 +96,13 @@ bool ClusterCache::RemovePod(const std::string& uid) {
 }
 
 bool ClusterCache::Assume(const framework::PodInfo& pod, framework::Row row) {
-  const Uid uid(pod.pod->metadata.uid);
-  if (pods_.contains(uid)) return false;
-  PodState& state = Know(pod.pod, uid);
-  state.placed.takes = pod.shape->use;
-  state.node = vocabulary_.node_names.Find(table_.name(row));
-  state.assumed = true;
+  PodState* state = Know(pod.pod);
+  if (state == nullptr) return false;
+  state->placed.takes = pod.shape->use;
+  state->node = table_.name_id(row);
+  state->assumed = true;
   ++assumed_;
-  Place(state);
+  table_.AddPod(row, state->placed);
   return true;
 }
 

@@ -94,7 +94,7 @@ class ClusterCache {
     using is_transparent = void;
     std::size_t operator()(const Uid& uid) const { return uid.hash; }
     std::size_t operator()(const Known& pod) const { return pod.hash; }
-    bool operator()(const Known& a, const Known& b) const { return a.uid() == b.uid(); }
+    bool operator()(const Known& a, const Known& b) const { return a.hash == b.hash && a.uid() == b.uid(); }
     bool operator()(const Known& a, const Uid& b) const { return a.hash == b.hash && a.uid() == b.text; }
     bool operator()(const Uid& a, const Known& b) const { return (*this)(b, a); }
   };
@@ -102,7 +102,8 @@ class ClusterCache {
     std::string key;
     std::vector<framework::Row> rows;
   };
-  PodState& Know(api::PodPtr pod, const Uid& uid);
+  // Null: the UID is known already.
+  PodState* Know(api::PodPtr pod);
   void Place(PodState& pod);
   void Displace(PodState& pod);
   void LeaveZone(framework::Row row);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/text_layout.hpp"
 #include "command/child_process.hpp"
 #include "command/demo/observer.hpp"
 #include "command/demo/summary.hpp"
@@ -114,7 +115,7 @@ Expected<void> Demo::StartSandbox() {
   }
   BERTH_TRY(port_, PortIn(kubeconfig_));
   fmt::print("A cluster of {} nodes in {} zones ({} of them with GPUs) listens on port {}.\n",
-             demo::WithCommas(settings_.size.nodes + settings_.size.gpu_nodes), settings_.size.zones,
+             WithCommas(settings_.size.nodes + settings_.size.gpu_nodes), settings_.size.zones,
              settings_.size.gpu_nodes, port_);
   return {};
 }
@@ -150,7 +151,7 @@ Expected<void> Demo::Submit() {
   fmt::print(
       "Submitting {} pods: services, stream and batch jobs, training on GPUs, and {} that no node can "
       "take.\n",
-      demo::WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
+      WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
   std::fflush(stdout);
   std::vector<std::string> bodies;
   for (const auto& pod : workload_.pods) bodies.push_back(pod.body);
@@ -222,9 +223,9 @@ void Demo::ShowProgress(const demo::Observer::Counts& counts, bool last) {
   const double took = std::chrono::duration<double>(counts.last_bound - counts.first_created).count();
   const double speed = counts.bound > 0 && took > 0 ? static_cast<double>(counts.bound) / took : 0;
   const std::string line =
-      fmt::format("  {} of {} pods bound, {} explained, {} pods per second", demo::WithCommas(counts.bound),
-                  demo::WithCommas(workload_.pods.size()), demo::WithCommas(counts.explained),
-                  demo::WithCommas(static_cast<std::size_t>(speed)));
+      fmt::format("  {} of {} pods bound, {} explained, {} pods per second", WithCommas(counts.bound),
+                  WithCommas(workload_.pods.size()), WithCommas(counts.explained),
+                  WithCommas(static_cast<std::size_t>(speed)));
   if (terminal_)
     fmt::print("\r{:<76}{}", line, last ? "\n" : "");
   else

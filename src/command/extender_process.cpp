@@ -17,6 +17,7 @@
 #include "command/measuring.hpp"
 #include "command/signals.hpp"
 #include "core/scheduler.hpp"
+#include "framework/idle_ports.hpp"
 #include "http/io_thread.hpp"
 #include "http/server.hpp"
 #include "log/log.hpp"
@@ -31,12 +32,6 @@ namespace {
 
 constexpr std::chrono::seconds kLookAtFiles{1};
 constexpr std::chrono::seconds kDrain{5};
-
-// Nothing happens here that people should be told of.
-class NoEvents final : public framework::EventSink {
- public:
-  void Emit(framework::Event) override {}
-};
 
 http::Response Refusal(int status) {
   http::Response response;
@@ -193,7 +188,7 @@ class Process {
   http::IoThread io_{clock_};
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
-  NoEvents no_events_;
+  framework::NoEvents no_events_;  // nothing happens here that people should be told of
   const std::string nowhere_;  // the host that events would name
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<core::Scheduler> follower_;

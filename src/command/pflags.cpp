@@ -9,6 +9,7 @@
 #include "base/go_duration.hpp"
 #include "base/go_scalars.hpp"
 #include "base/nearest.hpp"
+#include "base/text_layout.hpp"
 #include "base/trim.hpp"
 #include "log/log.hpp"
 
@@ -81,23 +82,6 @@ Expected<std::vector<std::string>> ParseCsv(std::string_view text) {
     fields.push_back(std::move(field));
     if (at >= text.size()) return fields;
     ++at;
-  }
-}
-
-void AppendWrapped(std::string& text, std::string_view words, std::size_t indent) {
-  std::size_t column = indent;
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    if (column > indent && column + 1 + end > kHelpWidth) {
-      text += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      text += ' ';
-      ++column;
-    }
-    text += words.substr(0, end);
-    column += end;
-    words.remove_prefix(std::min(end + 1, words.size()));
   }
 }
 
@@ -366,7 +350,7 @@ void PFlags::UsageOf(const Group& group, std::string& text) const {
     const std::string help = flag.default_text.empty()
                                  ? flag.spec.help
                                  : fmt::format("{} (default {})", flag.spec.help, flag.default_text);
-    AppendWrapped(text, help, width + 3);
+    AppendWrapped(text, help, width + 3, kHelpWidth);
     text += '\n';
   }
 }

@@ -18,12 +18,12 @@
 #include "command/signals.hpp"
 #include "command/write_file.hpp"
 #include "core/scheduler.hpp"
+#include "framework/idle_ports.hpp"
 #include "http/io_thread.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "server/endpoints.hpp"
 #include "server/process_metrics.hpp"
-#include "shadow/no_writes.hpp"
 #include "shadow/tap.hpp"
 
 namespace berth::command {
@@ -70,8 +70,8 @@ class Process {
   http::IoThread io_{clock_};
   client::ConnectionConfig server_;
   std::unique_ptr<client::Connection> connection_;
-  shadow::NoWrites no_writes_;
-  shadow::NoEvents no_events_;
+  framework::RefusedWrites no_writes_{"a shadow writes nothing to the cluster"};
+  framework::NoEvents no_events_;
   const std::string nowhere_;  // the host that events would name
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<core::Scheduler> follower_;

@@ -342,11 +342,12 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
 // last search ended, until it has found a percentage of all.
 void Decider::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
                      RowSet& feasible) {
-  const std::size_t nodes = cluster.visiting_order.size();
+  if (LooksAtAll(profile)) return;
   const std::size_t searched = candidates.Count();
+  if (searched < kFeasibleMin) return;
+  const std::size_t nodes = cluster.visiting_order.size();
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
-  if (LooksAtAll(profile) || searched < kFeasibleMin) return;
   // Without scores one feasible node is as good as another, and the first will do.
   const bool any_does = profile.scores().empty() &&
                         (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));

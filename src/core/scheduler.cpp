@@ -168,14 +168,9 @@ bool Scheduler::Skip(const QueuedPod& pod) {
 }
 
 Decision Scheduler::Decide(const QueuedPod& pod) {
-  if (names_generation_ != parts_.cache.node_generation()) {
-    names_generation_ = parts_.cache.node_generation();
-    names_ = NamesOf(parts_.cache.nodes());
-  }
   deciding_ = true;
   Decision decision =
-      decider_.Decide(pod.info, *parts_.profiles[pod.profile],
-                      {parts_.cache.nodes(), parts_.cache.VisitingOrder(), names_}, Nominations());
+      decider_.Decide(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cache), Nominations());
   deciding_ = false;
   if (!activate_later_.empty()) queue_.Activate(std::exchange(activate_later_, {}));
   return decision;

@@ -13,6 +13,7 @@
 #include "cache/cluster_cache.hpp"
 #include "core/binding_cycle.hpp"
 #include "core/cluster_events.hpp"
+#include "core/current_view.hpp"
 #include "core/decider.hpp"
 #include "core/inbox.hpp"
 #include "core/worker_pool.hpp"
@@ -214,8 +215,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   record::RecordRing records_;
   boost::unordered_map<std::string, api::PodPtr>
       waiting_;  // by namespace/name: pods without node, as last seen
-  std::shared_ptr<const record::NodeNames> names_;
-  std::uint64_t names_generation_ = UINT64_MAX;
+  CurrentView view_;
   std::vector<runtime::Nomination> nominations_;
   std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};

@@ -94,6 +94,7 @@ Row NodeTable::Add(api::NodePtr node) {
   if (free_rows_.empty()) {
     row = static_cast<Row>(nodes_.size());
     nodes_.emplace_back();
+    name_ids_.emplace_back();
     pods_.emplace_back();
     taints_.emplace_back();
     for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_})
@@ -112,6 +113,7 @@ Row NodeTable::Add(api::NodePtr node) {
   const NodeNameId name = vocabulary_.node_names.Intern(node->metadata.name);
   while (row_of_name_.size() <= name.value) row_of_name_.push_back(kNoRow);
   row_of_name_[name.value] = row;
+  name_ids_[row] = name;
   ++node_count_;
   ++node_changes_;
   all_.Add(row);
@@ -177,7 +179,8 @@ void NodeTable::Remove(Row row) {
   all_.Remove(row);
   --node_count_;
   ++node_changes_;
-  row_of_name_[vocabulary_.node_names.Intern(node->metadata.name).value] = kNoRow;
+  row_of_name_[name_ids_[row].value] = kNoRow;
+  name_ids_[row] = {};
   for (Column& column : columns_) column.allocatable[row] = column.requested[row] = 0;
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
   for (auto& [port, uses] : ports_) {

@@ -74,6 +74,7 @@ class NodeTable {
   Row Find(NodeNameId name) const;
   const api::Node& node(Row row) const { return *nodes_[row]; }
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
+  NodeNameId name_id(Row row) const { return name_ids_[row]; }
 
   // What a node offers and what is taken; no entries if no node ever offered the resource.
   std::span<const std::int64_t> allocatable(ResourceId resource) const {
@@ -218,7 +219,8 @@ class NodeTable {
   std::vector<Row> free_rows_;
   std::size_t node_count_ = 0;
   RowSet all_;
-  std::vector<Row> row_of_name_;  // by NodeNameId
+  std::vector<Row> row_of_name_;      // by NodeNameId
+  std::vector<NodeNameId> name_ids_;  // by row
   std::vector<Column> columns_;   // by ResourceId
   std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
   RowSet unschedulable_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/text_layout.hpp"
+
 namespace berth::migration {
 namespace {
 
@@ -14,33 +16,18 @@ constexpr Topic kTopics[] = {Topic::kServer,    Topic::kConfiguration, Topic::kE
 constexpr std::size_t kWidth = 108;
 constexpr std::size_t kIndent = 11;  // "  blocker  "
 
-// Words in lines of a terminal's width, each behind the indentation that the first one has already.
-void AppendWrapped(std::string& out, std::string_view text) {
-  std::size_t column = kIndent;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (column > kIndent && column + 1 + word.size() > kWidth) {
-      out += '\n' + std::string(kIndent, ' ');
-      column = kIndent;
-    }
-    if (column > kIndent) out += ' ';
-    column += word.size() + (column > kIndent ? 1 : 0);
-    out += word;
-  }
-  out += '\n';
-}
-
 void Append(std::string& out, const Finding& finding) {
   fmt::format_to(std::back_inserter(out), "  {:<7}  ", LevelName(finding.level));
   std::string text = finding.what;
   if (!finding.names.empty())
     text += fmt::format(": {}{}", fmt::join(finding.names, ", "),
                         finding.count > finding.names.size() ? ", ..." : "");
-  AppendWrapped(out, text);
+  AppendWrapped(out, text, kIndent, kWidth);
+  out += '\n';
   if (finding.remedy.empty()) return;
   out += std::string(kIndent, ' ');
-  AppendWrapped(out, "-> " + finding.remedy);
+  AppendWrapped(out, "-> " + finding.remedy, kIndent, kWidth);
+  out += '\n';
 }
 
 }  // namespace
@@ -113,14 +100,8 @@ std::string ToJson(const Findings& findings, std::string_view server) {
          "\n";
 }
 
-std::string Grouped(std::size_t number) {
-  std::string text = fmt::format("{}", number);
-  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, 1, ',');
-  return text;
-}
-
 std::string Counted(std::size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", Grouped(number), noun, number == 1 ? "" : "s");
+  return fmt::format("{} {}{}", WithCommas(number), noun, number == 1 ? "" : "s");
 }
 
 }  // namespace berth::migration

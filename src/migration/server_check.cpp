@@ -24,10 +24,11 @@ int MinorOf(std::string_view version) {
 
 Finding OnVersion(const std::string& version) {
   const int minor = MinorOf(version);
+  const std::string ours = fmt::format("Berth works with 1.{} to 1.{}", kOldest, kNewest);
   if (minor >= kOldest && minor <= kNewest)
-    return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; Berth works with 1.31 to 1.37", version)};
+    return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; {}", version, ours)};
   return {Level::kWarning, Topic::kServer,
-          fmt::format("Kubernetes {}, where Berth works with 1.31 to 1.37", version.empty() ? "?" : version),
+          fmt::format("Kubernetes {}, where {}", version.empty() ? "?" : version, ours),
           minor > kNewest ? "Berth decides as kube-scheduler v1.37.1 does, without what is newer"
                           : "try it beside the running scheduler first, with a profile name of its own"};
 }

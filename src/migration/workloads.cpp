@@ -6,6 +6,7 @@
 #include <map>
 
 #include "api/csi_migration.hpp"
+#include "base/text_layout.hpp"
 
 namespace berth::migration {
 namespace {
@@ -35,7 +36,7 @@ struct Asking {
   }
   std::string Text() const {
     if (waiting == 0) return Counted(all.count(), "pod");
-    return fmt::format("{} ({} pending)", Counted(all.count(), "pod"), Grouped(waiting));
+    return fmt::format("{} ({} pending)", Counted(all.count(), "pod"), WithCommas(waiting));
   }
 };
 
@@ -187,8 +188,8 @@ class Survey {
                              Counted(tally.count(), "volume"), migration->plugin, migration->driver)));
     if (drivers.empty() && others == 0) return;
     std::vector<std::string> texts;
-    for (const auto& [driver, count] : drivers) texts.push_back(fmt::format("{} {}", Grouped(count), driver));
-    if (others > 0) texts.push_back(fmt::format("{} not by CSI", Grouped(others)));
+    for (const auto& [driver, count] : drivers) texts.push_back(fmt::format("{} {}", WithCommas(count), driver));
+    if (others > 0) texts.push_back(fmt::format("{} not by CSI", WithCommas(others)));
     Tell({Level::kOk, Topic::kWorkloads,
           fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
                       fmt::join(texts, ", "))});
@@ -226,7 +227,7 @@ class Survey {
           fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB more as it "
                       "remembers attempts and classes of pods (--berth-record-memory, --berth-class-memory)",
                       Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
-                      Grouped(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
+                      WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
   }
 
   Lists& lists_;

@@ -74,6 +74,8 @@ struct Comparison {
   std::vector<std::string> victims;  // whom Berth would drive out
 
   Verdict verdict() const { return VerdictOf(outcome); }
+  // Nothing is left to be explained by another view of the cluster.
+  bool settled() const { return verdict() == Verdict::kAgreed || outcome == Outcome::kSampled; }
 };
 
 // One line of JSON without newline.

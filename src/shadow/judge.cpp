@@ -73,11 +73,6 @@ Judge::Judge(assembly::Engine& engine, std::int64_t percentage)
 Comparison Judge::Compare(const framework::PodInfo& pod, const runtime::Profile& profile,
                           const Choice& theirs, std::span<const runtime::Nomination> nominations) {
   const NobodyActs nobody(engine_.handle());
-  cache::ClusterCache& cache = engine_.cache();
-  if (names_generation_ != cache.node_generation()) {
-    names_generation_ = cache.node_generation();
-    names_ = core::NamesOf(cache.nodes());
-  }
   Comparison comparison;
   comparison.pod = pod.key;
   comparison.profile = profile.name();
@@ -89,7 +84,7 @@ Comparison Judge::Compare(const framework::PodInfo& pod, const runtime::Profile&
     return comparison;
   }
   Trial trial{pod, profile, nominations};
-  trial.decision = decider_.Decide(pod, profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations);
+  trial.decision = decider_.Decide(pod, profile, view_.Of(engine_.cache()), nominations);
   const AttemptRecord& record = trial.record();
   comparison.nodes = record.all.Count();
   comparison.feasible = record.feasible.Count();
@@ -233,16 +228,15 @@ std::optional<std::string> Judge::RunThatPrefers(const Trial& trial, Row theirs,
 }
 
 bool Judge::BestOfRun(const Trial& trial, Row theirs, std::size_t start) {
-  cache::ClusterCache& cache = engine_.cache();
-  const auto order = cache.VisitingOrder();
-  std::vector<Row> turned(order.begin(), order.end());
+  core::ClusterView view = view_.Of(engine_.cache());
+  std::vector<Row> turned(view.visiting_order.begin(), view.visiting_order.end());
+  view.visiting_order = turned;
   std::ranges::rotate(turned, turned.begin() + static_cast<std::ptrdiff_t>(start));
   core::DeciderOptions options = WholeCluster();
   options.percentage_of_nodes_to_score = percentage_;
   options.sample = options.adaptive = true;
   core::Decider decider(options, engine_.reasons());
-  const core::Decision decision =
-      decider.Decide(trial.pod, trial.profile, {cache.nodes(), turned, names_}, trial.nominations);
+  const core::Decision decision = decider.Decide(trial.pod, trial.profile, view, trial.nominations);
   return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(theirs);
 }
 

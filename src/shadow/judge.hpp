@@ -7,7 +7,7 @@
 #include <string>
 
 #include "assembly/engine.hpp"
-#include "core/decider.hpp"
+#include "core/current_view.hpp"
 #include "shadow/comparison.hpp"
 
 namespace berth::shadow {
@@ -43,8 +43,7 @@ class Judge {
   assembly::Engine& engine_;
   const std::int64_t percentage_;
   core::Decider decider_;
-  std::shared_ptr<const record::NodeNames> names_;
-  std::uint64_t names_generation_ = UINT64_MAX;
+  core::CurrentView view_;
 };
 
 // The reasons in a FailedScheduling message without their numbers: equal if two messages differ in nothing

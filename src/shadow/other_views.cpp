@@ -68,31 +68,37 @@ class Search {
         return at < now || (step.decision && at <= now + ahead);
       });
     for (std::uint64_t away = 1; away < kBack; away = Next(away)) {
-      if (now >= from_ + away) {
-        TryAt(now - away);
-        Try([&](std::uint64_t at, const Step&) { return at < now - away; });
-        TryOthersAt(now - away);
-      }
-      if (now + away <= until_) {
-        TryAt(now + away);
-        Try([&](std::uint64_t at, const Step&) { return at < now + away; });
-        TryOthersAt(now + away);
-      }
+      OnBothSides(away, [&](std::uint64_t moment) {
+        TryAt(moment);
+        TryAllBefore(moment);
+        TryOthersAt(moment);
+      });
     }
     // Where nearly everything is full a node is free for a moment only.
     for (std::uint64_t away = 1; away < kEach; ++away) {
-      for (const std::uint64_t moment : {now - std::min(away, now - from_), std::min(now + away, until_)}) {
+      OnBothSides(away, [&](std::uint64_t moment) {
         TryTurnsAt(moment);
-        Try([&](std::uint64_t at, const Step&) { return at < moment; });
+        TryAllBefore(moment);
         if (away <= kSoon) TryAt(moment);
         if (away <= kSoon) TryOthersAt(moment);
-      }
+      });
     }
     // A single one out of its order.
     for (std::uint64_t away = 1; away <= kSoon; ++away) {
       for (const std::uint64_t moved : {now + away, now - std::min(away, now)})
         Try([&](std::uint64_t at, const Step&) { return (at < now) != (at == moved); });
     }
+  }
+
+  // The moments so many steps before and after the one in which the choice was seen, as far as they are known.
+  void OnBothSides(std::uint64_t away, auto&& look) {
+    const std::uint64_t now = seen_.position;
+    if (now >= from_ + away) look(now - away);
+    if (now + away <= until_) look(now + away);
+  }
+
+  void TryAllBefore(std::uint64_t moment) {
+    Try([&](std::uint64_t at, const Step&) { return at < moment; });
   }
 
   // Nodes and pods come by different watches.
@@ -151,12 +157,10 @@ class Search {
     if (!tried_.insert(happened).second) return;
     history_.Show(from_, happened);
     Comparison comparison = judge_.Compare(*pod_, *seen_.profile, seen_.theirs, history_.nominations());
-    const bool agrees = comparison.verdict() == Verdict::kAgreed || comparison.outcome == Outcome::kSampled;
-    if (agrees) {
-      comparison.because =
-          Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
-      found_ = std::move(comparison);
-    }
+    if (!comparison.settled()) return;
+    comparison.because =
+        Difference(happened) + (comparison.because.empty() ? "" : "; ") + comparison.because;
+    found_ = std::move(comparison);
   }
 
   // In which the view differs from what was known when the choice was seen.

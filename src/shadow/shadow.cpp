@@ -140,9 +140,7 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
   open.comparison = judge_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
   open.comparison.when = clock_.WallNow();
   report_.Decided(clock_.Now() - begin);
-  const Outcome outcome = open.comparison.outcome;
-  const bool settled = open.comparison.verdict() == Verdict::kAgreed || outcome == Outcome::kSampled;
-  if (settled) return report_.Add(std::move(open.comparison));
+  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
   open_.push_back(std::move(open));
   report_.Waiting(open_.size());
 }
@@ -150,12 +148,7 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
 void Shadow::Tick() {
   if (applying_) return;
   const MonoTime now = clock_.Now();
-  while (!open_.empty() && (open_.front().due <= now || open_.size() > options_.waiting)) {
-    Open open = std::move(open_.front());
-    open_.pop_front();
-    Conclude(std::move(open));
-  }
-  report_.Waiting(open_.size());
+  ConcludeWhile([&] { return open_.front().due <= now || open_.size() > options_.waiting; });
 }
 
 std::optional<MonoTime> Shadow::NextDue() const {
@@ -165,12 +158,16 @@ std::optional<MonoTime> Shadow::NextDue() const {
 
 void Shadow::Finish() {
   if (applying_) return;
-  while (!open_.empty()) {
+  ConcludeWhile([] { return true; });
+}
+
+void Shadow::ConcludeWhile(auto&& due) {
+  while (!open_.empty() && due()) {
     Open open = std::move(open_.front());
     open_.pop_front();
     Conclude(std::move(open));
   }
-  report_.Waiting(0);
+  report_.Waiting(open_.size());
 }
 
 // Where hardly anything is agreed to, looking for explanations must not keep the watches waiting.

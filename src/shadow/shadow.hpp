@@ -74,6 +74,8 @@ class Shadow {
   bool Nominated(const api::PodPtr& pod) const;
   bool SeenLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
+  // The first one after the other, while some wait and the first one is due.
+  void ConcludeWhile(auto&& due);
   void Conclude(Open open);
   std::optional<Comparison> Explain(const Open& open);
 

@@ -8,6 +8,7 @@
 
 #include "api/decode.hpp"
 #include "api/requests.hpp"
+#include "base/text_layout.hpp"
 #include "command/demo/workload.hpp"
 #include "command/load/api_load.hpp"
 
@@ -112,12 +113,6 @@ std::string Pending(const std::vector<PodSeen>& pods) {
 }
 
 }  // namespace
-
-std::string WithCommas(std::size_t number) {
-  std::string text = fmt::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
 
 Expected<std::vector<double>> NodeUse(std::uint16_t port) {
   BERTH_TRY(const auto cpus, NodeCpus(port));

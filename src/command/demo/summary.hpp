@@ -25,7 +25,4 @@ Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSee
 // What became of the latecomer, and of those who had to make room for it.
 std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu);
 
-// "9,970"
-std::string WithCommas(std::size_t number);
-
 }  // namespace berth::command::demo

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/text_layout.hpp"
 #include "command/flags.hpp"
 #include "command/loaded_plugins.hpp"
 #include "command/migrate/configuration_check.hpp"
@@ -55,7 +56,7 @@ std::string VersionOfImage(std::string_view image) {
 migration::Progress ShownProgress() {
   if (isatty(STDERR_FILENO) == 0) return {};
   return [](std::string_view plural, std::size_t read) {
-    fmt::print(stderr, "\r{}: {} read\x1b[K", plural, migration::Grouped(read));
+    fmt::print(stderr, "\r{}: {} read\x1b[K", plural, WithCommas(read));
   };
 }
 
@@ -175,8 +176,9 @@ class MigrateCheck {
   void CheckNeighbour(const config::SchedulerConfig& ours) {
     const CheckedConfiguration theirs = CheckConfiguration(RunningSetup(""), plugins_);
     const config::SchedulerConfig config = theirs.config.value_or(config::DefaultSchedulerConfig());
+    const auto our_names = NamesOf(ours);
     for (const config::Profile& profile : config.profiles) {
-      if (!NamesOf(ours).contains(profile.scheduler_name)) continue;
+      if (!our_names.contains(profile.scheduler_name)) continue;
       Tell(Level::kBlocker,
            fmt::format("both schedulers would have a profile {}: each pod of it would be scheduled by both",
                        profile.scheduler_name),

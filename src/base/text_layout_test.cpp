@@ -1,0 +1,38 @@
+#include "base/text_layout.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(TextLayout, BreaksBetweenWordsBeforeTheLineIsTooWideAndIndentsWhatFollows) {
+  struct Case {
+    const char* what;
+    const char* words;
+    std::size_t width;
+    const char* want;
+  };
+  const Case cases[] = {
+      {"nothing is appended of no words", "", 20, "flag: "},
+      {"words that fit stay on the line", "one two", 20, "flag: one two"},
+      {"a line may be just as wide as said", "one two", 13, "flag: one two"},
+      {"one column less and the last word moves", "one two", 12, "flag: one\n      two"},
+      {"a word that is too long for any line is not broken", "a incomprehensibly b", 12,
+       "flag: a\n      incomprehensibly\n      b"},
+  };
+  for (const Case& c : cases) {
+    std::string text = "flag: ";
+    AppendWrapped(text, c.words, 6, c.width);
+    EXPECT_EQ(text, c.want) << c.what;
+  }
+}
+
+TEST(TextLayout, GroupsDigitsByThree) {
+  EXPECT_EQ(WithCommas(0), "0");
+  EXPECT_EQ(WithCommas(999), "999");
+  EXPECT_EQ(WithCommas(1'000), "1,000");
+  EXPECT_EQ(WithCommas(1'234'567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace berth
