@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -34,21 +35,38 @@ func (c *Common) Flags(name, synopsis, about string) *flag.FlagSet {
 	return flags
 }
 
-// Complete builds the control plane unless one was given, and makes paths absolute: programs run in directories of
-// their own.
+// CompleteWithBerth completes the options of a program that has nothing to do without berth.
+func (c *Common) CompleteWithBerth() error {
+	if c.Berth == "" {
+		return errors.New("give --berth")
+	}
+	return c.Complete()
+}
+
+// Complete looks whether berth is there, builds the control plane unless one was given, and makes paths absolute:
+// programs run in directories of their own.
 func (c *Common) Complete() (err error) {
+	if err := complete("berth", &c.Berth); err != nil {
+		return err
+	}
 	if c.Real == "" {
 		if c.Real, err = BuildReal(); err != nil {
 			return fmt.Errorf("building the control plane: %w", err)
 		}
 	}
-	for _, path := range []*string{&c.Real, &c.Berth} {
-		if *path == "" {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return err
-		}
+	return complete("real", &c.Real)
+}
+
+// complete makes the path of a program absolute, if it was given, and says so if no program is there.
+func complete(flag string, path *string) (err error) {
+	if *path == "" {
+		return nil
+	}
+	if *path, err = filepath.Abs(*path); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(*path); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil
 }

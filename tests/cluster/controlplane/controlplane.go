@@ -39,6 +39,8 @@ type ControlPlane struct {
 	// Token is TokenUser's.
 	Token  string
 	Client kubernetes.Interface
+	// AdminKubeconfig is the path of an administrator's.
+	AdminKubeconfig string
 
 	program  string
 	children *Children
@@ -85,6 +87,9 @@ func Start(ctx context.Context, program, directory string, children *Children, a
 		return nil, err
 	}
 	if c.Client, err = c.ClientOf(""); err != nil {
+		return nil, err
+	}
+	if c.AdminKubeconfig, err = c.WriteKubeconfig(c.URL, "admin", "admin"); err != nil {
 		return nil, err
 	}
 	if err := c.WaitUntilReady(ctx, etcd, c.APIServer); err != nil {
@@ -254,6 +259,11 @@ func (c *ControlPlane) WriteKubeconfig(url, name, auth string) (string, error) {
 	if auth == "admin" {
 		subject = pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}
 	}
+	return c.WriteCertificateKubeconfig(url, name, subject)
+}
+
+// WriteCertificateKubeconfig writes one for a user who is known by a certificate.
+func (c *ControlPlane) WriteCertificateKubeconfig(url, name string, subject pkix.Name) (string, error) {
 	pair, err := c.Authority.Sign(subject, false)
 	if err != nil {
 		return "", err

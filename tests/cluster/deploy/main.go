@@ -37,9 +37,6 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	for _, program := range []string{"unshare", "chroot", "setpriv", "hostname"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return nil, err
@@ -54,7 +51,7 @@ func parse(args []string) (*options, error) {
 			return nil, err
 		}
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 var stories = []struct {

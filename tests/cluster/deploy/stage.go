@@ -11,7 +11,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"berth.test/cluster/controlplane"
@@ -74,9 +73,6 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 		"endpointslice-controller", "garbage-collector-controller", "serviceaccount-token-controller"); err != nil {
 		return nil, err
 	}
-	if _, err := control.WriteKubeconfig(control.URL, "admin", "admin"); err != nil {
-		return nil, err
-	}
 	if err := os.Symlink(o.Real, control.File("kubectl")); err != nil {
 		return nil, err
 	}
@@ -90,12 +86,8 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 }
 
 func (s *stage) makeNode(ctx context.Context, name string) error {
-	room := v1.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
-	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
-		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}, metav1.CreateOptions{})
+	room := controlplane.Resources("cpu", "16", "memory", "64Gi", "pods", "110")
+	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, controlplane.ReadyNode(name, room, v1.LabelOSStable, "linux"), metav1.CreateOptions{})
 	return err
 }
 
@@ -103,7 +95,7 @@ func (s *stage) makeNode(ctx context.Context, name string) error {
 
 // kubectl returns what it printed.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
-	return s.shell(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.File("admin.kubeconfig")}, args...)...)
+	return s.shell(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.AdminKubeconfig}, args...)...)
 }
 
 // types types a line of the guide, as it stands there, in the root of the tree; it returns what is printed then.
@@ -113,7 +105,7 @@ func (s *stage) types(ctx context.Context, line string) (string, error) {
 	line = strings.Replace(line, "deploy/static-pod/replace", "deploy/static-pod/replace --manifests="+s.kubelet.Host+"/etc/kubernetes/manifests", 1)
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Dir = filepath.Dir(s.deploy)
-	command.Env = append(os.Environ(), "PATH="+s.directory+":"+os.Getenv("PATH"), "KUBECONFIG="+s.control.File("admin.kubeconfig"))
+	command.Env = append(os.Environ(), "PATH="+s.directory+":"+os.Getenv("PATH"), "KUBECONFIG="+s.control.AdminKubeconfig)
 	out, err := command.CombinedOutput()
 	if s.verbose {
 		fmt.Printf("$ %s\n%s", line, out)
@@ -189,7 +181,7 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 	_, err := s.control.Client.CoreV1().Pods("default").Create(ctx, &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{Name: "c", Image: "example/app",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("10m")}}}}},
+			Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "10m")}}}},
 	}, metav1.CreateOptions{})
 	return err
 }
@@ -206,29 +198,11 @@ func (s *stage) placed(ctx context.Context, name, scheduler string) (node string
 
 // bound waits until a pod is bound and a scheduler says that it was.
 func (s *stage) bound(ctx context.Context, name, scheduler string) (node string, err error) {
-	err = controlplane.Until(ctx, patience, "a node for "+name, func() (bool, error) {
-		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		node = pod.Spec.NodeName
-		return node != "", nil
-	})
-	if err != nil {
+	if node, err = s.control.NodeOf(ctx, patience, name); err != nil {
 		return "", err
 	}
-	return node, controlplane.Until(ctx, patience, "the event Scheduled of "+name, func() (bool, error) {
-		list, err := s.control.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, e := range list.Items {
-			if e.Regarding.Name == name && e.Reason == "Scheduled" && e.ReportingController == scheduler {
-				return true, nil
-			}
-		}
-		return false, nil
-	})
+	_, err = s.control.EventOf(ctx, patience, name, "Scheduled", scheduler)
+	return node, err
 }
 
 // holder is whose lease it is; empty if nobody's.

@@ -7,6 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"berth.test/cluster/controlplane"
 )
 
 // A checker that never complains proves nothing, so each of its complaints is provoked once.
@@ -17,7 +19,7 @@ func TestCheckFindsViolations(t *testing.T) {
 		nodes[node.Name] = node
 	}
 	pod := func(name string, change func(*v1.Pod)) *v1.Pod {
-		p := plainPod(name, resources("cpu", "5"))
+		p := plainPod(name, controlplane.Resources("cpu", "5"))
 		if change != nil {
 			change(p)
 		}
@@ -70,7 +72,7 @@ func TestCheckFindsViolations(t *testing.T) {
 
 func TestPodsPerNodeAreCounted(t *testing.T) {
 	node := newNode(0)
-	node.Status.Allocatable["pods"] = resources("pods", "2")["pods"]
+	node.Status.Allocatable["pods"] = controlplane.Resources("pods", "2")["pods"]
 	held := occupancy{requests: make(v1.ResourceList), ports: make(map[string]string)}
 	for i := range 3 {
 		complaints := held.enter(plainPod(fmt.Sprint("p", i), nil), node)

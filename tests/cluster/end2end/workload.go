@@ -79,22 +79,8 @@ func newPlainWorkload(nodes, pods int) *workload {
 }
 
 func newNode(i int) *v1.Node {
-	node := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("n-%d", i),
-			Labels: map[string]string{
-				"kubernetes.io/hostname":      fmt.Sprintf("n-%d", i),
-				"topology.kubernetes.io/zone": string(rune('a' + i%3)),
-				"disk":                        []string{"ssd", "hdd"}[i%2],
-				"generation":                  fmt.Sprint(i % 4),
-			},
-		},
-		Status: v1.NodeStatus{
-			Allocatable: resources("cpu", "8", "memory", "32Gi", "pods", "50", "ephemeral-storage", "100Gi"),
-			Capacity:    resources("cpu", "8", "memory", "32Gi", "pods", "50", "ephemeral-storage", "100Gi"),
-			Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
-		},
-	}
+	node := controlplane.ReadyNode(fmt.Sprintf("n-%d", i), controlplane.Resources("cpu", "8", "memory", "32Gi", "pods", "50", "ephemeral-storage", "100Gi"),
+		v1.LabelTopologyZone, string(rune('a'+i%3)), "disk", []string{"ssd", "hdd"}[i%2], "generation", fmt.Sprint(i%4))
 	switch {
 	case i == 1:
 		node.Spec.Unschedulable = true
@@ -110,15 +96,6 @@ func newNode(i int) *v1.Node {
 		node.Status.Images = []v1.ContainerImage{{Names: []string{"example.org/app:v1"}, SizeBytes: 900 << 20}}
 	}
 	return node
-}
-
-// resources makes a list of names and amounts in turn.
-func resources(pairs ...string) v1.ResourceList {
-	list := make(v1.ResourceList)
-	for i := 0; i < len(pairs); i += 2 {
-		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
-	}
-	return list
 }
 
 func plainPod(name string, requests v1.ResourceList) *v1.Pod {
@@ -139,14 +116,14 @@ func setRequest(pod *v1.Pod, name v1.ResourceName, amount string) {
 
 // newPod draws the i-th pod from ten shapes.
 func newPod(name string, i int) *v1.Pod {
-	pod := plainPod(name, resources("cpu", "100m", "memory", "128Mi"))
+	pod := plainPod(name, controlplane.Resources("cpu", "100m", "memory", "128Mi"))
 	spec := &pod.Spec
 	switch i % 10 {
 	case 4:
 		always := v1.ContainerRestartPolicyAlways
 		spec.InitContainers = []v1.Container{
-			{Name: "side", Image: "side", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: resources("cpu", "50m")}},
-			{Name: "init", Image: "init", Resources: v1.ResourceRequirements{Requests: resources("cpu", "300m", "memory", "64Mi")}},
+			{Name: "side", Image: "side", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "50m")}},
+			{Name: "init", Image: "init", Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "300m", "memory", "64Mi")}},
 		}
 	case 5:
 		spec.NodeSelector = map[string]string{"disk": "ssd"}
@@ -160,7 +137,7 @@ func newPod(name string, i int) *v1.Pod {
 	case 7:
 		spec.Tolerations = []v1.Toleration{{Key: "dedicated", Operator: v1.TolerationOpExists}}
 	case 9:
-		spec.Containers[0].Resources.Requests = resources("cpu", "1500m", "memory", "4Gi")
+		spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "1500m", "memory", "4Gi")
 	}
 	return pod
 }
@@ -178,7 +155,7 @@ func onlyNode(name string) v1.NodeSelectorRequirement {
 func neverFitting() []*v1.Pod {
 	var pods []*v1.Pod
 	add := func(name string, change func(*v1.Pod)) {
-		pod := plainPod("never-"+name, resources("cpu", "1m"))
+		pod := plainPod("never-"+name, controlplane.Resources("cpu", "1m"))
 		change(pod)
 		pods = append(pods, pod)
 	}
@@ -187,7 +164,7 @@ func neverFitting() []*v1.Pod {
 			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: terms},
 		}}
 	}
-	add("cpu", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = resources("cpu", "1000") })
+	add("cpu", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = controlplane.Resources("cpu", "1000") })
 	add("selector", func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{"planet": "mars"} })
 	add("tainted", func(p *v1.Pod) {
 		// Every fifth node is dedicated, and they are all of one taint: only names tell them apart.

@@ -9,7 +9,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
@@ -61,13 +59,13 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if slices.Contains(o.contenders, "berth") && o.Berth == "" {
-		return nil, errors.New("--berth is needed: the program berth")
-	}
 	if o.nodes < 100 || o.pods < 1 || o.pods > 20*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 100 nodes, at most 20 pods for each", o.pods, o.nodes)
 	}
-	return &o, o.Complete()
+	if !slices.Contains(o.contenders, "berth") {
+		return &o, o.Complete()
+	}
+	return &o, o.CompleteWithBerth()
 }
 
 // list is a flag with several of some known words, separated by commas.
@@ -273,20 +271,15 @@ func bind(ctx context.Context, client kubernetes.Interface, bindings func() int,
 }
 
 func node(i int) *v1.Node {
-	amounts := resources("cpu", "32", "memory", "128Gi", "pods", "110")
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
-			v1.LabelHostname: fmt.Sprintf("node-%d", i), v1.LabelTopologyZone: fmt.Sprintf("zone-%d", i%10),
-		}},
-		Status: v1.NodeStatus{Allocatable: amounts, Capacity: amounts, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}
+	return controlplane.ReadyNode(fmt.Sprintf("node-%d", i), controlplane.Resources("cpu", "32", "memory", "128Gi", "pods", "110"),
+		v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i%10))
 }
 
 func pod(kind, prefix string, i int) *v1.Pod {
 	made := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("%s-%d", prefix, i)},
 		Spec: v1.PodSpec{Containers: []v1.Container{{
-			Name: "main", Image: "registry.example/app:v1", Resources: v1.ResourceRequirements{Requests: resources("cpu", "100m", "memory", "128Mi")},
+			Name: "main", Image: "registry.example/app:v1", Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "100m", "memory", "128Mi")},
 		}}},
 	}
 	group := map[string]string{"app": fmt.Sprintf("app-%d", i%50)}
@@ -332,13 +325,4 @@ func complete(pod *v1.Pod) {
 	for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
 	}
-}
-
-// resources makes a list of names and amounts in turn.
-func resources(pairs ...string) v1.ResourceList {
-	amounts := make(v1.ResourceList)
-	for i := 0; i < len(pairs); i += 2 {
-		amounts[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
-	}
-	return amounts
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -21,19 +20,11 @@ const (
 	perSecond   = 40 // pods that are created
 )
 
-func amounts(cpu, memory, pods string) v1.ResourceList {
-	return v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory), "pods": resource.MustParse(pods)}
-}
-
 // prepare makes the nodes, and in the long form the pods that are there already.
 func prepare(ctx context.Context, o *options, client kubernetes.Interface) error {
 	err := controlplane.Each(ctx, o.nodes, func(i int) error {
-		room := amounts("2", "32Gi", "110")
-		_, err := client.CoreV1().Nodes().Create(ctx, &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i), Labels: map[string]string{"kubernetes.io/hostname": fmt.Sprintf("n-%d", i)}},
-			Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-				Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-		}, metav1.CreateOptions{})
+		node := controlplane.ReadyNode(fmt.Sprintf("n-%d", i), controlplane.Resources("cpu", "2", "memory", "32Gi", "pods", "110"))
+		_, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 		return err
 	})
 	if err != nil {
@@ -52,7 +43,7 @@ func newPod(namespace, name, scheduler string) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "ha"}},
 		Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{
 			Name: "c", Image: "example.org/app:v1",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}},
+			Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "100m", "memory", "64Mi")},
 		}}},
 	}
 }

@@ -54,12 +54,8 @@ func (l *late) prepare(ctx context.Context) error {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	room := amounts("1", "8Gi", "110")
-	_, err = client.CoreV1().Nodes().Create(ctx, &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: l.node, Labels: map[string]string{"kubernetes.io/hostname": l.node}},
-		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}, metav1.CreateOptions{})
+	node := controlplane.ReadyNode(l.node, controlplane.Resources("cpu", "1", "memory", "8Gi", "pods", "110"))
+	_, err = client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	return err
 }
 

@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -35,15 +34,12 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	o.nodes = 24
 	if o.long {
 		o.lease, o.renew, o.retry = 15*time.Second, 10*time.Second, 2*time.Second
 		o.nodes, o.pods = 5000, 30000
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 func main() { controlplane.Main("ha", parse, run) }

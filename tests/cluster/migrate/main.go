@@ -7,13 +7,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,30 +37,19 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	if err := controlplane.InTree(&o.roles, "deploy/rbac"); err != nil {
 		return nil, err
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 func main() { controlplane.Main("migrate", parse, run) }
-
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-`
 
 // stage is a cluster, and who looks at it.
 type stage struct {
 	*options
 	control *controlplane.ControlPlane
-	admin   string // kubeconfigs
-	reader  string
+	reader  string // kubeconfigs
 	nobody  string
 	self    string // system:kube-scheduler's own
 	// The URL of something that answers.
@@ -73,11 +60,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	began := time.Now()
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	policy, log := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+log,
+	control, err := controlplane.StartAudited(ctx, o.Real, directory, children, "",
 		"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1beta1=true")
 	if err != nil {
 		return err
@@ -101,7 +84,7 @@ func run(ctx context.Context, o *options, directory string) error {
 		}
 	}
 	control.APIServer.Kill()
-	for _, violation := range append(s.playWithoutServer(ctx), written(log)...) {
+	for _, violation := range append(s.playWithoutServer(ctx), s.written()...) {
 		wrong++
 		fmt.Printf("VIOLATION: %s\n", violation)
 	}
@@ -114,9 +97,6 @@ func run(ctx context.Context, o *options, directory string) error {
 
 // prepare makes those who look: an administrator, somebody who may read everything and somebody who may read nothing.
 func (s *stage) prepare(ctx context.Context) (err error) {
-	if s.admin, err = s.control.WriteKubeconfig(s.control.URL, "admin", "admin"); err != nil {
-		return err
-	}
 	if s.self, err = s.control.WriteKubeconfig(s.control.URL, "itself", "cert"); err != nil {
 		return err
 	}
@@ -152,16 +132,12 @@ func (s *stage) account(ctx context.Context, name string) (string, error) {
 
 // apply takes a manifest's text, or the directory of the shipped roles.
 func (s *stage) apply(ctx context.Context, manifest string) error {
-	args := []string{"kubectl", "--kubeconfig=" + s.admin, "apply", "--server-side", "-f", "-"}
+	args := []string{"apply", "--server-side", "-f", "-"}
 	if manifest == shippedRoles {
-		args = []string{"kubectl", "--kubeconfig=" + s.admin, "apply", "-k", s.roles}
+		args = []string{"apply", "-k", s.roles}
 	}
-	command := exec.CommandContext(ctx, s.Real, args...)
-	command.Stdin = strings.NewReader(manifest)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	_, err := s.control.Kubectl(ctx, strings.NewReader(manifest), args...)
+	return err
 }
 
 // report is what -o json says.
@@ -186,7 +162,7 @@ func (s *stage) check(ctx context.Context, kubeconfig string, args ...string) (c
 }
 
 func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []string) {
-	kubeconfig := map[string]string{"": s.admin, "reader": s.reader, "nobody": s.nobody, "itself": s.self}[story.as]
+	kubeconfig := map[string]string{"": s.control.AdminKubeconfig, "reader": s.reader, "nobody": s.nobody, "itself": s.self}[story.as]
 	args := append([]string{}, story.args...)
 	for flag, text := range story.files {
 		path := s.control.File(strings.TrimLeft(flag, "-") + ".yaml")
@@ -233,7 +209,7 @@ func (s *stage) play(ctx context.Context, story *story, checks *int) (wrong []st
 // playWithoutServer looks at what is not there, and with a file that is none.
 func (s *stage) playWithoutServer(ctx context.Context) (wrong []string) {
 	for _, c := range []struct{ kubeconfig, said string }{
-		{s.admin, s.control.URL + ": dial tcp "},
+		{s.control.AdminKubeconfig, s.control.URL + ": dial tcp "},
 		{"/no/such/file", "Error: stat /no/such/file: no such file or directory"},
 	} {
 		if code, _, said := s.check(ctx, c.kubeconfig); code != 1 || !strings.Contains(said, c.said) {
@@ -244,27 +220,20 @@ func (s *stage) playWithoutServer(ctx context.Context) (wrong []string) {
 }
 
 // written is what berth has asked for beside reading and reviews, according to the audit log.
-func written(path string) (wrong []string) {
-	text, err := os.ReadFile(path)
+func (s *stage) written() (wrong []string) {
+	requests, err := s.control.AuditLog().Next("")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	asked := 0
-	for line := range strings.Lines(string(text)) {
-		var event struct {
-			Verb, RequestURI, UserAgent string
-			ObjectRef                   struct{ Resource string }
-		}
-		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			return []string{err.Error()}
-		}
-		if !strings.HasSuffix(event.UserAgent, "/migrate") {
+	for _, r := range requests {
+		if !strings.HasSuffix(r.UserAgent, "/migrate") {
 			continue
 		}
 		asked++
-		review := event.Verb == "create" && strings.HasSuffix(event.ObjectRef.Resource, "reviews")
-		if event.Verb != "get" && event.Verb != "list" && !review {
-			wrong = append(wrong, fmt.Sprintf("%s %s", event.Verb, event.RequestURI))
+		review := r.Verb == "create" && r.ObjectRef != nil && strings.HasSuffix(r.ObjectRef.Resource, "reviews")
+		if r.Verb != "get" && r.Verb != "list" && !review {
+			wrong = append(wrong, fmt.Sprintf("%s %s", r.Verb, r.RequestURI))
 		}
 	}
 	if asked == 0 {

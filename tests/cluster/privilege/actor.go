@@ -25,7 +25,7 @@ type actor struct {
 	*options
 	control  *controlplane.ControlPlane
 	children *controlplane.Children
-	audit    *auditLog
+	audit    *controlplane.AuditLog
 
 	name        string // also of the lease
 	taken       *taken // nil: nothing
@@ -222,7 +222,7 @@ func (a *actor) handOver(ctx context.Context) error {
 
 // readAudit sorts what was asked since.
 func (a *actor) readAudit() error {
-	requests, err := a.audit.next(a.user())
+	requests, err := a.audit.Next(a.user())
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,39 +30,24 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	if err := controlplane.InTree(&o.manifests, "deploy/rbac"); err != nil {
 		return nil, err
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 func main() { controlplane.Main("privilege", parse, run) }
-
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-  userGroups: ["system:serviceaccounts:kube-system"]
-- level: None
-`
 
 func run(ctx context.Context, o *options, directory string) error {
 	began := time.Now()
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	policy, log := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+log)
+	control, err := controlplane.StartAudited(ctx, o.Real, directory, children, `userGroups: ["system:serviceaccounts:kube-system"]`)
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, o, control); err != nil {
+	// As the guide says.
+	if _, err := control.Kubectl(ctx, nil, "apply", "-k", o.manifests); err != nil {
 		return err
 	}
 	actors, err := cast(ctx, control)
@@ -75,7 +55,7 @@ func run(ctx context.Context, o *options, directory string) error {
 		return err
 	}
 	for _, a := range actors {
-		a.options, a.children, a.audit = o, children, &auditLog{path: log}
+		a.options, a.children, a.audit = o, children, control.AuditLog()
 		if err := a.prepare(ctx); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -102,18 +82,5 @@ func run(ctx context.Context, o *options, directory string) error {
 	}
 	fmt.Printf("%d permissions: all are used, each is missed where it is taken away, nothing else is needed; %.0f s\n",
 		len(actors[0].permissions), time.Since(began).Seconds())
-	return nil
-}
-
-// apply does what the guide says.
-func apply(ctx context.Context, o *options, control *controlplane.ControlPlane) error {
-	kubeconfig, err := control.WriteKubeconfig(control.URL, "admin", "admin")
-	if err != nil {
-		return err
-	}
-	command := exec.CommandContext(ctx, o.Real, "kubectl", "--kubeconfig="+kubeconfig, "apply", "-k", o.manifests)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply -k %s: %w: %s", o.manifests, err, strings.TrimSpace(string(out)))
-	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 // permission is one verb on one resource, as a role gives it.
@@ -65,8 +67,8 @@ func (p permission) String() string {
 }
 
 // covers says whether a request needs this permission.
-func (p permission) covers(r request) bool {
-	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.resource() &&
+func (p permission) covers(r controlplane.Request) bool {
+	return p.verb == r.Verb && p.group == r.ObjectRef.APIGroup && p.resource == r.Resource() &&
 		(p.namespace == "" || p.namespace == r.ObjectRef.Namespace) && (p.name == "" || p.name == r.ObjectRef.Name)
 }
 

@@ -12,8 +12,9 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"berth.test/cluster/controlplane"
 )
 
 const fillers = 20
@@ -71,12 +72,8 @@ func (a *actor) makeWork(ctx context.Context) error {
 func (a *actor) node(kind string) string { return a.name + "-" + kind }
 
 func (a *actor) makeNode(ctx context.Context, kind, cpu string) error {
-	room := v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
-	_, err := a.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: a.node(kind), Labels: map[string]string{"kubernetes.io/hostname": a.node(kind)}},
-		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}, metav1.CreateOptions{})
+	room := controlplane.Resources("cpu", cpu, "memory", "8Gi", "pods", "110")
+	_, err := a.control.Client.CoreV1().Nodes().Create(ctx, controlplane.ReadyNode(a.node(kind), room), metav1.CreateOptions{})
 	return err
 }
 
@@ -92,7 +89,7 @@ func (a *actor) makePod(ctx context.Context, name, node, cpu string, change func
 		Spec: v1.PodSpec{SchedulerName: a.name, NodeSelector: map[string]string{"kubernetes.io/hostname": a.node(node)},
 			TerminationGracePeriodSeconds: &now,
 			Containers: []v1.Container{{Name: "c", Image: "example.org/app:v1",
-				Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}}},
+				Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", cpu)}}}},
 	}
 	if change != nil {
 		change(pod)
@@ -106,7 +103,7 @@ func (a *actor) makeVolume(ctx context.Context) error {
 	made, err := volumes.Create(ctx, &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name},
 		Spec: v1.PersistentVolumeSpec{StorageClassName: a.name + "-there", AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
-			Capacity:               v1.ResourceList{"storage": resource.MustParse("1Gi")},
+			Capacity:               controlplane.Resources("storage", "1Gi"),
 			PersistentVolumeSource: v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/volume"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -129,7 +126,7 @@ func (a *actor) makeClaim(ctx context.Context, name, provisioner string) error {
 	_, err = a.control.Client.CoreV1().PersistentVolumeClaims(a.name).Create(ctx, &v1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
-			Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{"storage": resource.MustParse("1Gi")}}},
+			Resources: v1.VolumeResourceRequirements{Requests: controlplane.Resources("storage", "1Gi")}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return err

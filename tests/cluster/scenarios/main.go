@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +25,8 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.")
+	flags := o.Flags("scenarios", "--berth PATH [--only WORDS]", "Plays stories in a real cluster with kube-scheduler and with berth, and compares the outcomes.\n"+
+		"With --berth none only kube-scheduler plays.")
 	flags.StringVar(&o.only, "only", "", "only the scenarios with these `WORDS` in their name; several by |")
 	flags.IntVar(&o.lanes, "lanes", 4, "number of control planes that play scenarios at a time")
 	flags.BoolVar(&o.verbose, "verbose", false, "print the outcomes, not only the differences")
@@ -37,14 +37,14 @@ func parse(args []string) (*options, error) {
 	if o.list {
 		return &o, nil
 	}
-	if o.Berth == "" {
-		return nil, errors.New("where is berth? (--berth; none: only kube-scheduler plays)")
-	}
 	if o.lanes < 1 {
 		return nil, fmt.Errorf("%d lanes", o.lanes)
 	}
-	o.alone = o.Berth == "none"
-	return &o, o.Complete()
+	if o.alone = o.Berth == "none"; o.alone {
+		o.Berth = ""
+		return &o, o.Complete()
+	}
+	return &o, o.CompleteWithBerth()
 }
 
 func main() { controlplane.Main("scenarios", parse, run) }

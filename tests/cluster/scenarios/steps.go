@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"berth.test/cluster/controlplane"
 )
 
 // The steps of a scenario: what happens to nodes and pods.
@@ -26,13 +28,7 @@ func (s *stage) node(name string, options ...nodeOption) {
 
 func (s *stage) nodes(count int, name func(i int) string, options ...nodeOption) {
 	for i := range count {
-		node := &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name(i), Labels: map[string]string{"kubernetes.io/hostname": name(i)}},
-			Status: v1.NodeStatus{
-				Allocatable: resources("cpu", "4", "memory", "8Gi", "pods", "20"),
-				Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
-			},
-		}
+		node := controlplane.ReadyNode(name(i), controlplane.Resources("cpu", "4", "memory", "8Gi", "pods", "20"))
 		for _, option := range options {
 			option(node)
 		}
@@ -43,17 +39,9 @@ func (s *stage) nodes(count int, name func(i int) string, options ...nodeOption)
 	s.calm(noticed)
 }
 
-func resources(pairs ...string) v1.ResourceList {
-	list := make(v1.ResourceList)
-	for i := 0; i < len(pairs); i += 2 {
-		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
-	}
-	return list
-}
-
 func allocatable(pairs ...string) nodeOption {
 	return func(n *v1.Node) {
-		for name, amount := range resources(pairs...) {
+		for name, amount := range controlplane.Resources(pairs...) {
 			n.Status.Allocatable[name] = amount
 		}
 	}
@@ -131,7 +119,7 @@ func asking(pairs ...string) podOption {
 		if *requests == nil {
 			*requests = make(v1.ResourceList)
 		}
-		for name, amount := range resources(pairs...) {
+		for name, amount := range controlplane.Resources(pairs...) {
 			(*requests)[name] = amount
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"berth.test/cluster/controlplane"
 )
 
 // The steps of a scenario that are about volumes and budgets.
@@ -32,7 +34,7 @@ func (s *stage) volume(name, class, size string, options ...volumeOption) {
 	volume := &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1.PersistentVolumeSpec{
-			Capacity:                      resources("storage", size),
+			Capacity:                      controlplane.Resources("storage", size),
 			AccessModes:                   []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
 			PersistentVolumeReclaimPolicy: v1.PersistentVolumeReclaimRetain,
 			StorageClassName:              class,
@@ -87,7 +89,7 @@ func (s *stage) claim(name, class, size string, modes ...v1.PersistentVolumeAcce
 	_, err := s.client.CoreV1().PersistentVolumeClaims(s.ns).Create(s.ctx, &v1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1.PersistentVolumeClaimSpec{AccessModes: modes, StorageClassName: &class,
-			Resources: v1.VolumeResourceRequirements{Requests: resources("storage", size)}},
+			Resources: v1.VolumeResourceRequirements{Requests: controlplane.Resources("storage", size)}},
 	}, metav1.CreateOptions{})
 	s.must(err)
 	s.calm(noticed)
@@ -167,7 +169,7 @@ func ephemeral(name, class, size string) podOption {
 		p.Spec.Volumes = append(p.Spec.Volumes, v1.Volume{Name: name, VolumeSource: v1.VolumeSource{
 			Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{
 				Spec: v1.PersistentVolumeClaimSpec{AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: &class,
-					Resources: v1.VolumeResourceRequirements{Requests: resources("storage", size)}}}}}})
+					Resources: v1.VolumeResourceRequirements{Requests: controlplane.Resources("storage", size)}}}}}})
 	}
 }
 

@@ -62,14 +62,8 @@ func (c *churn) prepare(ctx context.Context) error {
 }
 
 func (c *churn) makeNode(ctx context.Context, i int) error {
-	room := v1.ResourceList{"cpu": resource.MustParse([]string{"4", "8", "8", "16"}[i%4]),
-		"memory": resource.MustParse([]string{"16Gi", "16Gi", "32Gi"}[i%3]), "pods": resource.MustParse("110")}
-	node := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Labels: map[string]string{hostLabel: nodeName(i),
-			zoneLabel: string(rune('a' + i%3)), diskLabel: []string{"ssd", "hdd"}[i%2]}},
-		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}
+	room := controlplane.Resources("cpu", []string{"4", "8", "8", "16"}[i%4], "memory", []string{"16Gi", "16Gi", "32Gi"}[i%3], "pods", "110")
+	node := controlplane.ReadyNode(nodeName(i), room, zoneLabel, string(rune('a'+i%3)), diskLabel, []string{"ssd", "hdd"}[i%2])
 	if i%10 == 7 {
 		node.Spec.Taints = []v1.Taint{{Key: dedicated, Value: "yes", Effect: v1.TaintEffectNoSchedule}}
 	}
@@ -141,9 +135,9 @@ func (c *churn) newPod() *v1.Pod {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%06d", c.made), Labels: map[string]string{"app": app}},
 		Spec: v1.PodSpec{TerminationGracePeriodSeconds: &grace,
-			Containers: []v1.Container{{Name: "c", Image: "example.org/app:v1", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				"cpu":    resource.MustParse([]string{"100m", "250m", "500m", "1", "2"}[c.chance.IntN(5)]),
-				"memory": resource.MustParse([]string{"128Mi", "512Mi", "1Gi", "2Gi"}[c.chance.IntN(4)])}}}}},
+			Containers: []v1.Container{{Name: "c", Image: "example.org/app:v1", Resources: v1.ResourceRequirements{Requests: controlplane.Resources(
+				"cpu", []string{"100m", "250m", "500m", "1", "2"}[c.chance.IntN(5)],
+				"memory", []string{"128Mi", "512Mi", "1Gi", "2Gi"}[c.chance.IntN(4)])}}}},
 	}
 	shapes[c.chance.IntN(len(shapes))](c, &pod.Spec, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}})
 	return pod

@@ -8,18 +8,13 @@ package main
 
 import (
 	"context"
-	"crypto/x509/pkix"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"berth.test/cluster/controlplane"
 )
@@ -46,37 +41,21 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	if o.nodes < 10 || o.nodes > 500 {
 		return nil, fmt.Errorf("--nodes %d: between 10 and 500", o.nodes)
 	}
 	if err := controlplane.InTree(&o.manifests, "deploy/shadow"); err != nil {
 		return nil, err
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 func main() { controlplane.Main("shadow", parse, run) }
 
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-  users: ["berth-shadow"]
-- level: None
-`
-
 func run(ctx context.Context, o *options, directory string) error {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
-	policy, audit := filepath.Join(directory, "audit-policy.yaml"), filepath.Join(directory, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	control, err := controlplane.Start(ctx, o.Real, directory, children, "--audit-policy-file="+policy, "--audit-log-path="+audit)
+	control, err := controlplane.StartAudited(ctx, o.Real, directory, children, fmt.Sprintf("users: [%q]", user))
 	if err != nil {
 		return err
 	}
@@ -105,7 +84,7 @@ func run(ctx context.Context, o *options, directory string) error {
 	fmt.Printf("%d nodes, percentageOfNodesToScore %d, %.0f s: %s\n", o.nodes, o.percentage, time.Since(began).Seconds(), churn.done())
 	fmt.Print(found.text)
 	fmt.Printf("berth used %.1f s of CPU, at most %d MiB\n", found.cpu, found.peakMiB)
-	wrong := append(found.wrong(churn.bound.Load(), o.sampling()), checkAudit(audit)...)
+	wrong := append(found.wrong(churn.bound.Load(), o.sampling()), checkAudit(control.AuditLog())...)
 	for _, what := range wrong {
 		fmt.Println("VIOLATION:", what)
 	}
@@ -120,15 +99,10 @@ func (o *options) sampling() bool { return o.nodes > 100 && o.percentage < 100 }
 
 // allowReading gives the user the permissions that are shipped: none of them writes.
 func allowReading(ctx context.Context, o *options, control *controlplane.ControlPlane) error {
-	kubeconfig, err := control.WriteKubeconfig(control.URL, "admin", "admin")
-	if err != nil {
+	if _, err := control.Kubectl(ctx, nil, "apply", "-f", o.manifests); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, o.Real, "kubectl", "--kubeconfig="+kubeconfig, "apply", "-f", o.manifests)
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply -f %s: %w: %s", o.manifests, err, out)
-	}
-	_, err = control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+	_, err := control.Client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user + "-test"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
@@ -167,19 +141,4 @@ func startKubeScheduler(control *controlplane.ControlPlane, children *controlpla
 	_, err = children.Start("kube-scheduler", []string{o.Real, "kube-scheduler"}, "--config="+config,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]))
 	return err
-}
-
-// readerKubeconfig is the user's who may only read.
-func readerKubeconfig(control *controlplane.ControlPlane) (string, error) {
-	pair, err := control.Authority.Sign(pkix.Name{CommonName: user}, false)
-	if err != nil {
-		return "", err
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: control.URL, CertificateAuthorityData: control.Authority.PEM}
-	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: pair.Certificate, ClientKeyData: pair.Key}
-	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	config.CurrentContext = "x"
-	path := control.File(user + ".kubeconfig")
-	return path, clientcmd.WriteToFile(*config, path)
 }

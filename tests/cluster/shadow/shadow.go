@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509/pkix"
@@ -30,7 +29,7 @@ type shadow struct {
 }
 
 func (s *shadow) start(ctx context.Context, children *controlplane.Children) error {
-	kubeconfig, err := readerKubeconfig(s.control)
+	kubeconfig, err := s.control.WriteCertificateKubeconfig(s.control.URL, user, pkix.Name{CommonName: user})
 	if err != nil {
 		return err
 	}
@@ -231,35 +230,22 @@ func (f *findings) wrong(bound int64, sampling bool) []string {
 }
 
 // checkAudit says what the reader did besides reading.
-func checkAudit(path string) []string {
-	file, err := os.Open(path)
+func checkAudit(log *controlplane.AuditLog) (wrong []string) {
+	requests, err := log.Next(user)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defer file.Close()
-	var wrong []string
-	requests := 0
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var request struct {
-			Verb, RequestURI string
-			ResponseStatus   struct{ Code int }
+	for _, r := range requests {
+		if !slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
+			wrong = append(wrong, fmt.Sprintf("berth asked to %s %s", r.Verb, r.RequestURI))
 		}
-		if err := json.Unmarshal(lines.Bytes(), &request); err != nil {
-			return append(wrong, fmt.Sprintf("the audit log: %v", err))
-		}
-		requests++
-		if !slices.Contains([]string{"get", "list", "watch"}, request.Verb) {
-			wrong = append(wrong, fmt.Sprintf("berth asked to %s %s", request.Verb, request.RequestURI))
-		}
-		if request.ResponseStatus.Code == http.StatusForbidden {
-			wrong = append(wrong, fmt.Sprintf("berth was refused %s %s", request.Verb, request.RequestURI))
+		if r.ResponseStatus.Code == http.StatusForbidden {
+			wrong = append(wrong, fmt.Sprintf("berth was refused %s %s", r.Verb, r.RequestURI))
 		}
 	}
-	if requests == 0 {
+	if len(requests) == 0 {
 		wrong = append(wrong, "the audit log is empty")
 	}
-	fmt.Printf("%d requests of %s in the audit log, all of them reads\n", requests, user)
+	fmt.Printf("%d requests of %s in the audit log, all of them reads\n", len(requests), user)
 	return wrong
 }

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"time"
@@ -32,9 +31,6 @@ func parse(args []string) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.Berth == "" {
-		return nil, errors.New("give --berth")
-	}
 	for _, program := range []string{"prometheus", "python3", "unshare", "chroot", "hostname"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return nil, fmt.Errorf("%w (script/setup --monitoring installs prometheus)", err)
@@ -43,7 +39,7 @@ func parse(args []string) (*options, error) {
 	if err := controlplane.InTree(&o.examples, "examples/tutorials"); err != nil {
 		return nil, err
 	}
-	return &o, o.Complete()
+	return &o, o.CompleteWithBerth()
 }
 
 // story is one tutorial.

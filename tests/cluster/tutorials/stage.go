@@ -10,7 +10,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -85,19 +84,12 @@ func setUp(ctx context.Context, o *options, directory string, children *controlp
 	if err := s.makeHost(); err != nil {
 		return nil, err
 	}
-	if _, err := s.control.WriteKubeconfig(s.control.URL, "admin", "admin"); err != nil {
-		return nil, err
-	}
 	return s, s.monitoring.scraped(ctx)
 }
 
 func (s *stage) makeNode(ctx context.Context, name string) error {
-	room := v1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("32Gi"), "pods": resource.MustParse("110")}
-	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name, "rack": racks[name]}},
-		Status: v1.NodeStatus{Allocatable: room, Capacity: room,
-			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
-	}, metav1.CreateOptions{})
+	room := controlplane.Resources("cpu", "8", "memory", "32Gi", "pods", "110")
+	_, err := s.control.Client.CoreV1().Nodes().Create(ctx, controlplane.ReadyNode(name, room, "rack", racks[name]), metav1.CreateOptions{})
 	return err
 }
 
@@ -158,12 +150,7 @@ func (s *stage) example(path string) string { return s.examples + "/" + path }
 
 // kubectl returns what it printed.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, s.Real, append([]string{"kubectl", "--kubeconfig=" + s.control.File("admin.kubeconfig")}, args...)...)
-	out, err := command.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
-	}
-	return string(out), nil
+	return s.control.Kubectl(ctx, nil, args...)
 }
 
 // commandLine runs berth; it must leave with a code. What it printed is returned.
@@ -284,33 +271,10 @@ func (s *stage) line(c *kubelet.Container, level byte, text string) {
 
 // nodeOf waits until a pod is bound.
 func (s *stage) nodeOf(ctx context.Context, name string) (string, error) {
-	node := ""
-	err := controlplane.Until(ctx, patience, "a node for "+name, func() (bool, error) {
-		pod, err := s.control.Client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		node = pod.Spec.NodeName
-		return node != "", nil
-	})
-	return node, err
+	return s.control.NodeOf(ctx, patience, name)
 }
 
 // event waits for an event about a pod; it returns its note.
 func (s *stage) event(ctx context.Context, pod, reason, component string) (string, error) {
-	note := ""
-	err := controlplane.Until(ctx, patience, fmt.Sprintf("the event %s of %s", reason, pod), func() (bool, error) {
-		list, err := s.control.Client.EventsV1().Events("default").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		for _, e := range list.Items {
-			if e.Regarding.Name == pod && e.Reason == reason && e.ReportingController == component {
-				note = e.Note
-				return true, nil
-			}
-		}
-		return false, nil
-	})
-	return note, err
+	return s.control.EventOf(ctx, patience, pod, reason, component)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"berth.test/cluster/controlplane"
@@ -141,7 +140,7 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 	_, err := s.control.Client.CoreV1().Pods("default").Create(ctx, &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{Name: "c", Image: "nginx",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("100m")}}}}},
+			Resources: v1.ResourceRequirements{Requests: controlplane.Resources("cpu", "100m")}}}},
 	}, metav1.CreateOptions{})
 	return err
 }

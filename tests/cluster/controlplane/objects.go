@@ -1,0 +1,29 @@
+package controlplane
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Resources makes a list of names and amounts in turn.
+func Resources(pairs ...string) v1.ResourceList {
+	list := make(v1.ResourceList)
+	for i := 0; i < len(pairs); i += 2 {
+		list[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return list
+}
+
+// ReadyNode is a node as its kubelet would describe it, with the label of its host name and more: keys and values in turn.
+func ReadyNode(name string, room v1.ResourceList, labels ...string) *v1.Node {
+	node := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
+		Status: v1.NodeStatus{Allocatable: room, Capacity: room.DeepCopy(),
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}
+	for i := 0; i < len(labels); i += 2 {
+		node.Labels[labels[i]] = labels[i+1]
+	}
+	return node
+}
