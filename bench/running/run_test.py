@@ -56,7 +56,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(sorted(set(names)), sorted(names))
         for name in ("decisions/5000/distinct", "decisions/100000/classes-50", "decisions/5000/suite/ns-selector/affinity",
                      "decisions/5000/batching/filling", "preemption/5000", "growth/nodes/classes-5", "queue/10000/add", "memory/5000/heap_per_node",
-                     "end-to-end/5000/plain", "latency/5000/1000-per-second"):
+                     "start/5000/30000/rss_peak", "start/5000/150000/start_cpu", "end-to-end/5000/plain", "latency/5000/1000-per-second"):
             self.assertIn(name, names)
 
     def test_sides_take_turns_and_are_compared(self):
