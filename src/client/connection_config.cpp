@@ -191,18 +191,20 @@ Expected<ConnectionConfig> InClusterConnection(const Environment& environment) {
 
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment) {
   if (flags.kubeconfig.empty() && flags.master.empty()) {
+    auto in_cluster = InClusterConnection(environment);
+    if (!in_cluster) {
+      BERTH_TRY(const auto merged,
+                ReadKubeconfigs(environment.Variable("KUBECONFIG").value_or(""), environment));
+      if (merged) {
+        BERTH_TRY(const KubeSelection selected, Select(*merged, ""));
+        return FromSelection(selected, environment);
+      }
+    }
     log::Warning(
         "Neither --kubeconfig nor --master was specified. Using the inClusterConfig. This might not work.");
-    auto in_cluster = InClusterConnection(environment);
     if (in_cluster) return in_cluster;
     log::Warning("error creating inClusterConfig, falling back to default config",
                  {{"err", in_cluster.error().message}});
-    BERTH_TRY(const auto merged,
-              ReadKubeconfigs(environment.Variable("KUBECONFIG").value_or(""), environment));
-    if (merged) {
-      BERTH_TRY(const KubeSelection selected, Select(*merged, ""));
-      return FromSelection(selected, environment);
-    }
   }
   BERTH_TRY(const Kubeconfig kubeconfig, ReadKubeconfig(flags.kubeconfig, environment));
   const auto selected = Select(kubeconfig, flags.master);

@@ -51,8 +51,9 @@ struct ConnectionFlags {
 
 // As client-go 0.37's BuildConfigFromFlags: with neither flag the pod's own service account; a kubeconfig
 // that selects no cluster falls back to it too. Outside of a pod, where kube-scheduler gives up, the files in
-// $KUBECONFIG are taken, merged as clientcmd merges them: missing ones are passed over. Reads the kubeconfig,
-// but none of the files that it names.
+// $KUBECONFIG are taken, merged as clientcmd merges them: missing ones are passed over. Warns in
+// kube-scheduler's words where none of this was given. Reads the kubeconfig, but none of the files that it
+// names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
 // HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go's programs follow where nothing else is said.

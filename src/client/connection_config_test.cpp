@@ -150,8 +150,12 @@ TEST_F(ConnectionTest, AnEmptyKubeconfigFallsBackToThePod) {
 }
 
 TEST_F(ConnectionTest, NothingIsAnError) {
+  testing::internal::CaptureStderr();
   EXPECT_THAT(LoadConnection({}, environment_).error().message,
               HasSubstr("no configuration has been provided"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("Neither --kubeconfig nor --master was specified"),
+                    HasSubstr("error creating inClusterConfig")));
 }
 
 TEST_F(ConnectionTest, TheProxyIsTheClustersOrTheEnvironments) {
@@ -168,7 +172,10 @@ TEST_F(ConnectionTest, OutsideOfAPodTheFilesOfKubeconfigAreMerged) {
   environment_.files["/k/a"] =
       "clusters: [{name: c, cluster: {server: 'https://one', certificate-authority: ca}}]";
   environment_.files["/b"] = "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]";
+  testing::internal::CaptureStderr();
   const auto config = LoadConnection({}, environment_);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("/gone"), Not(HasSubstr("inClusterConfig"))));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->origin.host, "one");
   EXPECT_EQ(config->ca.file, "/k/ca");
