@@ -241,6 +241,8 @@ int Run(const Flags& flags) {
   const auto options = ReadOptions(flags);
   if (!options) return Complain(options.error().message);
   auto sandbox = sandbox::Sandbox::Start(io, clock, *options);
+  if (!sandbox && sandbox.error().code == ErrorCode::kConflict)
+    return Complain(sandbox.error().message + "; --port=0 takes any that is free");
   if (!sandbox) {
     const bool in_file = !flags.load.empty() && sandbox.error().code == ErrorCode::kInvalid;
     return Complain(in_file ? fmt::format("{}: {}", flags.load, sandbox.error().message)

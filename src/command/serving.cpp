@@ -87,7 +87,12 @@ Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
   }
   BERTH_TRY(const HostPort address, HttpAddress(parts.flags, parts.table));
   if (address.port != 0) {
-    BERTH_TRY(serving->open_, server::Server::Listen(*serving->io_, endpoints, address.host, address.port));
+    auto open = server::Server::Listen(*serving->io_, endpoints, address.host, address.port);
+    if (!open && open.error().code == ErrorCode::kConflict)
+      open.error().message +=
+          "; is another scheduler on this host? --berth-http-address=127.0.0.1:0, or another port, lets this "
+          "one start, too";
+    BERTH_TRY(serving->open_, std::move(open));
     log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
   }
   const SchedulerFlags& flags = parts.flags;

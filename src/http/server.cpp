@@ -110,7 +110,8 @@ Expected<void> Server::Impl::Open(const asio::ip::tcp::endpoint& endpoint) {
   const auto& options = shared->options;
   error_code error;
   const auto fail = [&](std::string_view call) {
-    return Fail(ErrorCode::kUnavailable,
+    const bool taken = error == asio::error::address_in_use;
+    return Fail(taken ? ErrorCode::kConflict : ErrorCode::kUnavailable,
                 fmt::format("listen tcp {}: {}: {}", AddressText(endpoint), call, GoErrorText(error)));
   };
   acceptor.open(endpoint.protocol(), error);

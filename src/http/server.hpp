@@ -75,9 +75,9 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Errors read as Go's: "listen tcp 127.0.0.1:80: bind: permission denied".
-  // Listens when it returns; connections are served once somebody runs `io`. The handler must not block: all
-  // connections wait for it.
+  // Errors read as Go's: "listen tcp 127.0.0.1:80: bind: permission denied"; kConflict if somebody else has
+  // the port. Listens when it returns; connections are served once somebody runs `io`. The handler must not
+  // block: all connections wait for it.
   static Expected<std::unique_ptr<Server>> Listen(boost::asio::io_context& io, ServerOptions options,
                                                   Handler handler);
   ~Server();  // cuts every connection; `io` must still exist

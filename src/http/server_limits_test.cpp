@@ -274,8 +274,10 @@ TEST(ListeningErrors, ReadAsGos) {
   const auto first = Server::Listen(io, {}, {});
   ServerOptions options;
   options.port = (*first)->port();
-  EXPECT_EQ(Server::Listen(io, options, {}).error().message,
+  const Error taken = Server::Listen(io, options, {}).error();
+  EXPECT_EQ(taken.message,
             "listen tcp 127.0.0.1:" + std::to_string(options.port) + ": bind: address already in use");
+  EXPECT_EQ(taken.code, ErrorCode::kConflict);
   EXPECT_EQ((*first)->address(), "127.0.0.1:" + std::to_string(options.port));
   options.address = "192.0.2.1";
   EXPECT_EQ(

@@ -166,6 +166,9 @@ Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
                              gate->Handle(std::move(request), std::move(exchange));
                            });
   if (!listening) {
+    if (listening.error().code == ErrorCode::kConflict)
+      listening.error().message +=
+          "; is another scheduler on this host? --secure-port=0 or another one lets this one start, too";
     const bool v6 = serving.bind_address.contains(':');
     return std::unexpected(std::move(listening).error().In(
         fmt::format(fmt::runtime(v6 ? "failed to create listener: failed to listen on [{}]:{}"

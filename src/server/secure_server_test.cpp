@@ -211,7 +211,8 @@ TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
   EXPECT_EQ(
       error([&] { serving_.port = taken.port(); }),
       fmt::format("failed to create listener: failed to listen on 127.0.0.1:{0}: listen tcp 127.0.0.1:{0}: "
-                  "bind: address already in use",
+                  "bind: address already in use; is another scheduler on this host? --secure-port=0 or "
+                  "another one lets this one start, too",
                   taken.port()));
 }
 
