@@ -163,8 +163,9 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
   std::string text = record.feasible.Empty() ? "  why nowhere\n" : "  why not elsewhere\n";
   for (const Group& group : groups) {
-    text += fmt::format("    {:>6} nodes  {} [{}]: {}\n", group.rows.Count(), group.reason, group.plugin,
-                        Examples(record, group.rows));
+    const std::size_t count = group.rows.Count();
+    text += fmt::format("    {:>6} {:<5}  {} [{}]: {}\n", count, count == 1 ? "node" : "nodes", group.reason,
+                        group.plugin, Examples(record, group.rows));
   }
   return text;
 }
