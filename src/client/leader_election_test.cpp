@@ -269,6 +269,19 @@ TEST_F(Election, WithoutAWatchTheLeaseIsPolledWithJitter) {
   EXPECT_EQ(b_.started, 1);
 }
 
+TEST_F(Election, WhoMayNotHaveTheLeaseIsToldWhatToAllow) {
+  a_.elector->Start();
+  loop_.Run();
+  ASSERT_FALSE(a_.api.open.empty());
+  testing::internal::CaptureStderr();
+  a_.api.Answer(Refused(403, "Forbidden"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      AllOf(HasSubstr("Error retrieving lease lock"),
+            HasSubstr("hint=\"a Role in namespace kube-system has to allow create, get and update of leases"),
+            HasSubstr("leaderElection.resourceName")));
+}
+
 TEST_F(Election, AWatchThatEndsIsOpenedAgain) {
   Start(a_);
   Start(b_);

@@ -67,7 +67,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
            return Create(std::move(wanted), std::move(done));
          auto seen = LeaseOf(reply);
          if (!seen) {
-           log::Error("Error retrieving lease lock", {{"lock", described_}, {"err", seen.error().message}});
+           Complain("Error retrieving lease lock", seen.error());
            return done(Outcome::kFailed);
          }
          OnRead(leads, std::move(wanted), std::move(*seen), std::move(done));
@@ -94,7 +94,7 @@ void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted don
   }
   Update(std::move(wanted), [this, done = std::move(done)](Expected<> updated) mutable {
     if (updated) return done(Outcome::kOurs);
-    log::Error("Failed to update lease", {{"lock", described_}, {"err", updated.error().message}});
+    Complain("Failed to update lease", updated.error());
     done(Outcome::kFailed);
   });
 }
@@ -106,8 +106,7 @@ void LeaseHold::Create(LeaseRecord wanted, Attempted done) {
        [this, since, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
          const Expected<> taken = Take(std::move(reply), wanted, since);
          if (taken) return done(Outcome::kOurs);
-         log::Error("Error initially creating lease lock",
-                    {{"lock", described_}, {"err", taken.error().message}});
+         Complain("Error initially creating lease lock", taken.error());
          done(Outcome::kFailed);
        });
 }
@@ -127,6 +126,17 @@ Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime sin
   Observe(written);
   fence_.Renewed(since, written.lease());
   return {};
+}
+
+void LeaseHold::Complain(std::string_view what, const Error& error) const {
+  if (!forbidden_) return log::Error(what, {{"lock", described_}, {"err", error.message}});
+  log::Error(
+      what, {{"lock", described_},
+             {"err", error.message},
+             {"hint",
+              fmt::format("a Role in namespace {} has to allow create, get and update of leases, of this one "
+                          "at least (deploy/rbac); leaderElection.resourceName chooses another one",
+                          options_.ns)}});
 }
 
 void LeaseHold::See(const LeaseRecord& record) {
@@ -191,6 +201,7 @@ void LeaseHold::Send(ApiRequest request, std::move_only_function<void(Reply)> do
   request.path += "?timeout=" + FormatGoDuration(options_.request_timeout);
   call_ = api_.Send(std::move(request), [this, done = std::move(done)](Reply reply) mutable {
     call_ = 0;
+    forbidden_ = !reply && reply.error().http_code == 403;
     done(std::move(reply));
   });
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "client/api.hpp"
@@ -64,6 +65,8 @@ class LeaseHold {
   Expected<> Take(Reply reply, const LeaseRecord& written, BootTime since);
   void OnReleaseRead(Reply reply, std::move_only_function<void(bool)> done);
   void Observe(const LeaseRecord& record);
+  // Logs what came of the last call; with what there is to do if it was forbidden.
+  void Complain(std::string_view what, const Error& error) const;
   BootTime SinceWhen(const LeaseRecord& written);
   void Send(ApiRequest request, std::move_only_function<void(Reply)> done);
 
@@ -82,6 +85,7 @@ class LeaseHold {
   LeaseRecord written_{};
   BootTime written_at_{};
   Api::CallId call_ = 0;
+  bool forbidden_ = false;  // what was asked last: roles do not allow it
 };
 
 }  // namespace berth::client
