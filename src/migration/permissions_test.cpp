@@ -64,6 +64,16 @@ TEST(Permissions, AreThoseOfTheShippedRoles) {
   EXPECT_GT(needed.size(), 50U);
 }
 
+TEST(Permissions, WhatIsWatchedIsAllThatShadowModeMayDo) {
+  std::set<std::string> watched;
+  for (const Permission& permission : NeededPermissions({.name = "berth"})) {
+    const bool everywhere = permission.ns.empty() && permission.name.empty();
+    if (everywhere && (permission.verb == "list" || permission.verb == "watch"))
+      watched.insert(permission.Text());
+  }
+  EXPECT_EQ(watched, AllowedBy("../shadow/rbac.yaml"));
+}
+
 TEST(Permissions, WithoutLeaderElectionNoLeaseIsNeeded) {
   for (const Permission& permission : NeededPermissions({.wanted = false}))
     EXPECT_NE(permission.resource, "leases") << permission.Text();
