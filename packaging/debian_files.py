@@ -21,6 +21,7 @@ LICENCES = {
     "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is the text that SPDX calls MIT
     "boost": ("BSL-1.0", "License: BSL-1.0", False),
     "ca-certificates": ("MPL-2.0", "License: MPL-2.0", True),
+    "protozero": ("BSD-2-Clause AND Apache-2.0", "License: BSD-2-Clause and Apache-2.0", True),
     "cli11": ("BSD-3-Clause", "License: BSD-3-clause", True),
 }
 

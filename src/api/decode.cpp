@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "api/json_reader.hpp"
+#include "api/kept_parts.hpp"
 #include "api/sharing.hpp"
 #include "api/version_list.hpp"
+#include "api/wire/wire.hpp"
 
 namespace berth::api {
 
@@ -94,15 +96,6 @@ std::string ResourceVersionOf(const element& object) {
   return object["metadata"]["resourceVersion"].get(version) == simdjson::SUCCESS ? std::string(version) : "";
 }
 
-std::optional<WatchEventType> EventType(std::string_view name) {
-  if (name == "ADDED") return WatchEventType::kAdded;
-  if (name == "MODIFIED") return WatchEventType::kModified;
-  if (name == "DELETED") return WatchEventType::kDeleted;
-  if (name == "BOOKMARK") return WatchEventType::kBookmark;
-  if (name == "ERROR") return WatchEventType::kError;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
@@ -112,6 +105,9 @@ void Decoder::Keep(const KeepTexts& texts) { impl_->keep = texts; }
 
 template <class T>
 Expected<T> Decoder::Object(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEnvelope(text)) return wire::ReadObject<T>(text, impl_->sharing);
+  }
   BERTH_TRY(const element root, impl_->Parse(text));
   T object;
   Failure failure;
@@ -121,6 +117,9 @@ Expected<T> Decoder::Object(std::string_view text) {
 
 template <class T>
 Expected<ObjectList<T>> Decoder::List(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->sharing);
+  }
   BERTH_TRY(const element root, impl_->Parse(text));
   ObjectList<T> list;
   Failure failure;
@@ -152,13 +151,16 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
 }
 
 Expected<VersionList> Decoder::Versions(std::string_view text) {
-  if (IsProtobuf(text)) return VersionsFromProtobuf(text);
+  if (wire::IsEnvelope(text)) return wire::ReadVersions(text);
   BERTH_TRY(const element root, impl_->Parse(text));
   return VersionsFromJson(root);
 }
 
 template <class T>
 Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->sharing);
+  }
   BERTH_TRY(const element root, impl_->Parse(text));
   std::string_view type_name;
   element object;
@@ -206,7 +208,10 @@ Expected<std::vector<std::string>> Decoder::ResourceNames(std::string_view text)
 Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   Status status;
   Failure ignored;
-  if (const auto root = impl_->Parse(body)) {
+  if (wire::IsEnvelope(body)) {
+    if (auto read = wire::ReadStatus(body)) status = *std::move(read);
+    body = {};  // not for people's eyes
+  } else if (const auto root = impl_->Parse(body)) {
     std::string_view kind;
     if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status")
       ReadStatus(*root, status, ignored);

@@ -6,7 +6,8 @@
 #include <array>
 
 #include "api/json_reader.hpp"
-#include "api/kept_annotations.hpp"
+#include "api/kept_parts.hpp"
+#include "api/recent_amounts.hpp"
 
 namespace berth::api {
 
@@ -73,57 +74,18 @@ bool Read(const element& value, Labels& out, Failure& failure) {
   });
 }
 
-// Lists of amounts that were read lately, by their texts: most pods of a cluster ask for one of a few,
-// several times each, and parsing them is what costs most about a pod.
-class RecentAmounts {
- public:
-  explicit RecentAmounts(const simdjson::dom::object& object) {
-    for (const auto& [name, member] : object) {
-      std::string_view amount;
-      if (member.get(amount) != simdjson::SUCCESS || !Append(name) || !Append(amount)) {
-        length_ = 0;
-        return;
-      }
-    }
-  }
-  // Null if these texts were not read lately, or are too long or too odd to be remembered.
-  const ResourceList* Find() {
-    if (length_ == 0) return nullptr;
-    thread_local std::array<Known, 256> known;
-    slot_ = &known[std::hash<std::string_view>()(Texts()) % known.size()];
-    return slot_->texts == Texts() ? &slot_->amounts : nullptr;
-  }
-  // After Find.
-  void Remember(const ResourceList& amounts) {
-    if (slot_ == nullptr) return;
-    slot_->texts = Texts();
-    slot_->amounts = amounts;
-  }
-
- private:
-  struct Known {
-    std::string texts;
-    ResourceList amounts;
-  };
-
-  std::string_view Texts() const { return {texts_.data(), length_}; }
-  // With its length before it, so that equal texts mean equal lists.
-  bool Append(std::string_view text) {
-    if (text.size() >= 128 || length_ + 1 + text.size() > texts_.size()) return false;
-    texts_[length_++] = static_cast<char>(text.size());
-    length_ += text.copy(texts_.data() + length_, text.size());
-    return true;
-  }
-
-  std::array<char, 192> texts_;
-  std::size_t length_ = 0;
-  Known* slot_ = nullptr;
-};
-
 bool Read(const element& value, ResourceList& out, Failure& failure) {
   simdjson::dom::object object;
   if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
-  RecentAmounts recent(object);
+  RecentAmounts recent;
+  for (const auto& [name, member] : object) {
+    std::string_view amount;
+    if (member.get(amount) == simdjson::SUCCESS) {
+      recent.Add(name, amount);
+    } else {
+      recent.Odd();
+    }
+  }
   if (const ResourceList* amounts = recent.Find()) {
     out = *amounts;
     return true;
@@ -168,25 +130,9 @@ bool Read(const element& value, Taint& out, Failure& failure) {
                     Field{"effect", out.effect});
 }
 
-std::vector<std::string>& AlsoKept() {
-  static std::vector<std::string> keys;
-  return keys;
-}
-
 bool ReadAnnotations(const element& value, Rare<Labels>& out, Failure& failure) {
-  // Users and controllers keep kilobytes in annotations; these are all that the plugins of v1.37.1 ask for.
-  static constexpr std::array<std::string_view, 6> kRead = {
-      "pv.kubernetes.io/bind-completed",
-      "pv.kubernetes.io/bound-by-controller",
-      "resource.kubernetes.io/extended-resource-claim",
-      "storage.alpha.kubernetes.io/migrated-plugins",
-      "volume.beta.kubernetes.io/storage-class",
-      "volume.kubernetes.io/selected-node",
-  };
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (std::ranges::find(kRead, key) == kRead.end() &&
-        std::ranges::find(AlsoKept(), key) == AlsoKept().end())
-      return true;
+    if (!KeepsAnnotation(key)) return true;
     std::string text;
     if (!Read(member, text, failure)) return false;
     if (!out) out.emplace();
@@ -223,7 +169,5 @@ bool Read(const element& value, ObjectMeta& out, Failure& failure) {
 }
 
 }  // namespace json
-
-void KeepAnnotation(std::string key) { json::AlsoKept().push_back(std::move(key)); }
 
 }  // namespace berth::api

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/json_reader.hpp"
+#include "api/kept_parts.hpp"
 
 namespace berth::api::json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
@@ -18,20 +19,15 @@ bool Read(const element& value, NodeAddress& out, Failure& failure) {
   return ReadFields(value, failure, Field{"type", out.type}, Field{"address", out.address});
 }
 
-// The order in which a map is written does not count, but which value belongs to which key does.
 std::uint64_t DigestOf(const element& annotations) {
   simdjson::dom::object object;
   if (annotations.get(object) != simdjson::SUCCESS) return 0;
-  std::uint64_t digest = 0;
-  const std::hash<std::string_view> hash;
+  AnnotationsDigest digest;
   for (const auto& [key, member] : object) {
     std::string_view text;
-    if (member.get(text) != simdjson::SUCCESS) continue;
-    std::uint64_t both = (hash(key) * 0x9E3779B97F4A7C15) ^ hash(text);
-    both ^= both >> 32;
-    digest += both * 0xD6E8FEB86659FD93;
+    if (member.get(text) == simdjson::SUCCESS) digest.Add(key, text);
   }
-  return digest;
+  return digest.value();
 }
 
 bool ReadNodeSpec(const element& value, Node& out, Failure& failure) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "api/json_reader.hpp"
+#include "api/kept_parts.hpp"
 #include "api/timestamp.hpp"
 
 namespace berth::api::json {
@@ -284,24 +285,12 @@ bool Read(const element& value, PodStatus& out, Failure& failure) {
   });
 }
 
-// What nobody asks of a pod that has its place would be most of what a pod weighs: times and messages, no two
-// alike. Types and order of all conditions are needed for patches, status for their own sake.
-void TrimConditions(RareList<PodCondition>& conditions) {
-  for (PodCondition& condition : conditions) {
-    if (condition.type == "DisruptionTarget" || condition.type == "PodResizePending") continue;
-    PodCondition kept;
-    kept.type = std::move(condition.type);
-    kept.status = std::move(condition.status);
-    condition = std::move(kept);
-  }
-}
-
 bool Read(const element& value, Pod& out, Failure& failure) {
   if (!ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", out.spec},
                   Field{"status", out.status})) {
     return false;
   }
-  if (!out.spec.node_name.empty()) TrimConditions(out.status.conditions);
+  TrimConditions(out);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/field_path.hpp"
 #include "api/objects.hpp"
 
 namespace berth::api::json {
@@ -17,7 +18,7 @@ namespace berth::api::json {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-// Collects the path from the inside out; every reader returns false once it is set.
+// Every reader returns false once it is set.
 class Failure {
  public:
   bool Set(std::string what) {
@@ -25,19 +26,17 @@ class Failure {
     return false;
   }
   bool In(std::string_view field) {
-    const std::string_view dot = path_.empty() || path_[0] == '[' ? "" : ".";
-    path_ = std::string(field) + std::string(dot) + path_;
+    path_.In(field);
     return false;
   }
   bool InItem(std::size_t index) {
-    const std::string_view dot = path_.empty() || path_[0] == '[' ? "" : ".";
-    path_ = "[" + std::to_string(index) + "]" + std::string(dot) + path_;
+    path_.InItem(index);
     return false;
   }
-  std::string Text() const { return path_.empty() ? what_ : path_ + ": " + what_; }
+  std::string Text() const { return path_.Before(what_); }
 
  private:
-  std::string path_;
+  FieldPath path_;
   std::string what_;
 };
 

@@ -78,4 +78,23 @@ std::optional<std::int64_t> ParseTimestamp(std::string_view text) {
   return ((std::int64_t{days} * 24 + hour) * 60 + minute - offset_minutes) * 60 + second;
 }
 
+std::string FormatTimestamp(std::int64_t unix_seconds) {
+  namespace chrono = std::chrono;
+  const chrono::sys_seconds time{chrono::seconds(unix_seconds)};
+  const auto midnight = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date(midnight);
+  const chrono::hh_mm_ss of_day(time - midnight);
+  std::string text(std::string_view("0000-00-00T00:00:00Z"));
+  const auto put = [&](std::size_t last, std::int64_t number) {
+    for (std::size_t i = last; number > 0; --i, number /= 10) text[i] = static_cast<char>('0' + number % 10);
+  };
+  put(3, int{date.year()});
+  put(6, unsigned{date.month()});
+  put(9, unsigned{date.day()});
+  put(12, of_day.hours().count());
+  put(15, of_day.minutes().count());
+  put(18, of_day.seconds().count());
+  return text;
+}
+
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// Names and versions out of a list, from JSON or from Kubernetes' protobuf; private to this module.
+// Names and versions out of a list; private to this module. See wire/wire.hpp for lists in protobuf.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,5 @@
 namespace berth::api {
 
 Expected<VersionList> VersionsFromJson(const simdjson::dom::element& root);
-
-// "k8s" and a zero byte begin every protobuf answer of an API server.
-bool IsProtobuf(std::string_view text);
-Expected<VersionList> VersionsFromProtobuf(std::string_view text);
 
 }  // namespace berth::api

@@ -52,8 +52,11 @@ struct ClientResponse {
 // How a response with a 2xx status is handed on piece by piece. Other responses are collected as usual.
 struct StreamOptions {
   std::function<void()> on_open{};                  // the head has arrived; may be empty
-  std::function<bool(std::string_view)> on_line{};  // without its \n; false ends the stream with kCancelled
-  std::size_t max_line_bytes = 64U << 20;
+  // A line without its \n, or a frame without its length; false ends the stream with kCancelled.
+  std::function<bool(std::string_view)> on_line{};
+  // A media type whose bodies are frames with their length before them (LengthSplitter); all others are lines.
+  std::string framed_type{};
+  std::size_t max_line_bytes = 64U << 20;  // of a frame, too
   Duration idle_timeout{};  // without a byte: the stream fails with kTimeout; zero: for ever
 };
 

@@ -15,6 +15,8 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/length_splitter.hpp"
+#include "http/line_splitter.hpp"
 #include "http/tunnel.hpp"
 
 namespace berth::http {
@@ -177,7 +179,8 @@ struct ClientConnection::Steps {
     } while (head->get().result_int() < 200);
     ClientResponse response = Head(head->get());
     if (out.stream && response.status / 100 == 2) {
-      co_return co_await Lines(stream, *head, std::move(response));
+      if (IsFramed(response)) co_return co_await Pieces<LengthSplitter>(stream, *head, std::move(response));
+      co_return co_await Pieces<LineSplitter>(stream, *head, std::move(response));
     }
     co_return co_await Collect(stream, *head, std::move(response));
   }
@@ -240,12 +243,19 @@ struct ClientConnection::Steps {
     co_return Carried{std::move(response), parser.keep_alive(), false};
   }
 
-  template <class Stream>
-  asio::awaitable<Carried> Lines(Stream& stream, bhttp::response_parser<bhttp::empty_body>& head,
-                                 ClientResponse response) {
+  bool IsFramed(const ClientResponse& response) const {
+    const std::string& framed = out.stream->framed_type;
+    const std::string* type = response.Find("Content-Type");
+    return !framed.empty() && type != nullptr && type->starts_with(framed) &&
+           (type->size() == framed.size() || (*type)[framed.size()] == ';');
+  }
+
+  template <class Splitter, class Stream>
+  asio::awaitable<Carried> Pieces(Stream& stream, bhttp::response_parser<bhttp::empty_body>& head,
+                                  ClientResponse response) {
     bhttp::response_parser<bhttp::buffer_body> parser(std::move(head));
     parser.body_limit(boost::none);
-    LineSplitter lines(out.stream->max_line_bytes);
+    Splitter pieces(out.stream->max_line_bytes);
     out.last_byte = c.now_();
     if (out.stream->on_open) out.stream->on_open();
     // Beast reads as much as the buffer has room for: 512 bytes, if nobody asks for more.
@@ -259,16 +269,21 @@ struct ClientConnection::Steps {
       const std::string_view text(chunk.get(), kChunkBytes - parser.get().body().size);
       bool wanted = true;
       if (!text.empty()) out.last_byte = c.now_();
-      const bool fits = lines.Feed(text, [&](std::string_view line) { return wanted = Take(line); });
+      const bool fits = pieces.Feed(text, [&](std::string_view piece) { return wanted = Take(piece); });
       if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "the reader has had enough"), false, false};
-      if (!fits) co_return Carried{Invalid("a line of the stream is longer than allowed"), false, false};
+      if (!fits) {
+        co_return Carried{Invalid(fmt::format("a {} of the stream is longer than allowed", Splitter::kPiece)),
+                          false, false};
+      }
       if (ec && ec != bhttp::error::need_buffer) co_return Broken("reading the stream", ec);
     }
-    if (!lines.Rest().empty()) static_cast<void>(Take(lines.Rest()));
+    if (!pieces.End([this](std::string_view piece) { return Take(piece); })) {
+      co_return Carried{Fail(ErrorCode::kAmbiguous, "the stream ended within a frame"), false, false};
+    }
     co_return Carried{std::move(response), parser.keep_alive(), false};
   }
 
-  bool Take(std::string_view line) { return !out.ended && out.stream->on_line(line); }
+  bool Take(std::string_view piece) { return !out.ended && out.stream->on_line(piece); }
 
   Expected<> Unreached(std::string what, error_code ec) const {
     if (c.aborted_) return Fail(ErrorCode::kUnavailable, c.aborted_->message);

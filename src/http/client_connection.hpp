@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "http/client.hpp"
-#include "http/line_splitter.hpp"
 
 namespace berth::http {
 

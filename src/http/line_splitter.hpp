@@ -11,6 +11,8 @@ namespace berth::http {
 // not copied.
 class LineSplitter {
  public:
+  static constexpr std::string_view kPiece = "line";
+
   explicit LineSplitter(std::size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
   // Calls take(line) for every line that `chunk` completes, until it returns false. False: a line is longer
@@ -30,9 +32,12 @@ class LineSplitter {
     return begun_.size() <= max_line_bytes_;
   }
 
-  // What follows the last \n. A stream that was cut leaves half a line here, one without a last \n a whole
-  // one.
-  std::string_view Rest() const { return begun_; }
+  // The stream has ended: what follows the last \n is a line, too, or half of one if the stream was cut. True.
+  template <class Take>
+  bool End(Take&& take) {
+    if (!begun_.empty()) static_cast<void>(take(std::string_view(begun_)));
+    return true;
+  }
 
  private:
   std::string_view Complete(std::string_view tail) {

@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "http/base64.hpp"
-#include "sandbox/api_server/utf8.hpp"
+#include "base/utf8.hpp"
 #include "sandbox/schema/schema.hpp"
 
 namespace berth::sandbox {

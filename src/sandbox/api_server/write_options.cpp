@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sandbox/api_server/request.hpp"
-#include "sandbox/api_server/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace berth::sandbox {
 namespace {
