@@ -61,7 +61,8 @@ struct ApiRequest {
 
 struct WatchHandlers {
   std::function<void()> on_open{};
-  std::function<bool(std::string_view)> on_line{};  // false ends the watch
+  // A line of JSON, or a frame of protobuf, whichever the server has chosen; false ends the watch.
+  std::function<bool(std::string_view)> on_line{};
 };
 
 // Everything happens on one loop, callbacks included; no callback is called from within Send or Watch.

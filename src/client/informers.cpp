@@ -74,6 +74,15 @@ struct ClusterSource::Impl {
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 
+  // Pods and nodes are nearly all that comes. Texts for others to read are JSON.
+  template <class T>
+  Encoding EncodingFor() const {
+    const api::KeepTexts& texts = options.texts;
+    if (std::is_same_v<T, api::Node> && !texts.nodes) return options.encoding;
+    if (std::is_same_v<T, api::Pod> && !texts.waiting_pods && !texts.placed_pods) return options.encoding;
+    return Encoding::kJson;
+  }
+
   // The core group needs no looking for: without pods and nodes there is nothing to schedule.
   template <class T>
   void Find() {
@@ -105,6 +114,7 @@ struct ClusterSource::Impl {
                          .kind = std::string(T::kKind),
                          .path = path,
                          .field_selector = std::string(kFieldSelector<T>),
+                         .encoding = EncodingFor<T>(),
                          .streaming = options.streaming,
                          .awaited = counts && MissedWithout(T::kKind).empty(),
                          .idle_timeout = options.watch_idle_timeout},

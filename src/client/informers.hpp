@@ -9,6 +9,7 @@
 
 #include "api/decode.hpp"
 #include "base/clock.hpp"
+#include "client/encoding.hpp"
 #include "framework/ports.hpp"
 
 namespace berth::http {
@@ -29,6 +30,8 @@ struct ClusterSourceOptions {
   // Which kinds to follow (pods and nodes must be among them); null: all. kube-scheduler follows what its
   // plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
+  // Of pods and nodes, but where their texts are kept; all other kinds come as JSON.
+  Encoding encoding = Encoding::kJson;
   api::KeepTexts texts{};  // of which objects the whole text goes to the sink with them
   // Called once on the loop, when the sink has been told everything, before OnSynced; may be empty.
   std::function<void()> on_complete{};

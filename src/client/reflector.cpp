@@ -1,7 +1,5 @@
 #include "client/reflector.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <optional>
@@ -10,9 +8,9 @@
 #include "client/catch_up.hpp"
 #include "client/informer_meters.hpp"
 #include "client/object_store.hpp"
+#include "client/reflector_requests.hpp"
 #include "client/reflector_state.hpp"
 #include "http/loop.hpp"
-#include "http/origin.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 
@@ -21,59 +19,8 @@ namespace {
 
 using Kind = ReflectorAction::Kind;
 
-// A server that has not ended a watch long after it was asked to has forgotten it.
-constexpr std::chrono::seconds kWatchGrace{30};
-
 // So many objects of a first list are handed on together: whoever takes them is not woken up for each.
 constexpr std::size_t kHandedOnTogether = 1024;
-
-std::string ListPath(const ReflectorOptions& options, const ReflectorAction& action) {
-  std::string path = options.path + "?";
-  const auto add = [&](std::string_view key, std::string_view value) {
-    if (path.back() != '?') path += '&';
-    path.append(key).append("=").append(http::EncodeQuery(value));
-  };
-  if (!action.continue_token.empty()) add("continue", action.continue_token);
-  if (!options.field_selector.empty()) add("fieldSelector", options.field_selector);
-  if (action.limit > 0) add("limit", std::to_string(action.limit));
-  if (!action.resource_version.empty()) add("resourceVersion", action.resource_version);
-  if (path.back() == '?') path.pop_back();
-  return path;
-}
-
-std::string WatchPath(const ReflectorOptions& options, const ReflectorAction& action) {
-  std::string path = options.path + "?allowWatchBookmarks=true";
-  if (!options.field_selector.empty()) path += "&fieldSelector=" + http::EncodeQuery(options.field_selector);
-  if (!action.resource_version.empty())
-    path += "&resourceVersion=" + http::EncodeQuery(action.resource_version);
-  if (action.kind == Kind::kStreamList) path += "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true";
-  return path + fmt::format("&timeoutSeconds={}&watch=true", action.timeout_seconds);
-}
-
-// What a failure is called in metrics.
-std::string_view ReasonOf(const RequestError& error) {
-  for (const auto* ours : {"ClientWatchDecoding", "ClientWatchDisorder"}) {
-    if (std::ranges::find(error.causes, ours) != error.causes.end()) {
-      return ours == std::string_view("ClientWatchDecoding") ? "undecodable" : "disorder";
-    }
-  }
-  if (error.expired()) return "expired";
-  if (error.code == ErrorCode::kThrottled) return "throttled";
-  if (!error.answered()) {
-    switch (error.code) {
-      case ErrorCode::kUnavailable:
-        return "unreachable";
-      case ErrorCode::kAmbiguous:
-        return "broken";
-      case ErrorCode::kTimeout:
-        return "silent";
-      default:
-        return "undecodable";
-    }
-  }
-  if (error.http_code >= 500) return "server_error";
-  return error.http_code == 404 ? "not_found" : "refused";
-}
 
 }  // namespace
 
@@ -91,6 +38,7 @@ struct Reflector<T>::Impl {
         options(std::move(options)),
         handlers(std::move(handlers)),
         state(this->options.streaming, random),
+        encoding(this->options.encoding),
         store([this](framework::Change<T> change) { HandOn(std::move(change)); }),
         skipped(registry.Counter("berth_objects_skipped_total",
                                  "[ALPHA] Objects from the API server that could not be understood.",
@@ -107,6 +55,8 @@ struct Reflector<T>::Impl {
   ReflectorOptions options;
   const ReflectorHandlers<T> handlers;
   ReflectorState state;
+  ReflectorAction doing{};
+  Encoding encoding;
   ObjectStore<T> store;
   std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
   bool first_list = false;       // the list under way may be handed on in pieces
@@ -140,12 +90,14 @@ struct Reflector<T>::Impl {
   void HandOn(framework::Change<T> change);
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
+  bool MakesDoWithJson(const RequestError& error);
   void Complain(std::string_view what, const RequestError& error);
   void Count(const RequestError& error);
 };
 
 template <class T>
 void Reflector<T>::Impl::Do(const ReflectorAction& action) {
+  doing = action;
   switch (action.kind) {
     case Kind::kStreamList:
     case Kind::kWatch:
@@ -163,12 +115,14 @@ void Reflector<T>::Impl::Do(const ReflectorAction& action) {
 template <class T>
 void Reflector<T>::Impl::List(const ReflectorAction& action) {
   if (action.continue_token.empty()) BeginList();
-  call = api.Send({.path = ListPath(options, action)}, [this](Reply reply) { OnListed(std::move(reply)); });
+  call =
+      api.Send(ListRequest(options, action, encoding), [this](Reply reply) { OnListed(std::move(reply)); });
 }
 
 template <class T>
 void Reflector<T>::Impl::OnListed(Reply reply) {
   call = 0;
+  if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   if (!reply) {
     Complain("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
@@ -244,9 +198,7 @@ void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
   if (streaming_list) BeginList();
   opened_at = loop.Now();
   end = {};
-  call = api.Watch({.path = WatchPath(options, action),
-                    .timeout = std::chrono::seconds(action.timeout_seconds) + kWatchGrace,
-                    .idle_timeout = options.idle_timeout},
+  call = api.Watch(WatchRequest(options, action, encoding),
                    {.on_open = [this] { end.opened = true; },
                     .on_line = [this](std::string_view line) { return OnLine(line); }},
                    [this](Reply reply) { OnStreamEnd(std::move(reply)); });
@@ -256,13 +208,7 @@ template <class T>
 bool Reflector<T>::Impl::OnLine(std::string_view line) {
   const auto event = decoder.Event<T>(line);
   if (!event) {
-    // As client-go: an undecodable frame is an internal error of the watch.
-    end.error =
-        RequestError{.code = ErrorCode::kInternal,
-                     .message = "unable to decode an event from the watch stream: " + event.error().message,
-                     .http_code = 500,
-                     .reason = "InternalError",
-                     .causes = {"ClientWatchDecoding"}};
+    end.error = UndecodableEvent(event.error().message);
     return false;
   }
   if (event->type == api::WatchEventType::kError) {
@@ -273,12 +219,7 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   // of a watch that began anywhere are no progress either.
   if (!streaming_list && state.Ordered(event->type == api::WatchEventType::kAdded) &&
       VersionBefore(event->resource_version, state.last_version())) {
-    end.error = RequestError{.code = ErrorCode::kInternal,
-                             .message = fmt::format("event out of order: version {} after {}",
-                                                    event->resource_version, state.last_version()),
-                             .http_code = 500,
-                             .reason = "InternalError",
-                             .causes = {"ClientWatchDisorder"}};
+    end.error = EventOutOfOrder(event->resource_version, state.last_version());
     return false;
   }
   ++end.events;
@@ -373,6 +314,7 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
 template <class T>
 void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   call = 0;
+  if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   end.lasted = loop.Now() - opened_at;
   if (!reply && !end.error) end.error = std::move(reply).error();
   if (end.error) Complain("Watch failed", *end.error);
@@ -386,6 +328,16 @@ void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
   if (!skipped_once.First(key)) return;
   log::Error("Skipped an object that cannot be understood",
              {{"resource", options.resource}, {"object", key}, {"err", why}});
+}
+
+// JSON is what every server speaks; a proxy may know nothing else.
+template <class T>
+bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
+  if (encoding == Encoding::kJson || !RefusesEncoding(error)) return false;
+  encoding = Encoding::kJson;
+  log::Warning("The server refuses protobuf: reading JSON instead",
+               {{"resource", options.resource}, {"err", error.message}});
+  return true;
 }
 
 template <class T>

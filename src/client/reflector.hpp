@@ -7,6 +7,7 @@
 
 #include "api/decode.hpp"
 #include "client/api.hpp"
+#include "client/encoding.hpp"
 #include "framework/ports.hpp"
 
 namespace berth {
@@ -22,12 +23,13 @@ class Registry;
 namespace berth::client {
 
 struct ReflectorOptions {
-  std::string resource;          // "pods": for logs and metrics
-  std::string group{};           // of the API; empty: the core group
-  std::string kind{};            // "Pod"
-  std::string path;              // "/api/v1/pods"
-  std::string field_selector{};  // not encoded; empty: everything
-  bool streaming = true;         // ask for a streamed list first, as client-go 0.35 and newer
+  std::string resource;                 // "pods": for logs and metrics
+  std::string group{};                  // of the API; empty: the core group
+  std::string kind{};                   // "Pod"
+  std::string path;                     // "/api/v1/pods"
+  std::string field_selector{};         // not encoded; empty: everything
+  Encoding encoding = Encoding::kJson;  // protobuf for the kinds that api::Decoder reads from it
+  bool streaming = true;                // ask for a streamed list first, as client-go 0.35 and newer
   // Nobody decides anything before on_synced: the first list may go to on_change piece by piece while it
   // comes.
   bool awaited = false;

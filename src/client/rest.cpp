@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "api/decode.hpp"
+#include "client/encoding.hpp"
 #include "client/rate_limit.hpp"
 #include "client/rest_meters.hpp"
 #include "http/client.hpp"
@@ -152,6 +153,7 @@ void RestClient::Impl::Send(const CallPtr& call) {
       if (call->watch->on_open) call->watch->on_open();
     };
     stream.on_line = call->watch->on_line;
+    stream.framed_type = kProtobufType;
     stream.idle_timeout = call->request.idle_timeout;
     call->transport_call = transport.Stream(std::move(out), std::move(stream), std::move(done));
   } else {

@@ -20,6 +20,10 @@ Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
   return connection;
 }
 
+client::Encoding EncodingBy(const config::ClientConnection& wanted) {
+  return client::PreferredEncoding(wanted.content_type, wanted.accept_content_types);
+}
+
 Expected<ApiConnections> ApiConnections::Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                               const client::Environment& environment,
                                               metrics::Registry& metrics, const Clock& clock,

@@ -7,6 +7,7 @@
 #include "client/api_writer.hpp"
 #include "client/connection.hpp"
 #include "client/connection_config.hpp"
+#include "client/encoding.hpp"
 #include "client/event_sink.hpp"
 #include "command/scheduler_flags.hpp"
 #include "config/scheduler_config.hpp"
@@ -17,6 +18,9 @@ namespace berth::command {
 Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
                                                 const config::ClientConnection& wanted,
                                                 const client::Environment& environment);
+
+// In which encoding the configuration wants pods and nodes.
+client::Encoding EncodingBy(const config::ClientConnection& wanted);
 
 struct ApiConnections {
   std::unique_ptr<client::Connection> main;

@@ -13,6 +13,7 @@
 #include "client/environment.hpp"
 #include "client/exec_plugin.hpp"
 #include "client/informers.hpp"
+#include "command/api_connections.hpp"
 #include "command/host_port.hpp"
 #include "command/measuring.hpp"
 #include "command/signals.hpp"
@@ -231,6 +232,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   MakeService();
   BERTH_CHECKED(doors_.Open(*service_));
   client::ClusterSourceOptions source;
+  source.encoding = EncodingBy(config_.client_connection);
   source.on_complete = [this] {
     if (measuring_) measuring_->NodesAreKnown();
   };

@@ -14,7 +14,6 @@ std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& tabl
     }
   };
   about({"http2-max-streams-per-connection"}, "no effect, HTTP/1.1 is served");
-  about({"kube-api-content-type"}, "no effect, JSON is spoken with the API server");
   about({"emulated-version"}, "no effect, Berth follows 1.37");
   about({"vmodule"}, "no effect, log levels are not kept by file; use -v");
   about({"log-flush-frequency", "log-text-info-buffer-size", "log-json-info-buffer-size"},
@@ -36,7 +35,7 @@ std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& tabl
           ? "a flag of older releases, without effect beside --config"
           : "a flag of older releases; the configuration file has a field for it (see berth config convert)");
   if (file) {
-    about({"kube-api-qps", "kube-api-burst", "profiling", "contention-profiling"},
+    about({"kube-api-content-type", "kube-api-qps", "kube-api-burst", "profiling", "contention-profiling"},
           "without effect beside --config, where it is a field");
   }
   return notes;

@@ -124,8 +124,9 @@ void AddDeprecated(PFlags& table, SchedulerFlags& flags) {
   table.String("kubeconfig", flags.client.kubeconfig,
                "How to reach the API server; without it the pod's own service account. Also used beside a "
                "--config that names none.");
-  table.String("kube-api-content-type", flags.client.content_type,
-               "Accepted; JSON is spoken with the API server.");
+  table.String(
+      "kube-api-content-type", flags.client.content_type,
+      "In what pods and nodes are read: application/vnd.kubernetes.protobuf, or JSON for anything else.");
   table.Float(
       "kube-api-qps", flags.client.qps,
       "Requests per second of each client. Not given: no limit, the API server's own fairness decides.");

@@ -135,9 +135,9 @@ TEST(SchedulerFlags, OfAShadowTheyHaveToFitTogether) {
 }
 
 TEST(SchedulerFlags, WhatMakesNoDifferenceIsSaidInOneLineEach) {
-  CommandLine line({"--port=0", "--logtostderr=true", "--kube-api-content-type=application/json"});
+  CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5"});
   EXPECT_THAT(NotesOn(line.flags, line.table),
-              ElementsAre(HasSubstr("--kube-api-content-type: no effect"),
+              ElementsAre(HasSubstr("--http2-max-streams-per-connection: no effect"),
                           HasSubstr("--logtostderr: a flag of older"),
                           HasSubstr("--port: a flag of older releases, taken for --berth-http-address")));
 }

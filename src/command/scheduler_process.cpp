@@ -142,6 +142,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
       io_, api_.main->api(), metrics_, scheduler_->sink(),
       client::ClusterSourceOptions{
           .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+          .encoding = EncodingBy(config_.client_connection),
           .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
           .on_complete =
               [this] {

@@ -130,6 +130,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   source_ = std::make_unique<client::ClusterSource>(
       io_, connection_->api(), metrics_, *tap_,
       client::ClusterSourceOptions{.watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+                                   .encoding = EncodingBy(config_.client_connection),
                                    .texts = {},
                                    .on_complete =
                                        [this] {
