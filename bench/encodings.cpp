@@ -4,13 +4,18 @@
 //   valgrind --tool=callgrind --toggle-collect='*ReadAll*' build/bin/bench_encodings --rounds 1 --only
 //   protobuf
 //
-//   bench_encodings [--file tests/encodings/deployed.zst] [--rounds 200] [--only json|protobuf] [--json]
+//   bench_encodings [--file tests/encodings/deployed.zst | --lists FOLDER] [--rounds 200] [--only
+//   json|protobuf] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +27,7 @@ namespace {
 
 struct Texts {
   std::vector<std::string> json, protobuf;
+  bool lists = false;  // of pods; else each is one
 };
 
 // The records of tests/encodings/main.go that are pods.
@@ -42,6 +48,16 @@ Texts PodsOf(const std::string& path) {
   return texts;
 }
 
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot open " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Texts ListsIn(const std::string& folder) {
+  return {{Contents(folder + "/pods.json")}, {Contents(folder + "/pods.pb")}, true};
+}
+
 double CpuMicros() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -49,35 +65,40 @@ double CpuMicros() {
 }
 
 // A function of its own also when optimised, so that callgrind can count it alone.
-[[gnu::noinline]] void ReadAll(api::Decoder& decoder, const std::vector<std::string>& texts,
-                               std::vector<api::Pod>& pods) {
+[[gnu::noinline]] void ReadAll(api::Decoder& decoder, const std::vector<std::string>& texts, bool lists,
+                               std::vector<std::shared_ptr<const api::Pod>>& pods) {
   for (const std::string& text : texts) {
-    if (auto pod = decoder.Object<api::Pod>(text)) pods.push_back(*std::move(pod));
+    if (!lists) {
+      if (auto pod = decoder.Object<api::Pod>(text))
+        pods.push_back(std::make_shared<api::Pod>(*std::move(pod)));
+    } else if (auto list = decoder.List<api::Pod>(text)) {
+      pods.insert(pods.end(), list->items.begin(), list->items.end());
+    }
   }
 }
 
-void Measure(std::string_view encoding, const std::vector<std::string>& texts, int rounds, bool json) {
+void Measure(std::string_view encoding, const std::vector<std::string>& texts, bool lists, int rounds,
+             bool json) {
   api::Decoder decoder;
-  std::vector<api::Pod> kept;  // as a cache would: what pods have alike is in use
-  ReadAll(decoder, texts, kept);
+  std::vector<std::shared_ptr<const api::Pod>> kept;  // as a cache would: what pods have alike is in use
+  ReadAll(decoder, texts, lists, kept);
   double best = 1e300;
   for (int round = 0; round < rounds; ++round) {
-    std::vector<api::Pod> pods;
-    pods.reserve(texts.size());
+    std::vector<std::shared_ptr<const api::Pod>> pods;
+    pods.reserve(kept.size());
     const double begin = CpuMicros();
-    ReadAll(decoder, texts, pods);
+    ReadAll(decoder, texts, lists, pods);
     best = std::min(best, CpuMicros() - begin);
   }
-  std::size_t bytes = 0;
-  for (const std::string& text : texts) bytes += text.size();
-  const double count = static_cast<double>(texts.size());
+  const auto count = static_cast<double>(std::max<std::size_t>(kept.size(), 1));
+  double bytes = 0;
+  for (const std::string& text : texts) bytes += static_cast<double>(text.size());
   if (json) {
     fmt::print(R"({{"name":"encodings/{}","value":{:.3f},"unit":"us/pod","bytes":{:.0f}}})"
                "\n",
-               encoding, best / count, static_cast<double>(bytes) / count);
+               encoding, best / count, bytes / count);
   } else {
-    fmt::print("{:<9} {:>7.0f} bytes {:>8.2f} us of CPU per pod\n", encoding,
-               static_cast<double>(bytes) / count, best / count);
+    fmt::print("{:<9} {:>7.0f} bytes {:>8.2f} us of CPU per pod\n", encoding, bytes / count, best / count);
   }
 }
 
@@ -85,16 +106,22 @@ void Measure(std::string_view encoding, const std::vector<std::string>& texts, i
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
-  std::string path = BERTH_DEPLOYED_PODS, only;
+  std::string path = BERTH_DEPLOYED_PODS, folder, only;
   int rounds = 200;
   bool json = false;
   CLI::App app("What reading a pod costs by its encoding");
   app.add_option("--file", path, "as tests/encodings writes it");
+  app.add_option("--lists", folder, "with pods.json and pods.pb");
   app.add_option("--rounds", rounds);
   app.add_option("--only", only)->check(CLI::IsMember({"json", "protobuf"}));
   app.add_flag("--json", json, "an object per line");
   CLI11_PARSE(app, argc, argv);
-  const auto texts = berth::bench::PodsOf(path);
-  if (only != "protobuf") berth::bench::Measure("json", texts.json, rounds, json);
-  if (only != "json") berth::bench::Measure("protobuf", texts.protobuf, rounds, json);
+  try {
+    const auto texts = folder.empty() ? berth::bench::PodsOf(path) : berth::bench::ListsIn(folder);
+    if (only != "protobuf") berth::bench::Measure("json", texts.json, texts.lists, rounds, json);
+    if (only != "json") berth::bench::Measure("protobuf", texts.protobuf, texts.lists, rounds, json);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_encodings: {}\n", error.what());
+    return 1;
+  }
 }

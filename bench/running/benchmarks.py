@@ -175,6 +175,12 @@ def memory():
                         {"nodes": 5000, "pods": 30000}, LESS, {"name": line})
 
 
+def encodings():
+    for encoding in ("json", "protobuf"):
+        yield Benchmark(f"encodings/{encoding}", "CPU to read a pod of a Deployment", program("bench_encodings", "--json", "--only", encoding),
+                        {}, LESS, {"name": f"encodings/{encoding}"})
+
+
 # Without a configuration file: what it costs to start is asked of the defaults.
 BERTH_STARTS = "{berth} scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --berth-http-address=127.0.0.1:0"
 REAL_STARTS = "{real} kube-scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --authentication-skip-lookup"
@@ -227,7 +233,7 @@ def latency():
 
 
 def every_benchmark(workloads):
-    return [*decisions(workloads), *growth(), *queue(), *memory(), *start(), *doors(), *sandbox(), *end_to_end(), *latency()]
+    return [*decisions(workloads), *growth(), *queue(), *memory(), *encodings(), *start(), *doors(), *sandbox(), *end_to_end(), *latency()]
 
 
 def default_bin():

@@ -114,6 +114,33 @@ class InformersTest : public testing::Test {
   std::unique_ptr<ClusterSource> source_;
 };
 
+TEST_F(InformersTest, AskForPodsAndNodesInProtobufAndForTheTextsOfOthersInJson) {
+  using Accepted = std::map<std::string, bool>;
+  const auto protobuf_asked_for = [&](ClusterSourceOptions options) {
+    Everything();
+    options.streaming = false;
+    options.encoding = Encoding::kProtobuf;
+    source_ = std::make_unique<ClusterSource>(loop_, api_, registry_, sink_, options);
+    source_->Start();
+    Serve();
+    Accepted accepted;
+    for (const FakeApi::Call& call : api_.open) {
+      const std::string path = call.request.path.substr(0, call.request.path.find('?'));
+      accepted[path.substr(path.rfind('/') + 1)] = call.request.accept.starts_with(kProtobufType);
+    }
+    source_.reset();
+    return accepted;
+  };
+  for (const auto& [plural, protobuf] : protobuf_asked_for({}))
+    EXPECT_EQ(protobuf, plural == "pods" || plural == "nodes") << plural;
+  Accepted accepted = protobuf_asked_for({.texts = {.nodes = true}});
+  EXPECT_FALSE(accepted.at("nodes"));
+  EXPECT_TRUE(accepted.at("pods"));
+  accepted = protobuf_asked_for({.texts = {.waiting_pods = true}});
+  EXPECT_TRUE(accepted.at("nodes"));
+  EXPECT_FALSE(accepted.at("pods"));
+}
+
 TEST_F(InformersTest, DeliverEveryKind) {
   Everything();
   Start();

@@ -235,6 +235,64 @@ TEST_F(HttpClient, AStreamThatIsCutIsAmbiguousAfterItsLastWholeLine) {
   EXPECT_THAT(lines, ElementsAre("one"));
 }
 
+constexpr std::string_view kFramedHead =
+    "HTTP/1.1 200 OK\r\nContent-Type: application/framed;stream=watch\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST_F(HttpClient, StreamsFrameByFrameIfTheAnswerIsOfThatType) {
+  FakeServer server([](FakePeer& peer, int) {
+    while (peer.Read()) {
+      peer.Write(kFramedHead);
+      peer.Chunk(std::string("\0\0\0\3o\ne\0\0", 9));
+      peer.Chunk(std::string("\0\2tw", 4));
+      peer.Write("0\r\n\r\n");
+    }
+  });
+  auto client = Connect(server.port());
+  for (const std::string type : {"application/framed", "application/frame"}) {
+    std::vector<std::string> pieces;
+    const auto end = Read(
+        *client,
+        {.on_line = [&](std::string_view p) { return pieces.emplace_back(p), true; }, .framed_type = type});
+    ASSERT_TRUE(end);
+    if (type == "application/framed") {
+      EXPECT_THAT(pieces, ElementsAre("o\ne", "tw"));
+    } else {
+      EXPECT_THAT(pieces, ElementsAre(std::string("\0\0\0\3o", 5), std::string("e\0\0\0\2tw", 7)));
+    }
+  }
+}
+
+TEST_F(HttpClient, AStreamThatEndsWithinAFrameIsAmbiguous) {
+  FakeServer server([](FakePeer& peer, int) {
+    peer.Read();
+    peer.Write(kFramedHead);
+    peer.Chunk(std::string("\0\0\0\3on", 6));
+    peer.Write("0\r\n\r\n");
+    peer.Read();
+  });
+  auto client = Connect(server.port());
+  const auto end = Read(*client, {.on_line = [](std::string_view) { return ADD_FAILURE(), true; },
+                                  .framed_type = "application/framed"});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::kAmbiguous);
+}
+
+TEST_F(HttpClient, AFrameLongerThanAllowedEndsTheStreamByItsLengthAlone) {
+  FakeServer server([](FakePeer& peer, int) {
+    peer.Read();
+    peer.Write(kFramedHead);
+    peer.Chunk(std::string("\0\0\0\x65", 4));
+    peer.Read();
+  });
+  auto client = Connect(server.port());
+  const auto end = Read(*client, {.on_line = [](std::string_view) { return true; },
+                                  .framed_type = "application/framed",
+                                  .max_line_bytes = 100});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(end.error().message, "a frame of the stream is longer than allowed");
+}
+
 TEST_F(HttpClient, AStreamThatIsRefusedIsCollected) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();

@@ -2,8 +2,9 @@
 // kube-apiserver and etcd, for berth and kube-scheduler in turn.
 //
 // Each round has a control plane of its own. Pods are created once the scheduler is at work, and a second client
-// watches them in Kubernetes' protobuf, as kubelets and controllers do; so does kube-scheduler, while Berth reads JSON.
-// With --json-watch there is a watch in JSON besides: what the API server takes more then is what that encoding costs it.
+// watches them in Kubernetes' protobuf, as kubelets and controllers do; so do kube-scheduler and berth. berth-json is berth
+// with contentType application/json. With --json-watch there is a watch in JSON besides: what the API server takes more then
+// is what that encoding costs it.
 package main
 
 import (
@@ -41,13 +42,13 @@ type options struct {
 	json       bool
 }
 
-var contenders = []string{"berth", "kube-scheduler"}
+var contenders = []string{"berth", "berth-json", "kube-scheduler"}
 var kinds = []string{"plain", "spread", "anti-affinity", "full"}
 
 func parse(args []string) (*options, error) {
 	var o options
 	flags := o.Flags("expense", "--berth PATH [flags]", "Measures the CPU that a bound pod takes, of the scheduler and of a real API server.")
-	list(flags, "with", &o.contenders, contenders, contenders, "schedulers that take turns")
+	list(flags, "with", &o.contenders, []string{"berth", "kube-scheduler"}, contenders, "schedulers that take turns")
 	list(flags, "kinds", &o.kinds, kinds[:3], kinds,
 		"pods: plain has requests only, spread is spread over zones, anti-affinity keeps 50 groups off each other's nodes, full is what a Deployment's pods look like")
 	flags.IntVar(&o.nodes, "nodes", 5000, "number of nodes, at least 100")
@@ -62,7 +63,7 @@ func parse(args []string) (*options, error) {
 	if o.nodes < 100 || o.pods < 1 || o.pods > 20*o.nodes {
 		return nil, fmt.Errorf("%d pods on %d nodes: at least 100 nodes, at most 20 pods for each", o.pods, o.nodes)
 	}
-	if !slices.Contains(o.contenders, "berth") {
+	if !slices.ContainsFunc(o.contenders, isBerth) {
 		return &o, o.Complete()
 	}
 	return &o, o.CompleteWithBerth()
@@ -81,6 +82,8 @@ func list(flags *flag.FlagSet, name string, into *[]string, otherwise, known []s
 		return nil
 	})
 }
+
+func isBerth(contender string) bool { return strings.HasPrefix(contender, "berth") }
 
 func main() { controlplane.Main("expense", parse, measureAll) }
 
@@ -183,11 +186,14 @@ func start(o *options, control *controlplane.ControlPlane, children *controlplan
 	}
 	config := control.File(scheduler + ".yaml")
 	text := controlplane.SchedulerConfig(kubeconfig, "default-scheduler")
+	if scheduler == "berth-json" {
+		text = strings.Replace(text, "clientConnection:\n", "clientConnection:\n  contentType: application/json\n", 1)
+	}
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	command := []string{o.Real, "kube-scheduler"}
-	if scheduler == "berth" {
+	if isBerth(scheduler) {
 		command = []string{o.Berth, "scheduler"}
 	}
 	return children.Start(scheduler, command, "--config="+config, "--secure-port=0")
