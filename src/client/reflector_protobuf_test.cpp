@@ -13,6 +13,7 @@
 namespace berth::client {
 namespace {
 
+using namespace std::chrono_literals;
 using protozero::pbf_writer;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -122,6 +123,7 @@ TEST_F(ProtobufReflector, ListsAndWatches) {
   api_.Line(Event("DELETED", "Node", NodeBytes("b", 9)));
   EXPECT_THAT(Seen(), ElementsAre("+a@8", "-b@6"));
   api_.Line(Gone());
+  loop_.Advance(2s);
   EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes?resourceVersion=9")) << "listed again where it was";
 }
 
@@ -176,6 +178,7 @@ TEST_F(ProtobufReflector, AFrameThatIsRubbishEndsTheWatchAndLists) {
   Begin(false);
   api_.Answer(ListOf(7, {}));
   api_.Line("\x0a\xff\xff");
+  loop_.Advance(2s);
   EXPECT_THAT(api_.asked.back(), HasSubstr("GET /nodes"));
 }
 

@@ -34,7 +34,7 @@ void Decode(berth::api::Decoder& used, std::string_view bytes) {
 
   const auto list = used.List<T>(Enveloped(kind + "List", Field(2, bytes)));
   Require(list.has_value(), "a list is not spoilt by an item");
-  Require(list->items.size() == (object ? 1 : 0) && list->skipped.size() == (object ? 0 : 1),
+  Require(list->items.size() == (object ? 1U : 0U) && list->skipped.size() == (object ? 0U : 1U),
           "one item in, one out");
   if (object) Require(*list->items[0] == *object, "the same object in a list");
 
