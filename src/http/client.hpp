@@ -89,7 +89,8 @@ struct ClientOptions {
   TlsOptions tls{};
   std::optional<Proxy> proxy{};
   std::size_t max_connections = 256;                    // streams not counted; further requests wait in order
-  std::size_t max_idle = 25;                            // as client-go
+  // As many as can be in use: one that is closed only to be opened again costs both sides a handshake.
+  std::size_t max_idle = 256;
   Duration connect_timeout = std::chrono::seconds(30);  // TCP and TLS together
   Duration idle_timeout = std::chrono::seconds(90);     // after which an unused connection is closed
 };
