@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"berth.test/cluster/controlplane"
 )
@@ -118,7 +121,8 @@ func (p *faultProxy) spoil(response *http.Response) error {
 	body := response.Body
 	switch {
 	case f == disorder && watch:
-		response.Body = &swapped{lines: bufio.NewReader(body), closer: body}
+		framed := strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf)
+		response.Body = &swapped{events: bufio.NewReader(body), framed: framed, closer: body}
 	case f == halving && response.Request.Method == http.MethodGet:
 		response.Body = &cutOff{body, 1000, false}
 		response.Header.Del("Content-Length")
@@ -170,19 +174,25 @@ func (s *stoppable) Read(buffer []byte) (int, error) {
 
 // swapped lets every second event of a watch wait for its successor.
 type swapped struct {
-	lines   *bufio.Reader
+	events  *bufio.Reader
+	framed  bool // protobuf: each has four bytes of length before it
 	closer  io.Closer
 	pending bytes.Buffer
 }
 
 func (s *swapped) Read(buffer []byte) (int, error) {
 	if s.pending.Len() == 0 {
-		first, err := s.lines.ReadBytes('\n')
+		first, err := s.next()
 		if err != nil {
 			return 0, err
 		}
-		if bytes.HasPrefix(first, []byte(`{"type":"MODIFIED"`)) {
-			second, err := s.lines.ReadBytes('\n')
+		// What an event begins with: its type, the first field of a message.
+		modified := `{"type":"MODIFIED"`
+		if s.framed {
+			modified = "\x0a\x08MODIFIED"
+		}
+		if bytes.HasPrefix(first[s.lengthBytes():], []byte(modified)) {
+			second, err := s.next()
 			if err != nil {
 				return 0, err
 			}
@@ -191,6 +201,27 @@ func (s *swapped) Read(buffer []byte) (int, error) {
 		s.pending.Write(first)
 	}
 	return s.pending.Read(buffer)
+}
+
+func (s *swapped) lengthBytes() int {
+	if s.framed {
+		return 4
+	}
+	return 0
+}
+
+// next is one event as it came, with its length or the end of its line.
+func (s *swapped) next() ([]byte, error) {
+	if !s.framed {
+		return s.events.ReadBytes('\n')
+	}
+	length, err := s.events.Peek(s.lengthBytes())
+	if err != nil {
+		return nil, err
+	}
+	event := make([]byte, s.lengthBytes()+int(binary.BigEndian.Uint32(length)))
+	_, err = io.ReadFull(s.events, event)
+	return event, err
 }
 
 func (s *swapped) Close() error { return s.closer.Close() }
