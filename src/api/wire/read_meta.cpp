@@ -6,6 +6,7 @@
 #include "api/recent_amounts.hpp"
 #include "api/timestamp.hpp"
 #include "api/wire/message.hpp"
+#include "api/wire/recent.hpp"
 
 namespace berth::api::wire {
 namespace {
@@ -53,10 +54,10 @@ void Parse(const Amount& amount, ResourceList& out) {
   quantity = std::move(*parsed);
 }
 
-void ReadOwner(Message in, Rare<OwnerReference>& controller) {
+void TakeOwner(Message& at, Rare<OwnerReference>& controller) {
   OwnerReference owner;
   bool controls = false;
-  ReadFields(in, At<1>("kind", owner.kind), At<3>("name", owner.name), At<4>("uid", owner.uid),
+  ReadFields(TakeMessage(at), At<1>("kind", owner.kind), At<3>("name", owner.name), At<4>("uid", owner.uid),
              At<5>("apiVersion", owner.api_version), At<6>("controller", controls));
   // The first that is the controller, as metav1.GetControllerOf finds it.
   if (controls && !controller) controller = std::move(owner);
@@ -116,7 +117,7 @@ void TakeTime(Message& at, std::string& out) {
 }
 
 void Read(Message in, ObjectMeta& out) {
-  ReadFields(in, At<1>("name", out.name), At<3>("namespace", out.ns), At<5>("uid", out.uid),
+  ReadFields(in, At<1>("name", out.name), Alike<3>("namespace", out.ns), At<5>("uid", out.uid),
              At<6>("resourceVersion", out.resource_version), At<7>("generation", out.generation),
              At<9>("deletionTimestamp",
                    [&](Message& at) {
@@ -124,7 +125,7 @@ void Read(Message in, ObjectMeta& out) {
                      TakeTime(at, text);
                      out.deletion_timestamp = std::move(text);
                    }),
-             At<11>("labels", out.labels),
+             Alike<11>("labels", out.labels),
              At<12>("annotations",
                     [&](Message& at) {
                       TakeEntry(at, [&](std::string_view key, std::string_view text) {
@@ -133,7 +134,7 @@ void Read(Message in, ObjectMeta& out) {
                         out.annotations->Set(std::string(key), std::string(text));
                       });
                     }),
-             At<13>("ownerReferences", [&](Message& at) { ReadOwner(TakeMessage(at), out.controller); }));
+             At<13>("ownerReferences", [&](Message& at) { TakeAlike(at, out.controller, TakeOwner); }));
 }
 
 void Read(Message in, LabelSelectorRequirement& out) {

@@ -3,6 +3,7 @@
 
 #include "api/kept_parts.hpp"
 #include "api/wire/message.hpp"
+#include "api/wire/recent.hpp"
 
 namespace berth::api::wire {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
@@ -24,7 +25,7 @@ void Read(Message in, NodeAddress& out) {
 }
 
 void ReadNodeSpec(Message in, Node& out) {
-  ReadFields(in, At<4>("unschedulable", out.unschedulable), At<5>("taints", out.taints));
+  ReadFields(in, At<4>("unschedulable", out.unschedulable), Alike<5>("taints", out.taints));
 }
 
 void ReadNodeStatus(Message in, Node& out) {

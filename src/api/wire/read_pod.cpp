@@ -1,6 +1,7 @@
 // Pods, field by field. Numbers are those of generated.proto in k8s.io/api v0.37.
 #include "api/kept_parts.hpp"
 #include "api/wire/message.hpp"
+#include "api/wire/recent.hpp"
 
 namespace berth::api::wire {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
@@ -31,8 +32,8 @@ void Read(Message in, PodAffinity& out) {
 }
 
 void ReadAffinity(Message in, PodSpec& out) {
-  ReadFields(in, At<1>("nodeAffinity", out.node_affinity), At<2>("podAffinity", out.pod_affinity),
-             At<3>("podAntiAffinity", out.pod_anti_affinity));
+  ReadFields(in, Alike<1>("nodeAffinity", out.node_affinity), Alike<2>("podAffinity", out.pod_affinity),
+             Alike<3>("podAntiAffinity", out.pod_anti_affinity));
 }
 
 void Read(Message in, TopologySpreadConstraint& out) {
@@ -103,15 +104,15 @@ void TakeGate(Message& at, RareList<std::string>& gates) {
 void Read(Message in, PodSpec& out) {
   ReadFields(in, At<1>("volumes", [&](Message& at) { TakeVolume(at, out); }),
              At<2>("containers", [&](Message& at) { TakeContainer(at, out.containers, out); }),
-             At<7>("nodeSelector", out.node_selector), At<10>("nodeName", out.node_name),
+             Alike<7>("nodeSelector", out.node_selector), Alike<10>("nodeName", out.node_name),
              At<11>("hostNetwork", out.host_network),
              At<18>("affinity", [&](Message& at) { ReadAffinity(TakeMessage(at), out); }),
-             At<19>("schedulerName", out.scheduler_name),
+             Alike<19>("schedulerName", out.scheduler_name),
              At<20>("initContainers", [&](Message& at) { TakeContainer(at, out.init_containers, out); }),
-             At<22>("tolerations", out.tolerations), At<25>("priority", out.priority),
+             Alike<22>("tolerations", out.tolerations), At<25>("priority", out.priority),
              At<31>("preemptionPolicy", [&](Message& at) { out.never_preempts = TakeBytes(at) == "Never"; }),
              At<32>("overhead", out.overhead),
-             At<33>("topologySpreadConstraints", out.topology_spread_constraints),
+             Alike<33>("topologySpreadConstraints", out.topology_spread_constraints),
              At<34>("ephemeralContainers", [&](Message& at) { TakeEphemeralContainer(at, out); }),
              At<37>("hostUsers", out.host_users),
              At<38>("schedulingGates", [&](Message& at) { TakeGate(at, out.scheduling_gates); }),
@@ -156,7 +157,8 @@ void Read(Message in, ExtendedResourceClaimStatus& out) {
 
 void ReadPodStatus(Message in, Pod& pod) {
   PodStatus& out = pod.status;
-  ReadFields(in, At<1>("phase", out.phase), At<2>("conditions", [&](Message& at) { TakeCondition(at, pod); }),
+  ReadFields(in, Alike<1>("phase", out.phase),
+             At<2>("conditions", [&](Message& at) { TakeCondition(at, pod); }),
              At<7>("startTime", [&](Message& at) { out.start_time = TakeTime(at).value_or(0); }),
              At<8>("containerStatuses", out.container_statuses),
              At<10>("initContainerStatuses", out.init_container_statuses),
