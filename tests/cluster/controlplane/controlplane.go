@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -329,17 +330,21 @@ func BuildReal() (string, error) {
 	return "", errors.New("tests/cluster/build is not here; call this from the root of the tree or give --real")
 }
 
-// FreePorts finds ports nobody listens on.
-func FreePorts(count int) ([]int, error) {
-	var ports []int
-	for range count {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+// FreePorts finds ports nobody listens on, below those that the system gives to outgoing connections: it may be a while
+// until somebody listens, and by then a connection can have got one of them.
+func FreePorts(count int) (ports []int, err error) {
+	const lowest, highest = 20000, 32000
+	for range 100 {
+		listener, failed := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+mathrand.IntN(highest-lowest)))
+		if failed != nil {
+			err = failed
+			continue
 		}
 		// All stay open until all are found, so that they differ.
 		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, listener.Addr().(*net.TCPAddr).Port); len(ports) == count {
+			return ports, nil
+		}
 	}
-	return ports, nil
+	return nil, err
 }

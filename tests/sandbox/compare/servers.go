@@ -5,13 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"berth.test/cluster/controlplane"
 )
 
 // server is one of the two that are asked.
@@ -55,7 +56,7 @@ func (p *processes) stop() {
 // startReal runs etcd and kube-apiserver. The token makes its bearer a member of system:masters; nobody else is
 // about, so the certificate that kube-apiserver makes for itself is not checked.
 func startReal(ctx context.Context, p *processes, program string) (*server, error) {
-	ports, err := freePorts(3)
+	ports, err := controlplane.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func startReal(ctx context.Context, p *processes, program string) (*server, erro
 }
 
 func startSandbox(ctx context.Context, p *processes, berth string, flags ...string) (*server, error) {
-	ports, err := freePorts(1)
+	ports, err := controlplane.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
@@ -129,17 +130,4 @@ func (s *server) await(ctx context.Context, path string) error {
 		}
 	}
 	return fmt.Errorf("%s is not ready after two minutes: %w", s.name, last)
-}
-
-func freePorts(count int) ([]int, error) {
-	var ports []int
-	for range count {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() // all stay open until all are found, so that they differ
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
