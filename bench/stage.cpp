@@ -43,7 +43,6 @@ void Stage::TakeAs(const Event& event) {
     fmt::print(stderr, "Error: {} {}: {}\n", event.kind, event.object, decoded.error().message);
     std::exit(1);
   }
-  api::ApplyDefaults(*decoded);
   const auto object = std::make_shared<const T>(std::move(*decoded));
   if constexpr (std::is_same_v<T, api::Pod>) {
     if (object->spec.node_name.empty()) {

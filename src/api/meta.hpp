@@ -38,6 +38,10 @@ class Labels {
   auto end() const { return entries_.end(); }
   // See Rare.
   const void* identity() const { return entries_.identity(); }
+  template <class WorkOut>
+  std::uint32_t Memo(WorkOut&& work_out) const {
+    return entries_.Memo(std::forward<WorkOut>(work_out));
+  }
   bool unshared() const { return entries_.unshared(); }
   void reserve(std::size_t count) { entries_.reserve(count); }
   friend bool operator==(const Labels&, const Labels&) = default;

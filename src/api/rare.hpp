@@ -49,6 +49,18 @@ class Rare {
   const T* operator->() const { return &value_->value; }
   // Null if absent; otherwise equal pointers mean equal values, as long as both are held.
   const T* identity() const { return value_ == nullptr ? nullptr : &value_->value; }
+  // What `work_out` makes of the value, 0 if absent; worked out once for all who share it. One type of value
+  // has one such number.
+  template <class WorkOut>
+  std::uint32_t Memo(WorkOut&& work_out) const {
+    if (value_ == nullptr) return 0;
+    std::uint32_t memo = value_->memo.load(std::memory_order_relaxed);
+    if (memo == 0) {
+      memo = static_cast<std::uint32_t>(work_out(std::as_const(value_->value)));
+      value_->memo.store(memo, std::memory_order_relaxed);
+    }
+    return memo;
+  }
   // Nobody else holds it.
   bool unshared() const { return value_ != nullptr && value_->holders.load(std::memory_order_acquire) == 1; }
   friend bool operator==(const Rare& a, const Rare& b) {
@@ -60,9 +72,11 @@ class Rare {
   struct Counted {
     T value{};
     std::atomic<std::uint32_t> holders = 1;
+    std::atomic<std::uint32_t> memo = 0;  // 0: not worked out, or not since it was written to
   };
   T& Own() {
     if (!unshared()) *this = Rare(std::as_const(value_->value));
+    value_->memo.store(0, std::memory_order_relaxed);
     return value_->value;
   }
 
@@ -126,6 +140,10 @@ class RareList {
   void clear() { items_.reset(); }
   // See Rare.
   const std::vector<T>* identity() const { return items_.identity(); }
+  template <class WorkOut>
+  std::uint32_t Memo(WorkOut&& work_out) const {
+    return items_.Memo(std::forward<WorkOut>(work_out));
+  }
   bool unshared() const { return items_.unshared(); }
   friend bool operator==(const RareList& a, const RareList& b) {
     return a.identity() == b.identity() ||

@@ -32,6 +32,26 @@ TEST(Rare, AWriteToWhatNobodyElseHoldsStaysInPlace) {
   EXPECT_EQ(a.identity(), before);
 }
 
+TEST(Rare, WhatIsWorkedOutIsWorkedOutAgainAfterAWrite) {
+  int times = 0;
+  const auto size = [&](const std::string& text) {
+    ++times;
+    return text.size();
+  };
+  EXPECT_EQ(Rare<std::string>().Memo(size), 0U);
+  Rare<std::string> a = std::string("one");
+  const Rare<std::string> b = a;
+  EXPECT_EQ(a.Memo(size), 3U);
+  EXPECT_EQ(b.Memo(size), 3U);
+  EXPECT_EQ(times, 1);
+  *a += " and two";
+  EXPECT_EQ(a.Memo(size), 11U);
+  *a += ", three";
+  EXPECT_EQ(a.Memo(size), 18U);
+  EXPECT_EQ(b.Memo(size), 3U);
+  EXPECT_EQ(times, 3);
+}
+
 TEST(Rare, WhatIsTakenOrResetIsAbsent) {
   Rare<std::string> a = std::string("one");
   Rare<std::string> b = std::move(a);

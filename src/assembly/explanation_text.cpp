@@ -79,19 +79,20 @@ std::vector<Row> Best(const AttemptRecord& record, std::size_t most) {
 }
 
 // What a score is made of: for each part what was found at the node, and what that is worth.
-std::string PartsOf(const record::Scores& plugin, const AttemptRecord& record, const std::vector<Row>& rows,
-                    std::size_t width) {
-  if (plugin.parts.empty()) return "";
+std::string PartsOf(const record::KeptScores::OfPlugin& plugin, const AttemptRecord& record,
+                    const std::vector<Row>& rows, std::size_t width) {
+  if (plugin.parts().empty()) return "";
   const auto title = [](const framework::ScorePart& part) {
     return part.weight == 1 ? part.name : fmt::format("{} x{}", part.name, part.weight);
   };
   constexpr std::size_t kColumn = 14;  // "41.3% -> 58.7"
-  std::string text = fmt::format("  {} is made of\n    {:<{}}", plugin.plugin, "node", width);
-  for (const framework::ScorePart& part : plugin.parts) text += fmt::format("  {:>{}}", title(part), kColumn);
+  std::string text = fmt::format("  {} is made of\n    {:<{}}", plugin.plugin(), "node", width);
+  for (const framework::ScorePart& part : plugin.parts())
+    text += fmt::format("  {:>{}}", title(part), kColumn);
   text += '\n';
   for (const Row row : rows) {
     text += fmt::format("    {:<{}}", Name(record, row), width);
-    for (const framework::ScorePart& part : plugin.parts) {
+    for (const framework::ScorePart& part : plugin.parts()) {
       const std::string load =
           std::isnan(part.load[row]) ? "unknown" : fmt::format("{:.1f}%", part.load[row]);
       text += fmt::format("  {:>{}}", fmt::format("{} -> {:.1f}", load, part.score[row]),
@@ -108,25 +109,24 @@ std::string BestNodes(const AttemptRecord& record, std::size_t most) {
   std::size_t width = 4;
   for (const Row row : rows) width = std::max(width, Name(record, row).size());
   std::string text = fmt::format("  best nodes\n    {:<{}}  {:>6}", "node", width, "total");
-  for (const record::Scores& plugin : record.scores) {
-    text +=
-        fmt::format("  {}{}", plugin.plugin, plugin.weight == 1 ? "" : fmt::format(" x{}", plugin.weight));
+  for (const auto& plugin : record.scores.plugins()) {
+    text += fmt::format("  {}{}", plugin.plugin(),
+                        plugin.weight() == 1 ? "" : fmt::format(" x{}", plugin.weight()));
   }
   for (const auto& extender : record.extenders.scores) text += "  " + extender.extender;
   text += '\n';
   for (const Row row : rows) {
     text += fmt::format("    {:<{}}  {:>6}", Name(record, row), width, record.Total(row));
-    for (const record::Scores& plugin : record.scores) {
+    for (const auto& plugin : record.scores.plugins()) {
       const std::size_t column =
-          plugin.plugin.size() + (plugin.weight == 1 ? 0 : fmt::format(" x{}", plugin.weight).size());
-      text += fmt::format(
-          "  {:>{}}", plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]), column);
+          plugin.plugin().size() + (plugin.weight() == 1 ? 0 : fmt::format(" x{}", plugin.weight()).size());
+      text += fmt::format("  {:>{}}", plugin.weight() * plugin[row], column);
     }
     for (const auto& extender : record.extenders.scores)
       text += fmt::format("  {:>{}}", extender.values[row], extender.extender.size());
     text += '\n';
   }
-  for (const record::Scores& plugin : record.scores) text += PartsOf(plugin, record, rows, width);
+  for (const auto& plugin : record.scores.plugins()) text += PartsOf(plugin, record, rows, width);
   return text;
 }
 

@@ -144,11 +144,15 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
   }
   std::ranges::sort(parts_, {},
                     [&](const Part& part) { return profile_.scores()[part.index].plugin->Name(); });
-  for (Part& part : parts_) {
-    if (!profile_.RunRawScore(part.index, attempt, verdicts_.feasible, part.raw).ok() || !Normalize(part))
+  history_.Clear();
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    Part& part = parts_[place];
+    history_.Add(profile_.scores()[part.index].plugin->Name(), part.weight);
+    if (!profile_.RunRawScore(part.index, attempt, verdicts_.feasible, part.raw).ok() || !Normalize(place))
       return false;
-    if (part.how == Normalization::kNone && !part.uniform) part.raw = {};  // the scores say it all
+    if (part.how == Normalization::kNone && !history_.uniform(place)) part.raw = {};  // the scores say it all
   }
+  CollectTotalled();
   skipped_scores_ = skipped_now_;
   best_.Reset(attempt.nodes().rows());
   best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
@@ -156,17 +160,20 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
 }
 
 // Brings the raw scores of all feasible rows to scores; false if there are others among them.
-bool KnownClass::Normalize(Part& part) {
+bool KnownClass::Normalize(std::size_t place) {
+  const Part& part = parts_[place];
   framework::ScoreColumn& scores = answer_;
   scores = part.raw;
   if (part.how != Normalization::kNone) {
     framework::NormalizeByMaximum(verdicts_.feasible, part.how == Normalization::kByMaximumReversed, scores);
   }
   if (!scores.ShrinkToScores(verdicts_.feasible)) return false;
-  part.uniform.reset();
-  if (scores.uniform()) part.uniform = static_cast<std::uint8_t>(scores.uniform_value());
-  const auto bytes = scores.bytes();
-  part.scores.Reset({bytes.begin(), bytes.end()});
+  if (scores.uniform()) {
+    history_.SetAll(place, static_cast<std::uint8_t>(scores.uniform_value()));
+  } else {
+    const auto bytes = scores.bytes();
+    history_.SetAll(place, {bytes.begin(), bytes.end()});
+  }
   return true;
 }
 
@@ -178,12 +185,14 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
   });
   to_score_ &= verdicts_.feasible;
   bool all_moved = false;
-  for (Part& part : parts_) {
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    const Part& part = parts_[place];
     if (!part.by_row && !joined_or_left_) continue;
-    const bool counted = !part.uniform;
-    if (!ScoreRows(part, attempt)) return false;
-    all_moved = all_moved || (part.how != Normalization::kNone && (counted || !part.uniform));
+    const bool counted = !history_.uniform(place);
+    if (!ScoreRows(place, attempt)) return false;
+    all_moved = all_moved || (part.how != Normalization::kNone && (counted || !history_.uniform(place)));
   }
+  CollectTotalled();
   if (all_moved) {
     best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
   } else {
@@ -192,9 +201,10 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
   return true;
 }
 
-bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
+bool KnownClass::ScoreRows(std::size_t place, const Attempt& attempt) {
+  Part& part = parts_[place];
   if (!profile_.RunRawScore(part.index, attempt, to_score_, answer_).ok()) return false;
-  const bool was_uniform = part.how == Normalization::kNone ? part.uniform.has_value() : part.raw.uniform();
+  const bool was_uniform = part.how == Normalization::kNone ? history_.uniform(place) : part.raw.uniform();
   if (was_uniform && !(answer_.uniform() && answer_.uniform_value() == part.raw.uniform_value()))
     return false;
   if (part.how != Normalization::kNone) {
@@ -202,50 +212,46 @@ bool KnownClass::ScoreRows(Part& part, const Attempt& attempt) {
       const auto raw = part.raw.Mutable();
       to_score_.ForEach([&](std::size_t row) { raw[row] = answer_.At(row); });
     }
-    return Normalize(part);  // a maximum may have moved
+    return Normalize(place);  // a maximum may have moved
   }
-  if (part.uniform) return true;
+  if (history_.uniform(place)) return true;
   bool all_valid = true;
   to_score_.ForEach([&](std::size_t row) {
     const std::int64_t score = answer_.At(row);
     all_valid = all_valid && framework::IsScore(score);
-    part.scores.Set(static_cast<std::uint32_t>(row), static_cast<std::uint8_t>(score));
+    history_.Set(place, row, static_cast<std::uint8_t>(score));
   });
   return all_valid;
 }
 
+void KnownClass::CollectTotalled() {
+  totalled_.clear();
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    if (!history_.uniform(place))
+      totalled_.push_back({history_.now(place).values.data(), parts_[place].weight});
+  }
+}
+
 std::int32_t KnownClass::Total(std::size_t row) const {
   std::int32_t total = 0;
-  for (const Part& part : parts_) {
-    if (!part.uniform) total += part.weight * part.scores[row];
-  }
+  for (const Totalled& part : totalled_) total += part.weight * part.scores[row];
   return total;
 }
 
 void KnownClass::KeepScores(record::AttemptRecord& record) {
   record.scored = true;
   record.base_total = profile_.scores().empty() ? 1 : 0;
-  record.scores.reserve(parts_.size());
-  for (Part& part : parts_) {
-    record::Scores& kept = record.scores.emplace_back();
-    kept.plugin = profile_.scores()[part.index].plugin->Name();
-    kept.weight = part.weight;
-    if (part.uniform) {
-      kept.uniform = *part.uniform;
-    } else {
-      kept.values = part.scores.Version();
-    }
-  }
+  record.scores = history_.Version();
 }
 
 std::size_t KnownClass::Bytes() const {
   const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
   std::size_t bytes =
       sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size());
-  for (const Part& part : parts_) {
-    bytes += sizeof(part);
-    if (!part.uniform) bytes += 2 * rows;
-    if (!part.raw.uniform()) bytes += rows * sizeof(std::int64_t);
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    bytes += sizeof(Part);
+    if (!history_.uniform(place)) bytes += 2 * rows;
+    if (!parts_[place].raw.uniform()) bytes += rows * sizeof(std::int64_t);
   }
   return bytes;
 }

@@ -11,7 +11,6 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,8 +50,6 @@ class KnownClass {
     bool by_row = false;  // Basis::kRow
     std::int32_t weight = 1;
     framework::ScoreColumn raw;  // as the plugin answered; kept up to date where it is normalised
-    std::optional<std::uint8_t> uniform;
-    record::ScoreHistory scores;
   };
 
   bool Rebuild(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
@@ -60,8 +57,9 @@ class KnownClass {
   bool TakeVerdicts();
   bool ScoreAll(const framework::Attempt& attempt);
   bool ScoreChanged(const framework::Attempt& attempt);
-  bool ScoreRows(Part& part, const framework::Attempt& attempt);
-  bool Normalize(Part& part);
+  bool ScoreRows(std::size_t place, const framework::Attempt& attempt);
+  bool Normalize(std::size_t place);
+  void CollectTotalled();
   std::int32_t Total(std::size_t row) const;
 
   const runtime::Profile& profile_;
@@ -82,7 +80,14 @@ class KnownClass {
   RowSet to_score_;              // changed since the scores were last up to date; feasible or not
   bool joined_or_left_ = false;  // of the feasible rows
   runtime::SkippedPlugins skipped_scores_, skipped_now_;
-  std::vector<Part> parts_;  // in the order of the plugins' names
+  std::vector<Part> parts_;       // in the order of the plugins' names
+  record::ScoreHistory history_;  // of all parts, by their place
+  // Those that make a difference. As long as scores only change row by row.
+  struct Totalled {
+    const std::uint8_t* scores;
+    std::int32_t weight;
+  };
+  std::vector<Totalled> totalled_;
   framework::ScoreColumn answer_;
   BestRows best_;
 };

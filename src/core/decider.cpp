@@ -218,7 +218,7 @@ bool Decider::PassesPreFilter(const Attempt& attempt, const runtime::Profile& pr
   // Several narrowing plugins that agree on no node reject the pod together.
   decision.rejectors = pre_filter.narrowing;
   std::ranges::sort(decision.rejectors);
-  std::string plugin = pre_filter.status.plugin;
+  std::string plugin(pre_filter.status.plugin);
   if (plugin.empty()) {
     plugin = fmt::format("{}", fmt::join(decision.rejectors, ","));
   } else if (std::ranges::find(decision.rejectors, plugin) == decision.rejectors.end()) {
@@ -376,11 +376,12 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
   record.scored = true;
   record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
   parts_.clear();
-  record.scores.reserve(profile.scores().size());
+  std::vector<record::Scores> said;
+  said.reserve(profile.scores().size());
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
     if (skipped_.Has(i)) continue;
     const auto& [plugin, weight] = profile.scores()[i];
-    record::Scores& kept = record.scores.emplace_back();
+    record::Scores& kept = said.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
     if (options_.score_parts) {
@@ -392,10 +393,11 @@ Status Decider::ScoreFeasible(const Attempt& attempt, const runtime::Profile& pr
       continue;  // the same for all: it decides nothing
     }
     const auto scores = columns_[i].bytes();  // RunScores has seen to it that these are enough
-    kept.values = std::vector<std::uint8_t>(scores.begin(), scores.end());
+    kept.values.assign(scores.begin(), scores.end());
     parts_.push_back({scores, weight});
   }
-  std::ranges::sort(record.scores, {}, &record::Scores::plugin);
+  std::ranges::sort(said, {}, &record::Scores::plugin);
+  record.scores = std::move(said);
   ChooseBest(attempt, cluster, record);
   return {};
 }

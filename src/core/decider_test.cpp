@@ -69,7 +69,7 @@ TEST_F(DeciderTest, TheOnlyFeasibleNodeIsTakenUnscored) {
   const Decision decision = Decide(MakePod().Cpu("2"));
   EXPECT_EQ(Name(decision), "large");
   EXPECT_FALSE(decision.record->scored);
-  EXPECT_THAT(decision.record->scores, IsEmpty());
+  EXPECT_THAT(decision.record->scores.plugins(), IsEmpty());
 }
 
 TEST_F(DeciderTest, TheBestNodeIsTaken) {

@@ -271,8 +271,8 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
   if (rejected && (!while_binding || queue_.IsInFlight(uid))) {
     std::ranges::sort(status.reasons);
     failure.message = fmt::format("0/1 nodes are available: 1 {}.", fmt::join(status.reasons, ", 1 "));
-    failure.rejectors = {status.plugin};
-    if (status.code == framework::Code::kPending) failure.pending = {status.plugin};
+    failure.rejectors = {std::string(status.plugin)};
+    if (status.code == framework::Code::kPending) failure.pending = {std::string(status.plugin)};
   }
   if (!while_binding) return AttemptFailed(pod, std::move(failure));
   // To the others it is as if a pod had left its node: its place is free, and whatever Unreserve gave back.

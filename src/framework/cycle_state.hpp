@@ -1,9 +1,9 @@
 // What plugins remember of one attempt, from PreFilter to PostBind (kube-scheduler's CycleState).
 #pragma once
 
+#include <any>
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,41 +32,31 @@ class CycleState {
   CycleState(CycleState&&) = default;
   CycleState& operator=(CycleState&&) = default;
 
-  // Null if nothing was written in this attempt.
+  // Null if nothing was written in this attempt. Until something else is written.
   template <class T>
   T* Read(StateKey<T> key) const {
-    if (key.slot_ >= slots_.size() || slots_[key.slot_] == nullptr) return nullptr;
-    return &static_cast<Holder<T>&>(*slots_[key.slot_]).value;
+    return key.slot_ < values_.size() ? std::any_cast<T>(&values_[key.slot_]) : nullptr;
   }
   // Replaces what was there.
   template <std::copy_constructible T>
   T& Write(StateKey<T> key, T value) {
-    if (key.slot_ >= slots_.size()) slots_.resize(key.slot_ + 1);
-    auto holder = std::make_unique<Holder<T>>(std::move(value));
-    T& kept = holder->value;
-    slots_[key.slot_] = std::move(holder);
-    return kept;
+    if (key.slot_ >= values_.size()) values_.resize(key.slot_ + 1);
+    return values_[key.slot_].template emplace<T>(std::move(value));
   }
 
-  CycleState Clone() const;
+  CycleState Clone() const {
+    CycleState copy;
+    copy.values_ = values_;
+    copy.pods_to_activate = pods_to_activate;
+    return copy;
+  }
 
   // Waiting pods ("namespace/name") that the plugins want tried at once, without event or back-off, when this
   // one is through Permit, and again when it is bound.
   std::vector<std::string> pods_to_activate;
 
  private:
-  struct Slot {
-    virtual ~Slot() = default;
-    virtual std::unique_ptr<Slot> Clone() const = 0;
-  };
-  template <class T>
-  struct Holder final : Slot {
-    explicit Holder(T value) : value(std::move(value)) {}
-    std::unique_ptr<Slot> Clone() const override { return std::make_unique<Holder>(value); }
-    T value;
-  };
-
-  std::vector<std::unique_ptr<Slot>> slots_;
+  mutable std::vector<std::any> values_;  // that of a key; mutable: reading finds what can be changed
 };
 
 }  // namespace berth::framework

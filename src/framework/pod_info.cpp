@@ -134,14 +134,29 @@ std::size_t HashOf(const PodUse& use) {
 
 // Of what usually tells workloads apart; the rest is left to the comparison.
 std::size_t HashOfShape(const api::Pod& pod) {
+  const auto mixed = [](const auto& list, auto&& mix_in) {
+    std::size_t hash = 0;
+    for (const auto& item : list) mix_in(item, hash);
+    return hash;
+  };
+  // Most pods share these with others that came before.
+  const std::size_t labels = pod.metadata.labels.Memo([&](const auto& list) {
+    return mixed(list, [](const auto& label, auto& hash) { boost::hash_combine(hash, label.second); });
+  });
+  const std::size_t containers = pod.spec.containers.Memo([&](const auto& list) {
+    return mixed(list, [](const api::Container& container, auto& hash) {
+      boost::hash_combine(hash, container.image);
+      for (const auto& [name, amount] : container.resources.requests)
+        boost::hash_combine(hash, amount.Hash());
+    });
+  });
+  const std::size_t tolerations = pod.spec.tolerations.Memo([&](const auto& list) {
+    return mixed(list,
+                 [](const auto& toleration, auto& hash) { boost::hash_combine(hash, toleration.value); });
+  });
   std::size_t hash = 0;
   boost::hash_combine(hash, pod.metadata.ns);
-  for (const auto& [key, value] : pod.metadata.labels) boost::hash_combine(hash, value);
-  for (const api::Container& container : pod.spec.containers) {
-    boost::hash_combine(hash, container.image);
-    for (const auto& [name, amount] : container.resources.requests) boost::hash_combine(hash, amount.Hash());
-  }
-  for (const api::Toleration& toleration : pod.spec.tolerations) boost::hash_combine(hash, toleration.value);
+  for (const std::size_t part : {labels, containers, tolerations}) boost::hash_combine(hash, part);
   for (const api::Volume& volume : pod.spec.volumes) boost::hash_combine(hash, volume.id);
   // A DaemonSet's pods: each names its node.
   if (pod.spec.node_affinity && pod.spec.node_affinity->required) {

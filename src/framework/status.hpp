@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "api/rare.hpp"
 
 namespace berth::framework {
 
@@ -23,8 +24,8 @@ std::string_view CodeName(Code code);  // "Success", "Unschedulable", ... as Kub
 
 struct [[nodiscard]] Status {
   Code code = Code::kSuccess;
-  std::vector<std::string> reasons;
-  std::string plugin;  // who said so; filled in by the runtime
+  api::RareList<std::string> reasons;
+  std::string_view plugin;  // who said so, by Plugin::Name(); filled in by the runtime
 
   bool ok() const { return code == Code::kSuccess; }
   bool skip() const { return code == Code::kSkip; }

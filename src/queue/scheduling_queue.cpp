@@ -289,7 +289,7 @@ void SchedulingQueue::Gate(Entry& entry, const char* event) {
 bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
   QueuedPod& pod = *entry.pod;
   framework::Status status = policy_.PreEnqueue(pod);
-  std::string gated_by = status.ok() ? "" : std::move(status.plugin);
+  std::string gated_by(status.ok() ? "" : status.plugin);
   if (!gated_by.empty() && std::ranges::find(pod.rejectors, gated_by) == pod.rejectors.end()) {
     pod.rejectors.push_back(gated_by);
     meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);

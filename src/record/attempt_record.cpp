@@ -17,9 +17,7 @@ std::string_view ResultName(Result result) {
 
 std::int64_t AttemptRecord::Total(std::uint32_t row) const {
   std::int64_t total = base_total;
-  for (const Scores& plugin : scores) {
-    total += plugin.weight * (plugin.values.empty() ? plugin.uniform : plugin.values[row]);
-  }
+  for (const KeptScores::OfPlugin& plugin : scores.plugins()) total += plugin.weight() * plugin[row];
   for (const ExtenderShare::Scores& extender : extenders.scores) total += extender.values[row];
   return total;
 }
@@ -52,7 +50,7 @@ std::size_t AttemptRecord::Bytes() const {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
     for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
   }
-  for (const Scores& plugin : scores) bytes += sizeof(plugin) + plugin.values.Bytes();
+  bytes += scores.Bytes();
   for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
   for (const auto& part : extenders.scores)
     bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());

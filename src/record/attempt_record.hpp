@@ -11,7 +11,6 @@
 
 #include "api/rare.hpp"
 #include "base/shared_rows.hpp"
-#include "framework/score_parts.hpp"
 #include "framework/verdicts.hpp"
 #include "framework/vocabulary.hpp"
 #include "record/kept_scores.hpp"
@@ -32,15 +31,6 @@ struct Rejection {
 struct Spoken {
   std::string_view plugin;
   framework::SpokenReasons reasons;
-};
-
-// One plugin's part of the totals, after normalisation and before weight: 0 to 100.
-struct Scores {
-  std::string_view plugin;
-  std::int64_t weight = 1;
-  std::uint8_t uniform = 0;                        // of every feasible row, if values is empty
-  KeptScores values;                               // by row
-  api::RareList<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
 };
 
 // PreFilter said no to the pod as a whole.
@@ -115,7 +105,7 @@ struct AttemptRecord {
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
-  std::vector<Scores> scores;   // sorted by plugin
+  KeptScores scores;            // sorted by plugin
   SharedRows best;              // rows with the highest total; if empty, they are worked out by Best()
   std::uint32_t node = 0;       // kScheduled: the row chosen
 

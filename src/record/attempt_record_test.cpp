@@ -234,7 +234,7 @@ TEST(RecordRing, WhatARecordHoldsIsCounted) {
   AttemptRecord record;
   const std::size_t empty = record.Bytes();
   record.all = First(6400);
-  record.scores.push_back({"A", 1, 0, std::vector<std::uint8_t>(1000)});
+  record.scores = {{"A", 1, 0, std::vector<std::uint8_t>(1000)}};
   EXPECT_GE(record.Bytes(), empty + 800 + 1000);
 }
 

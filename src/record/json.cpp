@@ -51,14 +51,15 @@ class Writer {
 
 // {"LoadAware":{"cpu":{"load":41.3,"score":58.7,"weight":2}}}
 void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
-  const auto has_parts = [](const Scores& plugin) { return !plugin.parts.empty(); };
-  if (std::ranges::none_of(record.scores, has_parts)) return;
+  const auto has_parts = [](const KeptScores::OfPlugin& plugin) { return !plugin.parts().empty(); };
+  if (std::ranges::none_of(record.scores.plugins(), has_parts)) return;
   out.Key("parts");
   out.Raw('{');
-  for (const Scores& plugin : record.scores | std::views::filter(has_parts)) {
-    out.Key(plugin.plugin);
+  for (const KeptScores::OfPlugin& plugin : record.scores.plugins()) {
+    if (!has_parts(plugin)) continue;
+    out.Key(plugin.plugin());
     out.Raw('{');
-    for (const framework::ScorePart& part : plugin.parts) {
+    for (const framework::ScorePart& part : plugin.parts()) {
       out.Key(part.name);
       out.Raw('{');
       out.Decimal("load", part.load[row]);
@@ -74,10 +75,8 @@ void WriteParts(const AttemptRecord& record, std::uint32_t row, Writer& out) {
 void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
   out.Key("scores");
   out.Raw('{');
-  for (const Scores& plugin : record.scores) {
-    const std::int64_t score = plugin.values.empty() ? plugin.uniform : plugin.values[row];
-    out.Number(plugin.plugin, plugin.weight * score);
-  }
+  for (const KeptScores::OfPlugin& plugin : record.scores.plugins())
+    out.Number(plugin.plugin(), plugin.weight() * plugin[row]);
   out.Raw('}');
   if (!record.extenders.scores.empty()) {
     std::map<std::string_view, std::int64_t> contributions;  // of several with one URL the sum

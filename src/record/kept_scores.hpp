@@ -1,85 +1,119 @@
-// One plugin's scores by row, as records keep them.
+// What score plugins said of all rows, as records keep it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <utility>
+#include <ranges>
+#include <string_view>
 #include <vector>
+
+#include "api/rare.hpp"
+#include "framework/score_parts.hpp"
 
 namespace berth::record {
 
-// Either a column of its own, or a version of one that many records share: a base that is written once and a
-// log of changes to it, of which a version is the first so many. Cheap to copy. One thread: that of the
-// writer.
-class KeptScores {
- public:
-  KeptScores() = default;
-  KeptScores(std::vector<std::uint8_t> own)  // implicit: that is what it is
-      : pages_(own.empty() ? nullptr : std::make_shared<Pages>(std::move(own))) {}
-  KeptScores(std::initializer_list<std::uint8_t> own) : KeptScores(std::vector<std::uint8_t>(own)) {}
+// One plugin's part of the totals, after normalisation and before weight: 0 to 100.
+struct Scores {
+  std::string_view plugin;
+  std::int64_t weight = 1;
+  std::uint8_t uniform = 0;                        // of every feasible row, if values is empty
+  std::vector<std::uint8_t> values;                // by row
+  api::RareList<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
+};
 
-  bool empty() const { return pages_ == nullptr; }
-  // Takes a look at each change of the version.
-  std::uint8_t operator[](std::size_t row) const {
-    for (std::size_t i = changes_; i-- > 0;) {
-      if (pages_->changes[i].first == row) return pages_->changes[i].second;
+// All plugins' scores of one attempt: its own, or a version of some that many records share. Those are
+// written once, with a log of changes behind each plugin's, of which a version goes by the first so many.
+// Cheap to copy. One thread: that of the writer.
+class KeptScores {
+  struct Page {
+    struct Change {
+      std::uint64_t version;  // the first that has it
+      std::uint32_t row;
+      std::uint8_t score;
+    };
+    Scores scores;
+    std::vector<Change> changes = {};
+  };
+  struct Sheet {
+    std::vector<std::shared_ptr<const Page>> pages = {};
+    std::size_t bytes = 0;  // a record's share of them
+  };
+
+ public:
+  // One plugin's.
+  class OfPlugin {
+   public:
+    OfPlugin(const Page& page, std::uint64_t version) : page_(page), version_(version) {}
+    std::string_view plugin() const { return page_.scores.plugin; }
+    std::int64_t weight() const { return page_.scores.weight; }
+    bool uniform() const { return page_.scores.values.empty(); }  // the same for all rows
+    const api::RareList<framework::ScorePart>& parts() const { return page_.scores.parts; }
+    // Takes a look at each change of the version.
+    std::uint8_t operator[](std::size_t row) const {
+      if (uniform()) return page_.scores.uniform;
+      for (const Page::Change& change : page_.changes | std::views::reverse) {
+        if (change.row == row && change.version <= version_) return change.score;
+      }
+      return page_.scores.values[row];
     }
-    return pages_->base[row];
+
+   private:
+    const Page& page_;
+    std::uint64_t version_;
+  };
+
+  KeptScores() = default;
+  KeptScores(std::vector<Scores> own);  // implicit: that is what it is
+  KeptScores(std::initializer_list<Scores> own) : KeptScores(std::vector<Scores>(own)) {}
+
+  // By name of the plugin, in the order in which they were given.
+  auto plugins() const {
+    static const Sheet kNone;
+    return (sheet_ == nullptr ? kNone : *sheet_).pages |
+           std::views::transform([version = version_](const auto& page) { return OfPlugin(*page, version); });
   }
   // Roughly its own share of what it takes in memory.
-  std::size_t Bytes() const {
-    if (pages_ == nullptr) return 0;
-    return pages_->shared ? pages_->base.size() / kSharers + sizeof(*pages_) : pages_->base.size();
-  }
+  std::size_t Bytes() const { return sheet_ == nullptr ? 0 : sheet_->bytes; }
 
  private:
   friend class ScoreHistory;
-  static constexpr std::size_t kSharers = 64;
-  struct Pages {
-    explicit Pages(std::vector<std::uint8_t> base) : base(std::move(base)) {}
-    const std::vector<std::uint8_t> base;
-    std::vector<std::pair<std::uint32_t, std::uint8_t>> changes;
-    bool shared = false;
-  };
-  std::shared_ptr<Pages> pages_;
-  std::size_t changes_ = 0;
+  std::shared_ptr<const Sheet> sheet_;
+  std::uint64_t version_ = 0;
 };
 
-// The column that changes, and its versions. Changing one row costs the same whatever the number of rows.
+// Scores that change row by row, and their versions. What one row costs does not depend on how many there
+// are; what a version costs does not depend on how many plugins there are.
 class ScoreHistory {
  public:
-  void Reset(std::vector<std::uint8_t> scores) {
-    now_ = std::move(scores);
-    last_ = {};
+  void Clear();
+  // As many as there are already: the number of the new one.
+  std::size_t Add(std::string_view plugin, std::int64_t weight);
+  void SetAll(std::size_t plugin, std::uint8_t score);
+  void SetAll(std::size_t plugin, std::vector<std::uint8_t> by_row);
+  // Of one that was not set to the same score for all rows.
+  void Set(std::size_t plugin, std::size_t row, std::uint8_t score) {
+    Column& column = columns_[plugin];
+    if (column.now.values[row] == score) return;
+    column.now.values[row] = score;
+    if (column.page != nullptr) Note(column, row, score);
   }
-  std::uint8_t operator[](std::size_t row) const { return now_[row]; }
-  void Set(std::uint32_t row, std::uint8_t score) {
-    if (now_[row] == score) return;
-    now_[row] = score;
-    if (last_.pages_ == nullptr) return;  // nobody has seen it yet
-    if (last_.pages_->changes.size() == kChangesPerBase) {
-      last_ = {};
-      return;
-    }
-    last_.pages_->changes.emplace_back(row, score);
-    ++last_.changes_;
-  }
-  // As it stands.
-  const KeptScores& Version() {
-    if (last_.pages_ == nullptr) {
-      last_ = KeptScores(now_);
-      last_.pages_->shared = true;
-    }
-    return last_;
-  }
+  bool uniform(std::size_t plugin) const { return columns_[plugin].now.values.empty(); }
+  const Scores& now(std::size_t plugin) const { return columns_[plugin].now; }
+  // As they stand.
+  const KeptScores& Version();
 
  private:
-  // Looking a score up goes through the changes: more would make explanations slow, fewer would copy more.
-  static constexpr std::size_t kChangesPerBase = 256;
-  std::vector<std::uint8_t> now_;
-  KeptScores last_;
+  struct Column {
+    Scores now;
+    std::shared_ptr<KeptScores::Page> page = nullptr;  // null: nobody has seen what is new
+  };
+  void Note(Column& column, std::size_t row, std::uint8_t score);
+  void Rewrite(Column& column);
+
+  std::vector<Column> columns_;
+  KeptScores last_;  // without a sheet: it has to be put together again
 };
 
 }  // namespace berth::record

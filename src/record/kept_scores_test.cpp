@@ -7,32 +7,63 @@
 namespace berth::record {
 namespace {
 
+using ByPlugin = std::vector<std::vector<std::uint8_t>>;
+
+ByPlugin Read(const KeptScores& scores, std::size_t rows) {
+  ByPlugin read;
+  for (const KeptScores::OfPlugin& plugin : scores.plugins()) {
+    for (auto& row = read.emplace_back(); row.size() < rows;) row.push_back(plugin[row.size()]);
+  }
+  return read;
+}
+
 TEST(KeptScores, AVersionStaysWhatItWasWhateverChangesLater) {
   Random random(1);
-  std::vector<std::uint8_t> now(200);
+  ByPlugin now(3, std::vector<std::uint8_t>(50));
   ScoreHistory history;
-  history.Reset(now);
-  std::vector<std::pair<KeptScores, std::vector<std::uint8_t>>> versions;
-  // More changes than one base carries.
+  for (std::size_t plugin = 0; plugin < now.size(); ++plugin) {
+    history.Add("P", 1);
+    history.SetAll(plugin, now[plugin]);
+  }
+  std::vector<std::pair<KeptScores, ByPlugin>> versions;
+  // More changes than one page carries.
   for (int step = 0; step < 1500; ++step) {
     for (std::uint64_t i = random.Below(4); i > 0; --i) {
-      const auto row = static_cast<std::uint32_t>(random.Below(now.size()));
-      now[row] = static_cast<std::uint8_t>(random.Below(101));
-      history.Set(row, now[row]);
+      const std::size_t plugin = random.Below(2);
+      const std::size_t row = random.Below(now[plugin].size());
+      now[plugin][row] = static_cast<std::uint8_t>(random.Below(101));
+      history.Set(plugin, row, now[plugin][row]);
+    }
+    if (step % 100 == 99) {
+      const auto score = static_cast<std::uint8_t>(step / 100);
+      now[2].assign(now[2].size(), score);
+      history.SetAll(2, score);
     }
     versions.emplace_back(history.Version(), now);
   }
-  for (const auto& [version, expected] : versions) {
-    for (std::size_t row = 0; row < expected.size(); ++row) ASSERT_EQ(version[row], expected[row]);
-  }
+  for (const auto& [version, expected] : versions) ASSERT_EQ(Read(version, 50), expected);
+}
+
+TEST(KeptScores, WhatIsTheSameForAllRowsIsKeptOnce) {
+  ScoreHistory history;
+  history.Add("Taints", 3);
+  history.SetAll(0, std::uint8_t{100});
+  const KeptScores scores = history.Version();
+  const KeptScores::OfPlugin taints = scores.plugins().front();
+  EXPECT_EQ(taints.plugin(), "Taints");
+  EXPECT_EQ(taints.weight(), 3);
+  EXPECT_TRUE(taints.uniform());
+  EXPECT_EQ(taints[4711], 100);
 }
 
 TEST(KeptScores, VersionsShareWhatTheyHaveInCommon) {
   ScoreHistory history;
-  history.Reset(std::vector<std::uint8_t>(5000, 7));
+  history.Add("A", 1);
+  history.SetAll(0, std::vector<std::uint8_t>(5000, 7));
   EXPECT_LT(history.Version().Bytes(), 500U);
-  EXPECT_EQ(KeptScores(std::vector<std::uint8_t>(5000, 7)).Bytes(), 5000U);
-  EXPECT_TRUE(KeptScores().empty());
+  EXPECT_GE(KeptScores({{"A", 1, 0, std::vector<std::uint8_t>(5000, 7)}}).Bytes(), 5000U);
+  EXPECT_EQ(KeptScores().Bytes(), 0U);
+  EXPECT_TRUE(KeptScores().plugins().empty());
 }
 
 }  // namespace

@@ -228,8 +228,7 @@ framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
       return {std::move(failed), std::nullopt};
     }
     if (answer.nominate) outcome.nominate = std::move(answer.nominate);
-    outcome.status.reasons.insert(outcome.status.reasons.end(), answer.status.reasons.begin(),
-                                  answer.status.reasons.end());
+    for (std::string& reason : answer.status.reasons) outcome.status.reasons.push_back(std::move(reason));
     if (outcome.status.plugin.empty()) outcome.status.plugin = plugin->Name();
   }
   timer.code = outcome.status.code;

@@ -36,10 +36,9 @@ class NobodyActs {
 
 std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row theirs, Row ours) {
   std::vector<ScorePart> parts;
-  for (const record::Scores& scores : record.scores) {
-    if (scores.values.empty()) continue;  // the same for all
-    const std::int64_t a = scores.values[theirs], b = scores.values[ours];
-    if (a != b) parts.push_back({std::string(scores.plugin), scores.weight, a, b});
+  for (const auto& scores : record.scores.plugins()) {
+    const std::int64_t a = scores[theirs], b = scores[ours];
+    if (a != b) parts.push_back({std::string(scores.plugin()), scores.weight(), a, b});
   }
   return parts;
 }
