@@ -51,7 +51,8 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 
   bool Stop(Status status, std::string_view plugin) {
     if (verdict || stage != Stage::kWaiting) return false;
-    status.plugin = plugin;
+    stopped_by = plugin;  // whoever says so may not keep the name as long as the verdict is waited with
+    status.plugin = stopped_by;
     Signal(std::move(status));
     return true;
   }
@@ -72,6 +73,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   const framework::Placement placement{queued->info, node_name, state};
 
   Stage stage = Stage::kDeciding;
+  std::string stopped_by;
   std::uint64_t step = 0;
   std::vector<Wait> waits;
   MonoTime waiting_since;

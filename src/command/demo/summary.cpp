@@ -91,8 +91,9 @@ std::string Histogram(const std::vector<double>& use) {
   std::string text = "\n  CPU requested, in percent of what the nodes have\n";
   for (std::size_t i = 0; i < kBuckets; ++i) {
     const std::size_t length = (buckets[i] * kWidth + most - 1) / most;
-    text += fmt::format("  {:>3}-{:<3} {:<{}} {}\n", i * 10, i * 10 + 10, std::string(length, '#'), kWidth,
-                        buckets[i] > 0 ? fmt::format("{} nodes", buckets[i]) : "");
+    text +=
+        fmt::format("  {:>3}-{:<3} {:<{}} {}\n", i * 10, i * 10 + 10, std::string(length, '#'), kWidth,
+                    buckets[i] > 0 ? fmt::format("{} node{}", buckets[i], buckets[i] == 1 ? "" : "s") : "");
   }
   return text;
 }
