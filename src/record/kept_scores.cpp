@@ -13,13 +13,20 @@ constexpr std::size_t kSharers = 64;
 }  // namespace
 
 KeptScores::KeptScores(std::vector<Scores> own) {
-  auto sheet = std::make_shared<Sheet>();
-  sheet->pages.reserve(own.size());
+  // All pages together: they are made and dropped with every decision about a pod that is like no other.
+  struct Own {
+    std::vector<Page> pages;
+    Sheet sheet;
+  };
+  const auto all = std::make_shared<Own>();
+  all->pages.reserve(own.size());
+  all->sheet.pages.reserve(own.size());
   for (Scores& scores : own) {
-    sheet->bytes += sizeof(Page) + scores.values.size();
-    sheet->pages.push_back(std::make_shared<Page>(Page{std::move(scores)}));
+    all->sheet.bytes += sizeof(Page) + scores.values.size();
+    const Page& page = all->pages.emplace_back(Page{std::move(scores)});
+    all->sheet.pages.emplace_back(std::shared_ptr<void>(), &page);  // kept by what keeps the sheet
   }
-  sheet_ = std::move(sheet);
+  sheet_ = std::shared_ptr<const Sheet>(all, &all->sheet);
 }
 
 void ScoreHistory::Clear() {
