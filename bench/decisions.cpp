@@ -158,7 +158,7 @@ class Deciding {
   core::Decider decider_;
   record::RecordRing records_{64u << 20};
   core::CurrentView view_;
-  static constexpr std::size_t kCountEach = 16;  // counting is no part of a decision
+  static constexpr std::size_t kCountEach = 256;  // counting is no part of a decision
   std::size_t unplaced_ = 0, placed_ = 0, feasible_ = 0, counted_ = 0;
 };
 

@@ -125,7 +125,7 @@ class Cluster {
   framework::Handle handle_;
   std::deque<framework::PlacedPod> placed_;
   framework::CycleState state_;
-  std::vector<RowSet> scratch_;
+  framework::ScratchPool scratch_;
 };
 
 }  // namespace berth::testing

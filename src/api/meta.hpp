@@ -73,7 +73,15 @@ struct ObjectMeta {
 
   bool deleting() const { return !deletion_timestamp.empty(); }
   // "namespace/name", or "name" for cluster-scoped objects.
-  std::string Key() const { return ns.empty() ? name : ns.str() + "/" + name; }
+  std::string Key() const {
+    if (ns.empty()) return name;
+    std::string key;
+    key.reserve(ns.str().size() + 1 + name.size());
+    key += ns.str();
+    key += '/';
+    key += name;
+    return key;
+  }
   // Null if there is no such annotation.
   const std::string* Annotation(std::string_view key) const {
     return annotations ? annotations->Find(key) : nullptr;

@@ -39,10 +39,11 @@ class RowSet {
           continue;
         }
         block += static_cast<std::size_t>(std::countr_zero(marks));
-        if (block >= words_.size() || words_[block] != 0) break;
+        if (block >= words_.size()) break;
+        if (words_[block] != 0) return block;
         ++block;
       }
-      return std::min(block, words_.size());
+      return words_.size();
     }
     std::span<const Word> words_;
     const Word* marks_;
@@ -80,16 +81,13 @@ class RowSet {
   bool Has(std::size_t row) const {
     return row / kWordBits < words_.size() && (words_[row / kWordBits] & BitOf(row)) != 0;
   }
-  bool Empty() const { return blocks().First() == words_.size(); }
+  bool Empty() const {
+    return !AnyMarked([&](std::size_t i) { return words_[i] != 0; });
+  }
   // Looks no further than it must.
   bool HasMoreThan(std::size_t some) const {
-    const Blocks all = blocks();
     std::size_t count = 0;
-    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
-      count += Bits(all[i]);
-      if (count > some) return true;
-    }
-    return false;
+    return AnyMarked([&](std::size_t i) { return (count += Bits(words_[i])) > some; });
   }
   std::size_t Count() const {
     std::size_t count = 0;
@@ -133,11 +131,8 @@ class RowSet {
     return *this;
   }
   bool IsSubsetOf(const RowSet& whole) const {
-    const Blocks all = blocks();
-    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
-      if ((all[i] & ~(i < whole.words_.size() ? whole.words_[i] : 0)) != 0) return false;
-    }
-    return true;
+    return !AnyMarked(
+        [&](std::size_t i) { return (words_[i] & ~(i < whole.words_.size() ? whole.words_[i] : 0)) != 0; });
   }
   // Equal as sets, whatever the capacities.
   friend bool operator==(const RowSet& a, const RowSet& b) { return a.IsSubsetOf(b) && b.IsSubsetOf(a); }
@@ -154,13 +149,12 @@ class RowSet {
   // Is there a member, in ascending order, for which is_it(row)? Looks no further.
   template <class Predicate>
   bool AnyOf(Predicate&& is_it) const {
-    const Blocks all = blocks();
-    for (std::size_t i = all.First(); i < all.size(); i = all.Next(i)) {
+    return AnyMarked([&](std::size_t i) {
       for (Word word = words_[i]; word != 0; word &= word - 1) {
         if (is_it(i * kWordBits + static_cast<std::size_t>(std::countr_zero(word)))) return true;
       }
-    }
-    return false;
+      return false;
+    });
   }
 
   std::span<const Word> words() const { return words_; }
@@ -206,6 +200,16 @@ class RowSet {
   template <class Visit>
   static void ForMarked(std::span<const Word> marks, Visit&& visit) {
     for (std::size_t i = 0; i < marks.size(); ++i) ForBits(marks[i], i * kWordBits, visit);
+  }
+  // Is there a marked word for which is_it(its index)? Looks no further.
+  template <class Predicate>
+  bool AnyMarked(Predicate&& is_it) const {
+    for (std::size_t i = 0; i < marks_.size(); ++i) {
+      for (Word marks = marks_[i]; marks != 0; marks &= marks - 1) {
+        if (is_it(i * kWordBits + static_cast<std::size_t>(std::countr_zero(marks)))) return true;
+      }
+    }
+    return false;
   }
   // Changes the words under a word of marks; of few, those that become zero lose their marks.
   template <class Change>

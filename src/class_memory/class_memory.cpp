@@ -13,6 +13,11 @@ using runtime::PreFilterOutcome;
 // --- verdicts
 // ------------------------------------------------------------------------------------------------
 
+PreFilterOutcome KnownClass::RunPreFilter(const Attempt& attempt) const {
+  const bool stands = node_changes_ == attempt.nodes().node_changes();
+  return profile_.RunPreFilter(attempt, stands ? &standing_pre_filter_ : nullptr);
+}
+
 bool KnownClass::Judge(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
   const framework::NodeTable& nodes = attempt.nodes();
   // With so many changes it is cheaper to judge all rows at once.
@@ -46,6 +51,7 @@ bool KnownClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_fil
     if (rejection.plugin < first_by_row_) reaching_ -= rejection.rows;
   }
   skipped_filters_ = pre_filter.skipped_filters;
+  standing_pre_filter_ = profile_.StandingPreFilter(attempt.pod(), pre_filter);
   node_changes_ = attempt.nodes().node_changes();
   return true;
 }
@@ -57,7 +63,7 @@ bool KnownClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pr
   profile_.RunFiltersFrom(first_by_row_, attempt, pre_filter, changed_, again_);
   if (!again_.errors.empty() || !again_.spoken.empty() || !again_.pending.empty()) return false;
   to_score_ |= changed_;
-  if (changed_.IsSubsetOf(verdicts_.feasible) && changed_.IsSubsetOf(again_.feasible)) return true;
+  if (again_.used == 0 && changed_.IsSubsetOf(verdicts_.feasible)) return true;
   return TakeVerdicts();
 }
 
@@ -118,7 +124,8 @@ void KnownClass::KeepVerdicts(record::AttemptRecord& record) {
 // --------------------------------------------------------------------------------------------------
 
 bool KnownClass::Rank(const Attempt& attempt) {
-  const bool fine = profile_.RunPreScores(attempt, verdicts_.feasible, skipped_now_).ok();
+  const runtime::Standing* standing = ranked_ ? &standing_pre_scores_ : nullptr;
+  const bool fine = profile_.RunPreScores(attempt, verdicts_.feasible, skipped_now_, standing).ok();
   const bool can_follow = ranked_ && skipped_now_ == skipped_scores_;
   ranked_ = fine && ((can_follow && ScoreChanged(attempt)) || ScoreAll(attempt));
   to_score_.Clear();
@@ -152,8 +159,9 @@ bool KnownClass::ScoreAll(const Attempt& attempt) {
       return false;
     if (part.how == Normalization::kNone && !history_.uniform(place)) part.raw = {};  // the scores say it all
   }
-  CollectTotalled();
+  CollectColumns();
   skipped_scores_ = skipped_now_;
+  standing_pre_scores_ = profile_.StandingPreScores(attempt.pod(), skipped_now_);
   best_.Reset(attempt.nodes().rows());
   best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
   return true;
@@ -179,11 +187,16 @@ bool KnownClass::Normalize(std::size_t place) {
 
 // False if all rows had better be scored anew.
 bool KnownClass::ScoreChanged(const Attempt& attempt) {
-  if (to_score_.Empty()) return true;
+  scored_rows_.clear();
   to_score_.ForEach([&](std::size_t row) {
-    if (!verdicts_.feasible.Has(row)) best_.Set(row, BestRows::kOut);
+    if (verdicts_.feasible.Has(row)) {
+      scored_rows_.push_back(row);
+    } else {
+      best_.Set(row, BestRows::kOut);
+      to_score_.Remove(row);
+    }
   });
-  to_score_ &= verdicts_.feasible;
+  if (scored_rows_.empty() && !joined_or_left_) return true;
   bool all_moved = false;
   for (std::size_t place = 0; place < parts_.size(); ++place) {
     const Part& part = parts_[place];
@@ -192,11 +205,11 @@ bool KnownClass::ScoreChanged(const Attempt& attempt) {
     if (!ScoreRows(place, attempt)) return false;
     all_moved = all_moved || (part.how != Normalization::kNone && (counted || !history_.uniform(place)));
   }
-  CollectTotalled();
   if (all_moved) {
+    CollectColumns();
     best_.SetAll(verdicts_.feasible, [&](std::size_t row) { return Total(row); });
   } else {
-    to_score_.ForEach([&](std::size_t row) { best_.Set(row, Total(row)); });
+    for (const std::size_t row : scored_rows_) best_.Set(row, Total(row));
   }
   return true;
 }
@@ -210,25 +223,31 @@ bool KnownClass::ScoreRows(std::size_t place, const Attempt& attempt) {
   if (part.how != Normalization::kNone) {
     if (!was_uniform) {
       const auto raw = part.raw.Mutable();
-      to_score_.ForEach([&](std::size_t row) { raw[row] = answer_.At(row); });
+      for (const std::size_t row : scored_rows_) raw[row] = answer_.At(row);
     }
     return Normalize(place);  // a maximum may have moved
   }
   if (history_.uniform(place)) return true;
   bool all_valid = true;
-  to_score_.ForEach([&](std::size_t row) {
+  for (const std::size_t row : scored_rows_) {
     const std::int64_t score = answer_.At(row);
     all_valid = all_valid && framework::IsScore(score);
     history_.Set(place, row, static_cast<std::uint8_t>(score));
-  });
+  }
   return all_valid;
 }
 
-void KnownClass::CollectTotalled() {
+void KnownClass::CollectColumns() {
   totalled_.clear();
+  column_bytes_ = parts_.size() * sizeof(Part);
   for (std::size_t place = 0; place < parts_.size(); ++place) {
-    if (!history_.uniform(place))
-      totalled_.push_back({history_.now(place).values.data(), parts_[place].weight});
+    const Part& part = parts_[place];
+    if (!history_.uniform(place)) {
+      const std::vector<std::uint8_t>& values = history_.now(place).values;
+      totalled_.push_back({values.data(), part.weight});
+      column_bytes_ += 2 * values.size();  // as records see it, too
+    }
+    if (!part.raw.uniform()) column_bytes_ += part.raw.values().size_bytes() + part.raw.bytes().size();
   }
 }
 
@@ -246,14 +265,8 @@ void KnownClass::KeepScores(record::AttemptRecord& record) {
 
 std::size_t KnownClass::Bytes() const {
   const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
-  std::size_t bytes =
-      sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size());
-  for (std::size_t place = 0; place < parts_.size(); ++place) {
-    bytes += sizeof(Part);
-    if (!history_.uniform(place)) bytes += 2 * rows;
-    if (!parts_[place].raw.uniform()) bytes += rows * sizeof(std::int64_t);
-  }
-  return bytes;
+  return sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size()) +
+         column_bytes_;
 }
 
 // --- which shapes

@@ -29,6 +29,8 @@ class KnownClass {
  public:
   explicit KnownClass(const runtime::Profile& profile) : profile_(profile) {}
 
+  // PreFilter of another pod of the shape. A pod that it narrows to some nodes is not for this memory.
+  runtime::PreFilterOutcome RunPreFilter(const framework::Attempt& attempt) const;
   // Brings the verdicts of all filters on all nodes up to date. False if they cannot be told from memory;
   // then nothing is remembered any more.
   bool Judge(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
@@ -59,12 +61,13 @@ class KnownClass {
   bool ScoreChanged(const framework::Attempt& attempt);
   bool ScoreRows(std::size_t place, const framework::Attempt& attempt);
   bool Normalize(std::size_t place);
-  void CollectTotalled();
+  void CollectColumns();
   std::int32_t Total(std::size_t row) const;
 
   const runtime::Profile& profile_;
   std::uint64_t node_changes_ = 0;  // the table's, when it was last looked at; 0: nothing is known
   std::uint64_t pod_changes_ = 0;
+  runtime::Standing standing_pre_filter_;
   runtime::SkippedPlugins skipped_filters_;
   std::size_t first_by_row_ = 0;  // the first filter whose answer may change with the pods on a row
   RowSet reaching_;               // rows that all filters before it let pass
@@ -79,6 +82,7 @@ class KnownClass {
   bool ranked_ = false;
   RowSet to_score_;              // changed since the scores were last up to date; feasible or not
   bool joined_or_left_ = false;  // of the feasible rows
+  runtime::Standing standing_pre_scores_;
   runtime::SkippedPlugins skipped_scores_, skipped_now_;
   std::vector<Part> parts_;       // in the order of the plugins' names
   record::ScoreHistory history_;  // of all parts, by their place
@@ -88,6 +92,8 @@ class KnownClass {
     std::int32_t weight;
   };
   std::vector<Totalled> totalled_;
+  std::size_t column_bytes_ = 0;
+  std::vector<std::size_t> scored_rows_;  // the feasible ones of to_score_
   framework::ScoreColumn answer_;
   BestRows best_;
 };

@@ -136,13 +136,18 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
       relevant_.push_back(nomination);
     }
   }
-  const runtime::PreFilterOutcome pre_filter = profile.RunPreFilter(attempt);
+  known_ = Recall(attempt.pod(), profile);
+  const runtime::PreFilterOutcome pre_filter =
+      known_ != nullptr ? known_->RunPreFilter(attempt) : profile.RunPreFilter(attempt);
   if (!PassesPreFilter(attempt, profile, cluster, pre_filter, decision)) return false;
 
   only_nominated_ = false;
   nominated_rejector_.clear();
   nominated_said_.clear();
-  known_ = Recall(attempt, profile, pre_filter);
+  if (known_ != nullptr && (pre_filter.narrowed || !known_->Judge(attempt, pre_filter))) {
+    memory_->GiveUp(attempt.pod().shape);
+    known_ = nullptr;
+  }
   if (known_ != nullptr) {
     known_->KeepVerdicts(record);
     if (!record.feasible.Empty()) return true;
@@ -183,15 +188,12 @@ bool Decider::FindFeasible(const Attempt& attempt, const runtime::Profile& profi
 
 // Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods
 // are imagined on some of them, where only some are looked at, or where somebody outside has a say.
-class_memory::KnownClass* Decider::Recall(const Attempt& attempt, const runtime::Profile& profile,
-                                          const runtime::PreFilterOutcome& pre_filter) {
-  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() ||
-      pre_filter.narrowed || attempt.pod().nominated.known() || !LooksAtAll(profile))
+class_memory::KnownClass* Decider::Recall(const framework::PodInfo& pod, const runtime::Profile& profile) {
+  const bool looks_at_some = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
+  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || looks_at_some ||
+      !LooksAtAll(profile))
     return nullptr;
-  class_memory::KnownClass* known = memory_->Recall(attempt.pod().shape, profile);
-  if (known == nullptr || known->Judge(attempt, pre_filter)) return known;
-  memory_->GiveUp(attempt.pod().shape);
-  return nullptr;
+  return memory_->Recall(pod.shape, profile);
 }
 
 // Of several nodes that could not be judged the one that is visited first speaks.

@@ -82,9 +82,8 @@ class Decider {
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     Decision& decision);
   bool LooksAtAll(const runtime::Profile& profile) const;
-  // What is known of the pod's shape, brought up to date; null if the pod has to be judged by itself.
-  class_memory::KnownClass* Recall(const framework::Attempt& attempt, const runtime::Profile& profile,
-                                   const runtime::PreFilterOutcome& pre_filter);
+  // What is known of the pod's shape; null if the pod has to be judged by itself.
+  class_memory::KnownClass* Recall(const framework::PodInfo& pod, const runtime::Profile& profile);
   framework::Row ChooseFrom(class_memory::KnownClass& known, record::AttemptRecord& record);
   const framework::Status& FirstError(const ClusterView& cluster) const;
   bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
@@ -128,7 +127,7 @@ class Decider {
 
   std::optional<class_memory::ClassMemory> memory_;
   class_memory::KnownClass* known_ = nullptr;  // of the attempt under way
-  std::vector<RowSet> scratch_;
+  framework::ScratchPool scratch_;
   framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;
   runtime::SkippedPlugins skipped_;

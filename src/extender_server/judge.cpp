@@ -36,7 +36,7 @@ std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
 // One pod under judgement.
 struct Judge::Trial {
   Trial(assembly::Engine& engine, const runtime::Profile& profile, const api::PodPtr& pod,
-        std::span<const runtime::Nomination> all, std::vector<RowSet>& scratch)
+        std::span<const runtime::Nomination> all, framework::ScratchPool& scratch)
       : table(engine.cache().nodes()),
         profile(profile),
         info(framework::PreparePod(pod, engine.vocabulary())),

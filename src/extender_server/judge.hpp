@@ -62,7 +62,7 @@ class Judge {
 
   assembly::Engine& engine_;
   const JudgeOptions options_;
-  std::vector<RowSet> scratch_;
+  framework::ScratchPool scratch_;
   framework::FilterOutcome outcome_;
   std::vector<framework::ScoreColumn> columns_;
   runtime::SkippedPlugins skipped_;

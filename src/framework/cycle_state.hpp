@@ -24,8 +24,8 @@ class StateKey {
 
 // Values are copied when the runtime needs a second state: for nodes with nominated pods, for the dry runs of
 // preemption. So they must be copyable; what copies should share goes behind a std::shared_ptr<const ...>.
-// Reading and writing are an index into a vector. Belongs to the scheduler loop, except that PreBind and Bind
-// of one pod may read it from where they run: nobody writes by then.
+// Most attempts note down one thing or nothing, which takes no memory of its own. Belongs to the scheduler
+// loop, except that PreBind and Bind of one pod may read it from where they run: nobody writes by then.
 class CycleState {
  public:
   CycleState() = default;
@@ -35,18 +35,24 @@ class CycleState {
   // Null if nothing was written in this attempt. Until something else is written.
   template <class T>
   T* Read(StateKey<T> key) const {
-    return key.slot_ < values_.size() ? std::any_cast<T>(&values_[key.slot_]) : nullptr;
+    return std::any_cast<T>(Find(key.slot_));
   }
   // Replaces what was there.
   template <std::copy_constructible T>
   T& Write(StateKey<T> key, T value) {
-    if (key.slot_ >= values_.size()) values_.resize(key.slot_ + 1);
-    return values_[key.slot_].template emplace<T>(std::move(value));
+    std::any* place = Find(key.slot_);
+    if (place == nullptr) {
+      Note& note = first_.value.has_value() ? more_.emplace_back() : first_;
+      note.slot = key.slot_;
+      place = &note.value;
+    }
+    return place->template emplace<T>(std::move(value));
   }
 
   CycleState Clone() const {
     CycleState copy;
-    copy.values_ = values_;
+    copy.first_ = first_;
+    copy.more_ = more_;
     copy.pods_to_activate = pods_to_activate;
     return copy;
   }
@@ -56,7 +62,19 @@ class CycleState {
   std::vector<std::string> pods_to_activate;
 
  private:
-  mutable std::vector<std::any> values_;  // that of a key; mutable: reading finds what can be changed
+  struct Note {
+    std::uint32_t slot = 0;
+    std::any value = {};  // empty: there is no such note
+  };
+  std::any* Find(std::uint32_t slot) const {
+    if (first_.slot == slot) return &first_.value;
+    for (Note& note : more_) {
+      if (note.slot == slot) return &note.value;
+    }
+    return nullptr;
+  }
+  mutable Note first_;  // mutable: reading finds what can be changed
+  mutable std::vector<Note> more_;
 };
 
 }  // namespace berth::framework

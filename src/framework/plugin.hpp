@@ -71,6 +71,14 @@ class QueueSortPlugin : public virtual Plugin {
   virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
+// What a plugin's answer hangs on beside the pod's shape (framework/pod_info.hpp): whoever remembers answers
+// asks again when that has changed.
+enum class Basis : std::uint8_t {
+  kEverything,  // anything: the plugin is asked anew for each pod
+  kRow,         // an answer about a row: its node and the pods on it
+  kNodes,       // all nodes as they describe themselves, whatever pods are on them
+};
+
 struct PreFilterAnswer {
   Status status;
   // The only nodes that can be considered; they need not exist. Nothing: all nodes.
@@ -82,6 +90,8 @@ struct PreFilterAnswer {
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual PreFilterAnswer PreFilter(const Attempt& attempt) const = 0;
+  // kNodes only where PreFilter notes nothing down for later: it may not be asked of each pod.
+  virtual Basis PreFilterBasis(const PodInfo& /*pod*/) const { return Basis::kEverything; }
 };
 
 // For a plugin whose PreFilter notes down things about pods on *other* nodes: keeps the notes right while a
@@ -92,14 +102,6 @@ class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
  public:
   virtual Status AddPod(const Attempt& attempt, const PlacedPod& added, Row row) const = 0;
   virtual Status RemovePod(const Attempt& attempt, const PlacedPod& removed, Row row) const = 0;
-};
-
-// What a plugin's answer about a row and a pod hangs on beside the pod's shape (framework/pod_info.hpp): whoever
-// remembers answers asks again when that has changed.
-enum class Basis : std::uint8_t {
-  kEverything,  // anything: the plugin is asked anew for each pod
-  kRow,         // the row's node and the pods on it
-  kNodes,       // all nodes as they describe themselves, whatever pods are on them
 };
 
 // Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin
@@ -157,6 +159,8 @@ class PostFilterPlugin : public virtual Plugin {
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status PreScore(const Attempt& attempt, const RowSet& feasible) const = 0;
+  // As PreFilterBasis; kNodes also says that it does not matter which nodes are feasible.
+  virtual Basis PreScoreBasis(const PodInfo& /*pod*/) const { return Basis::kEverything; }
 };
 
 // How raw scores are brought between 0 and kMaxScore.

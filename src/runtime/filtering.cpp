@@ -40,16 +40,14 @@ void Profile::ImagineFilters(const Attempt& attempt, framework::NodeTable& table
     // Without them: these may never arrive. Rows that passed and rows without nominations.
     out.feasible |= *others;
   }
-  auto second = attempt.Scratch();
-  *second |= out.feasible;
-  RunFilterPass(attempt, pre_filter, *second, out);
+  RunFilterPass(attempt, pre_filter, out);
 }
 
 void Profile::RunFiltersFrom(std::size_t first, const Attempt& attempt, const PreFilterOutcome& pre_filter,
                              const RowSet& candidates, FilterOutcome& out) const {
   PointTimer timer(*this, ExtensionPoint::kFilter);
   out.Reset(candidates);
-  RunFilterPass(attempt, pre_filter, candidates, out, first);
+  RunFilterPass(attempt, pre_filter, out, first);
   if (!out.errors.empty()) timer.code = framework::Code::kError;
 }
 
@@ -57,16 +55,15 @@ bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
   return pre_filter.skipped_extensions.Count() < extensions_.size();
 }
 
-void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter,
-                            const RowSet& candidates, FilterOutcome& out, std::size_t first) const {
-  if (candidates.Empty()) return;
-  auto alive = attempt.Scratch();
-  *alive |= candidates;
+void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter, FilterOutcome& out,
+                            std::size_t first) const {
+  RowSet& alive = out.feasible;
+  if (alive.Empty()) return;
   for (std::size_t i = first; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters.Has(i)) continue;
-    AskFilter(i, attempt, *alive);
-    TakeAnswer(i, attempt, *alive, out);
-    if (alive->Empty()) return;
+    AskFilter(i, attempt, alive);
+    TakeAnswer(i, attempt, alive, out);
+    if (alive.Empty()) return;
   }
 }
 
@@ -136,7 +133,8 @@ void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet&
   answer_.Fail(static_cast<Row>(candidates.First()), status.Message());
 }
 
-// Rows that the answer rejects leave `alive`; an earlier plugin's verdict on a row is the one that counts.
+// Rows that the answer rejects leave `alive` and the feasible ones, which may be the same; an earlier
+// plugin's verdict on a row is the one that counts.
 void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
   const bool rejects = std::ranges::any_of(
       answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
@@ -173,8 +171,8 @@ void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& aliv
   *unresolvable |= answer_.unresolvable();
   *unresolvable &= *rejected;
   out.unresolvable |= *unresolvable;
-  alive -= *rejected;
   out.feasible -= *rejected;
+  if (&alive != &out.feasible) alive -= *rejected;
 }
 
 Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_filter,

@@ -169,13 +169,19 @@ bool Intersect(std::optional<std::vector<framework::NodeNameId>>& names,
 
 }  // namespace
 
-PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
+PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const Standing* standing) const {
   PreFilterOutcome outcome;
+  if (AsksAll()) standing = nullptr;
+  if (standing != nullptr) {
+    outcome.skipped_filters = standing->skipped;
+    outcome.skipped_extensions = standing->skipped_extensions;
+  }
   PointTimer timer(*this, ExtensionPoint::kPreFilter);
   std::optional<std::vector<framework::NodeNameId>> names;
   for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
     framework::PreFilterPlugin* plugin = pre_filters_[index];
     if (!evaluations_.pre_filter.empty()) evaluations_.pre_filter[index]->Add();
+    if (standing != nullptr && standing->plugins.Has(index)) continue;
     framework::PreFilterAnswer answer =
         Guarded(ExtensionPoint::kPreFilter, *plugin, [&] { return plugin->PreFilter(attempt); });
     if (answer.status.skip()) {
@@ -203,6 +209,20 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt) const {
   outcome.narrowed = names.has_value();
   if (names) outcome.nodes = std::move(*names);
   return outcome;
+}
+
+Standing Profile::StandingPreFilter(const framework::PodInfo& pod, const PreFilterOutcome& outcome) const {
+  Standing standing;
+  for (std::size_t index = 0; index < pre_filters_.size(); ++index) {
+    if (pre_filters_[index]->PreFilterBasis(pod) != framework::Basis::kNodes) continue;
+    standing.plugins.Add(index);
+    if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX && outcome.skipped_filters.Has(i))
+      standing.skipped.Add(i);
+    if (const std::size_t i = pre_filter_extension_[index];
+        i != SIZE_MAX && outcome.skipped_extensions.Has(i))
+      standing.skipped_extensions.Add(i);
+  }
+  return standing;
 }
 
 // --- PostFilter

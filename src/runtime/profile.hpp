@@ -34,6 +34,14 @@ struct PreFilterOutcome {
   SkippedPlugins skipped_extensions;
 };
 
+// The plugins before filters, or before scores, that need not be asked of another pod of a shape as long as
+// no node changes, and those of them that had nothing to do with it.
+struct Standing {
+  SkippedPlugins plugins;
+  SkippedPlugins skipped;             // among the filters, or scores
+  SkippedPlugins skipped_extensions;  // before filters
+};
+
 // What Permit said. Waits are there only with status Wait.
 struct PermitOutcome {
   framework::Status status;
@@ -96,7 +104,10 @@ class Profile {
 
   // --- the decision
   // -----------------------------------------------------------------------------------------------
-  PreFilterOutcome RunPreFilter(const framework::Attempt& attempt) const;
+  // Answers that stand, if any are known of the pod's shape, are not asked for again; they count as asked.
+  PreFilterOutcome RunPreFilter(const framework::Attempt& attempt, const Standing* standing = nullptr) const;
+  // Which of the answers stand. The pod was neither rejected nor narrowed.
+  Standing StandingPreFilter(const framework::PodInfo& pod, const PreFilterOutcome& outcome) const;
   // Rows of `candidates` that carry nominations are judged twice: with the nominated pods in place, and
   // without.
   void RunFilters(const framework::Attempt& attempt, framework::NodeTable& table,
@@ -129,7 +140,8 @@ class Profile {
 
   // The two halves of RunScores. First who has something to say:
   framework::Status RunPreScores(const framework::Attempt& attempt, const RowSet& feasible,
-                                 SkippedPlugins& skipped) const;
+                                 SkippedPlugins& skipped, const Standing* standing = nullptr) const;
+  Standing StandingPreScores(const framework::PodInfo& pod, const SkippedPlugins& skipped) const;
   // Then one of them about some of the feasible rows, as it comes: neither normalised nor checked.
   framework::Status RunRawScore(std::size_t index, const framework::Attempt& attempt, const RowSet& rows,
                                 framework::ScoreColumn& column) const;
@@ -166,8 +178,9 @@ class Profile {
 
   template <class Call>
   auto Guarded(ExtensionPoint point, const framework::Plugin& plugin, Call&& call) const -> decltype(call());
+  // About out.feasible, which rows that are rejected leave.
   void RunFilterPass(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
-                     const RowSet& candidates, framework::FilterOutcome& out, std::size_t first = 0) const;
+                     framework::FilterOutcome& out, std::size_t first = 0) const;
   void RunNominatedPass(const framework::Attempt& attempt, framework::NodeTable& table,
                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                         const RowSet& candidates, framework::FilterOutcome& out) const;
@@ -179,6 +192,8 @@ class Profile {
   framework::Status CheckRange(const RowSet& feasible, std::span<const framework::Row> order,
                                std::span<framework::ScoreColumn> columns,
                                const SkippedPlugins& skipped) const;
+  // Is this attempt one of those whose plugins are timed, of which none may be missing?
+  bool AsksAll() const { return instruments_ != nullptr && instruments_->sampled(); }
   void CollectEvents();
   void FindPartners();
   void PrepareEvaluations();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "testing/cluster.hpp"
 
 namespace berth::runtime {
@@ -26,6 +29,7 @@ struct Script {
   std::map<std::string, Status> pre_score;
   std::map<std::string, std::function<Status(const RowSet&, framework::ScoreColumn&)>> score;
   std::map<std::string, Status> bind;
+  std::set<std::string> standing;  // whose answers before filters and scores hang on the nodes alone
   std::vector<std::string> calls;
 };
 
@@ -73,6 +77,8 @@ class Rule final : public Named,
     const auto* answer = Find("preFilter", script_.pre_filter);
     return answer ? (*answer)(attempt) : framework::PreFilterAnswer{};
   }
+  framework::Basis PreFilterBasis(const framework::PodInfo&) const override { return BasisOf(); }
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override { return BasisOf(); }
   void Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override {
     if (const auto* answer = Find("filter", script_.filter)) (*answer)(attempt, candidates, out);
   }
@@ -86,6 +92,11 @@ class Rule final : public Named,
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override {
     return {{framework::EventResource::kNode, framework::kAdd}};
+  }
+
+ private:
+  framework::Basis BasisOf() const {
+    return script_.standing.contains(name_) ? framework::Basis::kNodes : framework::Basis::kEverything;
   }
 };
 class Binder final : public Named, public framework::BindPlugin {
@@ -127,9 +138,11 @@ class ProfileTest : public ::testing::Test {
     for (const auto* name : names) config.at(config::Point::kMultiPoint).enabled.push_back({name, 0});
   }
   config::PluginSet& At(config::Point point) { return config.at(point); }
-  Expected<std::unique_ptr<Profile>> TryBuild() { return Profile::Build(config, registry, cluster.handle()); }
-  Profile& Build() {
-    profile = std::move(TryBuild()).value();
+  Expected<std::unique_ptr<Profile>> TryBuild(std::unique_ptr<Instruments> instruments = nullptr) {
+    return Profile::Build(config, registry, cluster.handle(), std::move(instruments));
+  }
+  Profile& Build(std::unique_ptr<Instruments> instruments = nullptr) {
+    profile = std::move(TryBuild(std::move(instruments))).value();
     return *profile;
   }
   std::string ErrorOf() {
@@ -205,7 +218,7 @@ class ProfileTest : public ::testing::Test {
   std::unique_ptr<Profile> profile;
   framework::PodInfo pod = cluster.Prepare(MakePod());
   framework::CycleState state;
-  std::vector<RowSet> scratch;
+  framework::ScratchPool scratch;
 };
 
 // --- which plugins, in which order
@@ -446,6 +459,50 @@ TEST_F(ProfileTest, APluginThatSkipsAtPreScoreIsNotAskedToScore) {
   EXPECT_THAT(script.calls, ElementsAre("preScore A", "preScore B", "score B"));
   EXPECT_TRUE(skipped.Has(0));
   EXPECT_FALSE(skipped.Has(1));
+}
+
+TEST_F(ProfileTest, AnswersThatStandAreNotAskedForAgain) {
+  Multi({"Sort", "A", "B", "C", "Bind"});
+  script.standing = {"A", "C"};
+  script.pre_filter["A"] = script.pre_filter["B"] = Answers(Status::Skip());
+  script.pre_score["C"] = Status::Skip();
+  const Attempt attempt(pod, cluster.nodes(), state, scratch);
+  const PreFilterOutcome asked = Build().RunPreFilter(attempt);
+  SkippedPlugins skipped;
+  ASSERT_TRUE(profile->RunPreScores(attempt, cluster.nodes().all(), skipped).ok());
+
+  const Standing before_filters = profile->StandingPreFilter(pod, asked);
+  const Standing before_scores = profile->StandingPreScores(pod, skipped);
+  script.calls.clear();
+  const PreFilterOutcome again = profile->RunPreFilter(attempt, &before_filters);
+  SkippedPlugins skipped_again;
+  ASSERT_TRUE(profile->RunPreScores(attempt, cluster.nodes().all(), skipped_again, &before_scores).ok());
+  EXPECT_THAT(script.calls, ElementsAre("preFilter B", "preScore B"));
+  EXPECT_EQ(again.skipped_filters, asked.skipped_filters);
+  EXPECT_EQ(skipped_again, skipped);
+}
+
+TEST_F(ProfileTest, StandingAnswersCountAsAskedAndAreAskedForWherePluginsAreTimed) {
+  metrics::Registry metrics;
+  const ManualClock clock;
+  Build(std::make_unique<Instruments>(metrics, clock, "mine", InstrumentOptions{}));
+  script.standing = {"A"};
+  const Attempt attempt(pod, cluster.nodes(), state, scratch);
+  const Standing standing = profile->StandingPreFilter(pod, profile->RunPreFilter(attempt));
+  std::size_t timed = 0;
+  for (int i = 0; i < 100; ++i) {
+    profile->instruments()->BeginAttempt();
+    script.calls.clear();
+    profile->RunPreFilter(attempt, &standing);
+    if (profile->instruments()->sampled()) {
+      ++timed;
+      EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B"));
+    } else {
+      EXPECT_THAT(script.calls, ElementsAre("preFilter B"));
+    }
+  }
+  EXPECT_GT(timed, 0U);
+  EXPECT_EQ(profile->instruments()->Evaluations(ExtensionPoint::kPreFilter, "A").Value(), 101);
 }
 
 TEST_F(ProfileTest, WithoutScorePluginsNothingIsAsked) {

@@ -27,13 +27,17 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
   return status;
 }
 
-Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, SkippedPlugins& skipped) const {
+Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, SkippedPlugins& skipped,
+                             const Standing* standing) const {
   skipped.Clear();
   if (scores_.empty()) return {};  // without scores the original does not run PreScore either
+  if (AsksAll()) standing = nullptr;
+  if (standing != nullptr) skipped = standing->skipped;
   PointTimer timer(*this, ExtensionPoint::kPreScore);
   for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
     framework::PreScorePlugin* plugin = pre_scores_[index];
     if (!evaluations_.pre_score.empty()) evaluations_.pre_score[index]->Add();
+    if (standing != nullptr && standing->plugins.Has(index)) continue;
     const Status status =
         Guarded(ExtensionPoint::kPreScore, *plugin, [&] { return plugin->PreScore(attempt, feasible); });
     if (status.ok()) continue;
@@ -45,6 +49,17 @@ Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, Ski
     if (pre_score_score_[index] != SIZE_MAX) skipped.Add(pre_score_score_[index]);
   }
   return {};
+}
+
+Standing Profile::StandingPreScores(const framework::PodInfo& pod, const SkippedPlugins& skipped) const {
+  Standing standing;
+  for (std::size_t index = 0; index < pre_scores_.size(); ++index) {
+    if (pre_scores_[index]->PreScoreBasis(pod) != framework::Basis::kNodes) continue;
+    standing.plugins.Add(index);
+    if (const std::size_t i = pre_score_score_[index]; i != SIZE_MAX && skipped.Has(i))
+      standing.skipped.Add(i);
+  }
+  return standing;
 }
 
 Status Profile::RunRawScore(std::size_t index, const Attempt& attempt, const RowSet& rows,

@@ -16,12 +16,18 @@ class SkippedPlugins {
     more_.clear();
   }
   void Add(std::size_t plugin) {
-    if (plugin >= kBits * (1 + more_.size())) more_.resize(plugin / kBits);
-    (plugin < kBits ? first_ : more_[plugin / kBits - 1]) |= std::uint64_t{1} << (plugin % kBits);
+    const std::uint64_t bit = std::uint64_t{1} << (plugin % kBits);
+    if (plugin < kBits) {
+      first_ |= bit;
+    } else {
+      if (plugin / kBits > more_.size()) more_.resize(plugin / kBits);
+      more_[plugin / kBits - 1] |= bit;
+    }
   }
   bool Has(std::size_t plugin) const {
-    if (plugin >= kBits * (1 + more_.size())) return false;
-    return ((plugin < kBits ? first_ : more_[plugin / kBits - 1]) >> (plugin % kBits) & 1) != 0;
+    if (plugin < kBits) return (first_ >> plugin & 1) != 0;
+    const std::size_t word = plugin / kBits - 1;
+    return word < more_.size() && (more_[word] >> (plugin % kBits) & 1) != 0;
   }
   std::size_t Count() const {
     auto count = static_cast<std::size_t>(std::popcount(first_));

@@ -121,6 +121,34 @@ TEST_F(ImportanceTest, PodsThatComeAndGoAreFollowed) {
   EXPECT_THAT(Below(9), ElementsAre("default/c", "default/a"));
 }
 
+TEST_F(ImportanceTest, TheLowestPriorityIsKnownOfRowsThatNobodyHasAskedAbout) {
+  const auto leave = [&](const std::string& name) {
+    for (framework::PlacedPod* pod : cluster.nodes().pods(0)) {
+      if (pod->pod->metadata.name == name) return cluster.nodes().RemovePod(0, *pod);
+    }
+    FAIL() << name;
+  };
+  Run("a", 3);
+  Run("b", 1);
+  Run("c", 5);
+  leave("c");
+  EXPECT_TRUE(importance.AnyBelow(0, 2));
+  leave("b");
+  Run("d", 4);
+  EXPECT_FALSE(importance.AnyBelow(0, 3));
+  EXPECT_THAT(Below(9), ElementsAre("default/d", "default/a"));
+}
+
+TEST_F(ImportanceTest, ARowWithoutPodsIsLikeNew) {
+  Run("a", 3);
+  cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).front());
+  EXPECT_FALSE(importance.AnyBelow(0, 9));
+  EXPECT_THAT(Below(9), IsEmpty());
+  Run("b", 5);
+  EXPECT_FALSE(importance.AnyBelow(0, 5));
+  EXPECT_THAT(Below(9), ElementsAre("default/b"));
+}
+
 TEST_F(ImportanceTest, WhatIsOnlyImaginedDoesNotCount) {
   Run("a", 3);
   framework::NodeTable::Overlay overlay(cluster.nodes());

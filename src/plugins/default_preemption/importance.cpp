@@ -43,9 +43,16 @@ Importance::Importance(framework::NodeTable& nodes) : nodes_(nodes) {
 
 Importance::~Importance() { nodes_.Forget(*this); }
 
+bool Importance::AnyBelow(Row row, std::int32_t priority) {
+  if (row >= rows_.size() || rows_[row].lowest >= priority) return false;
+  if (rows_[row].lowest_left) List(row);
+  return rows_[row].lowest < priority;
+}
+
 std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t priority) {
   if (!AnyBelow(row, priority)) return {};
   RowPods& pods = rows_[row];
+  if (!pods.listed) List(row);
   if (!pods.sorted) std::ranges::sort(pods.entries, MoreImportant);
   pods.sorted = true;
   const auto first = std::ranges::partition_point(
@@ -61,20 +68,40 @@ void Importance::Add(Row row, PlacedPod& pod) {
   if (row >= rows_.size()) rows_.resize(nodes_.rows());
   RowPods& pods = rows_[row];
   const Entry entry = EntryOf(pod);
+  pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+  if (!pods.listed) return;
   pods.sorted = pods.sorted && (pods.entries.empty() || MoreImportantByFar(pods.entries.back(), entry));
   pods.entries.push_back(entry);
-  pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+}
+
+void Importance::List(Row row) {
+  RowPods& pods = rows_[row];
+  for (PlacedPod* pod : nodes_.pods(row)) pods.entries.push_back(EntryOf(*pod));
+  pods.listed = true;
+  pods.sorted = false;
+  FindLowest(pods);
+}
+
+void Importance::FindLowest(RowPods& pods) {
+  pods.lowest = kNobody;
+  pods.lowest_left = false;
+  for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
 }
 
 void Importance::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
   if (imagined) return;
   RowPods& pods = rows_[row];
-  const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
-  const bool may_be_lowest = found->priority == pods.lowest;
-  pods.entries.erase(found);  // the others keep their order
-  if (!may_be_lowest) return;
-  pods.lowest = kNobody;
-  for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+  if (pods.listed) {
+    const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
+    const bool may_be_lowest = found->priority == pods.lowest;
+    pods.entries.erase(found);  // the others keep their order
+    if (may_be_lowest) FindLowest(pods);
+  } else if (nodes_.pods(row).empty()) {
+    pods.lowest = kNobody;
+    pods.lowest_left = false;
+  } else if (pod.pod->spec.priority == pods.lowest) {
+    pods.lowest_left = true;
+  }
 }
 
 }  // namespace berth::plugins

@@ -9,8 +9,10 @@
 
 namespace berth::plugins {
 
-// Follows the pods of all rows; what an overlay imagines does not count. A row's pods are sorted when
-// somebody asks, and stay sorted until one comes. One thread: the scheduler loop's.
+// Follows the pods of all rows; what an overlay imagines does not count. Of a row that nobody has asked about
+// only the lowest priority is known, so that pods cost nothing where nobody preempts; from the first question
+// on, which must not come under an overlay, its pods are listed. They are sorted when somebody asks, and stay
+// sorted until one comes. One thread: the scheduler loop's.
 class Importance final : public framework::PodObserver {
  public:
   struct Entry {
@@ -26,9 +28,7 @@ class Importance final : public framework::PodObserver {
   Importance(const Importance&) = delete;
   Importance& operator=(const Importance&) = delete;
 
-  bool AnyBelow(framework::Row row, std::int32_t priority) const {
-    return row < rows_.size() && rows_[row].lowest < priority;
-  }
+  bool AnyBelow(framework::Row row, std::int32_t priority);
   // The row's pods of lower priority: higher priority first, of equals the one that started first, of those
   // the first by "namespace/name". Valid until a pod comes or goes.
   std::span<const Entry> Below(framework::Row row, std::int32_t priority);
@@ -40,10 +40,14 @@ class Importance final : public framework::PodObserver {
   struct RowPods {
     std::vector<Entry> entries;
     std::int64_t lowest = kNobody;  // priority
+    bool lowest_left = false;       // who had it is gone: the others may be worth more
+    bool listed = false;
     bool sorted = true;
   };
   static constexpr std::int64_t kNobody = INT64_MAX;
   void Add(framework::Row row, framework::PlacedPod& pod);
+  void List(framework::Row row);
+  static void FindLowest(RowPods& pods);
 
   framework::NodeTable& nodes_;
   std::vector<RowPods> rows_;

@@ -29,6 +29,9 @@ class LoadAware final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "LoadAware"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,

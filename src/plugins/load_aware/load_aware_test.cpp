@@ -129,7 +129,7 @@ TEST_F(LoadAwareTest, WhatTheScoreIsMadeOfIsShownPartByPart) {
   Measure(cluster, "b", {{"n1", 1}});
   Measure(cluster, "d", {{"n1", 0.4}});
   const framework::PodInfo pod = cluster.Prepare(MakePod());
-  std::vector<RowSet> scratch;
+  framework::ScratchPool scratch;
   const auto parts = plugin->ScoreParts(framework::Attempt(pod, cluster.nodes(), cluster.state(), scratch),
                                         cluster.nodes().all());
   ASSERT_EQ(parts.size(), 2U) << "neither what has no weight nor what was never measured";

@@ -17,10 +17,16 @@ class NodeAffinity final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "NodeAffinity"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }

@@ -29,6 +29,10 @@ framework::PreFilterAnswer NodeDeclaredFeatures::PreFilter(const framework::Atte
   return {};
 }
 
+framework::Basis NodeDeclaredFeatures::PreFilterBasis(const framework::PodInfo& pod) const {
+  return RequiredBy(pod.pod->spec).empty() ? framework::Basis::kNodes : framework::Basis::kEverything;
+}
+
 void NodeDeclaredFeatures::Filter(const framework::Attempt& attempt, const RowSet& candidates,
                                   framework::Rejections& out) const {
   const FeatureNames* required = attempt.state().Read(required_key_);

@@ -11,6 +11,7 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public fra
 
   std::string_view Name() const override { return "NodeDeclaredFeatures"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }

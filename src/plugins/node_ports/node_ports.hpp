@@ -10,6 +10,9 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
   explicit NodePorts(framework::Handle& handle);
   std::string_view Name() const override { return "NodePorts"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }

@@ -15,6 +15,9 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
 
   std::string_view Name() const override { return "NodeResourcesBalancedAllocation"; }
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }

@@ -18,10 +18,16 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "NodeResourcesFit"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
+  framework::Basis PreFilterBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kRow; }

@@ -21,6 +21,9 @@ class TaintToleration final : public framework::FilterPlugin,
               framework::Rejections& out) const override;
   framework::Basis FilterBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }
   framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::Basis ScoreBasis(const framework::PodInfo&) const override { return framework::Basis::kNodes; }

@@ -18,11 +18,11 @@ struct VolumeBinding::Judgement {
 
   const Attempt& attempt;
   framework::Rejections& out;
-  Attempt::ScratchRows alive = attempt.Scratch();  // rows that could be judged so far
-  Attempt::ScratchRows wrong_place = attempt.Scratch();
-  Attempt::ScratchRows no_volume = attempt.Scratch();
-  Attempt::ScratchRows no_space = attempt.Scratch();
-  Attempt::ScratchRows lost = attempt.Scratch();
+  framework::ScratchPool::Rows alive = attempt.Scratch();  // rows that could be judged so far
+  framework::ScratchPool::Rows wrong_place = attempt.Scratch();
+  framework::ScratchPool::Rows no_volume = attempt.Scratch();
+  framework::ScratchPool::Rows no_space = attempt.Scratch();
+  framework::ScratchPool::Rows lost = attempt.Scratch();
 
   // The rows cannot be judged, whatever else is said of them. `rows` may be one of the sets here.
   void Fail(const RowSet& rows, const std::string& what) {

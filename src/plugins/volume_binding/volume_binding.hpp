@@ -24,9 +24,15 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   std::string_view Name() const override { return "VolumeBinding"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
+    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Basis PreScoreBasis(const framework::PodInfo&) const override {
+    return framework::Basis::kNodes;
+  }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   // Pods without volumes score the same everywhere.

@@ -11,6 +11,9 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
   explicit VolumeRestrictions(framework::Handle& handle);
   std::string_view Name() const override { return "VolumeRestrictions"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
+    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+  }
   framework::Status AddPod(const framework::Attempt& attempt, const framework::PlacedPod& added,
                            framework::Row row) const override;
   framework::Status RemovePod(const framework::Attempt& attempt, const framework::PlacedPod& removed,

@@ -94,7 +94,7 @@ TEST_F(SoleClaimTest, ASoleClaimInUseKeepsThePodFromAllNodes) {
 TEST_F(SoleClaimTest, EvictingTheUserFreesIt) {
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
   const auto info = cluster.Prepare(PodWith("wants", {ClaimVolume("sole")}));
-  std::vector<RowSet> scratch;
+  framework::ScratchPool scratch;
   const framework::Attempt attempt(info, cluster.nodes(), cluster.state(), scratch);
   EXPECT_TRUE(plugin->PreFilter(attempt).status.ok());
   framework::PlacedPod& user = *cluster.nodes().pods(cluster.RowOf("a")).front();

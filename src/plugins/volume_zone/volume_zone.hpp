@@ -12,6 +12,9 @@ class VolumeZone final : public framework::PreFilterPlugin, public framework::Fi
   explicit VolumeZone(framework::Handle& handle);
   std::string_view Name() const override { return "VolumeZone"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
+    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+  }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
