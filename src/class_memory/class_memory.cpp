@@ -265,8 +265,8 @@ void KnownClass::KeepScores(record::AttemptRecord& record) {
 
 std::size_t KnownClass::Bytes() const {
   const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
-  return sizeof(*this) + rows * sizeof(std::int32_t) + rows / 8 * (6 + verdicts_.rejections.size()) +
-         column_bytes_;
+  const std::size_t by_row = sizeof(std::int32_t) + sizeof(std::uint8_t);  // the total, the last answer
+  return sizeof(*this) + rows * by_row + rows / 8 * (6 + verdicts_.rejections.size()) + column_bytes_;
 }
 
 // --- which shapes
