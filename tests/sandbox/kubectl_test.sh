@@ -162,7 +162,8 @@ check "edit without changes"          "Edit cancelled"           env EDITOR=true
 
 check "cordon"                        "node/node-0001 cordoned"  kubectl cordon node-0001
 check "a cordoned node shows it"      "SchedulingDisabled"       kubectl get node node-0001
-check "and is tainted"                "node.kubernetes.io/unschedulable" kubectl get node node-0001 -o yaml
+check "and is tainted"                "condition met"            kubectl wait node/node-0001 --timeout=10s \
+  --for=jsonpath='{.spec.taints[?(@.key=="node.kubernetes.io/unschedulable")].effect}'=NoSchedule
 check "uncordon"                      "node/node-0001 uncordoned" kubectl uncordon node-0001
 check "taint"                         "node/node-0001 tainted"   kubectl taint node node-0001 a=b:NoSchedule
 check "drain"                         "node/node-0002 drained"   kubectl drain node-0002 --force --timeout=20s
