@@ -3,6 +3,7 @@
 #pragma once
 
 #include "framework/plugin.hpp"
+#include "framework/volume_basis.hpp"
 
 namespace berth::plugins {
 
@@ -12,7 +13,7 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
   std::string_view Name() const override { return "NodeVolumeLimits"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
-    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+    return framework::VolumeBasis(pod);
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;

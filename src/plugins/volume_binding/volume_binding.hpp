@@ -4,6 +4,7 @@
 #pragma once
 
 #include "framework/plugin.hpp"
+#include "framework/volume_basis.hpp"
 #include "metrics/registry.hpp"
 #include "plugins/volume_binding/binding_args.hpp"
 #include "plugins/volume_binding/pod_claims.hpp"
@@ -25,7 +26,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
-    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+    return framework::VolumeBasis(pod);
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
@@ -37,7 +38,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
                           framework::ScoreColumn& scores) const override;
   // Pods without volumes score the same everywhere.
   framework::Basis ScoreBasis(const framework::PodInfo& pod) const override {
-    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+    return framework::VolumeBasis(pod);
   }
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;

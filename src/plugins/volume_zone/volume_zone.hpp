@@ -4,6 +4,7 @@
 #include <array>
 
 #include "framework/plugin.hpp"
+#include "framework/volume_basis.hpp"
 
 namespace berth::plugins {
 
@@ -13,7 +14,7 @@ class VolumeZone final : public framework::PreFilterPlugin, public framework::Fi
   std::string_view Name() const override { return "VolumeZone"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   framework::Basis PreFilterBasis(const framework::PodInfo& pod) const override {
-    return pod.use().has_volumes ? framework::Basis::kEverything : framework::Basis::kNodes;
+    return framework::VolumeBasis(pod);
   }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
