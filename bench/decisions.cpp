@@ -8,7 +8,7 @@
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
 // beside the default plugins, every node measured. With --dump the objects of one workload are printed
-// instead, in the order in which they come, for another scheduler to decide about (tests/peer).
+// instead, in the order in which they come, for another scheduler to decide about (tests/baseline).
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -24,13 +24,13 @@
 #include <string>
 #include <vector>
 
-#include "assembly/engine.hpp"
-#include "assembly/in_tree_plugins.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "bench/no_writes.hpp"
 #include "bench/stage.hpp"
-#include "core/current_view.hpp"
-#include "framework/measurements.hpp"
-#include "record/record_ring.hpp"
+#include "scheduler/algorithm/current_view.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
+#include "scheduler/record/record_ring.hpp"
 
 namespace berth::bench {
 namespace {
@@ -96,22 +96,22 @@ config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry
 
 // Every node carries something, none too much: those that LoadAware closes would make the rest cheaper.
 void MeasureNodes(framework::Handle& handle, const Clock& clock) {
-  auto& measurements = handle.Shared<framework::Measurements>();
+  auto& measurements = handle.Shared<load_metrics::SignalTable>();
   measurements.SetClock(clock);
   for (std::size_t i = 0; i < measurements.size(); ++i) {
-    framework::SignalAnswer answer{.signal = static_cast<framework::SignalId>(i),
+    load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
                                    .asked = clock.Now(),
                                    .renumbered = true,
                                    .fresh = nullptr,
                                    .samples = {}};
-    std::vector<framework::SeriesName> series;
+    std::vector<load_metrics::SeriesName> series;
     handle.nodes.all().ForEach([&](std::size_t row) {
       const std::size_t number = series.size();
       const double value = 0.2 + static_cast<double>(number * 7919 % 1000) / 4000;
       answer.samples.emplace_back(number, value);
-      series.push_back({{"node", handle.nodes.name(static_cast<framework::Row>(row))}});
+      series.push_back({{"node", handle.nodes.name(static_cast<cluster::Row>(row))}});
     });
-    answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(series));
+    answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(series));
     measurements.Take(answer);
   }
 }
@@ -121,14 +121,14 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
 class Deciding {
  public:
   Deciding(assembly::Engine& engine, bool remember)
-      : engine_(engine), cache_(engine.cache()), decider_(Options(remember), engine.reasons()) {}
+      : engine_(engine), cache_(engine.cache()), algorithm_(Options(remember), engine.reasons()) {}
 
   // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Turn& turn) {
     for (const auto& change : turn.changes) change(cache_);
-    const framework::PodInfo pod = framework::PreparePod(turn.pod, engine_.vocabulary());
-    core::Decision decision = decider_.Decide(pod, *engine_.profiles().front(), view_.Of(cache_), {});
-    if (decision.row == framework::kNoRow) {
+    const cluster::PodInfo pod = cluster::PreparePod(turn.pod, engine_.symbols());
+    algorithm::ScheduleResult decision = algorithm_.Schedule(pod, *engine_.profiles().front(), view_.Of(cache_), {});
+    if (decision.row == cluster::kNoRow) {
       ++unplaced_;
     } else {
       cache_.Assume(pod, decision.row);
@@ -147,17 +147,17 @@ class Deciding {
   }
 
  private:
-  static core::DeciderOptions Options(bool remember) {
-    core::DeciderOptions options{.seed = 1};
-    if (!remember) options.class_memory_bytes = 0;
+  static algorithm::AlgorithmOptions Options(bool remember) {
+    algorithm::AlgorithmOptions options{.seed = 1};
+    if (!remember) options.equivalence_cache_bytes = 0;
     return options;
   }
 
   assembly::Engine& engine_;
-  cache::ClusterCache& cache_;
-  core::Decider decider_;
+  cluster::ClusterState& cache_;
+  algorithm::SchedulingAlgorithm algorithm_;
   record::RecordRing records_{64u << 20};
-  core::CurrentView view_;
+  algorithm::CurrentView view_;
   static constexpr std::size_t kCountEach = 256;  // counting is no part of a decision
   std::size_t unplaced_ = 0, placed_ = 0, feasible_ = 0, counted_ = 0;
 };

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "testing/zstd_file.hpp"
 
 namespace berth::bench {

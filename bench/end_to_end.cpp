@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "bench/contest.hpp"
+#include "bench/comparison.hpp"
 
 namespace berth::command {
 namespace {
@@ -47,7 +47,7 @@ struct Result {
 class BindCounter {
  public:
   Expected<void> Start(std::uint16_t port) {
-    BERTH_TRY(watch_, WatchThread::Start(
+    BERTH_TRY(watch_, load_generator::WatchThread::Start(
                           port, "/api/v1/pods?watch=1&fieldSelector=spec.nodeName!=,status.phase=Pending",
                           [this](std::string_view line, MonoTime arrived) {
                             if (!line.starts_with("{\"type\":\"ADDED\"")) return;
@@ -73,7 +73,7 @@ class BindCounter {
  private:
   std::atomic<std::size_t> count_ = 0;
   std::atomic<std::int64_t> last_ = 0;
-  std::unique_ptr<WatchThread> watch_;  // last: its thread uses the others
+  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the others
 };
 
 Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {

@@ -15,7 +15,7 @@
 #include <charconv>
 #include <thread>
 
-#include "bench/contest.hpp"
+#include "bench/comparison.hpp"
 
 namespace berth::command {
 namespace {
@@ -36,7 +36,7 @@ class Sightings {
 
   Expected<void> Start(std::uint16_t port, std::string_view field_selector) {
     BERTH_TRY(watch_,
-              WatchThread::Start(port, fmt::format("/api/v1/pods?watch=1&fieldSelector={}", field_selector),
+              load_generator::WatchThread::Start(port, fmt::format("/api/v1/pods?watch=1&fieldSelector={}", field_selector),
                                  [this](std::string_view line, MonoTime arrived) { Take(line, arrived); }));
     return {};
   }
@@ -60,7 +60,7 @@ class Sightings {
   const std::string name_;
   std::vector<MonoTime> at_;
   std::atomic<std::size_t> count_ = 0;
-  std::unique_ptr<WatchThread> watch_;  // last: its thread uses the others
+  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the others
 };
 
 struct Result {

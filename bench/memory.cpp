@@ -13,12 +13,12 @@
 #include <fstream>
 #include <string>
 
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "base/clock.hpp"
-#include "cache/cluster_cache.hpp"
-#include "client/object_store.hpp"
-#include "framework/pod_info.hpp"
-#include "queue/scheduling_queue.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
+#include "kubernetes/client/object_store.hpp"
+#include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::bench {
 namespace {
@@ -139,11 +139,11 @@ class Policy final : public queue::QueuePolicy {
     return a.timestamp < b.timestamp;
   }
   framework::Status PreEnqueue(const framework::QueuedPod&) const override { return {}; }
-  bool Awaited(const framework::ClusterEvent&) const override { return true; }
-  bool AwaitedBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
+  bool IsAnyRegistered(const framework::ClusterEvent&) const override { return true; }
+  bool IsRegisteredBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
     return true;
   }
-  framework::Requeue Opinion(const framework::QueuedPod&, const framework::ClusterEvent&,
+  framework::Requeue EvaluateHint(const framework::QueuedPod&, const framework::ClusterEvent&,
                              const framework::EventObjects&) const override {
     return framework::Requeue::kSkip;
   }
@@ -208,9 +208,9 @@ class Bench {
     std::fflush(stdout);
   }
 
-  void OnPod(const framework::Change<api::Pod>& change) {
+  void OnPod(const ports::Change<api::Pod>& change) {
     if (change.after->spec.node_name.empty()) {
-      queue_.Add(framework::PreparePod(change.after, words_), 0);
+      queue_.Add(cluster::PreparePod(change.after, words_), 0);
     } else {
       cache_.AddPod(change.after);
     }
@@ -218,15 +218,15 @@ class Bench {
 
   const Settings settings_;
   api::Decoder decoder_;
-  framework::Vocabulary words_;
-  cache::ClusterCache cache_{words_};
+  cluster::SymbolTable words_;
+  cluster::ClusterState cache_{words_};
   ManualClock clock_;
   Policy policy_;
   metrics::Registry metrics_;
   queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
   client::ObjectStore<api::Node> node_store_{
-      [this](framework::Change<api::Node> change) { cache_.AddNode(change.after); }};
-  client::ObjectStore<api::Pod> pod_store_{[this](framework::Change<api::Pod> change) { OnPod(change); }};
+      [this](ports::Change<api::Node> change) { cache_.AddNode(change.after); }};
+  client::ObjectStore<api::Pod> pod_store_{[this](ports::Change<api::Pod> change) { OnPod(change); }};
   double node_micros_ = 0, pod_micros_ = 0, pending_micros_ = 0;
 };
 

@@ -1,17 +1,17 @@
 // An API server that agrees to everything, at once.
 #pragma once
 
-#include "framework/ports.hpp"
+#include "kubernetes/ports/ports.hpp"
 
 namespace berth::bench {
 
-class NoWrites : public framework::ApiWriter {
+class NoWrites : public ports::ApiWriter {
  public:
-  void Bind(framework::Binding, framework::WriteDone done) override { done({}); }
-  void PatchPodStatus(framework::PodStatusPatch, framework::WriteDone done) override { done({}); }
-  void DeletePod(framework::PodDeletion, framework::WriteDone done) override { done({}); }
-  void ClaimVolume(framework::VolumeClaimed, framework::VersionDone done) override { done(""); }
-  void SelectNode(framework::NodeSelected, framework::VersionDone done) override { done(""); }
+  void Bind(ports::Binding, ports::WriteDone done) override { done({}); }
+  void PatchPodStatus(ports::PodStatusPatch, ports::WriteDone done) override { done({}); }
+  void DeletePod(ports::PodDeletion, ports::WriteDone done) override { done({}); }
+  void ClaimVolume(ports::VolumeClaimed, ports::VersionDone done) override { done(""); }
+  void SelectNode(ports::NodeSelected, ports::VersionDone done) override { done(""); }
 };
 
 }  // namespace berth::bench

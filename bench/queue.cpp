@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "framework/vocabulary.hpp"
-#include "queue/scheduling_queue.hpp"
+#include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::bench {
 namespace {
@@ -25,11 +25,11 @@ class Policy final : public queue::QueuePolicy {
     return a.timestamp < b.timestamp;
   }
   framework::Status PreEnqueue(const framework::QueuedPod&) const override { return gate; }
-  bool Awaited(const framework::ClusterEvent&) const override { return true; }
-  bool AwaitedBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
+  bool IsAnyRegistered(const framework::ClusterEvent&) const override { return true; }
+  bool IsRegisteredBy(std::uint32_t, const std::string&, const framework::ClusterEvent&) const override {
     return true;
   }
-  framework::Requeue Opinion(const framework::QueuedPod&, const framework::ClusterEvent&,
+  framework::Requeue EvaluateHint(const framework::QueuedPod&, const framework::ClusterEvent&,
                              const framework::EventObjects&) const override {
     return opinion;
   }
@@ -47,7 +47,7 @@ class Bench {
       pod->metadata.uid = fmt::format("5f0e6b1c-7a52-4c0e-9d7e-{:012}", i);
       pod->spec.scheduler_name = "default-scheduler";
       pod->spec.priority = static_cast<std::int32_t>(i * 7919 % 10);
-      infos_.push_back(framework::PreparePod(std::move(pod), words_));
+      infos_.push_back(cluster::PreparePod(std::move(pod), words_));
     }
   }
 
@@ -118,12 +118,12 @@ class Bench {
   }
 
   bool json_;
-  framework::Vocabulary words_;
+  cluster::SymbolTable words_;
   ManualClock clock_;
   Policy policy_;
   metrics::Registry metrics_;
   queue::SchedulingQueue queue_{{}, clock_, policy_, metrics_};
-  std::vector<framework::PodInfo> infos_;
+  std::vector<cluster::PodInfo> infos_;
   std::size_t waiting_ = 0;
 };
 

@@ -13,13 +13,13 @@
 #include <fstream>
 #include <thread>
 
-#include "command/child_process.hpp"
+#include "tools/demo/child_process.hpp"
 
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using berth::command::ChildProcess;
+using berth::demo::ChildProcess;
 
 struct Settings {
   std::string berth = "build/bin/berth";

@@ -8,25 +8,25 @@
 namespace berth::bench {
 namespace {
 
-void Apply(cache::ClusterCache& cache, Event::Type type, const api::NodePtr& node) {
+void Apply(cluster::ClusterState& cache, Event::Type type, const api::NodePtr& node) {
   if (type == Event::Type::kDeleted) return cache.RemoveNode(node->metadata.name);
   cache.AddNode(node);
 }
 
-void Apply(cache::ClusterCache& cache, Event::Type type, const api::PodPtr& pod) {
+void Apply(cluster::ClusterState& cache, Event::Type type, const api::PodPtr& pod) {
   if (type != Event::Type::kDeleted) return cache.AddPod(pod);
   cache.RemovePod(pod->metadata.uid);
 }
 
 template <class T>
-void Apply(cache::ClusterCache& cache, Event::Type type, const std::shared_ptr<const T>& object) {
-  if (type == Event::Type::kDeleted) return cache.objects().Apply(framework::Change<T>{object, nullptr});
-  cache.objects().Apply(framework::Change<T>{nullptr, object});
+void Apply(cluster::ClusterState& cache, Event::Type type, const std::shared_ptr<const T>& object) {
+  if (type == Event::Type::kDeleted) return cache.objects().Apply(ports::Change<T>{object, nullptr});
+  cache.objects().Apply(ports::Change<T>{nullptr, object});
 }
 
 }  // namespace
 
-Stage::Stage(cache::ClusterCache& cache, const Workload& workload, const Size& size) : cache_(cache) {
+Stage::Stage(cluster::ClusterState& cache, const Workload& workload, const Size& size) : cache_(cache) {
   Tell(workload, size, [this](const Event& event) { Take(event); });
 }
 
@@ -53,7 +53,7 @@ void Stage::TakeAs(const Event& event) {
   }
   if (turns_.empty()) return Apply(cache_, event.type, object);
   next_.changes.push_back(
-      [object, type = event.type](cache::ClusterCache& cache) { Apply(cache, type, object); });
+      [object, type = event.type](cluster::ClusterState& cache) { Apply(cache, type, object); });
 }
 
 }  // namespace berth::bench

@@ -4,15 +4,15 @@
 #include <functional>
 #include <vector>
 
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "bench/workloads.hpp"
-#include "cache/cluster_cache.hpp"
+#include "scheduler/cluster/cluster_state.hpp"
 
 namespace berth::bench {
 
 // A pod to decide about, and what changes in the cluster before that.
 struct Turn {
-  std::vector<std::function<void(cache::ClusterCache&)>> changes;
+  std::vector<std::function<void(cluster::ClusterState&)>> changes;
   api::PodPtr pod;
 };
 
@@ -20,7 +20,7 @@ struct Turn {
 // cluster at once; the rest is kept for its turn. Ends the program at an object that cannot be understood.
 class Stage {
  public:
-  Stage(cache::ClusterCache& cache, const Workload& workload, const Size& size);
+  Stage(cluster::ClusterState& cache, const Workload& workload, const Size& size);
 
   const std::vector<Turn>& turns() const { return turns_; }
 
@@ -29,7 +29,7 @@ class Stage {
   template <class T>
   void TakeAs(const Event& event);
 
-  cache::ClusterCache& cache_;
+  cluster::ClusterState& cache_;
   api::Decoder decoder_;
   std::vector<Turn> turns_;
   Turn next_;

@@ -13,7 +13,7 @@ install(TARGETS berth_options ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAK
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "fake_*" EXCLUDE)
 # All that a plugin which is loaded at run time is built with.
-install(FILES ${CMAKE_SOURCE_DIR}/src/plugin_abi/berth_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/src/scheduler/plugin_host/berth_plugin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package})
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/berthConfig.cmake.in ${CMAKE_BINARY_DIR}/berthConfig.cmake
   INSTALL_DESTINATION ${package})

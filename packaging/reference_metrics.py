@@ -9,7 +9,7 @@ LEVEL = re.compile(r"\[(ALPHA|BETA|STABLE|INTERNAL)\] ")
 CALL = re.compile(r"\b(CallbackGauge|CallbackCounter|Counter|Gauge|Histogram)\(\s*$")
 KINDS = {"Counter": "counter", "CallbackCounter": "counter", "Gauge": "gauge", "CallbackGauge": "gauge", "Histogram": "histogram"}
 # A name that is put together at run time: what stands in front of it.
-PREFIXES = {"src/server/auth/meters.cpp": ["apiserver_delegated_authn_request_", "apiserver_delegated_authz_request_"]}
+PREFIXES = {"src/service/auth/auth_metrics.cpp": ["apiserver_delegated_authn_request_", "apiserver_delegated_authz_request_"]}
 
 # Labels that a helper adds to what it is told.
 FURTHER_LABELS = {name: ["verb", "host"] for name in (

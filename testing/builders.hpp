@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/objects.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::testing {
 

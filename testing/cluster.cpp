@@ -25,17 +25,17 @@ Cluster& Cluster::Add(const api::Node& node) {
 }
 
 Cluster& Cluster::Run(const std::string& node, const api::Pod& pod) {
-  const framework::Row row = RowOf(node);
-  if (row == framework::kNoRow) throw std::invalid_argument("no node " + node);
-  framework::PlacedPod& placed = placed_.emplace_back();
+  const cluster::Row row = RowOf(node);
+  if (row == cluster::kNoRow) throw std::invalid_argument("no node " + node);
+  cluster::PlacedPod& placed = placed_.emplace_back();
   placed.pod = std::make_shared<const api::Pod>(pod);
-  placed.takes = framework::UseOf(pod, vocabulary_);
+  placed.takes = cluster::UseOf(pod, symbols_);
   table_.AddPod(row, placed);
   return *this;
 }
 
 framework::PreFilterAnswer Cluster::PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod) {
-  const framework::PodInfo info = Prepare(pod);
+  const cluster::PodInfo info = Prepare(pod);
   return plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
 }
 
@@ -43,17 +43,17 @@ Verdicts Cluster::Filter(const framework::FilterPlugin& plugin, const api::Pod& 
   return VerdictsOf(&plugin, Prepare(pod));
 }
 
-Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const framework::PodInfo& pod) {
+Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const cluster::PodInfo& pod) {
   framework::Rejections answer;
   if (plugin != nullptr)
     plugin->Filter(framework::Attempt(pod, table_, state_, scratch_), table_.all(), answer);
   Verdicts verdicts;
   table_.all().ForEach(
-      [&](std::size_t row) { verdicts[table_.name(static_cast<framework::Row>(row))] = {}; });
+      [&](std::size_t row) { verdicts[table_.name(static_cast<cluster::Row>(row))] = {}; });
   for (const framework::Rejections::Entry& entry : answer.entries()) {
     entry.rows.ForEach([&](std::size_t row) {
       if (!table_.all().Has(row)) return;
-      Verdict& verdict = verdicts[table_.name(static_cast<framework::Row>(row))];
+      Verdict& verdict = verdicts[table_.name(static_cast<cluster::Row>(row))];
       verdict.code = answer.unresolvable().Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                     : framework::Code::kUnschedulable;
       verdict.reasons.push_back(reasons_.Text(entry.reason));
@@ -71,7 +71,7 @@ Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const framew
 }
 
 framework::Status Cluster::PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod) {
-  const framework::PodInfo info = Prepare(pod);
+  const cluster::PodInfo info = Prepare(pod);
   return plugin.PreScore(framework::Attempt(info, table_, state_, scratch_), table_.all());
 }
 
@@ -82,7 +82,7 @@ NodeScores Cluster::Scores(const framework::ScorePlugin& plugin, const api::Pod&
   return ScoresOf(plugin, Prepare(pod), true);
 }
 
-NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const framework::PodInfo& pod,
+NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const cluster::PodInfo& pod,
                              bool normalize) {
   const framework::Attempt attempt(pod, table_, state_, scratch_);
   framework::ScoreColumn column;
@@ -92,7 +92,7 @@ NodeScores Cluster::ScoresOf(const framework::ScorePlugin& plugin, const framewo
   if (!status.ok()) throw std::runtime_error(status.Message());
   NodeScores scores;
   table_.all().ForEach(
-      [&](std::size_t row) { scores[table_.name(static_cast<framework::Row>(row))] = column.At(row); });
+      [&](std::size_t row) { scores[table_.name(static_cast<cluster::Row>(row))] = column.At(row); });
   return scores;
 }
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/factory.hpp"
-#include "framework/node_table.hpp"
-#include "framework/plugin.hpp"
-#include "framework/pod_counters.hpp"
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/cluster/node_table.hpp"
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/cluster/pod_counters.hpp"
 #include "testing/builders.hpp"
 #include "testing/fakes.hpp"
 
@@ -34,32 +34,32 @@ using NodeScores = std::map<std::string, std::int64_t>;  // by node
 class Cluster {
  public:
   Cluster()
-      : table_(vocabulary_), handle_{vocabulary_, reasons_, api_, table_, objects_, counters_, volumes_} {}
+      : table_(symbols_), handle_{symbols_, reasons_, api_, table_, objects_, counters_, volumes_} {}
 
   Cluster& Add(const api::Node& node);
   // An object of any other kind; replaces one of that name.
   template <class T>
   Cluster& Put(T object) {
     const auto known = objects_.Of<T>().Find(object.metadata.ns, object.metadata.name);
-    objects_.Apply(framework::Change<T>{known, std::make_shared<const T>(std::move(object))});
+    objects_.Apply(ports::Change<T>{known, std::make_shared<const T>(std::move(object))});
     return *this;
   }
   // The pod runs there.
   Cluster& Run(const std::string& node, const api::Pod& pod);
 
-  framework::Vocabulary& vocabulary() { return vocabulary_; }
+  cluster::SymbolTable& symbols() { return symbols_; }
   framework::Reasons& reasons() { return reasons_; }
-  framework::NodeTable& nodes() { return table_; }
-  framework::ClusterObjects& objects() { return objects_; }
+  cluster::NodeTable& nodes() { return table_; }
+  cluster::ClusterObjects& objects() { return objects_; }
   FakeApiWriter& api() { return api_; }
   framework::Handle& handle() { return handle_; }
   framework::CycleState& state() { return state_; }
-  framework::Row RowOf(const std::string& node) const {
-    return table_.Find(vocabulary_.node_names.Find(node));
+  cluster::Row RowOf(const std::string& node) const {
+    return table_.Find(symbols_.node_names.Find(node));
   }
 
-  framework::PodInfo Prepare(const api::Pod& pod) {
-    return framework::PreparePod(std::make_shared<const api::Pod>(pod), vocabulary_);
+  cluster::PodInfo Prepare(const api::Pod& pod) {
+    return cluster::PreparePod(std::make_shared<const api::Pod>(pod), symbols_);
   }
 
   // A plugin as a profile would have it; `args` is YAML, empty for none. Mistakes in them are the caller's to
@@ -91,8 +91,8 @@ class Cluster {
   // PreFilter and Filter in one attempt; everything fits if PreFilter skips. Its other answers are the
   // caller's to expect elsewhere.
   template <class T>
-  Verdicts Judge(const T& plugin, const api::Pod& pod) {
-    const framework::PodInfo info = Prepare(pod);
+  Verdicts Evaluate(const T& plugin, const api::Pod& pod) {
+    const cluster::PodInfo info = Prepare(pod);
     const framework::PreFilterAnswer answer =
         plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
     return VerdictsOf(answer.status.skip() ? nullptr : &plugin, info);
@@ -100,7 +100,7 @@ class Cluster {
   // PreScore, Score and Normalize in one attempt; empty if PreScore skips.
   template <class T>
   NodeScores Rate(const T& plugin, const api::Pod& pod) {
-    const framework::PodInfo info = Prepare(pod);
+    const cluster::PodInfo info = Prepare(pod);
     if (plugin.PreScore(framework::Attempt(info, table_, state_, scratch_), table_.all()).skip()) return {};
     return ScoresOf(plugin, info, true);
   }
@@ -111,19 +111,19 @@ class Cluster {
   NodeScores Scores(const framework::ScorePlugin& plugin, const api::Pod& pod);
 
  private:
-  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const framework::PodInfo& pod, bool normalize);
+  NodeScores ScoresOf(const framework::ScorePlugin& plugin, const cluster::PodInfo& pod, bool normalize);
   // Null: no plugin has anything against any node.
-  Verdicts VerdictsOf(const framework::FilterPlugin* plugin, const framework::PodInfo& pod);
+  Verdicts VerdictsOf(const framework::FilterPlugin* plugin, const cluster::PodInfo& pod);
 
-  framework::Vocabulary vocabulary_;
+  cluster::SymbolTable symbols_;
   framework::Reasons reasons_;
   FakeApiWriter api_;
-  framework::NodeTable table_;
-  framework::ClusterObjects objects_;
-  framework::PodCounters counters_{table_, objects_};
-  framework::VolumesInUse volumes_{table_, objects_};
+  cluster::NodeTable table_;
+  cluster::ClusterObjects objects_;
+  cluster::PodCounters counters_{table_, objects_};
+  cluster::VolumesInUse volumes_{table_, objects_};
   framework::Handle handle_;
-  std::deque<framework::PlacedPod> placed_;
+  std::deque<cluster::PlacedPod> placed_;
   framework::CycleState state_;
   framework::ScratchPool scratch_;
 };

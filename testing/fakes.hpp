@@ -5,67 +5,67 @@
 #include <utility>
 #include <vector>
 
-#include "framework/handle.hpp"
-#include "framework/ports.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "kubernetes/ports/ports.hpp"
 
 namespace berth::testing {
 
 // Answers every write at once with `answer`; with `hold` the answers wait until Release.
-class FakeApiWriter final : public framework::ApiWriter {
+class FakeApiWriter final : public ports::ApiWriter {
  public:
-  void Bind(framework::Binding binding, framework::WriteDone done) override {
+  void Bind(ports::Binding binding, ports::WriteDone done) override {
     bindings.push_back(std::move(binding));
     Finish(std::move(done));
   }
-  void PatchPodStatus(framework::PodStatusPatch patch, framework::WriteDone done) override {
+  void PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) override {
     patches.push_back(std::move(patch));
     Finish(std::move(done));
   }
-  void DeletePod(framework::PodDeletion deletion, framework::WriteDone done) override {
+  void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override {
     deletions.push_back(std::move(deletion));
     Finish(std::move(done));
   }
   // These are answered at once, with `version` if `answer` is good.
-  void ClaimVolume(framework::VolumeClaimed write, framework::VersionDone done) override {
+  void ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) override {
     volumes.push_back(std::move(write));
     FinishVersion(std::move(done));
   }
-  void SelectNode(framework::NodeSelected write, framework::VersionDone done) override {
+  void SelectNode(ports::NodeSelected write, ports::VersionDone done) override {
     selections.push_back(std::move(write));
     FinishVersion(std::move(done));
   }
   void Release() {
-    for (framework::WriteDone& done : std::exchange(held_, {})) done(answer);
+    for (ports::WriteDone& done : std::exchange(held_, {})) done(answer);
   }
 
   Expected<void> answer;
   bool hold = false;
-  std::vector<framework::Binding> bindings;
-  std::vector<framework::PodStatusPatch> patches;
-  std::vector<framework::PodDeletion> deletions;
+  std::vector<ports::Binding> bindings;
+  std::vector<ports::PodStatusPatch> patches;
+  std::vector<ports::PodDeletion> deletions;
   std::string version;
-  std::vector<framework::VolumeClaimed> volumes;
-  std::vector<framework::NodeSelected> selections;
+  std::vector<ports::VolumeClaimed> volumes;
+  std::vector<ports::NodeSelected> selections;
 
  private:
-  void FinishVersion(framework::VersionDone done) {
+  void FinishVersion(ports::VersionDone done) {
     if (answer) return done(version);
     done(std::unexpected(answer.error()));
   }
-  void Finish(framework::WriteDone done) {
+  void Finish(ports::WriteDone done) {
     if (hold) {
       held_.push_back(std::move(done));
     } else {
       done(answer);
     }
   }
-  std::vector<framework::WriteDone> held_;
+  std::vector<ports::WriteDone> held_;
 };
 
-class FakeEventSink final : public framework::EventSink {
+class FakeEventSink final : public ports::EventSink {
  public:
-  void Emit(framework::Event event) override { events.push_back(std::move(event)); }
-  std::vector<framework::Event> events;
+  void Emit(ports::Event event) override { events.push_back(std::move(event)); }
+  std::vector<ports::Event> events;
 };
 
 // The services of a scheduler that a test runs by hand.
@@ -85,7 +85,7 @@ class FakeServices final : public framework::SchedulerServices {
   }
   framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
-  void Happened(const framework::ClusterEvent& event, const framework::EventObjects&) override {
+  void PublishEvent(const framework::ClusterEvent& event, const framework::EventObjects&) override {
     happened.emplace_back(event.label);
   }
   void Activate(std::span<const std::string>) override {}

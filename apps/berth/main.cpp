@@ -1,4 +1,4 @@
-#include "assembly/in_tree_plugins.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "command/berth.hpp"
 
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/load/meter.hpp"
-#include "framework/one_node.hpp"
+#include "scheduler/framework/one_node.hpp"
 
 namespace berth::bench {
 

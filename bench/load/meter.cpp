@@ -42,15 +42,15 @@ std::optional<double> Meter::SumOfReadings(std::size_t node) const {
                          [](double sum, const Sample& sample) { return sum + sample.received; });
 }
 
-void Meter::AnswerAll(framework::Measurements& measurements, MonoTime now) const {
+void Meter::AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) const {
   for (std::size_t i = 0; i < measurements.size(); ++i) {
-    framework::SignalAnswer answer{.signal = static_cast<framework::SignalId>(i),
+    load_metrics::SignalAnswer answer{.signal = static_cast<load_metrics::SignalId>(i),
                                    .asked = now,
                                    .renumbered = true,
                                    .fresh = nullptr,
                                    .samples = {}};
-    const framework::SignalSpec& spec = measurements.signal(answer.signal).spec;
-    if (spec.subject == framework::Subject::kPod) {
+    const load_metrics::SignalSpec& spec = measurements.signal(answer.signal).spec;
+    if (spec.subject == load_metrics::Subject::kPod) {
       AnswerPods(answer);
     } else {
       AnswerNodes(spec, answer);
@@ -59,29 +59,29 @@ void Meter::AnswerAll(framework::Measurements& measurements, MonoTime now) const
   }
 }
 
-void Meter::AnswerNodes(const framework::SignalSpec& spec, framework::SignalAnswer& answer) const {
-  std::vector<framework::SeriesName> names;
+void Meter::AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const {
+  std::vector<load_metrics::SeriesName> names;
   for (std::size_t node = 0; node < samples_.size(); ++node) {
     const auto value = ValueOf(spec, node);
     if (!value) continue;
     answer.samples.emplace_back(names.size(), *value);
     names.push_back({{"instance", World::NodeName(node)}});
   }
-  answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(names));
+  answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
 }
 
 // The cores that each pod has used, averaged over the window.
-void Meter::AnswerPods(framework::SignalAnswer& answer) const {
-  std::vector<framework::SeriesName> names;
+void Meter::AnswerPods(load_metrics::SignalAnswer& answer) const {
+  std::vector<load_metrics::SeriesName> names;
   for (const auto& [name, use] : use_) {
     const double sum = std::accumulate(use.begin(), use.end(), 0.0);
     answer.samples.emplace_back(names.size(), sum / static_cast<double>(use.size()));
     names.push_back({{"namespace", "default"}, {"pod", name}});
   }
-  answer.fresh = std::make_shared<const std::vector<framework::SeriesName>>(std::move(names));
+  answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
 }
 
-std::optional<double> Meter::ValueOf(const framework::SignalSpec& spec, std::size_t node) const {
+std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const {
   const auto scaled = [](std::optional<double> value, double by) {
     return value ? std::optional(*value * by) : value;
   };

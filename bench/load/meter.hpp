@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/load/world.hpp"
-#include "framework/measurements.hpp"
+#include "scheduler/load_metrics/signal_table.hpp"
 
 namespace berth::bench {
 
@@ -29,16 +29,16 @@ class Meter {
   std::optional<double> SumOfReadings(std::size_t node) const;  // sum_over_time of the counter
 
   // Answers every signal that plugins have declared. Throws for one that it does not know.
-  void AnswerAll(framework::Measurements& measurements, MonoTime now) const;
+  void AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) const;
 
  private:
   struct Sample {
     double time = 0, busy_seconds = 0, received = 0;
   };
 
-  std::optional<double> ValueOf(const framework::SignalSpec& spec, std::size_t node) const;
-  void AnswerNodes(const framework::SignalSpec& spec, framework::SignalAnswer& answer) const;
-  void AnswerPods(framework::SignalAnswer& answer) const;
+  std::optional<double> ValueOf(const load_metrics::SignalSpec& spec, std::size_t node) const;
+  void AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::SignalAnswer& answer) const;
+  void AnswerPods(load_metrics::SignalAnswer& answer) const;
 
   const World& world_;
   std::vector<std::deque<Sample>> samples_;        // of the window, by node

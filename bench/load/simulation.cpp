@@ -19,15 +19,15 @@
 #include <string>
 #include <vector>
 
-#include "assembly/engine.hpp"
-#include "assembly/in_tree_plugins.hpp"
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "bench/load/article_plugins.hpp"
 #include "bench/load/meter.hpp"
 #include "bench/load/world.hpp"
 #include "bench/no_writes.hpp"
-#include "core/scheduler.hpp"
-#include "framework/idle_ports.hpp"
-#include "log/log.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
+#include "observability/log/log.hpp"
 
 namespace berth::bench {
 namespace {
@@ -86,11 +86,11 @@ const std::vector<Scenario>& Scenarios() {
 // Sends each binding back to the simulation.
 class Binder final : public NoWrites {
  public:
-  void Bind(framework::Binding binding, framework::WriteDone done) override {
+  void Bind(ports::Binding binding, ports::WriteDone done) override {
     bound.push_back(std::move(binding));
     done({});
   }
-  std::vector<framework::Binding> bound;
+  std::vector<ports::Binding> bound;
 };
 
 // What is told of a run, summed up over it.
@@ -119,12 +119,12 @@ class Run {
     const auto config = config::ParseSchedulerConfig(ConfigOf(policy), options).value();
     std::vector<std::string> notes;
     engine_ = assembly::Engine::Build(config, registry, binder_, notes).value();
-    measurements_ = &engine_->handle().Shared<framework::Measurements>();
+    measurements_ = &engine_->handle().Shared<load_metrics::SignalTable>();
     measurements_->SetClock(clock_);
-    core::SchedulerOptions scheduler;
-    scheduler.decider.seed = seed;
-    scheduler_ = std::make_unique<core::Scheduler>(
-        scheduler, core::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), events_,
+    cycle::SchedulerOptions scheduler;
+    scheduler.algorithm.seed = seed;
+    scheduler_ = std::make_unique<cycle::Scheduler>(
+        scheduler, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), events_,
                                         clock_, metrics_});
   }
 
@@ -160,15 +160,15 @@ class Run {
     prometheus_.up = scenario_.PrometheusUp(world_.now());
     if (prometheus_.up) return meter_.AnswerAll(*measurements_, clock_.Now());
     for (std::size_t i = 0; i < measurements_->size(); ++i)
-      measurements_->Failed(static_cast<framework::SignalId>(i), clock_.Now(), "connection refused");
+      measurements_->Failed(static_cast<load_metrics::SignalId>(i), clock_.Now(), "connection refused");
   }
 
   // Until nothing is left to do at this moment; what is bound is seen in the next turn.
   void Settle() {
     do {
-      while (scheduler_->Turn()) {
+      while (scheduler_->RunOnce()) {
       }
-      for (const framework::Binding& binding : std::exchange(binder_.bound, {})) {
+      for (const ports::Binding& binding : std::exchange(binder_.bound, {})) {
         const TaskManager& pod = world_.pods().at(binding.name);
         if (pod.submitted > kWarmUp) result_.waits.push_back(world_.now() - pod.submitted);
         const api::PodPtr before = pod.pod;
@@ -176,7 +176,7 @@ class Run {
             std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
         scheduler_->sink().On({before, world_.Place(binding.name, binding.node, start.count())});
       }
-    } while (scheduler_->Turn());
+    } while (scheduler_->RunOnce());
   }
 
   void Count(const Work& work) {
@@ -230,10 +230,10 @@ class Run {
   ManualClock clock_;
   metrics::Registry metrics_;
   Binder binder_;
-  framework::NoEvents events_;
+  ports::DiscardingEventSink events_;
   std::unique_ptr<assembly::Engine> engine_;
-  framework::Measurements* measurements_ = nullptr;
-  std::unique_ptr<core::Scheduler> scheduler_;
+  load_metrics::SignalTable* measurements_ = nullptr;
+  std::unique_ptr<cycle::Scheduler> scheduler_;
   double since_scrape_ = 0;
   Result result_;
   Minute minute_;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/objects.hpp"
+#include "kubernetes/api/objects.hpp"
 
 namespace berth::bench {
 

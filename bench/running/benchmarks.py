@@ -154,7 +154,7 @@ def doors():
         for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
             name = f"doors/{nodes}/{door}"
             yield Benchmark(name, "what one small rule of one's own adds to a decision",
-                            program("bench_doors", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
+                            program("bench_plugin_interfaces", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
 
 
 def sandbox():

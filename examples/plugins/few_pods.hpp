@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "framework/factory.hpp"
-#include "framework/one_node.hpp"
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/one_node.hpp"
 
 namespace examples {
 
@@ -38,7 +38,7 @@ class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlu
   std::vector<fw::EventRegistration> EventsToRegister() const override {
     return {fw::WhenAssignedPod(
                 fw::kDelete,
-                [](const fw::PodInfo& waiting, const berth::api::Pod* gone, const berth::api::Pod*) {
+                [](const berth::cluster::PodInfo& waiting, const berth::api::Pod* gone, const berth::api::Pod*) {
                   const bool ours = gone->metadata.ns == waiting.pod->metadata.ns;
                   return ours ? fw::Hint::kQueue : fw::Hint::kSkip;
                 }),
@@ -57,7 +57,7 @@ class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlu
 
  private:
   static std::int64_t Count(const fw::Attempt& attempt, const fw::NodeView& node) {
-    return std::ranges::count_if(node.pods(), [&](const fw::PlacedPod* other) {
+    return std::ranges::count_if(node.pods(), [&](const berth::cluster::PlacedPod* other) {
       return other->pod->metadata.ns == attempt.pod().pod->metadata.ns;
     });
   }

@@ -3,8 +3,8 @@
 // for those that do.
 #pragma once
 
-#include "framework/factory.hpp"
-#include "framework/plugin.hpp"
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
 
 namespace examples {
 
@@ -13,7 +13,7 @@ namespace fw = berth::framework;
 class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, public fw::ScorePlugin {
  public:
   explicit SpareGpus(fw::Handle& handle)
-      : gpu_(handle.vocabulary.InternResource("nvidia.com/gpu")),
+      : gpu_(handle.symbols.InternResource("nvidia.com/gpu")),
         // A reason is interned once; rejecting a thousand nodes for it is filling one set.
         reason_(handle.reasons.Intern("node(s) had GPUs to spare for pods that use them")),
         wants_(handle.NewKey<bool>()) {}
@@ -55,7 +55,7 @@ class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, pub
   }
 
  private:
-  fw::ResourceId gpu_;
+  berth::cluster::ResourceId gpu_;
   fw::ReasonId reason_;
   fw::StateKey<bool> wants_;
 };

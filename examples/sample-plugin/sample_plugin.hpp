@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "framework/one_node.hpp"
-#include "framework/typed_args.hpp"
-#include "log/log.hpp"
+#include "scheduler/framework/one_node.hpp"
+#include "scheduler/framework/typed_args.hpp"
+#include "observability/log/log.hpp"
 
 namespace sample {
 

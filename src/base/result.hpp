@@ -1,4 +1,4 @@
-// Outcomes that a caller must look at. A node that does not fit is not an error (see framework/status.hpp); a
+// Outcomes that a caller must look at. A node that does not fit is not an error (see scheduler/framework/status.hpp); a
 // lost connection or an unreadable file is.
 #pragma once
 

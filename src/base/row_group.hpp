@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// Few members are kept as a list, many as bits, so that a vocabulary of n names over n rows does not take n^2
+// Few members are kept as a list, many as bits, so that a symbols of n names over n rows does not take n^2
 // bits.
 class RowGroup {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/sweeper.hpp"
+#include "base/expired_entry_purger.hpp"
 
 namespace berth {
 
@@ -33,7 +33,7 @@ class HeldObjects {
 
  private:
   boost::unordered_flat_map<Key, std::weak_ptr<const T>> objects_;
-  Sweeper sweeper_;
+  ExpiredEntryPurger sweeper_;
 };
 
 // Objects that a text says all about.
@@ -60,7 +60,7 @@ class SharedPool {
 // The same for things that are known by a hash and compared, where a text would be long. Two different things
 // of one hash are not shared.
 template <class T>
-class LikenessPool {
+class WeakInternPool {
  public:
   using Ptr = std::shared_ptr<const T>;
 

@@ -15,7 +15,7 @@
 #include "command/explain_command.hpp"
 #include "command/extender_command.hpp"
 #include "command/measure_command.hpp"
-#include "command/migrate/migrate_command.hpp"
+#include "command/migrate_command.hpp"
 #include "command/sandbox_command.hpp"
 #include "command/scheduler_command.hpp"
 

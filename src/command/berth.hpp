@@ -1,7 +1,7 @@
 // The program `berth`: one binary, several subcommands.
 #pragma once
 
-#include "runtime/registry.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 namespace berth::command {
 

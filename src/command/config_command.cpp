@@ -7,9 +7,9 @@
 #include <set>
 
 #include "command/flags.hpp"
-#include "command/load_config.hpp"
-#include "command/loaded_plugins.hpp"
-#include "command/write_file.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/write_file.hpp"
 #include "config/field_list.hpp"
 #include "config/write_config.hpp"
 
@@ -33,8 +33,8 @@ struct Loaded {
 Expected<Loaded> Load(const std::string& path, const Options& options, const runtime::Registry& plugins) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
-  BERTH_TRY(loaded.config, LoadConfig(path, plugins, gates));
-  auto built = TryPlugins(loaded.config, plugins, loaded.notes);
+  BERTH_TRY(loaded.config, process::LoadConfig(path, plugins, gates));
+  auto built = process::TryPlugins(loaded.config, plugins, loaded.notes);
   if (!built) return std::unexpected(std::move(built).error().In(path));
   return loaded;
 }
@@ -73,7 +73,7 @@ int Convert(const Options& options, const runtime::Registry& plugins) {
   const std::string text = config::WriteConfigYaml(loaded->config, plugins.codecs());
   if (options.output == "-") {
     fmt::print("{}", text);
-  } else if (const auto written = WriteFileAtomically(options.output, text, 0644); !written) {
+  } else if (const auto written = process::WriteFileAtomically(options.output, text, 0644); !written) {
     fmt::print(stderr, "Error: {}\n", written.error().message);
     return 1;
   }
@@ -100,7 +100,7 @@ void AddSharedFlags(CLI::App& app, Options& options) {
       ->type_name("GATES")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddPluginFlag(app, options.plugins);
+  process::AddPluginFlag(app, options.plugins);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ int RunConfigCommand(std::span<const std::string> args, const runtime::Registry&
   for (CLI::App* each : {&app, check, convert}) AddSharedFlags(*each, options);
   if (const auto code = ParseFlags(app, args)) return *code;
   std::vector<std::string> notes;
-  const auto all = WithLoadedPlugins(plugins, options.plugins, notes);
+  const auto all = process::WithLoadedPlugins(plugins, options.plugins, notes);
   if (!all) {
     fmt::print(stderr, "Error: {}\n", all.error().message);
     return 1;

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/registry.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 namespace berth::command {
 

@@ -11,13 +11,13 @@
 #include <thread>
 
 #include "base/text_layout.hpp"
-#include "command/child_process.hpp"
-#include "command/demo/observer.hpp"
-#include "command/demo/summary.hpp"
-#include "command/demo/workload.hpp"
+#include "tools/demo/child_process.hpp"
+#include "tools/demo/observer.hpp"
+#include "tools/demo/summary.hpp"
+#include "tools/demo/workload.hpp"
 #include "command/flags.hpp"
-#include "command/load/api_load.hpp"
-#include "command/write_file.hpp"
+#include "tools/load_generator/api_load.hpp"
+#include "process/write_file.hpp"
 
 namespace berth::command {
 namespace {
@@ -69,8 +69,8 @@ class Demo {
   std::filesystem::path folder_;
   std::string kubeconfig_;
   std::uint16_t port_ = 0;
-  std::optional<ChildProcess> sandbox_;
-  std::optional<ChildProcess> scheduler_;
+  std::optional<demo::ChildProcess> sandbox_;
+  std::optional<demo::ChildProcess> scheduler_;
   std::unique_ptr<demo::Observer> observer_;
   Steady::time_point last_shown_;
   bool failed_ = true;  // the logs are kept then
@@ -102,8 +102,8 @@ Expected<void> Demo::StartSandbox() {
     return Fail(ErrorCode::kUnavailable, fmt::format("cannot create {}", pattern));
   folder_ = pattern;
   kubeconfig_ = folder_ / "kubeconfig";
-  BERTH_TRY(auto child, ChildProcess::Start(
-                            {OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
+  BERTH_TRY(auto child, demo::ChildProcess::Start(
+                            {demo::OwnExecutable(), "sandbox", "--nodes", fmt::to_string(settings_.size.nodes),
                              "--gpu-nodes", fmt::to_string(settings_.size.gpu_nodes), "--zones",
                              fmt::to_string(settings_.size.zones), "--seed", fmt::to_string(settings_.seed),
                              "--port", fmt::to_string(settings_.port), "--kubeconfig", kubeconfig_},
@@ -113,7 +113,7 @@ Expected<void> Demo::StartSandbox() {
     BERTH_CHECKED(CheckChildren());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  BERTH_TRY(port_, PortIn(kubeconfig_));
+  BERTH_TRY(port_, load_generator::PortIn(kubeconfig_));
   fmt::print("A cluster of {} nodes in {} zones ({} of them with GPUs) listens on port {}.\n",
              WithCommas(settings_.size.nodes + settings_.size.gpu_nodes), settings_.size.zones,
              settings_.size.gpu_nodes, port_);
@@ -122,14 +122,14 @@ Expected<void> Demo::StartSandbox() {
 
 Expected<void> Demo::StartScheduler() {
   const std::string config = folder_ / "scheduler.yaml";
-  BERTH_CHECKED(WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
+  BERTH_CHECKED(process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
   const auto command =
       settings_.scheduler_command.empty()
           // Nobody asks for its metrics, and its usual port may be another scheduler's.
-          ? std::vector<std::string>{OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
+          ? std::vector<std::string>{demo::OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
                                      "--secure-port", "0",         "--berth-http-address", "127.0.0.1:0"}
-          : CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
-  BERTH_TRY(auto child, ChildProcess::Start(command, Log("scheduler")));
+          : demo::CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
+  BERTH_TRY(auto child, demo::ChildProcess::Start(command, Log("scheduler")));
   scheduler_.emplace(std::move(child));
   return {};
 }
@@ -137,7 +137,7 @@ Expected<void> Demo::StartScheduler() {
 Expected<void> Demo::Submit() {
   workload_ = demo::MakeWorkload(settings_.size, settings_.pods, settings_.seed);
   const auto create = [&](std::string_view target, const std::string& body) -> Expected<void> {
-    BERTH_TRY(const Answer answer, Call(port_, "POST", target, body));
+    BERTH_TRY(const load_generator::Answer answer, load_generator::Call(port_, "POST", target, body));
     if (answer.status != 201)
       return Fail(ErrorCode::kInternal,
                   fmt::format("POST {}: HTTP {}: {}", target, answer.status, answer.body));
@@ -156,9 +156,9 @@ Expected<void> Demo::Submit() {
   std::vector<std::string> bodies;
   for (const auto& pod : workload_.pods) bodies.push_back(pod.body);
   std::atomic<int> refused = 0;
-  PostOptions options;
+  load_generator::PostOptions options;
   options.stop = &interrupted;
-  BERTH_CHECKED(PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
+  BERTH_CHECKED(load_generator::PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
                         [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
   if (refused != 0)
     return Fail(ErrorCode::kInternal,
@@ -169,13 +169,13 @@ Expected<void> Demo::Submit() {
 Expected<void> Demo::CheckChildren() {
   if (interrupted) return Fail(ErrorCode::kCancelled, "interrupted");
   for (const auto& [name, child] :
-       {std::pair<std::string_view, std::optional<ChildProcess>*>{"sandbox", &sandbox_},
+       {std::pair<std::string_view, std::optional<demo::ChildProcess>*>{"sandbox", &sandbox_},
         {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
       return Fail(ErrorCode::kUnavailable,
                   fmt::format("the {} ended with {}; its last words (all of them: {}):\n{}", name, *ended,
-                              Log(name), LastLines(Log(name), 8)));
+                              Log(name), demo::LastLines(Log(name), 8)));
     }
   }
   return {};
@@ -208,7 +208,7 @@ Expected<void> Demo::AwaitPlacement() {
               "nothing has happened for {} seconds: {} of {} pods are bound; the scheduler's last words "
               "(all of them: {}):\n{}",
               kPatience.count(), counts.bound, workload_.pods.size(), Log("scheduler"),
-              LastLines(Log("scheduler"), 8)));
+              demo::LastLines(Log("scheduler"), 8)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -251,8 +251,8 @@ Expected<void> Demo::ShowPreemption() {
   constexpr std::chrono::seconds kPatience{30};
   BERTH_TRY(const std::int64_t free, demo::MostFreeMilliCpu(port_));
   const std::int64_t wanted = free + 100;
-  BERTH_TRY(const Answer answer,
-            Call(port_, "POST", fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace),
+  BERTH_TRY(const load_generator::Answer answer,
+            load_generator::Call(port_, "POST", fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace),
                  demo::MakeLatecomer(wanted)));
   if (answer.status != 201)
     return Fail(ErrorCode::kInternal,

@@ -5,17 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "assembly/explainer.hpp"
-#include "assembly/explanation_text.hpp"
-#include "client/environment.hpp"
-#include "command/extender_world.hpp"
-#include "command/files.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "tools/explain/explanation_text.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "process/extender_world.hpp"
+#include "process/files.hpp"
 #include "command/flags.hpp"
-#include "command/load_config.hpp"
-#include "command/loaded_plugins.hpp"
-#include "command/measuring.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/measuring.hpp"
 #include "http/io_thread.hpp"
-#include "record/attempt_record.hpp"
+#include "scheduler/record/attempt_record.hpp"
 
 namespace berth::command {
 namespace {
@@ -38,9 +38,9 @@ int Complain(const Error& error) {
 
 int Explain(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
-  const auto plugins = WithLoadedPlugins(built_in, options.plugins, notes);
+  const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
   if (!plugins) return Complain(plugins.error());
-  const auto config = LoadConfig(options.config, *plugins);
+  const auto config = process::LoadConfig(options.config, *plugins);
   if (!config) return Complain(config.error());
   const SystemClock clock;
   const client::SystemEnvironment environment;
@@ -48,8 +48,8 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     io = std::make_unique<http::IoThread>(clock);
-    access.make_transport = options.offline ? extender::NoTransports("extenders are not asked: --offline")
-                                            : extender::HttpTransports(*io, ExtenderWorld(environment));
+    access.make_transport = options.offline ? extenders::NoTransports("extenders are not asked: --offline")
+                                            : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
   if (!explainer) return Complain(explainer.error());
@@ -57,7 +57,7 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
 
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
-    const auto text = ReadWholeFile(file);
+    const auto text = process::ReadWholeFile(file);
     if (!text) return Complain(text.error());
     const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
     if (!loaded) return Complain(loaded.error());
@@ -66,15 +66,15 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
 
   (*explainer)->FillCluster();
   if (!options.offline) {
-    const auto measured = MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
+    const auto measured = process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
     if (!measured) return Complain(measured.error());
   }
-  const auto judged = (*explainer)->Judge(options.pods, [&](const assembly::Explainer::Judged& one) {
+  const auto judged = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
     if (options.output == "json") {
       fmt::print("{}\n", record::ToJson(*one.record, (*explainer)->engine().reasons()));
     } else {
       fmt::print("{}\n",
-                 assembly::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
+                 explain::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }
   });
   if (!judged) return Complain(judged.error());
@@ -115,7 +115,7 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
       "plugins, which then know nothing of the nodes");
   app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
-  AddPluginFlag(app, options.plugins);
+  process::AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;
   return Explain(options, plugins);
 }

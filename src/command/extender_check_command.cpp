@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <future>
 
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "base/go_duration.hpp"
-#include "client/environment.hpp"
-#include "command/extender_world.hpp"
-#include "command/files.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "process/extender_world.hpp"
+#include "process/files.hpp"
 #include "command/flags.hpp"
-#include "extender_check/script.hpp"
+#include "tools/extender_conformance/script.hpp"
 #include "http/client.hpp"
 #include "http/io_thread.hpp"
 #include "http/proxy.hpp"
@@ -23,12 +23,12 @@ namespace berth::command {
 namespace {
 
 namespace json = boost::json;
-using extender_check::Answer;
-using extender_check::Result;
+using extender_conformance::Answer;
+using extender_conformance::Result;
 
 struct Options {
   std::string url;
-  extender_check::Plan plan;
+  extender_conformance::Plan plan;
   std::string form = "both";
   std::string timeout = "5s";
   std::string objects;
@@ -46,7 +46,7 @@ int Complain(const Error& error) {
 }
 
 // Over the wire, with the client that berth scheduler has.
-class WirePeer final : public extender_check::Peer {
+class WirePeer final : public extender_conformance::Peer {
  public:
   static Expected<std::unique_ptr<WirePeer>> Connect(http::IoThread& io, const Options& options,
                                                      const client::Environment& environment);
@@ -82,7 +82,7 @@ class WirePeer final : public extender_check::Peer {
  private:
   std::string url_;
   Duration timeout_{};
-  std::unique_ptr<extender::Transport> transport_;
+  std::unique_ptr<extenders::Transport> transport_;
   std::unique_ptr<http::Client> client_;
 };
 
@@ -95,22 +95,22 @@ Expected<std::unique_ptr<WirePeer>> WirePeer::Connect(http::IoThread& io, const 
   config::ExtenderConfig config;
   config.url_prefix = peer->url_;
   config.tls = options.tls;
-  const extender::World world = ExtenderWorld(environment);
-  BERTH_TRY(peer->transport_, extender::HttpTransports(io, world)(config));
+  const extenders::World world = process::ExtenderWorld(environment);
+  BERTH_TRY(peer->transport_, extenders::HttpTransports(io, world)(config));
   http::ClientOptions client;
   BERTH_TRY(client.origin, http::ParseOrigin(peer->url_));
-  BERTH_TRY(client.tls, extender::TlsOf(config, world));
+  BERTH_TRY(client.tls, extenders::TlsOf(config, world));
   BERTH_TRY(client.proxy, http::ProxyFromVariables(client.origin, world.variable));
   BERTH_TRY(peer->client_, http::Client::Make(io, std::move(client)));
   return peer;
 }
 
 // Nodes, and the first pod without one.
-Expected<extender_check::Cluster> ReadCluster(const std::string& file) {
-  BERTH_TRY(const std::string text, ReadWholeFile(file));
+Expected<extender_conformance::Cluster> ReadCluster(const std::string& file) {
+  BERTH_TRY(const std::string text, process::ReadWholeFile(file));
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(file));
-  extender_check::Cluster cluster = extender_check::MadeUpCluster();
+  extender_conformance::Cluster cluster = extender_conformance::MadeUpCluster();
   cluster.nodes.clear();
   api::Decoder decoder;
   bool has_pod = false;
@@ -133,19 +133,19 @@ class Report {
  public:
   explicit Report(const Options& options) : as_json_(options.as_json), url_(options.url) {}
 
-  void Tell(const extender_check::Played& played) {
+  void Tell(const extender_conformance::Played& played) {
     ++counts_[static_cast<std::size_t>(played.finding.result)];
     const double seconds = std::chrono::duration<double>(played.took).count();
     if (as_json_) {
       json::array said;
       for (const std::string& text : played.finding.said) said.emplace_back(text);
       cases_.push_back(json::object{{"case", played.name},
-                                    {"result", extender_check::ResultName(played.finding.result)},
+                                    {"result", extender_conformance::ResultName(played.finding.result)},
                                     {"said", std::move(said)},
                                     {"seconds", seconds}});
       return;
     }
-    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_check::ResultName(played.finding.result), played.name,
+    fmt::print("{:<6} {:<48} {:>7.1f} ms\n", extender_conformance::ResultName(played.finding.result), played.name,
                seconds * 1000);
     for (const std::string& text : played.finding.said) fmt::print("         {}\n", text);
     std::fflush(stdout);
@@ -177,15 +177,15 @@ int Check(const Options& options) {
   const client::SystemEnvironment environment;
   auto cluster =
       options.objects.empty()
-          ? Expected<extender_check::Cluster>(extender_check::MadeUpCluster(options.managed_resource))
+          ? Expected<extender_conformance::Cluster>(extender_conformance::MadeUpCluster(options.managed_resource))
           : ReadCluster(options.objects);
   if (!cluster) return Complain(cluster.error());
   http::IoThread io(clock);
   auto peer = WirePeer::Connect(io, options, environment);
   if (!peer) return Complain(peer.error());
   Report report(options);
-  extender_check::Play(options.plan, *cluster, **peer, clock,
-                       [&](const extender_check::Played& played) { report.Tell(played); });
+  extender_conformance::Play(options.plan, *cluster, **peer, clock,
+                       [&](const extender_conformance::Played& played) { report.Tell(played); });
   return report.End();
 }
 

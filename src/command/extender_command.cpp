@@ -7,11 +7,11 @@
 
 #include "base/go_duration.hpp"
 #include "command/extender_check_command.hpp"
-#include "command/extender_process.hpp"
+#include "tools/extender_server/extender_process.hpp"
 #include "command/flags.hpp"
-#include "command/load_config.hpp"
-#include "command/loaded_plugins.hpp"
-#include "log/log.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "observability/log/log.hpp"
 
 namespace berth::command {
 namespace {
@@ -27,7 +27,7 @@ struct Given {
   std::vector<std::string> plugins;
 };
 
-void DefineServing(CLI::App& app, ExtenderFlags& flags, Given& given) {
+void DefineServing(CLI::App& app, extender_server::ExtenderFlags& flags, Given& given) {
   app.add_option("--http-address", flags.http_address,
                  "serve over plain HTTP here, without asking who it is: for loopback, or behind a proxy")
       ->type_name("ADDRESS:PORT");
@@ -63,7 +63,7 @@ void DefineServing(CLI::App& app, ExtenderFlags& flags, Given& given) {
       ->capture_default_str();
 }
 
-Expected<void> Complete(const CLI::App& app, ExtenderFlags& flags, const Given& given) {
+Expected<void> Complete(const CLI::App& app, extender_server::ExtenderFlags& flags, const Given& given) {
   flags.service.bind = !given.no_bind;
   flags.service.need_certificate = !flags.client_ca_file.empty();
   if (app.count("--secure-port") == 0 && !flags.http_address.empty()) flags.serving.port = 0;
@@ -87,7 +87,7 @@ Expected<void> Complete(const CLI::App& app, ExtenderFlags& flags, const Given& 
 
 int RunExtenderCommand(std::span<const std::string> args, const runtime::Registry& built_in) {
   if (!args.empty() && args.front() == "check") return RunExtenderCheckCommand(args.subspan(1));
-  ExtenderFlags flags;
+  extender_server::ExtenderFlags flags;
   flags.serving.port = 8443;
   Given given;
   CLI::App app(
@@ -112,7 +112,7 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
   app.add_option("--master", flags.master, "the API server, instead of the kubeconfig's")->type_name("URL");
   app.add_option("--berth-metric-sources", flags.metric_sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
-  AddPluginFlag(app, given.plugins);
+  process::AddPluginFlag(app, given.plugins);
   app.add_flag("--no-bind", given.no_bind, "do not offer bind: needs no right to create pods/binding");
   DefineServing(app, flags, given);
   app.add_option("-v,--v", flags.verbosity, "detail of the log; 2: a line per question")->capture_default_str();
@@ -124,15 +124,15 @@ int RunExtenderCommand(std::span<const std::string> args, const runtime::Registr
   if (const auto complete = Complete(app, flags, given); !complete) return Complain(complete.error());
   log::SetVerbosity(static_cast<int>(flags.verbosity));
   std::vector<std::string> notes;
-  const auto plugins = WithLoadedPlugins(built_in, given.plugins, notes);
+  const auto plugins = process::WithLoadedPlugins(built_in, given.plugins, notes);
   if (!plugins) return Complain(plugins.error());
-  auto config = LoadConfig(flags.config, *plugins);
+  auto config = process::LoadConfig(flags.config, *plugins);
   if (!config) return Complain(config.error());
   if (!config->extenders.empty()) {
     config->extenders.clear();
     notes.emplace_back("extenders of the configuration are not asked: this is one");
   }
-  const auto code = RunExtender(flags, *config, *plugins, std::move(notes));
+  const auto code = extender_server::RunExtender(flags, *config, *plugins, std::move(notes));
   return code ? *code : Complain(code.error());
 }
 

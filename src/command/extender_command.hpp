@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/registry.hpp"
+#include "scheduler/runtime/registry.hpp"
 
 namespace berth::command {
 

@@ -6,21 +6,21 @@
 #include <cmath>
 #include <cstdio>
 
-#include "assembly/explainer.hpp"
-#include "client/environment.hpp"
-#include "command/files.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "process/files.hpp"
 #include "command/flags.hpp"
-#include "command/load_config.hpp"
-#include "command/loaded_plugins.hpp"
-#include "command/measuring.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/measuring.hpp"
 
 namespace berth::command {
 namespace {
 
-using framework::Measurements;
-using framework::Row;
-using framework::Signal;
-using framework::SignalId;
+using load_metrics::SignalTable;
+using cluster::Row;
+using load_metrics::Signal;
+using load_metrics::SignalId;
 
 struct Options {
   std::vector<std::string> files;
@@ -35,7 +35,7 @@ int Complain(const Error& error) {
   return 1;
 }
 
-void PrintValues(const Signal& signal, const framework::NodeTable& nodes) {
+void PrintValues(const Signal& signal, const cluster::NodeTable& nodes) {
   nodes.all().ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
     const double value = signal.At(row);
@@ -44,15 +44,15 @@ void PrintValues(const Signal& signal, const framework::NodeTable& nodes) {
 }
 
 // True if nothing is missing.
-bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool values) {
-  const framework::SignalCoverage& coverage = signal.coverage;
+bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool values) {
+  const load_metrics::SignalCoverage& coverage = signal.coverage;
   fmt::print("{}\n  source: {}\n  query:  {}\n", signal.spec.name, signal.spec.source,
              signal.spec.expression);
   if (!signal.error.empty()) {
     fmt::print("  no answer: {}\n", signal.error);
     return false;
   }
-  if (signal.spec.subject == framework::Subject::kPod) {
+  if (signal.spec.subject == load_metrics::Subject::kPod) {
     fmt::print("  answered, for each pod\n");
     return true;
   }
@@ -78,28 +78,28 @@ bool PrintSignal(const Signal& signal, const framework::NodeTable& nodes, bool v
 
 int Measure(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
-  const auto plugins = WithLoadedPlugins(built_in, options.plugins, notes);
+  const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
   if (!plugins) return Complain(plugins.error());
-  auto config = LoadConfig(options.config, *plugins);
+  auto config = process::LoadConfig(options.config, *plugins);
   if (!config) return Complain(config.error());
   config->extenders.clear();  // they measure nothing
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes);
   if (!explainer) return Complain(explainer.error());
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
-    const auto text = ReadWholeFile(file);
+    const auto text = process::ReadWholeFile(file);
     if (!text) return Complain(text.error());
     const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
     if (!loaded) return Complain(loaded.error());
   }
   (*explainer)->FillCluster();
   framework::Handle& handle = (*explainer)->engine().handle();
-  auto& measurements = handle.Shared<Measurements>();
+  auto& measurements = handle.Shared<SignalTable>();
   if (measurements.size() == 0)
     return Complain({ErrorCode::kInvalid, "no plugin of the configuration asks for measurements"});
   const SystemClock clock;
   const client::SystemEnvironment environment;
-  if (const auto measured = MeasureOnce(options.sources, handle, environment, clock); !measured)
+  if (const auto measured = process::MeasureOnce(options.sources, handle, environment, clock); !measured)
     return Complain(measured.error());
   bool whole = true;
   for (std::size_t i = 0; i < measurements.size(); ++i)
@@ -128,7 +128,7 @@ int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry
   app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
       ->type_name("FILE");
   app.add_flag("--values", options.values, "show the value of each node");
-  AddPluginFlag(app, options.plugins);
+  process::AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;
   return Measure(options, plugins);
 }

@@ -8,10 +8,10 @@
 #include <csignal>
 #include <cstdio>
 
-#include "command/files.hpp"
+#include "process/files.hpp"
 #include "command/flags.hpp"
-#include "command/write_file.hpp"
-#include "sandbox/sandbox.hpp"
+#include "process/write_file.hpp"
+#include "sandbox/cluster/sandbox.hpp"
 
 namespace berth::command {
 namespace {
@@ -169,16 +169,16 @@ sandbox::SandboxOptions Options(const Flags& flags) {
 Expected<sandbox::SandboxOptions> ReadOptions(const Flags& flags) {
   sandbox::SandboxOptions options = Options(flags);
   if (!flags.nodes_file.empty()) {
-    BERTH_TRY(const std::string text, ReadWholeFile(flags.nodes_file));
+    BERTH_TRY(const std::string text, process::ReadWholeFile(flags.nodes_file));
     auto groups = sandbox::ParseNodeGroups(text);
     if (!groups) return std::unexpected(std::move(groups).error().In(flags.nodes_file));
     options.nodes.groups = std::move(*groups);
   }
   if (!flags.load.empty()) {
-    BERTH_TRY(options.objects, ReadWholeFile(flags.load));
+    BERTH_TRY(options.objects, process::ReadWholeFile(flags.load));
   }
   if (!flags.policy.empty()) {
-    BERTH_TRY(const std::string text, ReadWholeFile(flags.policy));
+    BERTH_TRY(const std::string text, process::ReadWholeFile(flags.policy));
     auto policy = sandbox::Policy::Parse(text);
     if (!policy) return std::unexpected(std::move(policy).error().In(flags.policy));
     options.policy = std::make_shared<const sandbox::Policy>(std::move(*policy));
@@ -214,7 +214,7 @@ void Announce(sandbox::Sandbox& sandbox, const Flags& flags) {
 
 Expected<void> Save(const sandbox::Sandbox& sandbox, const std::string& path) {
   const auto format = path.ends_with(".json") ? sandbox::DumpFormat::kJson : sandbox::DumpFormat::kYaml;
-  return WriteFileAtomically(path, sandbox.Dump(format), 0600);
+  return process::WriteFileAtomically(path, sandbox.Dump(format), 0600);
 }
 
 // Saves at each SIGUSR1 for as long as the program runs. The signal is taken even when there is nothing to
@@ -249,7 +249,7 @@ int Run(const Flags& flags) {
                             : sandbox.error().message);
   }
   if (!flags.kubeconfig.empty()) {
-    const auto written = WriteFileAtomically(flags.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
+    const auto written = process::WriteFileAtomically(flags.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
     if (!written) return Complain(written.error().message);
   }
   Announce(**sandbox, flags);

@@ -4,57 +4,57 @@
 
 #include <cstdio>
 
-#include "client/environment.hpp"
-#include "client/leader_election.hpp"
-#include "command/api_connections.hpp"
-#include "command/effective_config.hpp"
-#include "command/load_config.hpp"
-#include "command/loaded_plugins.hpp"
-#include "command/pflags.hpp"
-#include "command/scheduler_flags.hpp"
-#include "command/scheduler_process.hpp"
-#include "command/shadow_process.hpp"
-#include "command/write_file.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "kubernetes/client/leader_election.hpp"
+#include "process/api_connections.hpp"
+#include "process/effective_config.hpp"
+#include "process/load_config.hpp"
+#include "process/loaded_plugins.hpp"
+#include "process/pflags.hpp"
+#include "process/scheduler_flags.hpp"
+#include "process/scheduler_process.hpp"
+#include "tools/shadow/shadow_process.hpp"
+#include "process/write_file.hpp"
 #include "config/write_config.hpp"
-#include "log/log.hpp"
-#include "server/secure_server.hpp"
+#include "observability/log/log.hpp"
+#include "service/secure_server.hpp"
 
 namespace berth::command {
 namespace {
 
-Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
+Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    const runtime::Registry& plugins, std::vector<std::string> notes);
 
-Expected<int> Schedule(const SchedulerFlags& flags, const PFlags& table, const runtime::Registry& built_in,
+Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFlags& table, const runtime::Registry& built_in,
                        const config::FeatureGates& gates, std::vector<std::string> notes) {
-  BERTH_CHECKED(Validate(flags, gates));
-  BERTH_TRY(const runtime::Registry plugins, WithLoadedPlugins(built_in, flags.own.plugins, notes));
-  for (std::string& note : NotesOn(flags, table)) notes.push_back(std::move(note));
-  BERTH_TRY(const config::SchedulerConfig config, EffectiveConfig(flags, table, plugins, gates));
+  BERTH_CHECKED(process::Validate(flags, gates));
+  BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, flags.own.plugins, notes));
+  for (std::string& note : process::NotesOn(flags, table)) notes.push_back(std::move(note));
+  BERTH_TRY(const config::SchedulerConfig config, process::EffectiveConfig(flags, table, plugins, gates));
   if (!flags.write_config_to.empty()) return WriteEffectiveConfig(flags, config, plugins, std::move(notes));
-  if (flags.own.shadow.on) return RunShadow(flags, table, config, plugins, std::move(notes));
-  return RunScheduler(flags, table, config, plugins, std::move(notes));
+  if (flags.own.shadow.on) return shadow::RunShadow(flags, table, config, plugins, std::move(notes));
+  return process::RunScheduler(flags, table, config, plugins, std::move(notes));
 }
 
 // As the original: everything that a start would find wrong without an API server is found wrong here.
-Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::SchedulerConfig& config,
+Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    const runtime::Registry& plugins, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
   const SystemClock clock;
-  BERTH_CHECKED(ConnectionOf(flags, config.client_connection, environment));
-  BERTH_CHECKED(server::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
+  BERTH_CHECKED(process::ConnectionOf(flags, config.client_connection, environment));
+  BERTH_CHECKED(service::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
                                             environment, clock));
   if (config.leader_election.leader_elect)
     BERTH_CHECKED(client::CheckLeaderLock(config.leader_election.resource_lock));
-  BERTH_CHECKED(TryPlugins(config, plugins, notes));
+  BERTH_CHECKED(process::TryPlugins(config, plugins, notes));
   for (const std::string& note : notes) log::Warning(note);
   const std::string text = config::WriteConfigYaml(config, plugins.codecs());
-  BERTH_CHECKED(WriteFileAtomically(flags.write_config_to, text, 0644));
+  BERTH_CHECKED(process::WriteFileAtomically(flags.write_config_to, text, 0644));
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
 }
 
-void PrintHelp(const PFlags& table) {
+void PrintHelp(const process::PFlags& table) {
   fmt::print(
       "Schedules the pods of a cluster: each gets a node that its constraints allow and that the profile's "
       "plugins\n"
@@ -65,9 +65,9 @@ void PrintHelp(const PFlags& table) {
       table.Usage());
 }
 
-void PrintVersion(const SchedulerFlags& flags) {
-  const std::string version = ReportedVersion(flags);
-  if (flags.version.wanted == VersionFlag::Wanted::kRaw) {
+void PrintVersion(const process::SchedulerFlags& flags) {
+  const std::string version = process::ReportedVersion(flags);
+  if (flags.version.wanted == process::VersionFlag::Wanted::kRaw) {
     fmt::print(
         "version.Info{{Major:\"1\", Minor:\"37\", GitVersion:\"{}\", Compiler:\"g++ {}\", "
         "Platform:\"linux\"}}\n",
@@ -78,28 +78,28 @@ void PrintVersion(const SchedulerFlags& flags) {
 }
 
 // Everything before the log can be written as it was asked for. True: there is nothing left to do.
-Expected<bool> Begin(const SchedulerFlags& flags, const PFlags& table, config::FeatureGates& gates,
+Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags& table, config::FeatureGates& gates,
                      std::vector<std::string>& notes) {
   if (flags.help) {
     PrintHelp(table);
     return true;
   }
   BERTH_CHECKED(table.CheckNoOthers());
-  BERTH_CHECKED(CheckVersions(flags));
+  BERTH_CHECKED(process::CheckVersions(flags));
   BERTH_TRY(gates, config::FeatureGates::Parse(flags.feature_gates, notes));
-  if (flags.version.wanted != VersionFlag::Wanted::kNothing) {
+  if (flags.version.wanted != process::VersionFlag::Wanted::kNothing) {
     PrintVersion(flags);
     return true;
   }
-  BERTH_CHECKED(ValidateLogging(flags, gates));
+  BERTH_CHECKED(process::ValidateLogging(flags, gates));
   return false;
 }
 
 }  // namespace
 
 int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
-  SchedulerFlags flags;
-  PFlags table = TableOf(flags);
+  process::SchedulerFlags flags;
+  process::PFlags table = process::TableOf(flags);
   config::FeatureGates gates;
   std::vector<std::string> notes;
   const auto parsed = table.Parse(args);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "api/selectors.hpp"
+#include "kubernetes/api/selectors.hpp"
 
 namespace berth::config {
 

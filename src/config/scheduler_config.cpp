@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "api/selectors.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "config/document.hpp"
 #include "config/versions/version.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "api/selectors.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "base/go_duration.hpp"
 #include "config/document.hpp"
 #include "config/write_value.hpp"

@@ -1,7 +1,7 @@
 // Ways to get the plugin contract wrong that the compiler must refuse. wrong_use_test.py compiles this file
 // once as it is (that must work), and once for each CASE with the macro of that name defined (that must fail
 // with the text).
-#include "framework/one_node.hpp"
+#include "scheduler/framework/one_node.hpp"
 
 using namespace berth::framework;
 
@@ -40,15 +40,15 @@ void Write(CycleState& state, StateKey<int> key) { state.Write(key, std::string(
 void Move(CycleState& state, StateKey<std::unique_ptr<int>> key) { state.Write(key, std::unique_ptr<int>()); }
 #endif
 
-#ifdef HINT_ABOUT_ANOTHER_OBJECT  // CASE: a hint is called with (const PodInfo& waiting, const Object* before
+#ifdef HINT_ABOUT_ANOTHER_OBJECT  // CASE: a hint is called with (const berth::cluster::PodInfo& waiting, const Object* before
 EventRegistration Wrong() {
   return WhenNode(
-      kAdd, [](const PodInfo&, const berth::api::Pod*, const berth::api::Pod*) { return Hint::kQueue; });
+      kAdd, [](const berth::cluster::PodInfo&, const berth::api::Pod*, const berth::api::Pod*) { return Hint::kQueue; });
 }
 #endif
 
 #ifdef CHANGED_TABLE  // CASE: discards qualifiers
-void Change(const Attempt& attempt, PlacedPod& pod) { attempt.nodes().AddPod(0, pod); }
+void Change(const Attempt& attempt, berth::cluster::PlacedPod& pod) { attempt.nodes().AddPod(0, pod); }
 #endif
 
 #ifdef ANSWER_GIVEN_AWAY_TWICE  // CASE: use of deleted function

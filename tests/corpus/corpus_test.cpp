@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "assembly/explainer.hpp"
-#include "assembly/in_tree_plugins.hpp"
+#include "scheduler/assembly/explainer.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
 #include "history.hpp"
-#include "record/attempt_record.hpp"
+#include "scheduler/record/attempt_record.hpp"
 #include "testing/zstd_file.hpp"
 
 namespace berth {
@@ -25,7 +25,7 @@ constexpr std::size_t kShownMismatches = 10;
 // What the engine lives through before it sees the cluster.
 using Past = std::function<void(assembly::Engine&, const std::string& cluster)>;
 
-std::vector<std::string> Judge(const std::string& config_text, const std::string& cluster, const Past& past) {
+std::vector<std::string> Evaluate(const std::string& config_text, const std::string& cluster, const Past& past) {
   const auto config = config::ParseSchedulerConfig(config_text);
   if (!config) throw std::runtime_error("configuration: " + config.error().message);
   std::vector<std::string> notes;
@@ -38,7 +38,7 @@ std::vector<std::string> Judge(const std::string& config_text, const std::string
   if (!problems.empty()) throw std::runtime_error("left out: " + problems.front());
   past((*explainer)->engine(), cluster);
   std::vector<std::string> records;
-  auto judged = (*explainer)->Judge({}, [&](const assembly::Explainer::Judged& judged_pod) {
+  auto judged = (*explainer)->Evaluate({}, [&](const assembly::Explainer::Evaluated& judged_pod) {
     records.push_back(record::ToJson(*judged_pod.record, (*explainer)->engine().reasons()));
   });
   if (!judged) throw std::runtime_error("judging: " + judged.error().message);
@@ -73,7 +73,7 @@ void Compare(const Past& past, std::size_t every) {
       wanted.emplace_back(std::string_view(record));
     std::vector<std::string> got;
     try {
-      got = Judge(config, cluster, past);
+      got = Evaluate(config, cluster, past);
     } catch (const std::runtime_error& error) {
       mismatch(seed + ": " + error.what());
       continue;

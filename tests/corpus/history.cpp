@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "api/dump.hpp"
+#include "kubernetes/api/dump.hpp"
 #include "base/random.hpp"
-#include "core/decider.hpp"
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
 
 namespace berth {
 namespace {
@@ -123,9 +123,9 @@ class History {
             changed->metadata.ns = object->metadata.ns;
           }
           if (known != nullptr && OneIn(4)) {
-            cache_.objects().Apply(framework::Change<T>{known, nullptr});
+            cache_.objects().Apply(ports::Change<T>{known, nullptr});
           } else {
-            cache_.objects().Apply(framework::Change<T>{known, std::move(changed)});
+            cache_.objects().Apply(ports::Change<T>{known, std::move(changed)});
           }
         }
       }
@@ -136,15 +136,15 @@ class History {
   void JudgeSome() {
     if (pods_.empty()) return;
     for (const std::size_t among : {pods_.size(), std::min<std::size_t>(pods_.size(), 2)})
-      Judge(pods_[random_.Below(among)],
+      Evaluate(pods_[random_.Below(among)],
             *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
   }
   // With and without memory.
-  void Judge(const api::PodPtr& pod, const runtime::Profile& profile) {
-    const framework::PodInfo info = framework::PreparePod(pod, engine_.vocabulary());
-    const core::ClusterView view{cache_.nodes(), cache_.VisitingOrder(), core::NamesOf(cache_.nodes())};
-    const core::Decision remembered = remembering_.Decide(info, profile, view, {});
-    const core::Decision plain = plain_.Decide(info, profile, view, {});
+  void Evaluate(const api::PodPtr& pod, const runtime::Profile& profile) {
+    const cluster::PodInfo info = cluster::PreparePod(pod, engine_.symbols());
+    const algorithm::ClusterView view{cache_.nodes(), cache_.VisitingOrder(), algorithm::NamesOf(cache_.nodes())};
+    const algorithm::ScheduleResult remembered = remembering_.Schedule(info, profile, view, {});
+    const algorithm::ScheduleResult plain = plain_.Schedule(info, profile, view, {});
     const std::string expected = record::ToJson(*plain.record, engine_.reasons());
     const std::string got = record::ToJson(*remembered.record, engine_.reasons());
     if (got != expected || remembered.row != plain.row || remembered.rejectors != plain.rejectors)
@@ -152,10 +152,10 @@ class History {
   }
 
   assembly::Engine& engine_;
-  cache::ClusterCache& cache_;
+  cluster::ClusterState& cache_;
   Random random_;
-  core::Decider remembering_{{.sample = false}, engine_.reasons()};
-  core::Decider plain_{{.sample = false, .class_memory_bytes = 0}, engine_.reasons()};
+  algorithm::SchedulingAlgorithm remembering_{{.sample = false}, engine_.reasons()};
+  algorithm::SchedulingAlgorithm plain_{{.sample = false, .equivalence_cache_bytes = 0}, engine_.reasons()};
   api::Dump dump_;
   std::vector<api::PodPtr> pods_;
   std::set<std::string> strangers_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "assembly/engine.hpp"
+#include "scheduler/assembly/engine.hpp"
 
 namespace berth {
 

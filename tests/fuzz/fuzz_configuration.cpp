@@ -2,7 +2,7 @@
 // written as v1 and read again; what is refused has a reason, twice the same.
 #include <array>
 
-#include "assembly/in_tree_plugins.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
 #include "config/scheduler_config.hpp"
 #include "config/write_config.hpp"
 #include "tests/fuzz/fuzz.hpp"

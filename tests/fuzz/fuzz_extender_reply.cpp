@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 
-#include "extender/json.hpp"
-#include "extender/replies.hpp"
+#include "scheduler/extenders/json.hpp"
+#include "scheduler/extenders/replies.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
-using namespace berth::extender;
+using namespace berth::extenders;
 using berth::fuzz::Require;
 
 void Walk(const Json& value, int depth) {

@@ -1,7 +1,7 @@
 // The decoder on arbitrary bytes: an object by itself, in a list, and in a watch event must be the same
 // object, or be refused each time; and a parser that has seen anything before must answer as a fresh one
 // does.
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

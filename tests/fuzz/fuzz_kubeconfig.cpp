@@ -1,7 +1,7 @@
 // kubeconfig: what is read can be written and read again; what is selected is what is there.
-#include "client/exec_plugin.hpp"
-#include "client/json_text.hpp"
-#include "client/kubeconfig.hpp"
+#include "kubernetes/client/exec_plugin.hpp"
+#include "kubernetes/client/json_text.hpp"
+#include "kubernetes/client/kubeconfig.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

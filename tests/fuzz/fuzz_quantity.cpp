@@ -1,5 +1,5 @@
 // Quantities obey arithmetic: order, sums and the two roundings agree with each other.
-#include "api/quantity.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

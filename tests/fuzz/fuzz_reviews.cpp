@@ -2,17 +2,17 @@
 // headers.
 #include <boost/json.hpp>
 
-#include "server/auth/config_map_watch.hpp"
-#include "server/auth/front_proxy.hpp"
-#include "server/auth/reviews.hpp"
-#include "server/auth/token_reviewer.hpp"
-#include "server/utf8.hpp"
+#include "service/auth/config_map_watch.hpp"
+#include "service/auth/front_proxy.hpp"
+#include "service/auth/reviews.hpp"
+#include "service/auth/token_reviewer.hpp"
+#include "service/utf8.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
 using namespace berth;
-using namespace berth::server;
+using namespace berth::service;
 using fuzz::Require;
 
 void CheckBody(const std::string& body) {

@@ -1,9 +1,9 @@
 // Server-side apply and the patches: laws that hold for any two objects.
 #include <algorithm>
 
-#include "sandbox/api_server/apply/ownership.hpp"
-#include "sandbox/api_server/patch/patch.hpp"
-#include "sandbox/api_server/validate/validate.hpp"
+#include "sandbox/apiserver/apply/ownership.hpp"
+#include "sandbox/apiserver/patch/patch.hpp"
+#include "sandbox/apiserver/validate/validate.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // The sandbox's API server: whatever is asked, it answers, in JSON where it says so, and goes on.
-#include "sandbox/test_cluster.hpp"
+#include "sandbox/cluster/test_cluster.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

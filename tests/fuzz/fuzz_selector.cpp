@@ -1,5 +1,5 @@
 // Selectors: what parses has no errors and what does not has some; opposite operators are opposites.
-#include "api/selectors.hpp"
+#include "kubernetes/api/selectors.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

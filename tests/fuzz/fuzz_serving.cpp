@@ -5,23 +5,23 @@
 #include <functional>
 
 #include "base/random.hpp"
-#include "client/fake_api.hpp"
+#include "kubernetes/client/fake_api.hpp"
 #include "http/fake_loop.hpp"
 #include "http/server.hpp"
-#include "metrics/registry.hpp"
-#include "server/auth/authenticator.hpp"
-#include "server/auth/authorizer.hpp"
-#include "server/endpoints.hpp"
-#include "server/fake_environment.hpp"
-#include "server/gate.hpp"
-#include "server/negotiation.hpp"
-#include "server/zpages.hpp"
+#include "observability/metrics/registry.hpp"
+#include "service/auth/authenticator.hpp"
+#include "service/auth/authorizer.hpp"
+#include "service/endpoints.hpp"
+#include "service/fake_environment.hpp"
+#include "service/gate.hpp"
+#include "service/negotiation.hpp"
+#include "service/zpages.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {
 
 using namespace berth;
-using namespace berth::server;
+using namespace berth::service;
 using fuzz::Require;
 namespace asio = boost::asio;
 
@@ -61,7 +61,7 @@ struct World {
   FakeEnvironment environment;
   metrics::Registry metrics;
   Endpoints endpoints{metrics};
-  FilterMeters meters{metrics};
+  FilterMetrics meters{metrics};
   Trust trust{{}, {loop, environment, random}, [] {}};
   TokenReviewer tokens{loop, api, random, metrics, std::chrono::seconds(10)};
   Authenticator authenticator{trust, &tokens, clock, meters};

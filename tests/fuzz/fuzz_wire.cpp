@@ -1,7 +1,7 @@
 // Kubernetes' protobuf on arbitrary bytes: as an object, as the raw part of one, in a list, and in a frame of
 // a watch. An object must be understood or refused alike in all of them, and give what a fresh decoder gives.
 // The same bytes are frames, too, in pieces of any size.
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "http/length_splitter.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -15,11 +15,11 @@ import sys
 HEAVY = re.compile(r"^(protozero/|boost/asio|boost/beast|boost/json|simdjson\.h|yaml-cpp/|spdlog/)")
 # Headers that include one all the same, and why.
 HEAVY_ALLOWED = {
-    "src/api/json_reader.hpp": "private to api: the readers of all objects share it",
-    "src/api/wire/message.hpp": "private to api/wire: the readers of all messages share it",
+    "src/kubernetes/api/json_reader.hpp": "private to api: the readers of all objects share it",
+    "src/kubernetes/api/wire/message.hpp": "private to api/wire: the readers of all messages share it",
     "src/sandbox/": "keeps documents as JSON, for it stands in for an API server",
-    "src/client/": "coroutines over sockets are its subject; only what wires the program together includes it",
-    "src/server/": "coroutines over sockets are its subject; only what wires the program together includes it",
+    "src/kubernetes/client/": "coroutines over sockets are its subject; only what wires the program together includes it",
+    "src/service/": "coroutines over sockets are its subject; only what wires the program together includes it",
     "src/http/": "coroutines over sockets are its subject",
 }
 

@@ -12,12 +12,12 @@ SOUND = {
     "CMakeLists.txt": "foreach(module base api core)\n",
     "src/base/CMakeLists.txt": "berth_module(base)\n",
     "src/base/a.hpp": "#include <vector>\n",
-    "src/api/CMakeLists.txt": "berth_module(api DEPS base LIBS yaml-cpp)\n",
-    "src/api/b.hpp": '#include "base/a.hpp"\n',
-    "src/api/b.cpp": '#include "api/b.hpp"\n#include <yaml-cpp/yaml.h>\n',
-    "src/core/CMakeLists.txt": "berth_module(core DEPS api)\n",
-    "src/core/c.cpp": '#include "api/b.hpp"\n',
-    "src/core/c_test.cpp": '#include "base/a.hpp"\n',
+    "src/kubernetes/api/CMakeLists.txt": "berth_module(api DEPS base LIBS yaml-cpp)\n",
+    "src/kubernetes/api/b.hpp": '#include "base/a.hpp"\n',
+    "src/kubernetes/api/b.cpp": '#include "api/b.hpp"\n#include <yaml-cpp/yaml.h>\n',
+    "src/scheduler/cycle/CMakeLists.txt": "berth_module(core DEPS api)\n",
+    "src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n',
+    "src/scheduler/cycle/c_test.cpp": '#include "base/a.hpp"\n',
 }
 
 
@@ -40,19 +40,19 @@ class Layers(unittest.TestCase):
 
     def test_an_include_needs_a_direct_dependency(self):
         self.assert_found(
-            {"src/core/c.cpp": '#include "api/b.hpp"\n#include "base/a.hpp"\n'},
-            'src/core/c.cpp:2: includes "base/a.hpp", but core does not declare base',
+            {"src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n#include "base/a.hpp"\n'},
+            'src/scheduler/cycle/c.cpp:2: includes "base/a.hpp", but core does not declare base',
         )
 
     def test_a_dependency_must_be_used_outside_of_tests(self):
         self.assert_found(
-            {"src/core/CMakeLists.txt": "berth_module(core DEPS base api)\n"},
-            "src/core/CMakeLists.txt:1: core declares base and includes nothing of it",
+            {"src/scheduler/cycle/CMakeLists.txt": "berth_module(core DEPS base api)\n"},
+            "src/scheduler/cycle/CMakeLists.txt:1: core declares base and includes nothing of it",
         )
 
     def test_heavy_headers_stay_out_of_headers(self):
-        self.assert_found({"src/api/b.hpp": '#include "base/a.hpp"\n#include <yaml-cpp/yaml.h>\n'},
-                          "src/api/b.hpp:2: yaml-cpp/yaml.h is too heavy for a header")
+        self.assert_found({"src/kubernetes/api/b.hpp": '#include "base/a.hpp"\n#include <yaml-cpp/yaml.h>\n'},
+                          "src/kubernetes/api/b.hpp:2: yaml-cpp/yaml.h is too heavy for a header")
 
     def test_nobody_uses_what_stands_above(self):
         self.assert_found(
@@ -61,12 +61,12 @@ class Layers(unittest.TestCase):
         )
 
     def test_test_support_stays_out_of_the_program(self):
-        self.assert_found({"src/core/c.cpp": '#include "api/b.hpp"\n#include "testing/builders.hpp"\n'},
-                          'src/core/c.cpp:2: includes "testing/builders.hpp" outside of a test')
+        self.assert_found({"src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n#include "testing/builders.hpp"\n'},
+                          'src/scheduler/cycle/c.cpp:2: includes "testing/builders.hpp" outside of a test')
 
     def test_every_module_is_in_the_list(self):
         self.assert_found({"CMakeLists.txt": "foreach(module base api)\n"},
-                          "src/core/CMakeLists.txt:1: core is missing in the list of modules of CMakeLists.txt")
+                          "src/scheduler/cycle/CMakeLists.txt:1: core is missing in the list of modules of CMakeLists.txt")
 
 
 if __name__ == "__main__":

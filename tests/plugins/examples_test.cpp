@@ -6,11 +6,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "framework/one_node.hpp"
-#include "plugin_loader/plugin_loader.hpp"
+#include "scheduler/framework/one_node.hpp"
+#include "scheduler/plugin_host/plugin_loader.hpp"
 #include "testing/cluster.hpp"
 
-namespace berth::plugin_loader {
+namespace berth::plugin_host {
 namespace {
 
 using framework::As;
@@ -78,7 +78,7 @@ TEST_F(Example, GangsKeepsMembersApartAndWaitsForAll) {
   EXPECT_EQ(cluster.Scores(*As<framework::ScorePlugin>(plugin.get()), member("a")),
             (NodeScores{{"one", 0}, {"two", 100}}));
 
-  const framework::PodInfo a = cluster.Prepare(member("a")), b = cluster.Prepare(member("b"));
+  const cluster::PodInfo a = cluster.Prepare(member("a")), b = cluster.Prepare(member("b"));
   const std::string node = "two";
   const framework::Placement of_a{a, node, cluster.state()}, of_b{b, node, cluster.state()};
   auto& reserve = *As<framework::ReservePlugin>(plugin.get());
@@ -101,4 +101,4 @@ TEST_F(Example, GangsKeepsMembersApartAndWaitsForAll) {
 }
 
 }  // namespace
-}  // namespace berth::plugin_loader
+}  // namespace berth::plugin_host

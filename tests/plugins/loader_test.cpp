@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "plugin_loader/plugin_loader.hpp"
+#include "scheduler/plugin_host/plugin_loader.hpp"
 
-namespace berth::plugin_loader {
+namespace berth::plugin_host {
 namespace {
 
 using ::testing::AllOf;
@@ -63,4 +63,4 @@ TEST(Loader, SaysWhatAFileIsNot) {
 }
 
 }  // namespace
-}  // namespace berth::plugin_loader
+}  // namespace berth::plugin_host

@@ -8,7 +8,7 @@ Controller::Controller(ControllerContext& context, const ResourceType& type, std
     : context_(context),
       type_(type),
       name_(name),
-      queue_(context.agenda, context.verbs.clock(), [this](const std::string& key) -> Outcome {
+      queue_(context.timers, context.verbs.clock(), [this](const std::string& key) -> Outcome {
         const ObjectPtr object = context_.store().Get(type_, key);
         if (object) return Reconcile(object);
         OnGone(key);

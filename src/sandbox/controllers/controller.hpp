@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/agenda.hpp"
-#include "sandbox/api_server/verbs.hpp"
+#include "base/timer_queue.hpp"
+#include "sandbox/apiserver/verbs.hpp"
 #include "sandbox/controllers/cluster_view.hpp"
 #include "sandbox/controllers/event_recorder.hpp"
 #include "sandbox/controllers/fields.hpp"
@@ -17,7 +17,7 @@ namespace berth::sandbox {
 // What a controller needs of the world. Outlives the controllers.
 struct ControllerContext {
   Verbs& verbs;
-  Agenda& agenda;
+  TimerQueue& timers;
   Random& random;
   ClusterView& view;
   EventRecorder& events;
@@ -28,7 +28,7 @@ struct ControllerContext {
 };
 
 // Watches objects of one kind and the pods they control, and reconciles one object at a time. Observers only
-// note what has to be looked at; all writing happens in Reconcile, from the agenda. One thread.
+// note what has to be looked at; all writing happens in Reconcile, from the timers. One thread.
 class Controller : public StoreObserver, public PodObserver {
  public:
   void OnChange(const ResourceType& type, const Change& change) override;

@@ -19,12 +19,12 @@ namespace berth::sandbox {
 
 struct Controllers::Impl {
   // The view hears of changes first: everybody else asks it.
-  Impl(Verbs& verbs, Agenda& agenda, Random& random, const ControllersOptions& options)
+  Impl(Verbs& verbs, TimerQueue& timers, Random& random, const ControllersOptions& options)
       : view(verbs.store()),
         events(verbs),
-        context{verbs, agenda, random, view, events},
-        housekeeping(verbs, agenda),
-        node_taints(verbs, agenda),
+        context{verbs, timers, random, view, events},
+        housekeeping(verbs, timers),
+        node_taints(verbs, timers),
         node_lifecycle(context, options.node_lifecycle) {
     if (options.workloads) workloads = std::make_unique<Workloads>(context, options);
   }
@@ -69,8 +69,8 @@ struct Controllers::Impl {
   std::unique_ptr<Workloads> workloads;
 };
 
-Controllers::Controllers(Verbs& verbs, Agenda& agenda, Random& random, const ControllersOptions& options)
-    : impl_(std::make_unique<Impl>(verbs, agenda, random, options)) {}
+Controllers::Controllers(Verbs& verbs, TimerQueue& timers, Random& random, const ControllersOptions& options)
+    : impl_(std::make_unique<Impl>(verbs, timers, random, options)) {}
 Controllers::~Controllers() = default;
 EventRecorder& Controllers::events() { return impl_->events; }
 ClusterView& Controllers::view() { return impl_->view; }

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "sandbox/agenda.hpp"
-#include "sandbox/api_server/verbs.hpp"
+#include "base/timer_queue.hpp"
+#include "sandbox/apiserver/verbs.hpp"
 #include "sandbox/controllers/event_recorder.hpp"
 #include "sandbox/controllers/node_lifecycle.hpp"
 #include "sandbox/controllers/volumes/volumes.hpp"
@@ -21,7 +21,7 @@ struct ControllersOptions {
 // must outlive the store's last write.
 class Controllers {
  public:
-  Controllers(Verbs& verbs, Agenda& agenda, Random& random, const ControllersOptions& options);
+  Controllers(Verbs& verbs, TimerQueue& timers, Random& random, const ControllersOptions& options);
   ~Controllers();
 
   EventRecorder& events();

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "sandbox/api_server/verbs.hpp"
+#include "sandbox/apiserver/verbs.hpp"
 
 namespace berth::sandbox {
 

@@ -27,7 +27,7 @@ std::string_view PropagationOf(const Object& object) {
 
 GarbageCollector::GarbageCollector(ControllerContext& context)
     : context_(context),
-      queue_(context.agenda, context.verbs.clock(), [this](const std::string& key) { return Look(key); }) {
+      queue_(context.timers, context.verbs.clock(), [this](const std::string& key) { return Look(key); }) {
   for (const auto& type : Resources()) {
     for (const auto& [_, object] : context.store().All(type)) {
       OnChange(type, {.version = 0, .before = nullptr, .after = object, .removed = nullptr});

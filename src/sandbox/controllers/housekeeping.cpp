@@ -9,9 +9,9 @@ constexpr std::chrono::milliseconds kNamespaceRetry{200};
 
 }  // namespace
 
-Housekeeping::Housekeeping(Verbs& verbs, Agenda& agenda) : verbs_(verbs), agenda_(agenda) {
+Housekeeping::Housekeeping(Verbs& verbs, TimerQueue& timers) : verbs_(verbs), timers_(timers) {
   verbs_.store().Observe(*this);
-  agenda_.After(kEventSweep, [this] { DropOldEvents(); });
+  timers_.After(kEventSweep, [this] { DropOldEvents(); });
 }
 
 void Housekeeping::OnChange(const ResourceType& type, const Change& change) {
@@ -20,7 +20,7 @@ void Housekeeping::OnChange(const ResourceType& type, const Change& change) {
   }
   const bool ending = change.after && change.after->deleting && !(change.before && change.before->deleting);
   if (&type == &Known().namespaces && ending) {
-    agenda_.After(Duration::zero(), [this, name = change.after->name] { EmptyNamespace(name); });
+    timers_.After(Duration::zero(), [this, name = change.after->name] { EmptyNamespace(name); });
   }
 }
 
@@ -44,7 +44,7 @@ void Housekeeping::EmptyNamespace(const std::string& name) {
   if (empty) {
     store.Remove(Known().namespaces, name);
   } else {
-    agenda_.After(kNamespaceRetry, [this, name] { EmptyNamespace(name); });
+    timers_.After(kNamespaceRetry, [this, name] { EmptyNamespace(name); });
   }
 }
 
@@ -56,7 +56,7 @@ void Housekeeping::DropOldEvents() {
     const ObjectPtr object = verbs_.store().Get(Known().events, event.key);
     if (object && object->uid == event.uid) verbs_.store().Remove(Known().events, event.key);
   }
-  agenda_.After(kEventSweep, [this] { DropOldEvents(); });
+  timers_.After(kEventSweep, [this] { DropOldEvents(); });
 }
 
 }  // namespace berth::sandbox

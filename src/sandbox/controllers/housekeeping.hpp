@@ -4,15 +4,15 @@
 #include <deque>
 #include <string>
 
-#include "sandbox/agenda.hpp"
-#include "sandbox/api_server/verbs.hpp"
+#include "base/timer_queue.hpp"
+#include "sandbox/apiserver/verbs.hpp"
 
 namespace berth::sandbox {
 
 // One thread.
 class Housekeeping final : public StoreObserver {
  public:
-  Housekeeping(Verbs& verbs, Agenda& agenda);
+  Housekeeping(Verbs& verbs, TimerQueue& timers);
   void OnChange(const ResourceType& type, const Change& change) override;
 
  private:
@@ -26,7 +26,7 @@ class Housekeeping final : public StoreObserver {
     std::string uid;
   };
   Verbs& verbs_;
-  Agenda& agenda_;
+  TimerQueue& timers_;
   std::deque<Mortal> events_;  // in the order of their ends
 };
 

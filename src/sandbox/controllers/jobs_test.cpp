@@ -4,7 +4,7 @@
 
 #include "sandbox/controllers/cron_job/schedule.hpp"
 #include "sandbox/controllers/job/job.hpp"
-#include "sandbox/controllers/live_cluster.hpp"
+#include "sandbox/cluster/fake_live_cluster.hpp"
 
 namespace berth::sandbox {
 namespace {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/controllers/live_cluster.hpp"
-#include "sandbox/nodes/node_groups.hpp"
-#include "sandbox/persistence/dump.hpp"
-#include "sandbox/persistence/load.hpp"
+#include "sandbox/cluster/fake_live_cluster.hpp"
+#include "sandbox/kubelet/node_groups.hpp"
+#include "sandbox/cluster/persistence/dump.hpp"
+#include "sandbox/cluster/persistence/load.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -295,7 +295,7 @@ TEST_F(Failing, PodsOfADeletedNodeAreCollected) {
 }
 
 TEST_F(Failing, ChanceStrikesAndMends) {
-  FailureSchedule schedule(cluster.verbs, cluster.agenda, cluster.random);
+  FailureSchedule schedule(cluster.verbs, cluster.timers, cluster.random);
   const auto node = cluster.store.Get(Known().nodes, "n1");
   schedule.Add("n1", node->uid, {.between = 600s, .lasts = 120s, .kinds = {"not-ready"}});
   std::size_t bad = 0;

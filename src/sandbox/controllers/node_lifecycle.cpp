@@ -13,13 +13,13 @@ constexpr std::string_view kComponent = "node-controller";
 NodeLifecycle::NodeLifecycle(ControllerContext& context, const NodeLifecycleOptions& options)
     : context_(context),
       options_(options),
-      pods_(context.agenda, context.verbs.clock(),
+      pods_(context.timers, context.verbs.clock(),
             [this](const std::string& node) { return MarkPodsNotReady(node); }) {
   for (const auto& [_, node] : context.store().All(Known().nodes)) {
     OnChange(Known().nodes, {.version = 0, .before = nullptr, .after = node, .removed = nullptr});
   }
   context.store().Observe(*this);
-  if (options_.enabled) context_.agenda.After(kPeriod, [this] { Monitor(); });
+  if (options_.enabled) context_.timers.After(kPeriod, [this] { Monitor(); });
 }
 
 void NodeLifecycle::OnChange(const ResourceType& type, const Change& change) {
@@ -54,7 +54,7 @@ void NodeLifecycle::Monitor() {
   for (const auto& name : silent) {
     if (const ObjectPtr node = context_.store().Get(Known().nodes, name)) DeclareUnknown(*node);
   }
-  context_.agenda.After(kPeriod, [this] { Monitor(); });
+  context_.timers.After(kPeriod, [this] { Monitor(); });
 }
 
 void NodeLifecycle::DeclareUnknown(const Object& node) {

@@ -63,7 +63,7 @@ bool Reconciled(const json::object& node, const std::string& now, json::array& t
 
 }  // namespace
 
-NodeTaints::NodeTaints(Verbs& verbs, Agenda& agenda) : verbs_(verbs), agenda_(agenda) {
+NodeTaints::NodeTaints(Verbs& verbs, TimerQueue& timers) : verbs_(verbs), timers_(timers) {
   verbs_.store().Observe(*this);
 }
 
@@ -72,7 +72,7 @@ void NodeTaints::OnChange(const ResourceType& type, const Change& change) {
   const Document node = change.after->Parse();
   json::array taints;
   if (!Reconciled(node.root(), {}, taints)) return;
-  agenda_.After(Duration::zero(), [this, name = change.after->name] { Reconcile(name); });
+  timers_.After(Duration::zero(), [this, name = change.after->name] { Reconcile(name); });
 }
 
 void NodeTaints::Reconcile(const std::string& name) {

@@ -1,8 +1,8 @@
 // What the node lifecycle controller does: taints that mirror spec.unschedulable and the conditions.
 #pragma once
 
-#include "sandbox/agenda.hpp"
-#include "sandbox/api_server/verbs.hpp"
+#include "base/timer_queue.hpp"
+#include "sandbox/apiserver/verbs.hpp"
 
 namespace berth::sandbox {
 
@@ -10,13 +10,13 @@ namespace berth::sandbox {
 // condition; taints of these names go when their reason does. Other taints are left alone. One thread.
 class NodeTaints final : public StoreObserver {
  public:
-  NodeTaints(Verbs& verbs, Agenda& agenda);
+  NodeTaints(Verbs& verbs, TimerQueue& timers);
   void OnChange(const ResourceType& type, const Change& change) override;
 
  private:
   void Reconcile(const std::string& name);
   Verbs& verbs_;
-  Agenda& agenda_;
+  TimerQueue& timers_;
 };
 
 }  // namespace berth::sandbox

@@ -8,7 +8,7 @@ constexpr std::chrono::seconds kQuarantine{40};
 }  // namespace
 
 PodGc::PodGc(ControllerContext& context)
-    : context_(context), queue_(context.agenda, context.verbs.clock(), [this](const std::string& node) {
+    : context_(context), queue_(context.timers, context.verbs.clock(), [this](const std::string& node) {
         return Collect(node);
       }) {
   context.store().Observe(*this);

@@ -10,7 +10,7 @@ constexpr std::string_view kRootCertificates = "kube-root-ca.crt";
 
 ServiceAccounts::ServiceAccounts(ControllerContext& context)
     : context_(context),
-      queue_(context.agenda, context.verbs.clock(), [this](const std::string& ns) { return Reconcile(ns); }) {
+      queue_(context.timers, context.verbs.clock(), [this](const std::string& ns) { return Reconcile(ns); }) {
   for (const auto& [name, _] : context.store().All(Known().namespaces)) queue_.Add(name);
   context.store().Observe(*this);
 }

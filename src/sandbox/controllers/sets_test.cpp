@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sandbox/controllers/live_cluster.hpp"
+#include "sandbox/cluster/fake_live_cluster.hpp"
 
 namespace berth::sandbox {
 namespace {

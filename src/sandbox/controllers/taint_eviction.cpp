@@ -15,7 +15,7 @@ constexpr std::string_view kComponent = "taint-eviction-controller";
 }  // namespace
 
 TaintEviction::TaintEviction(ControllerContext& context)
-    : context_(context), queue_(context.agenda, context.verbs.clock(), [this](const std::string& node) {
+    : context_(context), queue_(context.timers, context.verbs.clock(), [this](const std::string& node) {
         return Reconcile(node);
       }) {
   for (const auto& [_, node] : context.store().All(Known().nodes)) {

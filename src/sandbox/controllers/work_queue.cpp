@@ -18,10 +18,10 @@ void WorkQueue::AddAfter(const std::string& key, Duration delay) {
   const auto found = waiting_.find(key);
   if (found != waiting_.end()) {
     if (found->second.due <= due) return;
-    agenda_.Cancel(found->second.id);
+    timers_.Cancel(found->second.id);
     waiting_.erase(found);
   }
-  const auto id = agenda_.After(due - clock_.Now(), [this, key] { Run(key); });
+  const auto id = timers_.After(due - clock_.Now(), [this, key] { Run(key); });
   waiting_.emplace(key, Entry{id, due});
 }
 
@@ -34,7 +34,7 @@ void WorkQueue::Run(const std::string& key) {
     // What was added meanwhile waits, too.
     if (const auto found = waiting_.find(key); found != waiting_.end()) {
       const Duration delay = found->second.due - clock_.Now();
-      agenda_.Cancel(found->second.id);
+      timers_.Cancel(found->second.id);
       waiting_.erase(found);
       AddAfter(key, std::max(delay, Duration::zero()));
     }

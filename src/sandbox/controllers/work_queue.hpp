@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "sandbox/agenda.hpp"
+#include "base/timer_queue.hpp"
 
 namespace berth::sandbox {
 
@@ -21,8 +21,8 @@ class WorkQueue {
   };
   using Reconcile = std::function<Outcome(const std::string& key)>;
 
-  WorkQueue(Agenda& agenda, const Clock& clock, Reconcile reconcile)
-      : agenda_(agenda), clock_(clock), reconcile_(std::move(reconcile)) {}
+  WorkQueue(TimerQueue& timers, const Clock& clock, Reconcile reconcile)
+      : timers_(timers), clock_(clock), reconcile_(std::move(reconcile)) {}
 
   void Add(const std::string& key) { AddAfter(key, Duration::zero()); }
   // The earliest of several times counts.
@@ -31,12 +31,12 @@ class WorkQueue {
 
  private:
   struct Entry {
-    Agenda::Id id;
+    TimerQueue::Id id;
     MonoTime due;
   };
   void Run(const std::string& key);
 
-  Agenda& agenda_;
+  TimerQueue& timers_;
   const Clock& clock_;
   Reconcile reconcile_;
   std::unordered_map<std::string, Entry> waiting_;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/schema/schema.hpp"
+#include "sandbox/store/schema/schema.hpp"
 
 namespace berth::sandbox {
 namespace {

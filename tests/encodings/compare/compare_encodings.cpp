@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "api/decode.hpp"
+#include "kubernetes/api/decode.hpp"
 #include "http/length_splitter.hpp"
 #include "testing/zstd_file.hpp"
 

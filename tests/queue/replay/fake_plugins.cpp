@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "plugins/priority_sort/priority_sort.hpp"
+#include "scheduler/plugins/priority_sort/priority_sort.hpp"
 
 namespace berth::replay {
 namespace {
@@ -13,7 +13,7 @@ using framework::EventObjects;
 using framework::EventRegistration;
 using framework::EventResource;
 using framework::Hint;
-using framework::PodInfo;
+using cluster::PodInfo;
 using framework::Status;
 
 std::uint32_t Hash(std::string_view text) {  // FNV-1a

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "framework/handle.hpp"
-#include "runtime/profile.hpp"
+#include "scheduler/framework/handle.hpp"
+#include "scheduler/runtime/profile.hpp"
 
 namespace berth::replay {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "core/cluster_events.hpp"
+#include "scheduler/cycle/cluster_events.hpp"
 
 namespace berth::replay {
 namespace {
@@ -108,17 +108,17 @@ framework::Status World::PreEnqueue(const QueuedPod& pod) const {
   return profiles_[pod.profile]->RunPreEnqueue(pod.info, pod.gated_by);
 }
 
-bool World::Awaited(const ClusterEvent& event) const {
-  return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->Awaits(event); });
+bool World::IsAnyRegistered(const ClusterEvent& event) const {
+  return std::ranges::any_of(profiles_, [&](const auto& profile) { return profile->IsRegistered(event); });
 }
 
-bool World::AwaitedBy(std::uint32_t profile, const std::string& plugin, const ClusterEvent& event) const {
-  return profiles_[profile]->Awaits(event, std::span(&plugin, 1));
+bool World::IsRegisteredBy(std::uint32_t profile, const std::string& plugin, const ClusterEvent& event) const {
+  return profiles_[profile]->IsRegistered(event, std::span(&plugin, 1));
 }
 
-framework::Requeue World::Opinion(const QueuedPod& pod, const ClusterEvent& event,
+framework::Requeue World::EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
                                   const framework::EventObjects& objects) const {
-  return profiles_[pod.profile]->OpinionOn(event, objects, pod.info, pod.rejectors, pod.pending);
+  return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
 }
 
 // --- what happens
@@ -141,7 +141,7 @@ void World::Add(const api::PodPtr& pod) {
 
 void World::Update(const api::PodPtr& pod) {
   const api::PodPtr before = std::exchange(objects_.at(pod->metadata.uid), pod);
-  const auto events = core::PodEvents(*before, *pod, framework::EventResource::kTargetPod);
+  const auto events = cycle::PodEvents(*before, *pod, framework::EventResource::kTargetPod);
   queue_->Update(Prepare(pod), ProfileOf(*pod), events, {before, pod});
 }
 
@@ -172,8 +172,8 @@ void World::Requeue(const Operation& op) {
 }
 
 void World::Nominate(const QueuedPodPtr& pod, const std::optional<std::string>& node) {
-  std::optional<framework::NodeNameId> id;
-  if (node) id = node->empty() ? framework::NodeNameId{} : words_.node_names.Intern(*node);
+  std::optional<cluster::NodeNameId> id;
+  if (node) id = node->empty() ? cluster::NodeNameId{} : words_.node_names.Intern(*node);
   queue_->nominator().Set(pod, id);
 }
 
@@ -184,7 +184,7 @@ void World::Bind(const std::string& uid) {
   objects_.erase(uid);
   held_.erase(uid);
   queue_->Delete(uid);
-  queue_->MoveAll(core::kAssignedPodAdded, {nullptr, std::move(bound)});
+  queue_->MoveAll(cycle::kAssignedPodAdded, {nullptr, std::move(bound)});
 }
 
 void World::Happen(const Event& event) {
@@ -206,7 +206,7 @@ void World::Activate(const std::vector<std::string>& uids) {
   queue_->Activate(keys);
 }
 
-framework::PodInfo World::Prepare(const api::PodPtr& pod) { return framework::PreparePod(pod, words_); }
+cluster::PodInfo World::Prepare(const api::PodPtr& pod) { return cluster::PreparePod(pod, words_); }
 
 std::uint32_t World::ProfileOf(const api::Pod& pod) const {
   return pod.spec.scheduler_name == kProfiles[0] ? 0 : 1;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fake_plugins.hpp"
-#include "queue/scheduling_queue.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
 #include "testing/cluster.hpp"
 
 namespace berth::replay {
@@ -48,10 +48,10 @@ class World final : public queue::QueuePolicy {
  private:
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override;
   framework::Status PreEnqueue(const framework::QueuedPod& pod) const override;
-  bool Awaited(const framework::ClusterEvent& event) const override;
-  bool AwaitedBy(std::uint32_t profile, const std::string& plugin,
+  bool IsAnyRegistered(const framework::ClusterEvent& event) const override;
+  bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
                  const framework::ClusterEvent& event) const override;
-  framework::Requeue Opinion(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
+  framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
                              const framework::EventObjects& objects) const override;
 
   void Advance(Duration by);
@@ -64,13 +64,13 @@ class World final : public queue::QueuePolicy {
   void Happen(const Event& event);
   void Activate(const std::vector<std::string>& uids);
   void Nominate(const framework::QueuedPodPtr& pod, const std::optional<std::string>& node);
-  framework::PodInfo Prepare(const api::PodPtr& pod);
+  cluster::PodInfo Prepare(const api::PodPtr& pod);
   std::uint32_t ProfileOf(const api::Pod& pod) const;
   void LookAtMetrics(State& seen) const;
 
   ManualClock clock_;
   testing::Cluster cluster_;
-  framework::Vocabulary& words_ = cluster_.vocabulary();
+  cluster::SymbolTable& words_ = cluster_.symbols();
   std::vector<std::unique_ptr<runtime::Profile>> profiles_;
   metrics::Registry metrics_;
   std::unique_ptr<queue::SchedulingQueue> queue_;

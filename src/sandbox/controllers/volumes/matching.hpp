@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "api/quantity.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "sandbox/store/object.hpp"
 
 namespace berth::sandbox {

@@ -43,9 +43,9 @@ json::object ClaimRef(const Object& claim) {
 VolumeController::VolumeController(ControllerContext& context, const VolumeOptions& options)
     : context_(context),
       options_(options),
-      claims_(context.agenda, context.verbs.clock(),
+      claims_(context.timers, context.verbs.clock(),
               [this](const std::string& key) { return SyncClaim(key); }),
-      volumes_(context.agenda, context.verbs.clock(),
+      volumes_(context.timers, context.verbs.clock(),
                [this](const std::string& name) { return SyncVolume(name); }) {
   for (const ResourceType* type : {&Kinds().volumes, &Kinds().claims}) {
     for (const auto& [_, object] : context.store().All(*type)) {
@@ -315,7 +315,7 @@ void VolumeController::Provision(const Object& claim, const json::object& docume
     return;
   }
   if (!provisioning_.insert(claim.uid).second) return;
-  context_.agenda.After(options_.provision_time,
+  context_.timers.After(options_.provision_time,
                         [this, key = claim.key, uid = claim.uid] { CreateVolume(key, uid); });
 }
 

@@ -1,0 +1,119 @@
+#include "bench/measured_extender.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <future>
+
+#include "bench/measured_rule.hpp"
+#include "scheduler/extenders/http_transport.hpp"
+#include "http/io_thread.hpp"
+#include "http/server.hpp"
+
+namespace berth::bench {
+namespace {
+
+namespace json = boost::json;
+using cluster::Row;
+
+// cpu of the first container, "<n>m".
+std::int64_t AskedBy(const json::value& pod) {
+  const json::string& cpu = pod.at_pointer("/spec/containers/0/resources/requests/cpu").as_string();
+  return std::strtoll(cpu.c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+struct DoorExtender::Impl {
+  SystemClock clock;
+  http::IoThread server_thread{clock}, client_thread{clock};
+  std::unique_ptr<http::Server> server;
+  const cluster::NodeTable* nodes = nullptr;
+
+  template <class Each>  // each(name, allocatable, left)
+  void ForEachNode(const json::value& question, Each&& each) const {
+    const std::int64_t asked = AskedBy(question.at("Pod"));
+    const auto allocatable = nodes->allocatable(cluster::kCpu),
+               requested = nodes->requested(cluster::kCpu);
+    for (const json::value& name : question.at("NodeNames").as_array()) {
+      const Row row = nodes->Find(nodes->symbols().node_names.Find(std::string_view(name.as_string())));
+      each(name.as_string(), allocatable[row], LeftOf(allocatable[row], requested[row], asked));
+    }
+  }
+  std::string Filter(const json::value& question) const {
+    std::string fit, rejected;
+    ForEachNode(question, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
+      if (left >= allocatable / 10) {
+        fit += fmt::format("{}\"{}\"", fit.empty() ? "" : ",", name);
+      } else {
+        rejected +=
+            fmt::format("{}\"{}\":\"node(s) had to keep cpu free\"", rejected.empty() ? "" : ",", name);
+      }
+    });
+    return fmt::format("{{\"NodeNames\":[{}],\"FailedNodes\":{{{}}}}}", fit, rejected);
+  }
+  std::string Prioritize(const json::value& question) const {
+    std::string scores;
+    ForEachNode(question, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
+      // Extenders count to 10, with a weight of 10.
+      scores += fmt::format("{}{{\"Host\":\"{}\",\"Score\":{}}}", scores.empty() ? "" : ",", name,
+                            ScoreOf(left, allocatable) / 10);
+    });
+    return "[" + scores + "]";
+  }
+};
+
+DoorExtender::DoorExtender() : impl_(std::make_unique<Impl>()) {
+  auto listening = http::Server::Listen(
+      impl_->server_thread.context(), {},
+      [impl = impl_.get()](http::Request request, std::shared_ptr<http::Exchange> exchange) {
+        const json::value question = json::parse(request.body);
+        http::Response response;
+        response.content_type = "application/json";
+        response.body =
+            http::Share(request.target == "/filter" ? impl->Filter(question) : impl->Prioritize(question));
+        exchange->Respond(std::move(response));
+      });
+  impl_->server = std::move(listening).value();
+}
+
+DoorExtender::~DoorExtender() {
+  std::promise<void> closed;
+  impl_->server_thread.Post([&] {
+    impl_->server.reset();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
+config::ExtenderConfig DoorExtender::config() const {
+  config::ExtenderConfig config;
+  config.url_prefix = fmt::format("http://127.0.0.1:{}", impl_->server->port());
+  config.filter_verb = "filter";
+  config.prioritize_verb = "prioritize";
+  config.weight = 1;
+  config.node_cache_capable = true;
+  return config;
+}
+
+assembly::ExtenderAccess DoorExtender::access() {
+  extenders::World world;
+  world.read_file = [](const std::string&) -> Expected<std::string> { return ""; };
+  world.variable = [](const std::string&) { return std::nullopt; };
+  return {.make_transport = extenders::HttpTransports(impl_->client_thread, std::move(world))};
+}
+
+void DoorExtender::LookAt(const cluster::NodeTable& nodes) { impl_->nodes = &nodes; }
+
+api::PodPtr WithText(const api::PodPtr& pod) {
+  auto copy = std::make_shared<api::Pod>(*pod);
+  copy->text.emplace() = fmt::format(
+      R"({{"metadata":{{"name":"{}","namespace":"{}","uid":"{}"}},"spec":{{"schedulerName":"default-scheduler","containers":[{{"name":"main","image":"{}","resources":{{"requests":{{"cpu":"{}m"}}}}}}]}}}})",
+      pod->metadata.name, pod->metadata.ns, pod->metadata.uid, pod->spec.containers.front().image,
+      pod->spec.containers.front().resources.requests.at("cpu").MilliValue());
+  return copy;
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,168 @@
+// What a rule costs by each of the doors through which plugins come: linked in or loaded at run time, asked
+// about all nodes at once or about one at a time, or behind the scheduler-extender protocol. The rule is the
+// same everywhere (keep a tenth of each node's cpu free, prefer nodes with more of it) and so, but for the
+// extender, is every decision, which is checked.
+//
+//   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "bench/measured_extender.hpp"
+#include "bench/measured_rule.hpp"
+#include "bench/no_writes.hpp"
+#include "bench/stage.hpp"
+#include "scheduler/plugin_host/plugin_loader.hpp"
+#include "scheduler/record/record_ring.hpp"
+
+namespace berth::bench {
+namespace {
+
+struct Door {
+  std::string plugin;  // empty: none
+  bool extender = false;
+  std::string name;
+  std::string about;
+};
+
+const std::vector<Door>& Doors() {
+  static const std::vector<Door> doors = {
+      {"", false, "none", "without the rule"},
+      {std::string(LinkedAllNodes::kName), false, "linked-all-nodes", "linked in, all nodes at once"},
+      {std::string(LinkedOneNode::kName), false, "linked-one-node", "linked in, one node at a time"},
+      {"LoadedAllNodes", false, "loaded-all-nodes", "loaded, all nodes at once"},
+      {"LoadedOneNode", false, "loaded-one-node", "loaded, one node at a time"},
+      {"", true, "extender", "extender, names, over loopback"},
+  };
+  return doors;
+}
+
+[[noreturn]] void Stop(const Error& error) {
+  fmt::print(stderr, "Error: {}\n", error.message);
+  std::exit(1);
+}
+
+struct Round {
+  double p50_micros = 0;
+  std::vector<cluster::Row> chosen;
+};
+
+// One round: every pod is decided and assumed before the next. Time is that of the decision alone.
+Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t nodes, std::size_t pods) {
+  NoWrites nowhere;
+  std::vector<std::string> notes;
+  config::SchedulerConfig config = config::DefaultSchedulerConfig();
+  if (!door.plugin.empty())
+    config.profiles.front().at(config::Point::kMultiPoint).enabled.push_back({door.plugin, 1});
+  std::optional<DoorExtender> extender;
+  if (door.extender) config.extenders.push_back(extender.emplace().config());
+  auto engine = assembly::Engine::Build(config, plugins, nowhere, notes, {},
+                                        extender ? extender->access() : assembly::ExtenderAccess{});
+  if (!engine) Stop(engine.error());
+  cluster::ClusterState& cache = (*engine)->cache();
+  const Stage stage(cache, *FindWorkload("distinct"), {.nodes = nodes, .pods = pods});
+  if (extender) extender->LookAt(cache.nodes());
+  const auto names = algorithm::NamesOf(cache.nodes());
+  // Of equals always the same one: so all doors can be seen to decide alike.
+  algorithm::SchedulingAlgorithm algorithm({.tie_break = algorithm::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
+                        (*engine)->extenders());
+  record::RecordRing records(64u << 20);
+  Round round;
+  std::vector<double> micros;
+  for (const Turn& turn : stage.turns()) {
+    const api::PodPtr object = door.extender ? WithText(turn.pod) : turn.pod;
+    const cluster::PodInfo pod = cluster::PreparePod(object, (*engine)->symbols());
+    const auto begun = std::chrono::steady_clock::now();
+    algorithm::ScheduleResult decision = algorithm.Schedule(pod, *(*engine)->profiles().front(),
+                                             {cache.nodes(), cache.VisitingOrder(), names}, {});
+    const auto done = std::chrono::steady_clock::now();
+    micros.push_back(std::chrono::duration<double, std::micro>(done - begun).count());
+    round.chosen.push_back(decision.row);
+    if (decision.row != cluster::kNoRow) cache.Assume(pod, decision.row);
+    records.Add(std::move(decision.record));
+  }
+  std::ranges::nth_element(micros, micros.begin() + static_cast<std::ptrdiff_t>(pods / 2));
+  round.p50_micros = micros[pods / 2];
+  return round;
+}
+
+double MedianOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// The rounds of all doors take turns; of each pair (door, without) in a round the difference, of these the
+// median.
+void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds,
+             bool json) {
+  const std::vector<Door>& doors = Doors();
+  std::vector<std::vector<double>> p50(doors.size()), more(doors.size());
+  for (const Door& door : doors) RunOnce(door, plugins, nodes, pods / 10 + 1);  // warms up
+  for (std::size_t round = 0; round < rounds; ++round) {
+    double without = 0;
+    std::vector<cluster::Row> chosen;
+    for (std::size_t i = 0; i < doors.size(); ++i) {
+      // An extender is so much slower that a few of its decisions are enough.
+      const Round one = RunOnce(doors[i], plugins, nodes, doors[i].extender ? pods / 10 + 1 : pods);
+      if (i == 0) without = one.p50_micros;
+      if (i == 1) chosen = one.chosen;
+      // Of an extender scores are counted in tens, so it may like another node.
+      if (i > 1 && !doors[i].extender && one.chosen != chosen)
+        Stop({ErrorCode::kInternal, fmt::format("{}: decides otherwise", doors[i].about)});
+      p50[i].push_back(one.p50_micros);
+      more[i].push_back(one.p50_micros - without);
+    }
+  }
+  for (std::size_t i = 0; i < doors.size(); ++i) {
+    const double overhead = MedianOf(more[i]);
+    if (json) {
+      fmt::print("{{\"name\":\"doors/{}/{}\",\"value\":{:.2f},\"unit\":\"us\",\"p50Micros\":{:.2f}}}\n",
+                 nodes, doors[i].name, overhead, MedianOf(p50[i]));
+      continue;
+    }
+    fmt::print("{:>6}  {:<32} {:>11.1f} {:>11.1f} {:>9.2f}\n", nodes, doors[i].about, MedianOf(p50[i]),
+               overhead, overhead * 1000 / static_cast<double>(nodes));
+  }
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  using namespace berth;
+  std::vector<std::size_t> nodes{1000, 5000};
+  std::size_t pods = 200;
+  std::size_t rounds = 41;
+  std::string library = BERTH_DOOR_RULE;
+  CLI::App app("What one small filter-and-score rule costs per decision, by each door for plugins.");
+  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--pods", pods, "decisions per round")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", rounds, "medians are over so many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--library", library, "the rule as a shared object")->capture_default_str();
+  bool json = false;
+  app.add_flag("--json", json, "one object per line; its value is the overhead");
+  CLI11_PARSE(app, argc, argv);
+
+  runtime::Registry plugins = assembly::InTreePlugins();
+  plugins.AddForeign(std::string(bench::LinkedAllNodes::kName), framework::Make<bench::LinkedAllNodes>);
+  plugins.AddForeign(std::string(bench::LinkedOneNode::kName), framework::Make<bench::LinkedOneNode>);
+  const auto loaded = plugin_host::Load(library);
+  if (!loaded) {
+    fmt::print(stderr, "Error: {}\n", loaded.error().message);
+    return 1;
+  }
+  for (const auto& plugin : loaded->plugins) plugins.AddForeign(plugin.name, plugin.factory);
+  if (!json)
+    fmt::print("{:>6}  {:<32} {:>11} {:>11} {:>9}\n", "nodes", "door", "p50 us", "overhead us", "ns/node");
+  for (const std::size_t count : nodes) bench::Measure(plugins, count, pods, rounds, json);
+}

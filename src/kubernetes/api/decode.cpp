@@ -1,0 +1,253 @@
+#include "kubernetes/api/decode.hpp"
+
+#include <fmt/format.h>
+
+#include "kubernetes/api/json_reader.hpp"
+#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/sharing.hpp"
+#include "kubernetes/api/version_list.hpp"
+#include "kubernetes/api/wire/wire.hpp"
+
+namespace berth::api {
+
+struct Decoder::Impl {
+  simdjson::dom::parser parser;
+  KeepTexts keep;
+  Sharing sharing;
+
+  // What a whole list needed, many times its text, is not kept for the sake of single objects.
+  void ForgetLarge() {
+    constexpr std::size_t kKept = 1U << 20;
+    if (parser.capacity() > kKept) parser = simdjson::dom::parser();
+  }
+
+  Expected<json::element> Parse(std::string_view text) {
+    json::element root;
+    if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+      return Invalid(fmt::format("not valid JSON: {}", simdjson::error_message(error)));
+    }
+    return root;
+  }
+};
+
+namespace {
+
+using json::element;
+using json::Failure;
+
+std::string KeyOf(const element& object) {
+  ObjectMeta meta;
+  Failure ignored;
+  element metadata;
+  if (object["metadata"].get(metadata) == simdjson::SUCCESS) json::Read(metadata, meta, ignored);
+  return meta.Key();
+}
+
+template <class T>
+bool ReadWhole(const element& item, const KeepTexts& keep, Sharing& sharing, T& object, Failure& failure) {
+  if (!json::Read(item, object, failure)) return false;
+  sharing.Share(object);
+  if constexpr (std::is_same_v<T, Node>) {
+    if (keep.nodes) object.text = json::GoText(item, true);
+  } else if constexpr (std::is_same_v<T, Pod>) {
+    if (object.spec.node_name.empty() ? keep.waiting_pods : keep.placed_pods)
+      object.text = json::GoText(item, false);
+  }
+  return true;
+}
+
+template <class T>
+std::shared_ptr<const T> ReadItem(const element& item, const KeepTexts& keep, Sharing& sharing,
+                                  Skipped& skipped) {
+  auto object = std::make_shared<T>();
+  Failure failure;
+  if (ReadWhole(item, keep, sharing, *object, failure)) return object;
+  skipped = {KeyOf(item), failure.Text()};
+  return nullptr;
+}
+
+bool ReadStatus(const element& value, Status& out, Failure& failure) {
+  return json::ReadObject(value, failure, [&](std::string_view key, const element& member) {
+    std::int64_t number = 0;
+    if (key == "code" && member.get(number) == simdjson::SUCCESS) out.code = static_cast<int>(number);
+    if (key == "reason") return json::Read(member, out.reason, failure);
+    if (key == "message") return json::Read(member, out.message, failure);
+    if (key != "details") return true;
+    if (member["retryAfterSeconds"].get(number) == simdjson::SUCCESS)
+      out.retry_after_seconds = static_cast<int>(number);
+    simdjson::dom::array causes;
+    if (member["causes"].get(causes) != simdjson::SUCCESS) return true;
+    for (const element& cause : causes) {
+      std::string_view reason;
+      if (cause["reason"].get(reason) == simdjson::SUCCESS) out.cause_reasons.emplace_back(reason);
+    }
+    return true;
+  });
+}
+
+bool EndsInitialEvents(const element& object) {
+  std::string_view flag;
+  return object["metadata"]["annotations"]["k8s.io/initial-events-end"].get(flag) == simdjson::SUCCESS &&
+         flag == "true";
+}
+
+std::string ResourceVersionOf(const element& object) {
+  std::string_view version;
+  return object["metadata"]["resourceVersion"].get(version) == simdjson::SUCCESS ? std::string(version) : "";
+}
+
+}  // namespace
+
+Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
+Decoder::~Decoder() = default;
+
+void Decoder::Keep(const KeepTexts& texts) { impl_->keep = texts; }
+
+template <class T>
+Expected<T> Decoder::Object(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEnvelope(text)) return wire::ReadObject<T>(text, impl_->sharing);
+  }
+  BERTH_TRY(const element root, impl_->Parse(text));
+  T object;
+  Failure failure;
+  if (!ReadWhole(root, impl_->keep, impl_->sharing, object, failure)) return Invalid(failure.Text());
+  return object;
+}
+
+template <class T>
+Expected<ObjectList<T>> Decoder::List(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEnvelope(text)) return wire::ReadList<T>(text, impl_->sharing);
+  }
+  BERTH_TRY(const element root, impl_->Parse(text));
+  ObjectList<T> list;
+  Failure failure;
+  const bool fine = json::ReadObject(root, failure, [&](std::string_view key, const element& member) {
+    if (key == "metadata") {
+      return json::ReadObject(member, failure, [&](std::string_view inner, const element& text_member) {
+        if (inner == "resourceVersion") return json::Read(text_member, list.resource_version, failure);
+        if (inner == "continue") return json::Read(text_member, list.continue_token, failure);
+        return true;
+      });
+    }
+    if (key != "items") return true;
+    simdjson::dom::array items;
+    if (member.get(items) != simdjson::SUCCESS) return json::Expect(member, "a list", failure);
+    list.items.reserve(items.size());
+    for (const element& item : items) {
+      Skipped skipped;
+      if (auto object = ReadItem<T>(item, impl_->keep, impl_->sharing, skipped)) {
+        list.items.push_back(std::move(object));
+      } else {
+        list.skipped.push_back(std::move(skipped));
+      }
+    }
+    return true;
+  });
+  impl_->ForgetLarge();
+  if (!fine) return Invalid(failure.Text());
+  return list;
+}
+
+Expected<VersionList> Decoder::Versions(std::string_view text) {
+  if (wire::IsEnvelope(text)) return wire::ReadVersions(text);
+  BERTH_TRY(const element root, impl_->Parse(text));
+  return VersionsFromJson(root);
+}
+
+template <class T>
+Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
+  if constexpr (wire::Known<T>) {
+    if (wire::IsEvent(text)) return wire::ReadEvent<T>(text, impl_->sharing);
+  }
+  BERTH_TRY(const element root, impl_->Parse(text));
+  std::string_view type_name;
+  element object;
+  if (root["type"].get(type_name) != simdjson::SUCCESS) return Invalid("type: expected a string");
+  if (root["object"].get(object) != simdjson::SUCCESS) return Invalid("object: missing");
+  const auto type = EventType(type_name);
+  if (!type) return Invalid(fmt::format("type: \"{}\" is no watch event", type_name));
+
+  WatchEvent<T> event;
+  event.type = *type;
+  if (event.type == WatchEventType::kError) {
+    Failure failure;
+    if (!ReadStatus(object, event.status, failure)) return Invalid(failure.Text());
+    return event;
+  }
+  if (event.type == WatchEventType::kBookmark) {
+    event.resource_version = ResourceVersionOf(object);
+    event.initial_events_end = EndsInitialEvents(object);
+    return event;
+  }
+  Skipped skipped;
+  event.object = ReadItem<T>(object, impl_->keep, impl_->sharing, skipped);
+  event.key = event.object ? event.object->metadata.Key() : skipped.key;
+  event.resource_version = event.object ? event.object->metadata.resource_version : ResourceVersionOf(object);
+  event.skipped = std::move(skipped.error);
+  return event;
+}
+
+Expected<std::vector<std::string>> Decoder::ResourceNames(std::string_view text) {
+  BERTH_TRY(const element root, impl_->Parse(text));
+  std::vector<std::string> names;
+  Failure failure;
+  const auto resources = [&](const element& list, Failure& f) {
+    return json::ReadItems(list, f, [&](const element& item) {
+      std::string name;
+      if (!json::ReadFields(item, f, json::Field{"name", name})) return false;
+      if (name.find('/') == name.npos) names.push_back(std::move(name));
+      return true;
+    });
+  };
+  if (!json::ReadFields(root, failure, json::Field{"resources", resources})) return Invalid(failure.Text());
+  return names;
+}
+
+Status Decoder::ErrorStatus(std::string_view body, int http_code) {
+  Status status;
+  Failure ignored;
+  if (wire::IsEnvelope(body)) {
+    if (auto read = wire::ReadStatus(body)) status = *std::move(read);
+    body = {};  // not for people's eyes
+  } else if (const auto root = impl_->Parse(body)) {
+    std::string_view kind;
+    if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status")
+      ReadStatus(*root, status, ignored);
+  }
+  if (status.code == 0) status.code = http_code;
+  if (status.message.empty()) {
+    constexpr std::size_t kShown = 200;
+    status.message = fmt::format("HTTP {}{}{}", http_code, body.empty() ? "" : ": ", body.substr(0, kShown));
+  }
+  return status;
+}
+
+// One line per kind: all three readers.
+#define BERTH_DECODES(Kind)                                                  \
+  template Expected<Kind> Decoder::Object<Kind>(std::string_view);           \
+  template Expected<ObjectList<Kind>> Decoder::List<Kind>(std::string_view); \
+  template Expected<WatchEvent<Kind>> Decoder::Event<Kind>(std::string_view);
+BERTH_DECODES(Pod)
+BERTH_DECODES(Node)
+BERTH_DECODES(Namespace)
+BERTH_DECODES(PersistentVolume)
+BERTH_DECODES(PersistentVolumeClaim)
+BERTH_DECODES(StorageClass)
+BERTH_DECODES(CSINode)
+BERTH_DECODES(CSIDriver)
+BERTH_DECODES(CSIStorageCapacity)
+BERTH_DECODES(VolumeAttachment)
+BERTH_DECODES(Service)
+BERTH_DECODES(ReplicationController)
+BERTH_DECODES(ReplicaSet)
+BERTH_DECODES(StatefulSet)
+BERTH_DECODES(PodDisruptionBudget)
+BERTH_DECODES(DeviceClass)
+BERTH_DECODES(ResourceClaim)
+BERTH_DECODES(ResourceSlice)
+BERTH_DECODES(DeviceTaintRule)
+#undef BERTH_DECODES
+
+}  // namespace berth::api

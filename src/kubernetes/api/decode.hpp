@@ -1,0 +1,132 @@
+// From bytes to objects. One Decoder per thread: it owns the parser's buffers and reuses them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubernetes/api/objects.hpp"
+#include "base/result.hpp"
+
+namespace berth::api {
+
+// metav1.Status: how an API server says no.
+struct Status {
+  int code = 0;
+  std::string reason;  // NotFound, Conflict, Expired, ...
+  std::string message;
+  int retry_after_seconds = 0;
+  std::vector<std::string> cause_reasons;  // details.causes[].reason, e.g. ResourceVersionTooLarge
+};
+
+// An object that could not be understood; the others of its list or stream are not affected.
+struct Skipped {
+  std::string key;    // namespace/name as far as known
+  std::string error;  // path of the field, what is wrong with it
+};
+
+template <class T>
+struct ObjectList {
+  std::string resource_version;
+  std::string continue_token;
+  std::vector<std::shared_ptr<const T>> items;
+  std::vector<Skipped> skipped;
+};
+
+// Names and versions of a list's objects, whatever their kind: views into the text that was read.
+struct VersionList {
+  struct Item {
+    std::string_view ns, name, resource_version;
+  };
+  std::string resource_version;
+  std::string continue_token;
+  std::vector<Item> items;
+};
+
+enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
+
+template <class T>
+struct WatchEvent {
+  WatchEventType type = WatchEventType::kError;
+  std::shared_ptr<const T> object;  // ADDED, MODIFIED, DELETED; null if it could not be understood
+  std::string key;                  // of the object, also if it could not be understood
+  std::string resource_version;     // of the object, also for BOOKMARK and for objects not understood
+  bool initial_events_end = false;  // BOOKMARK with annotation k8s.io/initial-events-end
+  Status status;                    // ERROR
+  std::string skipped;              // why the object could not be understood; empty if it could
+};
+
+// Of which objects the whole text is kept, as JSON in Go's spelling without kind and apiVersion (and of pods
+// without managedFields): for those who show objects to somebody else. Texts of nodes are tens of kilobytes.
+struct KeepTexts {
+  bool nodes = false;
+  bool waiting_pods = false;  // pods without a node
+  bool placed_pods = false;
+};
+
+// T is any kind of objects.hpp, as JSON; pods and nodes also as Kubernetes' protobuf, which is told by its
+// first bytes and gives equal objects, but never their text (see KeepTexts). Texts of errors begin with the
+// path of the field ("spec.containers[0].image: ...").
+class Decoder {
+ public:
+  Decoder();
+  ~Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  // From the next object on; at first no text is kept.
+  void Keep(const KeepTexts& texts);
+
+  template <class T>
+  Expected<T> Object(std::string_view text);
+  // The body of a list response. Fails only if the list itself is broken.
+  template <class T>
+  Expected<ObjectList<T>> List(std::string_view text);
+  // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes' protobuf; nothing but
+  // metadata is looked at. The views last as long as the text, and until the decoder is used again.
+  Expected<VersionList> Versions(std::string_view text);
+  // One frame of a watch: a line of JSON, or what protobuf has between two lengths. Fails only if the frame
+  // itself is broken.
+  template <class T>
+  Expected<WatchEvent<T>> Event(std::string_view text);
+  // The names in an APIResourceList, subresources ("pods/status") left out.
+  Expected<std::vector<std::string>> ResourceNames(std::string_view json);
+  // The body of an error response; if it is no Status, what can be said from the HTTP code.
+  Status ErrorStatus(std::string_view body, int http_code);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports
+// of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity, modes
+// and phases of volumes. For objects that never went through one, such as files written by hand. No
+// admission.
+void ApplyDefaults(Pod& pod);
+void ApplyDefaults(Node& node);
+void ApplyDefaults(PersistentVolume& volume);
+void ApplyDefaults(PersistentVolumeClaim& claim);
+void ApplyDefaults(StorageClass& storage_class);
+void ApplyDefaults(Namespace& ns);
+// All other kinds: nothing but the namespace "default" where there is none.
+template <class T>
+void ApplyDefaults(T& object) {
+  if (T::kNamespaced && object.metadata.ns.empty()) object.metadata.ns = "default";
+}
+
+// A file of Kubernetes objects: JSON or YAML, one or several documents, single objects or Lists.
+struct Document {
+  std::string kind;
+  std::string json;      // one object, never a List
+  std::string location;  // "document 2, items[3]"
+};
+struct Documents {
+  std::vector<Document> objects;
+  std::vector<std::string> errors;  // documents that could not be read, with their location
+};
+// Fails if the text is neither JSON nor YAML from the start.
+Expected<Documents> SplitDocuments(std::string_view text);
+
+}  // namespace berth::api

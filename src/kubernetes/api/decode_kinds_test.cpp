@@ -1,0 +1,406 @@
+// What is read of each kind besides the basics of pods and nodes, which decode_test.cpp has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/api/dump.hpp"
+#include "kubernetes/api/timestamp.hpp"
+
+namespace berth::api {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+template <class T>
+T Read(std::string_view json) {
+  auto object = Decoder().Object<T>(json);
+  EXPECT_TRUE(object) << object.error().message;
+  return object ? std::move(*object) : T{};
+}
+
+// --- metadata
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
+  const auto pod = Read<Pod>(R"({"metadata": {"name": "a",
+    "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1"},
+                        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "2", "controller": true},
+                        {"apiVersion": "v1", "kind": "Late", "name": "x", "uid": "3", "controller": true}],
+    "annotations": {"volume.kubernetes.io/selected-node": "n1", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}})");
+  ASSERT_TRUE(pod.metadata.controller);
+  EXPECT_EQ(*pod.metadata.controller, (OwnerReference{"apps/v1", "ReplicaSet", "rs", "2"}));
+  EXPECT_THAT(*pod.metadata.annotations, SizeIs(1));
+  EXPECT_EQ(*pod.metadata.Annotation("volume.kubernetes.io/selected-node"), "n1");
+  EXPECT_EQ(pod.metadata.Annotation("kubectl.kubernetes.io/last-applied-configuration"), nullptr);
+}
+
+TEST(Metadata, OfPodsOfOneControllerIsSharedInThatPart) {
+  Decoder decoder;
+  const auto controller = [&](std::string_view uid) {
+    const auto pod = decoder.Object<Pod>(
+        R"({"metadata": {"ownerReferences": [{"kind": "ReplicaSet", "controller": true, "uid": ")" +
+        std::string(uid) + "\"}]}}");
+    return pod.value().metadata.controller;
+  };
+  const auto first = controller("1");
+  EXPECT_EQ(first.identity(), controller("1").identity());
+  EXPECT_NE(first, controller("2"));
+}
+
+TEST(Metadata, OfMostObjectsHasNeither) {
+  const auto pod = Read<Pod>(
+      R"({"metadata": {"ownerReferences": [{"kind": "Node", "controller": false}], "annotations": {"x": "y"}}})");
+  EXPECT_FALSE(pod.metadata.controller);
+  EXPECT_FALSE(pod.metadata.annotations);
+  EXPECT_EQ(pod.metadata.Annotation("x"), nullptr);
+}
+
+// --- pods
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(PodVolumes, OfTheKindsThatDecisionsDependOnAreKept) {
+  const auto pod = Read<Pod>(R"({"spec": {"volumes": [
+    {"name": "token", "projected": {"sources": []}}, {"name": "tmp", "emptyDir": {}},
+    {"name": "data", "persistentVolumeClaim": {"claimName": "c", "readOnly": true}},
+    {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+    {"name": "inline", "csi": {"driver": "d"}},
+    {"name": "gce", "gcePersistentDisk": {"pdName": "p"}},
+    {"name": "ebs", "awsElasticBlockStore": {"volumeID": "v"}},
+    {"name": "az", "azureDisk": {"diskName": "n", "diskURI": "u"}},
+    {"name": "cinder", "cinder": {"volumeID": "ci"}},
+    {"name": "px", "portworxVolume": {"volumeID": "po"}},
+    {"name": "iscsi", "iscsi": {"targetPortal": "t", "iqn": "q", "lun": 0}},
+    {"name": "rbd", "rbd": {"monitors": ["m1", "m2"], "pool": "p", "image": "i", "readOnly": true}}]}})");
+  std::vector<std::string> seen;
+  for (const Volume& volume : pod.spec.volumes) {
+    seen.push_back(volume.name + "=" + std::to_string(int(volume.source)) + ":" + volume.id +
+                   (volume.read_only ? " ro" : ""));
+  }
+  EXPECT_THAT(seen, ElementsAre("data=0:c ro", "scratch=1:", "inline=2:d", "gce=3:p", "ebs=4:v", "az=5:u",
+                                "cinder=6:ci", "px=7:po", "iscsi=10:q", "rbd=11:i ro"));
+  EXPECT_EQ(pod.spec.volumes[9].rbd->pool, "p");
+  EXPECT_THAT(pod.spec.volumes[9].rbd->monitors, ElementsAre("m1", "m2"));
+}
+
+TEST(PodAffinity, IsReadWithAllItsSelectors) {
+  const auto pod = Read<Pod>(R"({"spec": {"affinity": {
+    "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+       {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "zone", "namespaces": ["x"],
+        "namespaceSelector": {}, "matchLabelKeys": ["k"], "mismatchLabelKeys": ["m"]}]},
+    "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+       {"weight": 7, "podAffinityTerm": {"topologyKey": "host",
+        "labelSelector": {"matchExpressions": [{"key": "e", "operator": "In", "values": ["1"]}]}}}]}}}})");
+  ASSERT_TRUE(pod.spec.pod_affinity);
+  const PodAffinityTerm& term = pod.spec.pod_affinity->required.at(0);
+  EXPECT_EQ(term.label_selector->match_labels, (Labels{{"app", "a"}}));
+  EXPECT_TRUE(term.namespace_selector && term.namespace_selector->empty()) << "there, and empty";
+  EXPECT_THAT(term.namespaces, ElementsAre("x"));
+  EXPECT_EQ(term.topology_key, "zone");
+  EXPECT_EQ(term.match_label_keys[0], "k");
+  EXPECT_EQ(term.mismatch_label_keys[0], "m");
+  const WeightedPodAffinityTerm& weighted = pod.spec.pod_anti_affinity->preferred.at(0);
+  EXPECT_EQ(weighted.weight, 7);
+  EXPECT_FALSE(weighted.term.namespace_selector);
+  EXPECT_EQ(weighted.term.label_selector->match_expressions.at(0),
+            (LabelSelectorRequirement{"e", "In", {"1"}}));
+}
+
+TEST(PodSpec, HasTheRestThatPluginsRead) {
+  const auto pod = Read<Pod>(R"({"spec": {"preemptionPolicy": "Never", "hostUsers": false,
+    "schedulingGroup": {"podGroupName": "g"},
+    "resourceClaims": [{"name": "a", "resourceClaimName": "c"}, {"name": "b", "resourceClaimTemplateName": "t"}],
+    "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+       "labelSelector": {"matchLabels": {"a": "b"}}, "minDomains": 3, "nodeAffinityPolicy": "Ignore",
+       "nodeTaintsPolicy": "Honor", "matchLabelKeys": ["k"]}, {"maxSkew": 1}],
+    "containers": [{"name": "c", "volumeMounts": [{"name": "v"}]}],
+    "initContainers": [{"name": "i", "restartPolicyRules": [{"action": "RestartAllContainers"}]}],
+    "ephemeralContainers": [{"name": "e", "volumeMounts": [{"bindMountOptions": ["noexec"]}]}]}})");
+  EXPECT_TRUE(pod.spec.never_preempts);
+  EXPECT_EQ(pod.spec.host_users, false);
+  EXPECT_EQ(*pod.spec.pod_group, "g");
+  EXPECT_EQ(pod.spec.resource_claims[0].resource_claim_name, "c");
+  EXPECT_EQ(pod.spec.resource_claims[0].resource_claim_template_name, std::nullopt);
+  EXPECT_EQ(pod.spec.resource_claims[1].resource_claim_template_name, "t");
+  const TopologySpreadConstraint& constraint = pod.spec.topology_spread_constraints[0];
+  EXPECT_EQ(constraint.max_skew, 2);
+  EXPECT_EQ(constraint.when_unsatisfiable, "DoNotSchedule");
+  EXPECT_EQ(constraint.min_domains, 3);
+  EXPECT_EQ(constraint.node_affinity_policy, "Ignore");
+  EXPECT_EQ(constraint.node_taints_policy, "Honor");
+  EXPECT_EQ(constraint.match_label_keys[0], "k");
+  EXPECT_FALSE(pod.spec.topology_spread_constraints[1].label_selector);
+  EXPECT_TRUE(pod.spec.restarts_all_containers);
+  EXPECT_TRUE(pod.spec.bind_mount_options);
+}
+
+TEST(PodStatus, HasTheRestThatPluginsRead) {
+  const auto pod = Read<Pod>(R"({"status": {"startTime": "1970-01-02T00:00:01Z",
+    "resourceClaimStatuses": [{"name": "a", "resourceClaimName": "a-1"}, {"name": "b"}],
+    "extendedResourceClaimStatus": {"resourceClaimName": "x",
+       "requestMappings": [{"containerName": "c", "resourceName": "r", "requestName": "q"}]}}})");
+  EXPECT_EQ(pod.status.start_time, 86401);
+  EXPECT_EQ(pod.status.resource_claim_statuses[0].resource_claim_name, "a-1");
+  EXPECT_EQ(pod.status.resource_claim_statuses[1].resource_claim_name, std::nullopt);
+  EXPECT_EQ(pod.status.extended_resource_claim->request_mappings.at(0).request_name, "q");
+}
+
+TEST(PodSpec, OfAPlainPodPaysEightBytesForEachRareMember) {
+  static_assert(sizeof(CowList<Volume>) == 8 && sizeof(CowPtr<PodAffinity>) == 8);
+  const auto pod = Read<Pod>(R"({"spec": {"containers": [{"name": "c"}]}})");
+  EXPECT_TRUE(pod.spec.volumes.empty());
+  EXPECT_FALSE(pod.spec.pod_affinity || pod.spec.pod_anti_affinity || pod.spec.pod_group);
+  EXPECT_FALSE(pod.spec.never_preempts || pod.spec.restarts_all_containers || pod.spec.bind_mount_options);
+  EXPECT_EQ(pod.spec.host_users, std::nullopt);
+}
+
+// --- nodes
+// ------------------------------------------------------------------------------------------------------------
+
+TEST(Node, HasItsDeclaredFeaturesSorted) {
+  EXPECT_THAT(Read<Node>(R"({"status": {"declaredFeatures": ["B", "A"]}})").declared_features,
+              ElementsAre("A", "B"));
+}
+
+TEST(Node, ChangesItsDigestExactlyWithItsAnnotations) {
+  const auto digest = [](std::string_view annotations) {
+    return Read<Node>(R"({"metadata": {"annotations": )" + std::string(annotations) + "}}")
+        .annotations_digest;
+  };
+  EXPECT_EQ(digest(R"({"a": "1", "b": "2"})"), digest(R"({"b": "2", "a": "1"})"));
+  EXPECT_NE(digest(R"({"a": "1", "b": "2"})"), digest(R"({"a": "2", "b": "1"})"));
+  EXPECT_NE(digest(R"({"a": ""})"), digest("{}"));
+  EXPECT_EQ(digest("null"), 0U);
+}
+
+// --- storage
+// ----------------------------------------------------------------------------------------------------------
+
+TEST(Storage, OfAPersistentVolume) {
+  const auto volume = Read<PersistentVolume>(R"({"metadata": {"name": "pv"}, "spec": {
+    "capacity": {"storage": "10Gi", "other": "1"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+    "volumeMode": "Block", "volumeAttributesClassName": "gold", "persistentVolumeReclaimPolicy": "Delete",
+    "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "ns", "name": "c", "uid": "u"},
+    "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}},
+    "csi": {"driver": "d", "volumeHandle": "h", "fsType": "ext4"}}, "status": {"phase": "Available"}})");
+  EXPECT_EQ(volume.source, PersistentVolume::Source::kCsi);
+  EXPECT_EQ(volume.driver + "/" + volume.volume_handle, "d/h");
+  EXPECT_EQ(volume.storage.Value(), std::int64_t{10} << 30);
+  EXPECT_THAT(volume.access_modes, ElementsAre("ReadWriteOnce"));
+  EXPECT_EQ(volume.volume_mode, "Block");
+  EXPECT_EQ(volume.volume_attributes_class_name, "gold");
+  EXPECT_EQ(*volume.claim_ref, (PersistentVolume::ClaimRef{"ns", "c", "u"}));
+  EXPECT_EQ(volume.node_affinity->terms.at(0).match_expressions.at(0).key, "zone");
+  EXPECT_EQ(volume.phase, "Available");
+  EXPECT_EQ(StorageClassOf(volume), "fast");
+}
+
+TEST(Storage, InTreeSourcesKeepWhatBecomesTheCsiHandle) {
+  using Source = PersistentVolume::Source;
+  const auto read = [](std::string_view source) {
+    const auto volume = Read<PersistentVolume>("{\"spec\": {" + std::string(source) + "}}");
+    return std::pair(volume.source, volume.volume_handle);
+  };
+  EXPECT_EQ(read(R"("gcePersistentDisk": {"pdName": "p"})"),
+            std::pair(Source::kGcePersistentDisk, std::string("p")));
+  EXPECT_EQ(read(R"("awsElasticBlockStore": {"volumeID": "v"})"),
+            std::pair(Source::kAwsElasticBlockStore, std::string("v")));
+  EXPECT_EQ(read(R"("azureDisk": {"diskURI": "u"})"), std::pair(Source::kAzureDisk, std::string("u")));
+  EXPECT_EQ(read(R"("cinder": {"volumeID": "c"})"), std::pair(Source::kCinder, std::string("c")));
+  EXPECT_EQ(read(R"("portworxVolume": {"volumeID": "x"})"), std::pair(Source::kPortworx, std::string("x")));
+  EXPECT_EQ(read(R"("hostPath": {"path": "/x"})"), std::pair(Source::kOther, std::string()));
+}
+
+TEST(Storage, OfAClaim) {
+  const auto claim = Read<PersistentVolumeClaim>(R"({"metadata": {"name": "c", "namespace": "ns",
+    "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv", "storageClassName": "",
+    "accessModes": ["ReadWriteOncePod"], "resources": {"requests": {"storage": "1Gi"}},
+    "selector": {"matchLabels": {"a": "b"}}, "volumeMode": "Filesystem"}, "status": {"phase": "Lost"}})");
+  EXPECT_EQ(claim.volume_name, "pv");
+  EXPECT_EQ(claim.storage_class_name, "") << "there, and empty";
+  EXPECT_EQ(claim.storage->Value(), 1 << 30);
+  EXPECT_EQ(claim.selector->match_labels, (Labels{{"a", "b"}}));
+  EXPECT_EQ(claim.phase, "Lost");
+  EXPECT_NE(claim.metadata.Annotation("pv.kubernetes.io/bind-completed"), nullptr);
+}
+
+TEST(Storage, TheBetaAnnotationNamesTheClassBeforeTheField) {
+  const auto claim = Read<PersistentVolumeClaim>(R"({"metadata": {"annotations":
+    {"volume.beta.kubernetes.io/storage-class": "old"}}, "spec": {"storageClassName": "new"}})");
+  EXPECT_EQ(StorageClassOf(claim), "old");
+  EXPECT_EQ(StorageClassOf(PersistentVolumeClaim{}), "");
+}
+
+TEST(Storage, OfAClassADriverANodeACapacityAndAnAttachment) {
+  const auto storage_class = Read<StorageClass>(R"({"metadata": {"name": "fast"}, "provisioner": "p",
+    "volumeBindingMode": "WaitForFirstConsumer",
+    "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}, {}]})");
+  EXPECT_EQ(storage_class.provisioner, "p");
+  EXPECT_EQ(storage_class.volume_binding_mode, "WaitForFirstConsumer");
+  ASSERT_THAT(storage_class.allowed_topologies, SizeIs(2));
+  EXPECT_EQ(storage_class.allowed_topologies[0],
+            (StorageClass::TopologyTerm{{.key = "zone", .values = {"a", "b"}}}));
+  EXPECT_THAT(storage_class.allowed_topologies[1], IsEmpty());
+
+  const auto node = Read<CSINode>(R"({"metadata": {"name": "n"}, "spec": {"drivers": [
+    {"name": "a", "nodeID": "x", "allocatable": {"count": 0}}, {"name": "b", "allocatable": null}]}})");
+  EXPECT_EQ(node.drivers.at(0).count, 0);
+  EXPECT_EQ(node.drivers.at(1).count, std::nullopt);
+
+  EXPECT_TRUE(Read<CSIDriver>(R"({"spec": {"storageCapacity": true}})").storage_capacity);
+  EXPECT_TRUE(Read<CSIDriver>(R"({"spec": {"preventPodSchedulingIfMissing": true}})")
+                  .prevent_pod_scheduling_if_missing);
+
+  const auto capacity = Read<CSIStorageCapacity>(R"({"storageClassName": "fast", "nodeTopology": {},
+    "capacity": "5Gi", "maximumVolumeSize": "1Gi"})");
+  EXPECT_TRUE(capacity.node_topology && capacity.node_topology->empty());
+  EXPECT_EQ(capacity.capacity->Value(), std::int64_t{5} << 30);
+  EXPECT_EQ(capacity.maximum_volume_size->Value(), 1 << 30);
+  EXPECT_FALSE(Read<CSIStorageCapacity>("{}").node_topology);
+
+  const auto attachment = Read<VolumeAttachment>(
+      R"({"spec": {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}})");
+  EXPECT_EQ(attachment.attacher + "/" + attachment.node_name, "d/n");
+  EXPECT_EQ(attachment.persistent_volume_name, "pv");
+}
+
+// --- what groups pods
+// -------------------------------------------------------------------------------------------------
+
+TEST(Workloads, HaveTheirSelectors) {
+  EXPECT_EQ(Read<Service>(R"({"spec": {"selector": {"a": "b"}}})").selector, (Labels{{"a", "b"}}));
+  EXPECT_EQ(Read<ReplicationController>(R"({"spec": {"selector": {"a": "b"}}})").selector,
+            (Labels{{"a", "b"}}));
+  EXPECT_EQ(Read<ReplicaSet>(R"({"spec": {"selector": {"matchLabels": {"a": "b"}}}})").selector->match_labels,
+            (Labels{{"a", "b"}}));
+  EXPECT_FALSE(Read<StatefulSet>(R"({"spec": {}})").selector);
+  EXPECT_EQ(Read<Namespace>(R"({"metadata": {"name": "n", "labels": {"team": "x"}}})").metadata.labels,
+            (Labels{{"team", "x"}}));
+}
+
+TEST(Workloads, ABudgetSaysWhatMayBeDisturbed) {
+  const auto budget = Read<PodDisruptionBudget>(R"({"spec": {"selector": {}, "minAvailable": "50%"},
+    "status": {"disruptionsAllowed": 2, "disruptedPods": {"b": "2026-01-01T00:00:00Z", "a": "2026-01-01T00:00:00Z"}}})");
+  EXPECT_TRUE(budget.selector && budget.selector->empty());
+  EXPECT_EQ(budget.disruptions_allowed, 2);
+  EXPECT_THAT(budget.disrupted_pods, ElementsAre("a", "b"));
+}
+
+// --- devices
+// ----------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> RequestsOf(std::string_view json) {
+  std::vector<std::string> out;
+  for (const auto& request : Read<ResourceClaim>(json).requests)
+    out.push_back(request.name + ": " + request.device_class_name);
+  return out;
+}
+
+TEST(Devices, RequestsAreReadInTheirV1AndTheirBetaForm) {
+  EXPECT_THAT(
+      RequestsOf(R"({"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "gpu"}},
+    {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "big"}, {"name": "y", "deviceClassName": "small"}]}]}}})"),
+      ElementsAre("a: gpu", "b/x: big", "b/y: small"));
+  EXPECT_THAT(RequestsOf(R"({"spec": {"devices": {"requests": [{"name": "a", "deviceClassName": "gpu"}]}}})"),
+              ElementsAre("a: gpu"));
+}
+
+TEST(Devices, AClaimSaysWhatItGotAndWhoUsesIt) {
+  const auto claim = Read<ResourceClaim>(R"({"status": {
+    "allocation": {"devices": {"results": [{"request": "a", "driver": "d", "pool": "p", "device": "0"}]},
+                   "nodeSelector": {"nodeSelectorTerms": [{}]}},
+    "reservedFor": [{"resource": "pods", "name": "pod", "uid": "u"}]}})");
+  EXPECT_EQ(claim.allocation->devices.at(0), (ResourceClaim::Device{"a", "d", "p", "0", false}));
+  EXPECT_THAT(claim.allocation->node_selector->terms, SizeIs(1));
+  EXPECT_EQ(claim.reserved_for.at(0).uid, "u");
+  EXPECT_FALSE(Read<ResourceClaim>(R"({"status": {}})").allocation);
+}
+
+TEST(Devices, OfASliceAClassAndATaintRule) {
+  const auto slice = Read<ResourceSlice>(R"({"spec": {"driver": "d", "nodeName": "n",
+    "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2}, "devices": [{"name": "0"}, {"name": "1"}]}})");
+  EXPECT_EQ(slice.driver + "/" + slice.pool + "@" + slice.node_name, "d/p@n");
+  EXPECT_EQ(slice.pool_generation, 3);
+  EXPECT_EQ(slice.pool_slice_count, 2);
+  EXPECT_THAT(slice.devices, ElementsAre("0", "1"));
+  EXPECT_EQ(
+      Read<DeviceClass>(R"({"spec": {"extendedResourceName": "example.com/gpu"}})").extended_resource_name,
+      "example.com/gpu");
+  const auto rule = Read<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"pool": "p"},
+    "taint": {"key": "k", "effect": "NoExecute"}}})");
+  EXPECT_EQ(rule.selector->pool, "p");
+  EXPECT_EQ(rule.selector->driver, std::nullopt);
+  EXPECT_EQ(rule.taint.effect, "NoExecute");
+}
+
+// --- mistakes
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(EveryKind, IsRefusedWithThePathOfTheField) {
+  AllKinds::ForEach([]<class T>() {
+    const auto object = Decoder().Object<T>(R"({"metadata": {"labels": {"a": 1}}})");
+    ASSERT_FALSE(object) << T::kKind;
+    EXPECT_EQ(object.error().message, "metadata.labels.a: expected a string, got a number") << T::kKind;
+  });
+  EXPECT_EQ(Decoder()
+                .Object<CSINode>(R"({"spec": {"drivers": [{}, {"allocatable": {"count": "x"}}]}})")
+                .error()
+                .message,
+            "spec.drivers[1].allocatable.count: expected an integer, got a string");
+  EXPECT_EQ(Decoder().Object<Pod>(R"({"status": {"startTime": "noon"}})").error().message,
+            "status.startTime: \"noon\" is not a time as RFC 3339 has it");
+}
+
+// --- times
+// ------------------------------------------------------------------------------------------------------------
+
+TEST(Timestamp, IsReadAsRfc3339) {
+  EXPECT_EQ(ParseTimestamp("1970-01-01T00:00:00Z"), 0);
+  EXPECT_EQ(ParseTimestamp("2026-11-21T12:00:00Z"), 1795262400);
+  EXPECT_EQ(ParseTimestamp("2026-11-21T12:00:00.123456Z"), 1795262400);
+  EXPECT_EQ(ParseTimestamp("2026-11-21T13:30:00+01:30"), 1795262400);
+  EXPECT_EQ(ParseTimestamp("2026-11-21T04:00:00-08:00"), 1795262400);
+  EXPECT_EQ(ParseTimestamp("1969-12-31T23:59:59Z"), -1);
+  EXPECT_EQ(ParseTimestamp("2024-02-29T00:00:00Z"), 1709164800) << "a leap day";
+}
+
+TEST(Timestamp, OfAnyOtherFormIsNone) {
+  for (const auto* text :
+       {"", "2026", "2026-11-21", "2026-11-21 12:00:00Z", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z",
+        "2026-11-21T24:00:00Z", "2026-11-21T12:00:00", "2026-11-21T12:00:00.Z", "2026-11-21T12:00:00Zx",
+        "2026-11-21T12:00:00+1", "-026-11-21T12:00:00Z"}) {
+    EXPECT_EQ(ParseTimestamp(text), std::nullopt) << text;
+  }
+}
+
+// --- dumps
+// ------------------------------------------------------------------------------------------------------------
+
+TEST(Dump, HoldsEveryKindByKeyWithDefaultsFilledIn) {
+  Dump dump;
+  const auto documents = SplitDocuments(R"({"kind": "List", "items": [
+    {"kind": "PersistentVolumeClaim", "metadata": {"name": "c"}},
+    {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "p"},
+    {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"capacity": {"storage": 1024}}},
+    {"kind": "Namespace", "metadata": {"name": "n", "labels": {"a": "1"}}},
+    {"kind": "Namespace", "metadata": {"name": "n", "labels": {"a": "2"}}},
+    {"kind": "Deployment", "metadata": {"name": "d"}}]})");
+  for (const Document& document : documents->objects) ASSERT_TRUE(dump.Add(document));
+  EXPECT_EQ(dump.Of<PersistentVolumeClaim>().at("default/c")->phase, "Pending");
+  EXPECT_EQ(dump.Of<StorageClass>().at("s")->volume_binding_mode, "Immediate");
+  EXPECT_EQ(dump.Of<PersistentVolume>().at("v")->volume_mode, "Filesystem");
+  EXPECT_EQ(dump.Of<PersistentVolume>().at("v")->storage.Value(), 1024);
+  EXPECT_EQ(*dump.Of<Namespace>().at("n")->metadata.labels.Find("a"), "2") << "the later counts";
+  EXPECT_THAT(dump.Of<Pod>(), IsEmpty());
+}
+
+TEST(Dump, RefusesWhatHasNoNameOrCannotBeUnderstood) {
+  Dump dump;
+  EXPECT_EQ(dump.Add({"CSINode", "{}", ""}).error().message, "metadata.name: Required value");
+  EXPECT_EQ(dump.Add({"CSINode", R"({"spec": 1})", ""}).error().message,
+            "spec: expected an object, got a number");
+}
+
+}  // namespace
+}  // namespace berth::api

@@ -1,0 +1,173 @@
+// What objects have in common, field by field: which JSON member goes where. Members that no decision needs
+// are not looked at.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kubernetes/api/json_reader.hpp"
+#include "kubernetes/api/kept_parts.hpp"
+#include "kubernetes/api/recent_amounts.hpp"
+
+namespace berth::api {
+
+void Labels::Set(std::string key, std::string value) {
+  // Servers send labels sorted, so the place is nearly always the end.
+  if (empty() || std::as_const(entries_).back().first < key) {
+    entries_.emplace_back(std::move(key), std::move(value));
+    return;
+  }
+  const auto place = std::ranges::lower_bound(entries_, key, {}, &Entry::first);
+  if (place != entries_.end() && place->first == key) {
+    place->second = std::move(value);
+  } else {
+    entries_.insert(place, Entry(std::move(key), std::move(value)));
+  }
+}
+
+const std::string* Labels::Find(std::string_view key) const {
+  const auto place =
+      std::ranges::lower_bound(entries_, key, {}, [](const Entry& e) { return std::string_view(e.first); });
+  return place != entries_.end() && place->first == key ? &place->second : nullptr;
+}
+
+namespace json {
+// Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
+
+// Quantities are strings, but files written by hand hold numbers too.
+bool Read(const element& value, Quantity& out, Failure& failure) {
+  std::string text;
+  switch (value.type()) {
+    case element_type::STRING: {
+      std::string_view raw;
+      if (value.get(raw) != simdjson::SUCCESS) return Expect(value, "a quantity", failure);
+      const auto first = raw.find_first_not_of(" \t\n\v\f\r");
+      text = first == raw.npos
+                 ? ""
+                 : std::string(raw.substr(first, raw.find_last_not_of(" \t\n\v\f\r") - first + 1));
+      break;
+    }
+    case element_type::INT64:
+      text = fmt::format("{}", std::int64_t(value));
+      break;
+    case element_type::UINT64:
+      text = fmt::format("{}", std::uint64_t(value));
+      break;
+    case element_type::DOUBLE:
+      text = fmt::format("{}", double(value));
+      break;
+    default:
+      return Expect(value, "a quantity", failure);
+  }
+  auto quantity = Quantity::Parse(text);
+  if (!quantity) return failure.Set(fmt::format("\"{}\": {}", text, quantity.error().message));
+  out = std::move(*quantity);
+  return true;
+}
+
+bool Read(const element& value, Labels& out, Failure& failure) {
+  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
+    std::string text;
+    if (!Read(member, text, failure)) return false;
+    out.Set(std::string(key), std::move(text));
+    return true;
+  });
+}
+
+bool Read(const element& value, ResourceList& out, Failure& failure) {
+  simdjson::dom::object object;
+  if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
+  RecentAmounts recent;
+  for (const auto& [name, member] : object) {
+    std::string_view amount;
+    if (member.get(amount) == simdjson::SUCCESS) {
+      recent.Add(name, amount);
+    } else {
+      recent.Odd();
+    }
+  }
+  if (const ResourceList* amounts = recent.Find()) {
+    out = *amounts;
+    return true;
+  }
+  out.clear();
+  out.reserve(object.size());
+  for (const auto& [key, member] : object) {
+    // A null amount is there, and zero.
+    Quantity& quantity = out[key];
+    if (!member.is_null() && !Read(member, quantity, failure)) return failure.In(key);
+  }
+  recent.Remember(out);
+  return true;
+}
+
+bool Read(const element& value, LabelSelectorRequirement& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"key", out.key}, Field{"operator", out.op},
+                    Field{"values", out.values});
+}
+
+bool Read(const element& value, LabelSelector& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"matchLabels", out.match_labels},
+                    Field{"matchExpressions", out.match_expressions});
+}
+
+bool Read(const element& value, NodeSelectorRequirement& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"key", out.key}, Field{"operator", out.op},
+                    Field{"values", out.values});
+}
+
+bool Read(const element& value, NodeSelectorTerm& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"matchExpressions", out.match_expressions},
+                    Field{"matchFields", out.match_fields});
+}
+
+bool Read(const element& value, NodeSelector& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"nodeSelectorTerms", out.terms});
+}
+
+bool Read(const element& value, Taint& out, Failure& failure) {
+  return ReadFields(value, failure, Field{"key", out.key}, Field{"value", out.value},
+                    Field{"effect", out.effect});
+}
+
+bool ReadAnnotations(const element& value, CowPtr<Labels>& out, Failure& failure) {
+  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
+    if (!KeepsAnnotation(key)) return true;
+    std::string text;
+    if (!Read(member, text, failure)) return false;
+    if (!out) out.emplace();
+    out->Set(std::string(key), std::move(text));
+    return true;
+  });
+}
+
+// The first that is the controller, as metav1.GetControllerOf finds it.
+bool ReadOwners(const element& value, CowPtr<OwnerReference>& out, Failure& failure) {
+  out.reset();
+  return ReadItems(value, failure, [&](const element& item) {
+    bool controls = false;
+    if (out || item["controller"].get(controls) != simdjson::SUCCESS || !controls) return true;
+    OwnerReference owner;
+    if (!ReadFields(item, failure, Field{"apiVersion", owner.api_version}, Field{"kind", owner.kind},
+                    Field{"name", owner.name}, Field{"uid", owner.uid})) {
+      return false;
+    }
+    out = std::move(owner);
+    return true;
+  });
+}
+
+bool Read(const element& value, ObjectMeta& out, Failure& failure) {
+  return ReadFields(
+      value, failure, Field{"name", out.name}, Field{"namespace", out.ns}, Field{"uid", out.uid},
+      Field{"resourceVersion", out.resource_version}, Field{"labels", out.labels},
+      Field{"deletionTimestamp", out.deletion_timestamp}, Field{"generation", out.generation},
+      Nested{"annotations",
+             [&](const element& member, Failure& f) { return ReadAnnotations(member, out.annotations, f); }},
+      Nested{"ownerReferences",
+             [&](const element& member, Failure& f) { return ReadOwners(member, out.controller, f); }});
+}
+
+}  // namespace json
+
+}  // namespace berth::api

@@ -1,0 +1,27 @@
+#include "kubernetes/api/dump.hpp"
+
+namespace berth::api {
+
+Expected<void> Dump::Add(const Document& document) {
+  Expected<void> added;
+  AllKinds::ForEach([&]<class T>() {
+    if (document.kind == T::kKind) added = AddAs<T>(document.json);
+  });
+  return added;
+}
+
+template <class T>
+Expected<void> Dump::AddAs(std::string_view json) {
+  BERTH_TRY(T object, decoder_.Object<T>(json));
+  if (object.metadata.name.empty()) return Invalid("metadata.name: Required value");
+  ApplyDefaults(object);
+  if constexpr (std::is_same_v<T, Pod>) {
+    // A pod is known by its uid.
+    if (object.metadata.uid.empty()) object.metadata.uid = "made-up-for-" + object.metadata.Key();
+  }
+  auto shared = std::make_shared<const T>(std::move(object));
+  std::get<Objects<T>>(objects_).insert_or_assign(shared->metadata.Key(), shared);
+  return {};
+}
+
+}  // namespace berth::api

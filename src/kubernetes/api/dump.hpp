@@ -1,0 +1,44 @@
+// The objects of a file, by kind.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/api/objects.hpp"
+
+namespace berth::api {
+
+// Everything a scheduler would watch, as it stands in files written by `kubectl get -o json` or by hand:
+// defaults are filled in, of two objects with one key the later counts. One thread.
+class Dump {
+ public:
+  template <class T>
+  using Objects = std::map<std::string, std::shared_ptr<const T>>;  // by metadata.Key()
+
+  // Kinds that no scheduler looks at are passed over. Fails if the object cannot be understood or has no
+  // name.
+  Expected<void> Add(const Document& document);
+
+  template <class T>
+  const Objects<T>& Of() const {
+    return std::get<Objects<T>>(objects_);
+  }
+
+ private:
+  template <class T>
+  Expected<void> AddAs(std::string_view json);
+  template <class List>
+  struct TupleOf;
+  template <class... T>
+  struct TupleOf<KindList<T...>> {
+    using type = std::tuple<Objects<T>...>;
+  };
+
+  Decoder decoder_;
+  TupleOf<AllKinds>::type objects_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,59 @@
+#include "kubernetes/api/kept_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace berth::api {
+namespace {
+
+std::vector<std::string>& AlsoKept() {
+  static std::vector<std::string> keys;
+  return keys;
+}
+
+}  // namespace
+
+void KeepAnnotation(std::string key) { AlsoKept().push_back(std::move(key)); }
+
+bool KeepsAnnotation(std::string_view key) {
+  // Users and controllers keep kilobytes in annotations; these are all that the plugins of v1.37.1 ask for.
+  static constexpr std::array<std::string_view, 6> kRead = {
+      "pv.kubernetes.io/bind-completed",
+      "pv.kubernetes.io/bound-by-controller",
+      "resource.kubernetes.io/extended-resource-claim",
+      "storage.alpha.kubernetes.io/migrated-plugins",
+      "volume.beta.kubernetes.io/storage-class",
+      "volume.kubernetes.io/selected-node",
+  };
+  return std::ranges::find(kRead, key) != kRead.end() ||
+         std::ranges::find(AlsoKept(), key) != AlsoKept().end();
+}
+
+bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition) {
+  return pod.spec.node_name.empty() || condition.type == "DisruptionTarget" ||
+         condition.type == "PodResizePending";
+}
+
+void TrimConditions(Pod& pod) {
+  if (pod.spec.node_name.empty()) return;
+  for (PodCondition& condition : pod.status.conditions) {
+    if (KeepsWholeCondition(pod, condition)) continue;
+    PodCondition kept;
+    kept.type = std::move(condition.type);
+    kept.status = std::move(condition.status);
+    condition = std::move(kept);
+  }
+}
+
+std::optional<WatchEventType> EventType(std::string_view name) {
+  if (name == "ADDED") return WatchEventType::kAdded;
+  if (name == "MODIFIED") return WatchEventType::kModified;
+  if (name == "DELETED") return WatchEventType::kDeleted;
+  if (name == "BOOKMARK") return WatchEventType::kBookmark;
+  if (name == "ERROR") return WatchEventType::kError;
+  return std::nullopt;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,27 @@
+// Kubernetes objects as plain values: every kind that a scheduler watches.
+#pragma once
+
+#include "kubernetes/api/devices.hpp"
+#include "kubernetes/api/meta.hpp"
+#include "kubernetes/api/node.hpp"
+#include "kubernetes/api/pod.hpp"
+#include "kubernetes/api/storage.hpp"
+#include "kubernetes/api/workloads.hpp"
+
+namespace berth::api {
+
+// All of them, for what is done once per kind. Each has `kKind`, its name, `kNamespaced`, and `metadata`.
+template <class... T>
+struct KindList {
+  // each.template operator()<T>() for every kind, in this order.
+  template <class Each>
+  static void ForEach(Each&& each) {
+    (each.template operator()<T>(), ...);
+  }
+};
+using AllKinds =
+    KindList<Node, Pod, Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass, CSINode, CSIDriver,
+             CSIStorageCapacity, VolumeAttachment, Service, ReplicationController, ReplicaSet, StatefulSet,
+             PodDisruptionBudget, DeviceClass, ResourceClaim, ResourceSlice, DeviceTaintRule>;
+
+}  // namespace berth::api

@@ -1,0 +1,204 @@
+#include "kubernetes/api/requests.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/builders.hpp"
+
+namespace berth::api {
+namespace {
+
+using berth::testing::Amounts;
+using berth::testing::MakeContainer;
+using berth::testing::MakePod;
+
+constexpr std::int64_t kMi = 1 << 20;
+
+std::int64_t MilliCpu(const ResourceList& list) {
+  return list.contains("cpu") ? list.at("cpu").MilliValue() : -1;
+}
+std::int64_t Of(const ResourceList& list, const std::string& name) {
+  return list.contains(name) ? list.at(name).Value() : -1;
+}
+
+// --- a pod that waits
+// ---------------------------------------------------------------------------------------------
+
+// Cpu in milli-cores and memory in Mi; -1 for a resource that is not in the sum at all.
+struct SumCase {
+  std::string name;
+  Pod pod;
+  std::int64_t cpu, memory;                    // what it asks for
+  std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers that ask for none
+};
+class APodsSum : public ::testing::TestWithParam<SumCase> {};
+TEST_P(APodsSum, IsWhatItNeedsAtItsPeak) {
+  const auto& row = GetParam();
+  const ResourceList plain = PodRequests(row.pod, {});
+  EXPECT_EQ(MilliCpu(plain), row.cpu);
+  EXPECT_EQ(Of(plain, "memory"), row.memory < 0 ? -1 : row.memory * kMi);
+  const NonZeroUse use = NonZeroRequests(row.pod);
+  EXPECT_EQ(use.milli_cpu, row.non_zero_cpu);
+  EXPECT_EQ(use.memory, row.non_zero_memory * kMi);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, APodsSum,
+    ::testing::Values(
+        SumCase{"NothingAskedForCountsAsTheDefaultOnlyInScores", MakePod(), -1, -1, 100, 200},
+        SumCase{"ContainersAreSummed",
+                MakePod()
+                    .Container(MakeContainer().Cpu("200m"))
+                    .Container(MakeContainer().Cpu("300m").Memory("1Mi")),
+                500, 1, 500, 201},
+        SumCase{"AnExplicitZeroIsKept", MakePod().Cpu("0"), 0, -1, 0, 200},
+        SumCase{"TheLargestInitContainerCountsWhereItIsMore",
+                MakePod()
+                    .Cpu("1")
+                    .Memory("5Mi")
+                    .Init(MakeContainer().Cpu("3").Memory("1Mi"))
+                    .Init(MakeContainer().Cpu("2").Memory("9Mi")),
+                3000, 9, 3000, 9},
+        SumCase{"ASidecarRunsBesideTheContainers",
+                MakePod().Cpu("200m").Memory("10Mi").Sidecar(MakeContainer().Cpu("100m").Memory("5Mi")), 300,
+                15, 300, 15},
+        SumCase{"AnInitContainerRunsBesideTheSidecarsBeforeIt",
+                MakePod()
+                    .Cpu("200m")
+                    .Memory("1Mi")
+                    .Sidecar(MakeContainer().Cpu("100m").Memory("1Mi"))
+                    .Init(MakeContainer().Cpu("1").Memory("1Mi")),
+                1100, 2, 1100, 2},
+        SumCase{"AnInitContainerDoesNotRunBesideSidecarsBehindIt",
+                MakePod()
+                    .Cpu("200m")
+                    .Memory("1Mi")
+                    .Init(MakeContainer().Cpu("1").Memory("1Mi"))
+                    .Sidecar(MakeContainer().Cpu("100m").Memory("1Mi")),
+                1000, 2, 1000, 2},
+        SumCase{"SidecarsAddUpWhileTheyStart",
+                MakePod()
+                    .Cpu("0")
+                    .Memory("0")
+                    .Sidecar(MakeContainer().Cpu("1").Memory("0"))
+                    .Sidecar(MakeContainer().Cpu("2").Memory("0")),
+                3000, 0, 3000, 0},
+        SumCase{"OverheadComesOnTop", MakePod().Overhead("cpu", "10m"), 10, -1, 110, 200},
+        SumCase{"PodLevelReplacesTheSumAndOverheadComesOnTop",
+                MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100,
+                1},
+        SumCase{"WithPodLevelOnlyWhatNobodyAsksForGetsADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
+                1000, 200}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(PodRequests, AreRoundedOnceForThePod) {
+  const Pod pod = MakePod().Container(MakeContainer().Cpu("500u")).Container(MakeContainer().Cpu("500u"));
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {})), 1);
+}
+
+TEST(PodRequests, PodLevelReplacesOnlyWhatItMayName) {
+  const Pod pod = MakePod()
+                      .Cpu("1")
+                      .Request("example.com/gpu", "2")
+                      .Request("hugepages-2Mi", "4Mi")
+                      .PodLevel("hugepages-2Mi", "2Mi")
+                      .PodLevel("example.com/gpu", "7");
+  const ResourceList sum = PodRequests(pod, {});
+  EXPECT_EQ(Of(sum, "example.com/gpu"), 2);
+  EXPECT_EQ(Of(sum, "hugepages-2Mi"), 2 * kMi);
+  EXPECT_EQ(MilliCpu(sum), 1000);
+  EXPECT_EQ(Of(PodRequests(pod, {.pod_level = false}), "hugepages-2Mi"), 4 * kMi);
+}
+
+TEST(PodRequests, LimitsAreNotAskedFor) {
+  const Pod pod = MakePod().Container(MakeContainer().Limit("cpu", "4"));
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {})), -1);
+  EXPECT_EQ(MilliCpu(ContainerLimits(pod)), 4000);
+}
+
+// --- a pod that runs and may be in the middle of a resize
+// -----------------------------------------------------------
+
+struct Resize {
+  std::string spec;
+  std::optional<std::string> allocated;
+  std::optional<std::string> actual;
+};
+struct ResizeCase {
+  std::string name;
+  std::vector<Resize> containers;
+  bool infeasible;
+  std::int64_t cpu;
+};
+class AResizedPod : public ::testing::TestWithParam<ResizeCase> {};
+TEST_P(AResizedPod, TakesTheMostThatItMayBeUsing) {
+  Pod pod = MakePod();
+  pod.spec.containers.clear();
+  for (std::size_t i = 0; i < GetParam().containers.size(); ++i) {
+    const Resize& resize = GetParam().containers[i];
+    const std::string name = "c" + std::to_string(i);
+    pod.spec.containers.push_back(MakeContainer(name).Cpu(resize.spec));
+    ContainerStatus status{name, {}, {}};
+    if (resize.allocated) status.allocated_resources = Amounts({{"cpu", *resize.allocated}});
+    if (resize.actual) status.resource_requests = Amounts({{"cpu", *resize.actual}});
+    pod.status.container_statuses.push_back(status);
+  }
+  if (GetParam().infeasible)
+    pod.status.conditions.push_back({"PodResizePending", "True", "Infeasible", "", ""});
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), GetParam().cpu);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, AResizedPod,
+    ::testing::Values(
+        ResizeCase{"ShrinkingItKeepsWhatItHas", {{"500m", "1", "1"}}, false, 1000},
+        ResizeCase{"GrowingItTakesWhatItWillHave", {{"2", "1", "1"}}, false, 2000},
+        ResizeCase{"AnInfeasibleResizeDoesNotCount", {{"2", "1", "1"}}, true, 1000},
+        ResizeCase{
+            "TheMaximumIsOfTheSumsNotOfEachContainer", {{"2", "1", "1"}, {"1", "2", "2"}}, false, 3000},
+        ResizeCase{"WithoutActualTheAllocationCounts", {{"1", "3", {}}}, false, 3000},
+        ResizeCase{"WithoutStatusTheSpecCounts", {{"1", {}, {}}}, false, 1000},
+        ResizeCase{"AnInfeasibleResizeWithoutStatusCountsAsNothing", {{"1", {}, {}}}, true, -1}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(AResizedPod, CountsBySpecWhileItWaits) {
+  Pod pod = MakePod().Cpu("1");
+  pod.status.container_statuses.push_back({"c", Amounts({{"cpu", "5"}}), {}});
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {})), 1000);
+}
+
+TEST(AResizedPod, CountsByItsOwnStatusIfBothMapsAreThere) {
+  Pod pod = MakePod().Cpu("1");
+  pod.status.has_resources = true;
+  pod.status.allocated_resources = Amounts({{"cpu", "2"}});
+  pod.status.resource_requests = Amounts({{"cpu", "3"}});
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), 3000);
+}
+
+TEST(AResizedPod, PodLevelTakesTheMostOfSpecAndStatus) {
+  Pod pod = MakePod().Cpu("1").PodLevel("cpu", "2");
+  pod.status.has_resources = true;
+  pod.status.allocated_resources = Amounts({{"cpu", "4"}});
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), 4000);
+  EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = false})), 2000);
+}
+
+TEST(ResourceClass, DependsOnTheName) {
+  const std::vector<std::pair<std::string, ResourceClass>> rows{
+      {"cpu", ResourceClass::kCpu},
+      {"memory", ResourceClass::kMemory},
+      {"ephemeral-storage", ResourceClass::kEphemeralStorage},
+      {"pods", ResourceClass::kPods},
+      {"hugepages-2Mi", ResourceClass::kScalar},
+      {"attachable-volumes-csi-x", ResourceClass::kScalar},
+      {"kubernetes.io/foo", ResourceClass::kScalar},
+      {"sub.kubernetes.io/foo", ResourceClass::kScalar},
+      {"example.com/gpu", ResourceClass::kExtended},
+      {"requests.example.com/gpu", ResourceClass::kIgnored},
+      {"example.com/g p u", ResourceClass::kIgnored},
+      {"storage", ResourceClass::kIgnored},
+      {"gpu", ResourceClass::kIgnored},
+  };
+  for (const auto& [name, kind] : rows) EXPECT_EQ(ClassOf(name), kind) << name;
+}
+
+}  // namespace
+}  // namespace berth::api

@@ -1,0 +1,52 @@
+// Label and node selectors: parsing with Kubernetes' rules (v1.37), and plain evaluation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kubernetes/api/objects.hpp"
+#include "base/result.hpp"
+
+namespace berth::api {
+
+enum class SelectorOp : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+
+// A requirement that passed all checks.
+struct Requirement {
+  std::string key;
+  SelectorOp op = SelectorOp::kExists;
+  std::vector<std::string> values;
+  std::int64_t bound = 0;  // kGt, kLt: the value as a number
+
+  // value is null if the object has no such label.
+  bool Matches(const std::string* value) const;
+};
+
+// A matchExpressions entry of a node selector term: operators In, NotIn, Exists, DoesNotExist, Gt, Lt.
+// Nothing if it is wrong; then, if `errors` is not null, one text for each mistake is appended, in
+// kube-scheduler's words and order, each beginning with the path of the field below `path`.
+std::optional<Requirement> ParseNodeRequirement(const NodeSelectorRequirement& requirement,
+                                                std::string_view path, std::vector<std::string>* errors);
+// The same for a matchFields entry: In or NotIn with exactly one value; its value is not checked as a label.
+std::optional<Requirement> ParseFieldRequirement(const NodeSelectorRequirement& requirement,
+                                                 std::string_view path, std::vector<std::string>* errors);
+
+// Several mistakes as one message: each once, "[a, b]" if there are two or more.
+std::string JoinErrors(const std::vector<std::string>& errors);
+
+// The number a label holds for Gt and Lt, or nothing: plain base-10 int64, sign and leading zeros allowed.
+std::optional<std::int64_t> LabelAsInteger(std::string_view value);
+
+// Empty if the text is a valid label value; else what is wrong, in Kubernetes' words.
+std::string CheckLabelValue(std::string_view value);
+// The same for a label key ([prefix/]name).
+std::string CheckLabelKey(std::string_view key);
+
+// Does the toleration cover the taint (v1.37 with the comparison operators Lt and Gt off, as by default)?
+bool Tolerates(const Toleration& toleration, const Taint& taint);
+bool TaintStopsScheduling(const Taint& taint);  // effect NoSchedule or NoExecute
+
+}  // namespace berth::api

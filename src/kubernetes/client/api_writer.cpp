@@ -1,0 +1,442 @@
+#include "kubernetes/client/api_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
+#include <optional>
+
+#include "kubernetes/api/decode.hpp"
+#include "base/lease_fence.hpp"
+#include "base/random.hpp"
+#include "kubernetes/client/api.hpp"
+#include "kubernetes/client/backoff.hpp"
+#include "kubernetes/client/json_text.hpp"
+#include "kubernetes/client/status_patch.hpp"
+#include "http/loop.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kTriesMax = 4;
+constexpr BackoffOptions kBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
+
+std::string BindingBody(const ports::Binding& binding) {
+  std::string body;
+  {
+    JsonObject root(body);
+    root.Add("kind", "Binding").Add("apiVersion", "v1");
+    JsonObject(root.Key("metadata"))
+        .Add("name", binding.name)
+        .Add("namespace", binding.ns)
+        .Add("uid", binding.uid);
+    JsonObject(root.Key("target")).Add("kind", "Node").Add("name", binding.node);
+  }
+  return body;
+}
+
+// What only the earlier one speaks of is not out of date.
+void Inherit(ports::PodStatusPatch& later, const ports::PodStatusPatch& earlier) {
+  if (!later.nomination) later.nomination = earlier.nomination;
+  if (!later.reason.empty()) return;
+  later.reason = earlier.reason;
+  later.message = earlier.message;
+  later.observed_generation = earlier.observed_generation;
+}
+
+std::string DeletionBody(const ports::PodDeletion& deletion) {
+  std::string body;
+  {
+    JsonObject root(body);
+    root.Add("kind", "DeleteOptions").Add("apiVersion", "v1");
+    JsonObject(root.Key("preconditions")).Add("uid", deletion.uid);
+  }
+  return body;
+}
+
+std::string PodPath(const std::string& ns, const std::string& name) {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
+}
+
+// A merge patch of one object, refused if the object is not at that version any more.
+struct ObjectPatch {
+  std::string path;
+  std::string body;
+};
+
+void AddMetadata(JsonObject& root, const std::string& version, std::string_view annotation,
+                 std::string_view value) {
+  JsonObject metadata(root.Key("metadata"));
+  metadata.Add("resourceVersion", version);
+  if (!annotation.empty()) JsonObject(metadata.Key("annotations")).Add(annotation, value);
+}
+
+ObjectPatch PatchOf(const ports::VolumeClaimed& write) {
+  ObjectPatch patch{"/api/v1/persistentvolumes/" + write.name, {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version,
+              write.bound_by_controller ? "pv.kubernetes.io/bound-by-controller" : "", "yes");
+  if (!write.claim) return patch;
+  JsonObject spec(root.Key("spec"));
+  JsonObject(spec.Key("claimRef"))
+      .Add("kind", "PersistentVolumeClaim")
+      .Add("namespace", write.claim->ns)
+      .Add("name", write.claim->name)
+      .Add("uid", write.claim->uid)
+      .Add("apiVersion", "v1")
+      .Add("resourceVersion", write.claim->resource_version);
+  spec.Close();
+  root.Close();
+  return patch;
+}
+
+ObjectPatch PatchOf(const ports::NodeSelected& write) {
+  ObjectPatch patch{fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}", write.ns, write.name), {}};
+  JsonObject root(patch.body);
+  AddMetadata(root, write.resource_version, "volume.kubernetes.io/selected-node", write.node);
+  root.Close();
+  return patch;
+}
+
+}  // namespace
+
+// All on the loop's thread.
+struct ApiWriter::Impl {
+  // One write: a binding, a patch of a pod's status, its deletion, or a patch of another object.
+  struct Write {
+    std::string key;
+    std::optional<ports::Binding> binding;
+    std::optional<ports::PodStatusPatch> patch;
+    std::optional<ports::PodDeletion> deletion;
+    std::optional<ObjectPatch> object;
+    std::string version;  // of the object, after the patch
+    ports::WriteDone done;
+    Backoff backoff{kBackoff};
+    int tries = 0;
+    bool settled_before = false;  // an earlier try may have taken effect
+    Api::CallId call = 0;
+    http::Loop::TimerId timer = http::Loop::TimerId::kNone;
+  };
+  using WritePtr = std::shared_ptr<Write>;
+  // A pod is here while a write to it is waiting or under way; the first is the one that goes next or is
+  // going.
+  struct Line {
+    std::deque<WritePtr> writes;
+    bool going = false;
+  };
+
+  http::Loop& loop;
+  Api& api;
+  const Clock& clock;
+  const ApiWriterOptions options;
+  Random random{options.seed};
+  api::Decoder decoder{};
+  boost::unordered_flat_map<std::string, Line> lines{};
+  std::deque<std::string> ready{};  // pods whose first write waits for a free place
+  std::size_t in_flight = 0;
+  std::vector<std::move_only_function<void()>> idle{};  // who waits for nothing to be left
+
+  // Writes go through here, questions do not.
+  Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
+    if (options.fence != nullptr) {
+      request.refused = [fence = options.fence]() -> std::optional<std::string> {
+        if (fence->Open()) return std::nullopt;
+        return "not the leader any more";
+      };
+    }
+    return api.Send(std::move(request), std::move(done));
+  }
+  void TellIdle() {
+    if (!lines.empty()) return;
+    for (auto& tell : std::exchange(idle, {})) tell();
+  }
+  void Patch(std::string key, ObjectPatch patch, ports::VersionDone done);  // from any thread
+  void Accept(const WritePtr& write);
+  void Pump();
+  void Try(const WritePtr& write);
+  void PostBinding(const WritePtr& write);
+  void SendPatch(const WritePtr& write);
+  void SendDeletion(const WritePtr& write);
+  static bool MakesOutdated(const WritePtr& later, const WritePtr& earlier);
+  void SendObject(const WritePtr& write);
+  void OnObject(const WritePtr& write, Reply reply);
+  void OnBound(const WritePtr& write, Reply reply);
+  void Settle(const WritePtr& write, RequestError why);
+  void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
+  void OnPatched(const WritePtr& write, Reply reply);
+  void OnDeleted(const WritePtr& write, Reply reply);
+  void Again(const WritePtr& write, const RequestError& why);
+  void Finish(const WritePtr& write, Expected<> result);
+  void Shutdown();
+};
+
+void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, ports::VersionDone done) {
+  auto write = std::make_shared<Write>();
+  write->key = std::move(key);
+  write->object = std::move(patch);
+  // The write holds this, and this must not hold the write.
+  write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
+    if (!result) return done(std::unexpected(std::move(result).error()));
+    done(std::move(raw->version));
+  };
+  loop.Post([this, write = std::move(write)] { Accept(write); });
+}
+
+void ApiWriter::Impl::Accept(const WritePtr& write) {
+  Line& line = lines[write->key];
+  // Only the write that is going matters to the API server; a patch behind it is out of date now.
+  std::vector<WritePtr> outdated;
+  while (line.writes.size() > (line.going ? 1U : 0U) && MakesOutdated(write, line.writes.back())) {
+    outdated.push_back(std::move(line.writes.back()));
+    line.writes.pop_back();
+    if (write->patch) Inherit(*write->patch, *outdated.back()->patch);
+  }
+  const bool was_empty = line.writes.empty() && outdated.empty();
+  line.writes.push_back(write);
+  if (was_empty) ready.push_back(write->key);
+  for (const WritePtr& old : outdated) {
+    old->done(Fail(ErrorCode::kCancelled, "superseded by a later write to the same pod"));
+  }
+  Pump();
+}
+
+bool ApiWriter::Impl::MakesOutdated(const WritePtr& later, const WritePtr& earlier) {
+  return earlier->patch && (!later->patch || later->patch->type == earlier->patch->type);
+}
+
+void ApiWriter::Impl::Pump() {
+  while (in_flight < options.max_in_flight && !ready.empty()) {
+    Line& line = lines.at(ready.front());
+    ready.pop_front();
+    ++in_flight;
+    line.going = true;
+    Try(WritePtr(line.writes.front()));
+  }
+}
+
+void ApiWriter::Impl::Try(const WritePtr& write) {
+  ++write->tries;
+  if (write->binding) {
+    PostBinding(write);
+  } else if (write->patch) {
+    SendPatch(write);
+  } else if (write->deletion) {
+    SendDeletion(write);
+  } else {
+    SendObject(write);
+  }
+}
+
+void ApiWriter::Impl::PostBinding(const WritePtr& write) {
+  const auto& binding = *write->binding;
+  write->call = Send({.method = "POST",
+                          .path = PodPath(binding.ns, binding.name) + "/binding",
+                          .body = BindingBody(binding)},
+                         [this, write](Reply reply) { OnBound(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  if (error.ambiguous()) return Settle(write, error);
+  // "already assigned" after a try whose effect we do not know may speak of our own success.
+  if (error.code == ErrorCode::kConflict && write->settled_before) return Settle(write, error);
+  if (error.server_trouble()) write->settled_before = true;
+  if (error.server_trouble() || error.not_sent()) return Again(write, error);
+  Finish(write, std::unexpected(error.ToError()));
+}
+
+// Did the binding take effect? The pod knows.
+void ApiWriter::Impl::Settle(const WritePtr& write, RequestError why) {
+  write->call =
+      api.Send({.path = PodPath(write->binding->ns, write->binding->name)},
+               [this, write, why = std::move(why)](Reply reply) { OnSeen(write, why, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Reply reply) {
+  write->call = 0;
+  const auto& binding = *write->binding;
+  if (!reply) {
+    if (reply.error().answered() && !reply.error().server_trouble()) {
+      return Finish(write, std::unexpected(reply.error().ToError()));
+    }
+    if (write->tries >= kTriesMax) {
+      return Finish(write, Fail(ErrorCode::kAmbiguous,
+                                fmt::format("{}; and then: {}", why.message, reply.error().message)));
+    }
+    ++write->tries;
+    write->timer =
+        loop.After(write->backoff.Next(loop.Now(), random), [this, write, why] { Settle(write, why); });
+    return;
+  }
+  const auto pod = decoder.Object<api::Pod>(*reply);
+  if (!pod)
+    return Finish(write, Fail(ErrorCode::kAmbiguous, why.message + "; and then: " + pod.error().message));
+  if (pod->metadata.uid != binding.uid) {
+    return Finish(write, Fail(ErrorCode::kConflict, "the pod was deleted and created again"));
+  }
+  if (pod->spec.node_name == binding.node) return Finish(write, {});
+  if (!pod->spec.node_name.empty()) {
+    return Finish(write, Fail(ErrorCode::kConflict, fmt::format("pod {} is already assigned to node \"{}\"",
+                                                                binding.name, pod->spec.node_name)));
+  }
+  // Not bound. The uid makes it safe to try again; a refusal that was not about an assignment stands.
+  if (why.code == ErrorCode::kConflict) return Finish(write, std::unexpected(why.ToError()));
+  write->settled_before = true;
+  Again(write, why);
+}
+
+void ApiWriter::Impl::SendPatch(const WritePtr& write) {
+  const auto& patch = *write->patch;
+  std::string body = StatusPatchBody(patch, clock.WallNow());
+  if (body.empty()) {
+    // Finished later, as everything is: nobody expects an answer from within a call.
+    loop.Post([this, write] {
+      if (write->done) Finish(write, {});
+    });
+    return;
+  }
+  write->call = Send({.method = "PATCH",
+                          .path = PodPath(patch.ns, patch.name) + "/status",
+                          .body = std::move(body),
+                          .content_type = "application/strategic-merge-patch+json"},
+                         [this, write](Reply reply) { OnPatched(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  const bool again =
+      error.server_trouble() || error.not_sent() || error.ambiguous() || error.code == ErrorCode::kConflict;
+  again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
+}
+
+void ApiWriter::Impl::SendDeletion(const WritePtr& write) {
+  const auto& deletion = *write->deletion;
+  write->call = Send(
+      {.method = "DELETE", .path = PodPath(deletion.ns, deletion.name), .body = DeletionBody(deletion)},
+      [this, write](Reply reply) { OnDeleted(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (reply) return Finish(write, {});
+  const RequestError& error = reply.error();
+  if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
+  // The precondition does not hold: there is another pod of that name.
+  if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
+  Finish(write, std::unexpected(error.ToError()));
+}
+
+void ApiWriter::Impl::SendObject(const WritePtr& write) {
+  write->call = Send({.method = "PATCH",
+                          .path = write->object->path,
+                          .body = write->object->body,
+                          .content_type = "application/merge-patch+json"},
+                         [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+}
+
+void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
+  write->call = 0;
+  if (!reply) {
+    const RequestError& error = reply.error();
+    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    return Finish(write, std::unexpected(error.ToError()));
+  }
+  // Of any object with metadata; a claim will do.
+  const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
+  if (!object) return Finish(write, std::unexpected(object.error()));
+  write->version = object->metadata.resource_version;
+  Finish(write, {});
+}
+
+void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
+  if (write->tries >= kTriesMax) return Finish(write, std::unexpected(why.ToError()));
+  write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
+    write->timer = http::Loop::TimerId::kNone;
+    Try(write);
+  });
+}
+
+void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
+  --in_flight;
+  const auto line = lines.find(write->key);
+  line->second.writes.pop_front();
+  line->second.going = false;
+  if (line->second.writes.empty()) {
+    lines.erase(line);
+  } else {
+    ready.push_back(write->key);
+  }
+  auto done = std::exchange(write->done, nullptr);
+  Pump();
+  done(std::move(result));
+  TellIdle();
+}
+
+void ApiWriter::Impl::Shutdown() {
+  auto left = std::exchange(lines, {});
+  ready.clear();
+  for (auto& [key, line] : left) {
+    for (const WritePtr& write : line.writes) {
+      if (write->call != 0) api.Cancel(write->call);
+      loop.Cancel(write->timer);
+      auto done = std::exchange(write->done, nullptr);
+      done(Fail(ErrorCode::kCancelled, "the writer is closing"));
+    }
+  }
+}
+
+ApiWriter::ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options)
+    : impl_(new Impl{loop, api, clock, options}) {}
+
+ApiWriter::~ApiWriter() {
+  impl_->loop.Sync([this] { impl_->Shutdown(); });
+}
+
+void ApiWriter::Bind(ports::Binding binding, ports::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = binding.ns + "/" + binding.name;
+  write->binding = std::move(binding);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::PatchPodStatus(ports::PodStatusPatch patch, ports::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = patch.ns + "/" + patch.name;
+  write->patch = std::move(patch);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::DeletePod(ports::PodDeletion deletion, ports::WriteDone done) {
+  auto write = std::make_shared<Impl::Write>();
+  write->key = deletion.ns + "/" + deletion.name;
+  write->deletion = std::move(deletion);
+  write->done = std::move(done);
+  impl_->loop.Post([impl = impl_.get(), write = std::move(write)] { impl->Accept(write); });
+}
+
+void ApiWriter::ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) {
+  impl_->Patch("persistentvolume:" + write.name, PatchOf(write), std::move(done));
+}
+void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
+  impl_->Patch(fmt::format("persistentvolumeclaim:{}/{}", write.ns, write.name), PatchOf(write),
+               std::move(done));
+}
+
+void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {
+  impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
+    impl->idle.push_back(std::move(idle));
+    impl->TellIdle();
+  });
+}
+
+std::size_t ApiWriter::Backlog() const { return impl_->ready.size(); }
+
+}  // namespace berth::client

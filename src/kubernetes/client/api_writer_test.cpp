@@ -1,0 +1,369 @@
+#include "kubernetes/client/api_writer.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/lease_fence.hpp"
+#include "kubernetes/client/fake_api.hpp"
+#include "http/fake_loop.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::string_view kPost = "POST /api/v1/namespaces/default/pods/p/binding";
+constexpr std::string_view kGet = "GET /api/v1/namespaces/default/pods/p";
+constexpr std::string_view kPatch = "PATCH /api/v1/namespaces/default/pods/p/status";
+
+std::string PodOn(std::string_view node, std::string_view uid = "u1") {
+  return fmt::format(
+      R"({{"metadata":{{"name":"p","namespace":"default","uid":"{}"}},"spec":{{"nodeName":"{}"}}}})", uid,
+      node);
+}
+
+class Writer : public testing::Test {
+ protected:
+  void Bind(std::string name = "p") {
+    writer_->Bind({.ns = "default", .name = name, .uid = "u1", .node = "n1"}, Note("bind " + name));
+    loop_.Run();
+  }
+  void Patch(std::string message) {
+    writer_->PatchPodStatus({.ns = "default",
+                             .name = "p",
+                             .reason = "Unschedulable",
+                             .message = message,
+                             .current = std::make_shared<api::Pod>()},
+                            Note("patch " + message));
+    loop_.Run();
+  }
+  ports::WriteDone Note(std::string what) {
+    return [this, what = std::move(what)](Expected<> result) {
+      results_.push_back(
+          what + ": " +
+          (result ? "done"
+                  : fmt::format("{} {}", static_cast<int>(result.error().code), result.error().message)));
+    };
+  }
+  static std::string Failed(ErrorCode code, std::string_view message, std::string_view what = "bind p") {
+    return fmt::format("{}: {} {}", what, static_cast<int>(code), message);
+  }
+
+  http::FakeLoop loop_;
+  FakeApi api_;
+  std::vector<std::string> results_;
+  std::unique_ptr<ApiWriter> writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock());
+};
+
+TEST_F(Writer, ABindingNamesPodUidAndNode) {
+  Bind();
+  ASSERT_THAT(api_.asked, ElementsAre(kPost));
+  EXPECT_EQ(api_.open[0].request.body,
+            R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"p","namespace":"default","uid":"u1"},)"
+            R"("target":{"kind":"Node","name":"n1"}})");
+  EXPECT_THAT(results_, IsEmpty());
+  api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, AConflictIsTheEndOfABinding) {
+  Bind();
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(results_, ElementsAre(Failed(ErrorCode::kConflict, "Conflict")));
+}
+
+struct AgainCase {
+  std::string name;
+  Reply trouble;
+};
+class WriterTriesAgain : public Writer, public testing::WithParamInterface<AgainCase> {};
+TEST_P(WriterTriesAgain, FourTimesInAllWithGrowingDelays) {
+  Bind();
+  for (const Duration delay : {10ms, 50ms, 250ms}) {
+    api_.Answer(GetParam().trouble);
+    ASSERT_THAT(api_.open, IsEmpty());
+    EXPECT_GE(loop_.delays().back(), delay);
+    EXPECT_LE(loop_.delays().back(), delay * 11 / 10);
+    loop_.Advance(delay * 2);
+  }
+  EXPECT_THAT(results_, IsEmpty());
+  api_.Answer(GetParam().trouble);
+  EXPECT_THAT(results_, SizeIs(1));
+  EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kPost, kPost));
+}
+INSTANTIATE_TEST_SUITE_P(Table, WriterTriesAgain,
+                         testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError")},
+                                         AgainCase{"AfterServiceUnavailable",
+                                                   Refused(503, "ServiceUnavailable")},
+                                         AgainCase{"WhenNothingWasSent", NotReached()}),
+                         [](const auto& row) { return row.param.name; });
+
+struct LostCase {
+  std::string name;
+  Reply pod;
+  std::string want;
+};
+class WriterSettles : public Writer, public testing::WithParamInterface<LostCase> {};
+TEST_P(WriterSettles, ALostAnswerByLookingAtThePod) {
+  Bind();
+  api_.Answer(AnswerLost());
+  ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
+  api_.Answer(GetParam().pod);
+  EXPECT_THAT(results_, ElementsAre(GetParam().want));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, WriterSettles,
+    testing::Values(LostCase{"BoundToOurNode", PodOn("n1"), "bind p: done"},
+                    LostCase{"BoundElsewhere", PodOn("n2"),
+                             fmt::format("bind p: {} pod p is already assigned to node \"n2\"",
+                                         static_cast<int>(ErrorCode::kConflict))},
+                    LostCase{"CreatedAgain", PodOn("n1", "u2"),
+                             fmt::format("bind p: {} the pod was deleted and created again",
+                                         static_cast<int>(ErrorCode::kConflict))},
+                    LostCase{"Deleted", Refused(404, "NotFound"),
+                             fmt::format("bind p: {} NotFound", static_cast<int>(ErrorCode::kNotFound))}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Writer, APodThatIsNotBoundAfterALostAnswerIsBoundAgain) {
+  Bind();
+  api_.Answer(AnswerLost());
+  api_.Answer(PodOn(""));
+  loop_.Advance(20ms);
+  EXPECT_THAT(api_.asked, ElementsAre(kPost, kGet, kPost));
+  api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, AConflictAfterTroubleMayBeOurOwnSuccess) {
+  Bind();
+  api_.Answer(Refused(500, "InternalError"));
+  loop_.Advance(20ms);
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kGet));
+  api_.Answer(PodOn("n1"));
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, APatchIsAStrategicMerge) {
+  Patch("m");
+  ASSERT_THAT(api_.asked, ElementsAre(kPatch));
+  EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
+  api_.Answer(AnswerLost());
+  loop_.Advance(20ms);
+  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch can be repeated blindly";
+  api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("patch m: done"));
+}
+
+TEST_F(Writer, APatchThatChangesNothingIsDoneWithoutBeingSent) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->status.conditions.push_back(
+      {.type = "PodScheduled", .status = "False", .reason = "r", .message = "m", .last_transition_time = ""});
+  writer_->PatchPodStatus({.ns = "default", .name = "p", .reason = "r", .message = "m", .current = pod},
+                          Note("patch"));
+  loop_.Run();
+  EXPECT_THAT(api_.asked, IsEmpty());
+  EXPECT_THAT(results_, ElementsAre("patch: done"));
+}
+
+TEST_F(Writer, ABindingNeverOvertakesThePatchBeforeIt) {
+  Patch("m");
+  Bind();
+  EXPECT_THAT(api_.asked, ElementsAre(kPatch));
+  api_.Answer("{}");
+  EXPECT_THAT(api_.asked, ElementsAre(kPatch, kPost));
+}
+
+TEST_F(Writer, WaitingPatchesGiveWayToWhatComesAfterThem) {
+  Patch("1");
+  Patch("2");
+  Patch("3");
+  Bind();
+  EXPECT_THAT(results_, ElementsAre(HasSubstr("patch 2: "), HasSubstr("patch 3: ")));
+  api_.Answer("{}");
+  api_.Answer("{}");
+  EXPECT_THAT(api_.asked, ElementsAre(kPatch, kPost));
+  EXPECT_THAT(results_, testing::Contains("bind p: done"));
+}
+
+TEST_F(Writer, WhatTheLaterPatchDoesNotMentionIsWrittenWithIt) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->status.nominated_node_name = "n1";
+  Bind();
+  writer_->PatchPodStatus({.ns = "default", .name = "p", .current = pod, .nomination = ""}, Note("clear"));
+  writer_->PatchPodStatus({.ns = "default", .name = "p", .reason = "r", .message = "m", .current = pod},
+                          Note("patch"));
+  loop_.Run();
+  api_.Answer("{}");
+  EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("nominatedNodeName":null)"));
+  EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("message":"m")"));
+}
+
+TEST_F(Writer, APatchOfAnotherConditionStays) {
+  Patch("1");
+  Patch("2");
+  writer_->PatchPodStatus({.ns = "default",
+                           .name = "p",
+                           .type = "DisruptionTarget",
+                           .status = "True",
+                           .reason = "PreemptionByScheduler",
+                           .current = std::make_shared<api::Pod>()},
+                          Note("disruption"));
+  loop_.Run();
+  for (int i = 0; i < 3; ++i) api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("patch 1: done", "patch 2: done", "disruption: done"));
+}
+
+struct DeletionCase {
+  std::string name;
+  Reply answer;
+  std::string want;
+};
+class WriterDeletes : public Writer, public testing::WithParamInterface<DeletionCase> {};
+TEST_P(WriterDeletes, APodByItsUid) {
+  writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
+  loop_.Run();
+  ASSERT_THAT(api_.asked, ElementsAre("DELETE /api/v1/namespaces/default/pods/p"));
+  EXPECT_EQ(api_.open[0].request.body,
+            R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u1"}})");
+  api_.Answer(GetParam().answer);
+  EXPECT_THAT(results_, ElementsAre(GetParam().want));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, WriterDeletes,
+    testing::Values(DeletionCase{"ThatIsThere", "{}", "delete: done"},
+                    DeletionCase{"ThatIsGone", Refused(404, "NotFound"),
+                                 fmt::format("delete: {} NotFound", static_cast<int>(ErrorCode::kNotFound))},
+                    DeletionCase{"WhoseNameHasAnotherPod", Refused(409, "Conflict"),
+                                 fmt::format("delete: {} Conflict", static_cast<int>(ErrorCode::kNotFound))}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Writer, ADeletionWaitsForThePatchBeforeItAndIsRepeatedBlindly) {
+  Patch("m");
+  writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
+  loop_.Run();
+  EXPECT_THAT(api_.asked, ElementsAre(kPatch));
+  api_.Answer("{}");
+  api_.Answer(AnswerLost());
+  loop_.Advance(20ms);
+  EXPECT_THAT(api_.asked, SizeIs(3));
+  api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("patch m: done", "delete: done"));
+}
+
+TEST_F(Writer, BoundsWhatIsInFlightAndServesInOrder) {
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.max_in_flight = 2});
+  for (const char* name : {"a", "b", "c", "d"}) Bind(name);
+  EXPECT_THAT(api_.open, SizeIs(2));
+  EXPECT_EQ(writer_->Backlog(), 2U);
+  while (!api_.open.empty()) api_.Answer("{}");
+  EXPECT_THAT(results_, ElementsAre("bind a: done", "bind b: done", "bind c: done", "bind d: done"));
+}
+
+TEST_F(Writer, ItsEndIsToldToEverybody) {
+  Bind("a");
+  Bind("b");
+  api_.Answer(NotReached());
+  writer_.reset();
+  EXPECT_THAT(results_, SizeIs(2));
+  EXPECT_THAT(api_.open, IsEmpty());
+  EXPECT_EQ(loop_.timers(), 0U);
+}
+
+// --- volumes and claims
+
+class VolumeWriter : public Writer {
+ protected:
+  ports::VersionDone NoteVersion() {
+    return [this](Expected<std::string> version) {
+      results_.push_back(version ? "version " + *version : "failed: " + version.error().message);
+    };
+  }
+  void ClaimVolume() {
+    writer_->ClaimVolume({"v", "7", ports::VolumeClaimed::Claim{"ns", "c", "u", "3"}, true},
+                         NoteVersion());
+    loop_.Run();
+  }
+};
+
+TEST_F(VolumeWriter, AVolumeIsClaimedAtItsVersion) {
+  ClaimVolume();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
+  EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"7","annotations":{"pv.kubernetes.io/bound-by-controller":"yes"}},)"
+      R"("spec":{"claimRef":{"kind":"PersistentVolumeClaim","namespace":"ns","name":"c","uid":"u",)"
+      R"("apiVersion":"v1","resourceVersion":"3"}}})");
+  api_.Answer(R"({"kind":"PersistentVolume","metadata":{"name":"v","resourceVersion":"8"}})");
+  EXPECT_THAT(results_, ElementsAre("version 8"));
+}
+
+TEST_F(VolumeWriter, AClaimGetsItsNode) {
+  writer_->SelectNode({"ns", "c", "3", "n1"}, NoteVersion());
+  loop_.Run();
+  ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"metadata":{"resourceVersion":"3","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})");
+}
+
+TEST_F(VolumeWriter, SomebodyElsesChangeIsTheEnd) {
+  ClaimVolume();
+  api_.Answer(Refused(409, "Conflict"));
+  EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
+}
+
+// What the API asks before it hands a request to the kernel.
+TEST_F(Writer, EveryWriteAsksTheFenceWhenItIsSentAndNotWhenItIsQueued) {
+  LeaseFence fence(loop_.clock());
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  Bind();
+  Patch("m");
+  writer_->DeletePod({.ns = "default", .name = "q", .uid = "u2"}, Note("delete q"));
+  writer_->ClaimVolume({.name = "v", .resource_version = "1", .claim = {}}, [](auto) {});
+  writer_->SelectNode({.ns = "default", .name = "c", .resource_version = "1", .node = "n"}, [](auto) {});
+  loop_.Run();
+  ASSERT_THAT(api_.open, SizeIs(4)) << "the patch waits behind the binding";
+  for (const auto& call : api_.open) {
+    ASSERT_TRUE(call.request.refused) << call.request.path;
+    EXPECT_EQ(call.request.refused(), "not the leader any more") << call.request.path;
+  }
+  fence.Renewed(loop_.clock().BootNow(), 15s);
+  EXPECT_EQ(api_.open[0].request.refused(), std::nullopt);
+  api_.Answer(
+      std::unexpected(RequestError{.code = ErrorCode::kCancelled, .message = "not the leader any more"}));
+  EXPECT_THAT(results_, ElementsAre(Failed(ErrorCode::kCancelled, "not the leader any more")));
+}
+
+TEST_F(Writer, AQuestionNeedsNoLease) {
+  LeaseFence fence(loop_.clock());
+  writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
+  Bind();
+  api_.Answer(AnswerLost());
+  ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
+  EXPECT_FALSE(api_.open[0].request.refused);
+}
+
+TEST_F(Writer, TellsWhenNothingIsLeft) {
+  int idle = 0;
+  writer_->WhenIdle([&] { ++idle; });
+  loop_.Run();
+  EXPECT_EQ(idle, 1);
+  Bind();
+  Patch("m");
+  writer_->WhenIdle([&] { ++idle; });
+  loop_.Run();
+  api_.Answer("{}");
+  EXPECT_EQ(idle, 1) << "the patch is under way";
+  api_.Answer("{}");
+  EXPECT_EQ(idle, 2);
+}
+
+}  // namespace
+}  // namespace berth::client

@@ -1,0 +1,130 @@
+#include "kubernetes/client/discovery.hpp"
+
+#include <algorithm>
+
+#include "kubernetes/api/decode.hpp"
+#include "base/random.hpp"
+#include "kubernetes/client/api.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLookAgain = 5min;
+constexpr BackoffOptions kBackoff{
+    .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
+
+}  // namespace
+
+Discovery::Discovery(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random)
+    : loop_(loop), api_(api), decoder_(decoder), random_(random) {}
+
+Discovery::~Discovery() {
+  for (const auto& [name, group] : groups_) {
+    loop_.Cancel(group->timer);
+    if (group->call != 0) api_.Cancel(group->call);
+  }
+}
+
+void Discovery::Follow(const Resource& resource, Found found) {
+  auto& group = groups_[std::string(resource.group)];
+  if (group == nullptr) {
+    group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kBackoff)});
+    // Later, so that all resources of the group are in when it is asked for.
+    loop_.Post([this, name = group->name] {
+      if (const auto it = groups_.find(name); it != groups_.end()) Begin(*it->second);
+    });
+  }
+  group->wishes.push_back({&resource, std::move(found)});
+}
+
+void Discovery::Doubt(std::string_view name) {
+  const auto it = groups_.find(name);
+  if (it == groups_.end() || it->second->going) return;
+  Again(*it->second, it->second->backoff.Next(loop_.Now(), random_));
+}
+
+void Discovery::Begin(Group& group) {
+  loop_.Cancel(std::exchange(group.timer, http::Loop::TimerId::kNone));
+  group.going = true;
+  group.known.clear();
+  group.asking.clear();
+  for (const Wish& wish : group.wishes) {
+    for (const std::string_view version : wish.resource->versions) {
+      if (version.empty() || std::ranges::find(group.asking, version) != group.asking.end()) continue;
+      group.asking.emplace_back(version);
+    }
+  }
+  AskNext(group);
+}
+
+void Discovery::AskNext(Group& group) {
+  const bool all_found = std::ranges::all_of(group.wishes, [&](const Wish& wish) {
+    return std::ranges::any_of(group.known, [&](const auto& version) {
+      return std::ranges::find(version.second, wish.resource->plural) != version.second.end();
+    });
+  });
+  if (group.asking.empty() || all_found) return Conclude(group);
+  const std::string version = group.asking.front();
+  group.call =
+      api_.Send({.path = Resource::GroupPath(group.name, version)}, [this, &group, version](Reply reply) {
+        group.call = 0;
+        if (!reply && reply.error().code != ErrorCode::kNotFound) {
+          log::Warning("Failed to find out which resources the server has",
+                       {{"group", group.name}, {"version", version}, {"err", reply.error().message}});
+          return Again(group, group.backoff.Next(loop_.Now(), random_));
+        }
+        if (reply) {
+          auto names = decoder_.ResourceNames(*reply);
+          if (!names) {
+            log::Warning("Failed to read which resources the server has",
+                         {{"group", group.name}, {"version", version}, {"err", names.error().message}});
+            return Again(group, group.backoff.Next(loop_.Now(), random_));
+          }
+          group.known[version] = std::move(*names);
+        }
+        group.asking.erase(group.asking.begin());
+        AskNext(group);
+      });
+}
+
+void Discovery::Conclude(Group& group) {
+  group.going = false;
+  bool something_absent = false;
+  for (Wish& wish : group.wishes) {
+    std::optional<std::string> path;
+    for (const std::string_view version : wish.resource->versions) {
+      const auto known = group.known.find(std::string(version));
+      if (known == group.known.end() ||
+          std::ranges::find(known->second, wish.resource->plural) == known->second.end()) {
+        continue;
+      }
+      path = Resource::GroupPath(group.name, version) + "/" + std::string(wish.resource->plural);
+      break;
+    }
+    something_absent = something_absent || !path;
+    // An answer that a resource is gone may be a server half upgraded; those who have one keep it.
+    if (wish.told && (path == wish.path || !path)) continue;
+    if (!path) {
+      log::Info("The server has no such resource; it is looked for again later",
+                {{"group", group.name}, {"resource", wish.resource->plural}});
+    }
+    wish.told = true;
+    wish.path = path;
+    wish.found(path);
+  }
+  if (something_absent) Again(group, kLookAgain);
+}
+
+void Discovery::Again(Group& group, Duration delay) {
+  loop_.Cancel(group.timer);
+  group.going = false;
+  group.timer = loop_.After(delay, [this, &group] {
+    group.timer = http::Loop::TimerId::kNone;
+    Begin(group);
+  });
+}
+
+}  // namespace berth::client

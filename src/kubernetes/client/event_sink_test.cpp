@@ -1,0 +1,264 @@
+#include "kubernetes/client/event_sink.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kubernetes/client/event_body.hpp"
+#include "kubernetes/client/fake_api.hpp"
+#include "http/fake_loop.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+class Events : public testing::Test {
+ protected:
+  void Make(EventSinkOptions options = {}) {
+    options.hostname = "host";
+    sink_.reset();
+    sink_ = std::make_unique<EventSink>(loop_, api_, loop_.clock(), registry_, std::move(options));
+  }
+  static api::PodPtr Pod(const std::string& name) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = name;
+    pod->metadata.ns = "ns";
+    pod->metadata.uid = "u-" + name;
+    pod->metadata.resource_version = "9";
+    return pod;
+  }
+  void Emit(std::string reason, std::string note = "n", std::string version = "7") {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.name = "p";
+    pod->metadata.ns = "ns";
+    pod->metadata.uid = "u";
+    pod->metadata.resource_version = std::move(version);
+    const bool bad = reason != "Scheduled";
+    sink_->Emit({.type = bad ? ports::Event::Type::kWarning : ports::Event::Type::kNormal,
+                 .reason = reason,
+                 .action = bad ? "Scheduling" : "Binding",
+                 .note = std::move(note),
+                 .controller = "default-scheduler",
+                 .regarding = pod});
+    loop_.Run();
+  }
+  std::uint64_t Dropped() { return registry_.Counter("berth_events_dropped_total", "").Value(); }
+
+  http::FakeLoop loop_;
+  FakeApi api_;
+  metrics::Registry registry_;
+  std::unique_ptr<EventSink> sink_;
+};
+
+TEST_F(Events, MaySpeakOfAnotherPodToo) {
+  Make();
+  sink_->Emit({.reason = "Preempted",
+               .action = "Preempting",
+               .note = "n",
+               .controller = "default-scheduler",
+               .regarding = Pod("victim"),
+               .related = Pod("preemptor")});
+  loop_.Run();
+  EXPECT_THAT(
+      api_.open[0].request.body,
+      HasSubstr(R"("regarding":{"kind":"Pod","namespace":"ns","name":"victim","uid":"u-victim",)"
+                R"("apiVersion":"v1","resourceVersion":"9"},"related":{"kind":"Pod","namespace":"ns",)"
+                R"("name":"preemptor","uid":"u-preemptor","apiVersion":"v1","resourceVersion":"9"},)"));
+}
+
+TEST_F(Events, AreCreatedInTheEventsGroup) {
+  Make();
+  Emit("Scheduled", "Successfully assigned ns/p to \"n1\"");
+  ASSERT_THAT(api_.asked, ElementsAre("POST /apis/events.k8s.io/v1/namespaces/ns/events"));
+  // The fake clock stands at 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
+  EXPECT_EQ(
+      api_.open[0].request.body,
+      R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"p.17fb1a1e6c98a000",)"
+      R"("namespace":"ns"},"eventTime":"2024-10-04T01:00:00.000000Z","reportingController":"default-scheduler",)"
+      R"("reportingInstance":"default-scheduler-host","action":"Binding","reason":"Scheduled",)"
+      R"("regarding":{"kind":"Pod","namespace":"ns","name":"p","uid":"u","apiVersion":"v1",)"
+      R"("resourceVersion":"7"},"note":"Successfully assigned ns/p to \"n1\"","type":"Normal"})");
+}
+
+TEST_F(Events, TheSecondOfASeriesIsAPatchAndLaterOnesAreCounted) {
+  Make();
+  Emit("FailedScheduling");
+  api_.Answer("{}");
+  Emit("FailedScheduling", "another note");
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  ASSERT_THAT(api_.asked, SizeIs(2));
+  EXPECT_THAT(api_.asked[1], StartsWith("PATCH /apis/events.k8s.io/v1/namespaces/ns/events/p."));
+  EXPECT_EQ(api_.open[0].request.body,
+            R"({"series":{"count":2,"lastObservedTime":"2024-10-04T01:00:00.000000Z"}})");
+  EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
+  loop_.Advance(6min);
+  ASSERT_THAT(api_.asked, SizeIs(3)) << "after six silent minutes the count is written";
+  EXPECT_THAT(api_.open[1].request.body, StartsWith(R"({"series":{"count":4,)"));
+  Emit("FailedScheduling");
+  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series is over";
+}
+
+TEST_F(Events, APatchWaitsForTheEventItIsAbout) {
+  Make();
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  EXPECT_THAT(api_.asked, SizeIs(1));
+  api_.Answer("{}");
+  ASSERT_THAT(api_.asked, SizeIs(2));
+  EXPECT_THAT(api_.open[0].request.body, StartsWith(R"({"series":{"count":3,)"));
+}
+
+TEST_F(Events, AChangedPodStartsANewSeries) {
+  Make();
+  Emit("FailedScheduling", "n", "7");
+  Emit("FailedScheduling", "n", "8");
+  EXPECT_THAT(api_.asked, ElementsAre(StartsWith("POST"), StartsWith("POST")));
+}
+
+TEST_F(Events, AnEventThatExpiredIsCreatedAgainWithItsSeries) {
+  Make();
+  Emit("FailedScheduling");
+  Emit("FailedScheduling");
+  api_.Answer("{}");
+  ASSERT_THAT(api_.asked.back(), StartsWith("PATCH"));
+  api_.Answer(Refused(404, "NotFound"));
+  ASSERT_THAT(api_.asked.back(), StartsWith("POST"));
+  EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("series":{"count":2,)"));
+}
+
+TEST_F(Events, WhatIsRefusedIsGivenUp) {
+  Make();
+  Emit("Scheduled");
+  api_.Answer(Refused(403, "Forbidden"));
+  loop_.Advance(1min);
+  EXPECT_THAT(api_.asked, SizeIs(1));
+  EXPECT_EQ(Dropped(), 1U);
+}
+
+TEST_F(Events, WhatDoesNotArriveIsTriedTwelveTimes) {
+  Make();
+  Emit("Scheduled");
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_THAT(api_.open, SizeIs(1)) << i;
+    api_.Answer(NotReached());
+    loop_.Advance(10s);
+  }
+  EXPECT_THAT(api_.open, IsEmpty());
+  EXPECT_THAT(api_.asked, SizeIs(12));
+  EXPECT_EQ(Dropped(), 1U);
+}
+
+TEST_F(Events, WhatDoesNotFitIsDroppedAndCounted) {
+  Make({.queue_capacity = 3, .max_in_flight = 1});
+  for (int i = 0; i < 5; ++i) Emit("Scheduled");
+  EXPECT_EQ(Dropped(), 2U);
+  EXPECT_THAT(api_.open, SizeIs(1));
+  while (!api_.open.empty()) api_.Answer("{}");
+  EXPECT_THAT(api_.asked, SizeIs(3));
+  Emit("Scheduled");
+  EXPECT_EQ(Dropped(), 2U) << "there is room again";
+}
+
+TEST_F(Events, MoreImportantWritesGoFirst) {
+  bool pressed = true;
+  Make({.max_in_flight = 8, .under_pressure = [&] { return pressed; }});
+  for (int i = 0; i < 4; ++i) Emit("Scheduled");
+  EXPECT_THAT(api_.open, SizeIs(1));
+  pressed = false;
+  api_.Answer("{}");
+  EXPECT_THAT(api_.open, SizeIs(3));
+}
+
+TEST_F(Events, NamesAreUniqueWithinANanosecond) {
+  Make();
+  Emit("Scheduled");
+  Emit("Scheduled");
+  EXPECT_THAT(api_.open[1].request.body, HasSubstr("\"p.17fb1a1e6c98a001\""));
+}
+
+TEST_F(Events, TheSeriesRememberedAreBounded) {
+  Make({.max_in_flight = 1000, .series_remembered = 2});
+  Emit("FailedScheduling", "n", "1");
+  Emit("FailedScheduling", "n", "2");
+  Emit("FailedScheduling", "n", "3");
+  while (!api_.open.empty()) api_.Answer("{}");
+  Emit("FailedScheduling", "n", "3");
+  EXPECT_THAT(api_.asked.back(), StartsWith("PATCH"));
+  Emit("FailedScheduling", "n", "1");
+  EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "1 is forgotten";
+}
+
+TEST_F(Events, IdleIsWhenNothingIsQueuedOrOnItsWay) {
+  Make({.max_in_flight = 1});
+  int told = 0;
+  const auto ask = [&] {
+    sink_->WhenIdle([&] { ++told; });
+    loop_.Run();
+  };
+  ask();
+  EXPECT_EQ(told, 1) << "at once";
+  for (int i = 0; i < 3; ++i) Emit("Scheduled");
+  ask();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(told, 1) << i;
+    api_.Answer("{}");
+  }
+  EXPECT_EQ(told, 2);
+  EXPECT_THAT(api_.asked, SizeIs(3));
+}
+
+TEST_F(Events, AnEventThatWaitsForAnotherTryDoesNotKeepFromBeingIdle) {
+  Make();
+  Emit("Scheduled");
+  bool told = false;
+  sink_->WhenIdle([&] { told = true; });
+  loop_.Run();
+  EXPECT_FALSE(told);
+  api_.Answer(NotReached());
+  EXPECT_TRUE(told);
+}
+
+TEST_F(Events, TheEndIsSilent) {
+  Make();
+  Emit("FailedScheduling");
+  Emit("Scheduled");
+  api_.Answer(NotReached());
+  sink_.reset();
+  EXPECT_THAT(api_.open, IsEmpty());
+  EXPECT_EQ(loop_.timers(), 0U);
+}
+
+TEST(EventNote, IsCutBetweenCharacters) {
+  EXPECT_EQ(CutNote(std::string(1024, 'x')), std::string(1024, 'x'));
+  EXPECT_EQ(CutNote(std::string(1025, 'x')), std::string(1020, 'x') + " ...");
+  std::string umlauts;
+  for (int i = 0; i < 600; ++i) umlauts += i == 0 ? "x" : "ä";
+  const std::string cut = CutNote(umlauts);
+  EXPECT_EQ(cut.size(), 1023U);
+  EXPECT_THAT(cut, EndsWith("ä ..."));
+}
+
+TEST(EventRecords, ALongNameBecomesAUuid) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.name = std::string(250, 'a');
+  Random random(1);
+  ports::Event event;
+  event.regarding = pod;
+  const auto record = MakeRecord(event, "h", WallTime{}, 1'000'000'000, random);
+  EXPECT_THAT(record.name,
+              testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+  EXPECT_EQ(record.ns, "default");
+}
+
+}  // namespace
+}  // namespace berth::client

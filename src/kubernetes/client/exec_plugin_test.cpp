@@ -1,0 +1,244 @@
+#include "kubernetes/client/exec_plugin.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "kubernetes/client/environment.hpp"
+#include "http/io_thread.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
+
+std::string Credential(std::string_view status) {
+  return R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" +
+         std::string(status) + "}";
+}
+
+// --- what is said and understood
+// -------------------------------------------------------------------------------------------
+
+TEST(ExecInfo, TellsThePluginOfTheClusterOnlyIfItWantsToKnow) {
+  const ExecConfig config{.api_version = std::string(kV1)};
+  EXPECT_EQ(
+      ExecInfo(config, false, nullptr),
+      R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"interactive":false}})");
+  const KubeCluster cluster{.server = "https://h", .ca_data = "PEM", .exec_extension = R"({"a":1})"};
+  EXPECT_EQ(
+      ExecInfo(config, true, &cluster),
+      R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"cluster":)"
+      R"({"server":"https://h","certificate-authority-data":"UEVN","config":{"a":1}},"interactive":true}})");
+}
+
+TEST(ExecCredential, IsATokenOrACertificateWithItsKey) {
+  const auto token =
+      ParseExecCredential(Credential(R"({"token":"t","expirationTimestamp":"1970-01-01T00:01:00Z"})"), kV1);
+  ASSERT_TRUE(token) << token.error().message;
+  EXPECT_EQ(token->token, "t");
+  EXPECT_EQ(token->expires, WallTime(60s));
+  const auto pair =
+      ParseExecCredential(Credential(R"({"clientCertificateData":"a\nb","clientKeyData":"k"})"), kV1);
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->certificate_pem, "a\nb");
+  EXPECT_FALSE(pair->expires);
+}
+
+TEST(ExecCredential, OfAnyOtherFormIsRefusedInClientGosWords) {
+  const auto error = [](std::string_view output) { return ParseExecCredential(output, kV1).error().message; };
+  EXPECT_EQ(error(Credential("{}")), "exec plugin didn't return a token or cert/key pair");
+  EXPECT_EQ(error(Credential("null")), "exec plugin didn't return a status field");
+  EXPECT_EQ(error(Credential(R"({"clientKeyData":"k"})")),
+            "exec plugin returned only certificate or key, not both");
+  EXPECT_EQ(
+      error(
+          R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"t"}})"),
+      "exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin returned version "
+      "client.authentication.k8s.io/v1beta1");
+  EXPECT_THAT(error("nonsense"), HasSubstr("decoding stdout: "));
+  EXPECT_THAT(error("{"), HasSubstr("decoding stdout: "));
+  EXPECT_THAT(error(""), HasSubstr("decoding stdout: "));
+}
+
+// --- when it is asked
+// ------------------------------------------------------------------------------------------------------
+
+// Programs that answer what the test says.
+class FakePrograms final : public Environment {
+ public:
+  Expected<std::string> ReadFile(const std::string&) const override {
+    return Fail(ErrorCode::kNotFound, "no files");
+  }
+  std::optional<std::string> Variable(const std::string&) const override { return std::nullopt; }
+  Expected<CommandOutput> Run(const Command& command, std::stop_token) const override {
+    std::scoped_lock lock(mutex);
+    ran.push_back(command);
+    return answer;
+  }
+  bool StdinIsTerminal() const override { return terminal; }
+
+  mutable std::mutex mutex;
+  mutable std::vector<Command> ran;
+  Expected<CommandOutput> answer = CommandOutput{0, Credential(R"({"token":"one"})")};
+  bool terminal = false;
+};
+
+class ExecPluginTest : public testing::Test {
+ protected:
+  void Make(ExecConfig config = {.command = "plugin",
+                                 .args = {"-x"},
+                                 .env = {{"A", "1"}},
+                                 .api_version = std::string(kV1),
+                                 .interactive_mode = "IfAvailable"}) {
+    plugin_ = std::make_unique<ExecPlugin>(
+        io_, programs_, clock_, registry_, std::move(config), KubeCluster{},
+        [this](const std::string& certificate, const std::string&) -> Expected<> {
+          certificates_.push_back(certificate);
+          return {};
+        });
+  }
+  // What a request is told when it asks who we are.
+  std::string Ask() {
+    std::promise<std::string> said;
+    io_.Post([&] {
+      plugin_->WhenReady([&](Expected<> ready) {
+        said.set_value(ready ? plugin_->Authorization() : ready.error().message);
+      });
+    });
+    return said.get_future().get();
+  }
+  void Say(Expected<CommandOutput> answer) {
+    std::scoped_lock lock(programs_.mutex);
+    programs_.answer = std::move(answer);
+  }
+  std::size_t Runs() {
+    std::scoped_lock lock(programs_.mutex);
+    return programs_.ran.size();
+  }
+
+  FakePrograms programs_;
+  ManualClock clock_;
+  metrics::Registry registry_;
+  http::IoThread io_{clock_};
+  std::vector<std::string> certificates_;
+  std::unique_ptr<ExecPlugin> plugin_;
+};
+
+TEST_F(ExecPluginTest, IsAskedOnceForAllRequests) {
+  Make();
+  EXPECT_EQ(Ask(), "Bearer one");
+  EXPECT_EQ(Ask(), "Bearer one");
+  ASSERT_EQ(Runs(), 1U);
+  const Command& command = programs_.ran[0];
+  EXPECT_EQ(command.program, "plugin");
+  EXPECT_THAT(command.args, ElementsAre("-x"));
+  EXPECT_EQ(command.env[0], std::pair(std::string("A"), std::string("1")));
+  EXPECT_EQ(command.env[1].first, "KUBERNETES_EXEC_INFO");
+  EXPECT_FALSE(command.interactive);
+  EXPECT_THAT(registry_.Expose(),
+              HasSubstr("rest_client_exec_plugin_call_total{call_status=\"no_error\",code=\"0\"} 1"));
+}
+
+TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
+  Say(CommandOutput{0, Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")});
+  Make();
+  EXPECT_EQ(Ask(), "Bearer short");
+  Say(CommandOutput{0, Credential(R"({"token":"past","expirationTimestamp":"1960-01-01T00:00:00Z"})")});
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
+  EXPECT_EQ(Ask(), "Bearer past");
+  EXPECT_EQ(Ask(), "Bearer past");
+  EXPECT_EQ(Runs(), 3U) << "what has expired is not kept";
+}
+
+TEST_F(ExecPluginTest, IsAskedAgainAfterTheServerDidNotBelieveIt) {
+  Make();
+  Ask();
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
+  Say(CommandOutput{0, Credential(R"({"token":"two"})")});
+  EXPECT_EQ(Ask(), "Bearer two");
+  EXPECT_EQ(Runs(), 2U);
+}
+
+TEST_F(ExecPluginTest, IsNotAskedAgainForACredentialThatWasReplacedAlready) {
+  Make();
+  Ask();
+  std::uint64_t old = 0;
+  io_.Sync([&] {
+    old = plugin_->Serial();
+    plugin_->OnUnauthorized(old);
+  });
+  Ask();
+  io_.Sync([&] { plugin_->OnUnauthorized(old); });
+  Ask();
+  EXPECT_EQ(Runs(), 2U);
+}
+
+TEST_F(ExecPluginTest, HandsOverACertificateWhenItIsNew) {
+  Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")});
+  Make();
+  EXPECT_EQ(Ask(), "") << "no header, a certificate";
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
+  Ask();
+  io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
+  Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c2","clientKeyData":"k2"})")});
+  Ask();
+  EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
+}
+
+TEST_F(ExecPluginTest, ThatFailsIsReportedAndTriedAgain) {
+  Say(CommandOutput{3, ""});
+  Make();
+  EXPECT_EQ(Ask(), "getting credentials: exec: executable plugin failed with exit code 3");
+  Say(CommandOutput{0, Credential(R"({"token":"back"})")});
+  EXPECT_EQ(Ask(), "Bearer back");
+  EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
+}
+
+TEST_F(ExecPluginTest, ThatIsNotThereIsReportedWithItsHintOnce) {
+  Say(Fail(ErrorCode::kNotFound, "no such file"));
+  Make({.command = "gone",
+        .api_version = std::string(kV1),
+        .install_hint = "apt install gone",
+        .interactive_mode = "Never"});
+  EXPECT_THAT(Ask(), AllOf(HasSubstr("exec: executable gone not found"), HasSubstr("apt install gone")));
+  EXPECT_THAT(Ask(), AllOf(HasSubstr("exec: executable gone not found"), Not(HasSubstr("apt install"))));
+}
+
+TEST_F(ExecPluginTest, ThatNeedsATerminalIsNotRunWithoutOne) {
+  Make({.command = "p", .api_version = std::string(kV1), .interactive_mode = "Always"});
+  EXPECT_THAT(Ask(), HasSubstr("standard input is not a terminal"));
+  EXPECT_EQ(Runs(), 0U);
+}
+
+// --- real programs
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(RunCommand, GivesOutputExitCodeAndEnvironment) {
+  const auto ran = RunCommand({.program = "sh", .args = {"-c", "echo $X; exit 4"}, .env = {{"X", "y"}}}, {});
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->out, "y\n");
+  EXPECT_EQ(ran->exit_code, 4);
+}
+
+TEST(RunCommand, KillsWhatTakesTooLongAndAllThatItStarted) {
+  const auto ran =
+      RunCommand({.program = "sh", .args = {"-c", "sleep 1000 & sleep 1000"}, .timeout = 100ms}, {});
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::kTimeout);
+}
+
+TEST(RunCommand, SaysIfThereIsNoSuchProgram) {
+  EXPECT_EQ(RunCommand({.program = "no-such-program-anywhere"}, {}).error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace berth::client

@@ -1,0 +1,223 @@
+#include "kubernetes/client/informers.hpp"
+
+#include <malloc.h>
+
+#include <optional>
+#include <tuple>
+
+#include "base/random.hpp"
+#include "kubernetes/client/discovery.hpp"
+#include "kubernetes/client/reflector.hpp"
+#include "kubernetes/client/resources.hpp"
+#include "http/loop.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+// An API server that has just started refuses everything until it has read its roles.
+constexpr Duration kPatience = std::chrono::seconds(5);
+
+// What is missed where a kind cannot be listed. Empty: nothing is decided without it, since a node might be
+// given too much, a budget be overspent, or every pod with volumes fail.
+std::string_view MissedWithout(std::string_view kind) {
+  if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
+  if (kind == "CSIDriver") return "free capacity of storage is not looked at";
+  if (kind == "CSIStorageCapacity") return "drivers that publish their free capacity seem to have none";
+  if (kind == "VolumeAttachment") return "limits on volumes count those of pods only";
+  if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
+    return "its pods are not spread by default";
+  if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
+      kind == "DeviceTaintRule")
+    return "pods with resource claims wait";
+  return {};
+}
+
+// Finished pods hold nothing and are not delivered: one that finishes comes as a deletion.
+template <class T>
+constexpr std::string_view kFieldSelector = "";
+template <>
+constexpr std::string_view kFieldSelector<api::Pod> = "status.phase!=Succeeded,status.phase!=Failed";
+
+template <class List>
+struct ReflectorsOf;
+template <class... T>
+struct ReflectorsOf<api::KindList<T...>> {
+  using type = std::tuple<std::unique_ptr<Reflector<T>>...>;
+};
+
+}  // namespace
+
+struct ClusterSource::Impl {
+  Impl(http::Loop& loop, Api& api, metrics::Registry& registry, ports::ClusterSink& sink,
+       ClusterSourceOptions options)
+      : loop(loop),
+        api(api),
+        registry(registry),
+        sink(sink),
+        options(std::move(options)),
+        random(this->options.seed),
+        discovery(loop, api, decoder, random) {
+    decoder.Keep(this->options.texts);
+  }
+
+  void Start() {
+    api::AllKinds::ForEach([&]<class T>() { unsettled += Wanted<T>(); });
+    api::AllKinds::ForEach([&]<class T>() {
+      if (Wanted<T>()) Find<T>();
+    });
+  }
+
+  template <class T>
+  bool Wanted() const {
+    return options.wanted == nullptr || options.wanted(T::kKind);
+  }
+
+  // Pods and nodes are nearly all that comes. Texts for others to read are JSON.
+  template <class T>
+  Encoding EncodingFor() const {
+    const api::KeepTexts& texts = options.texts;
+    if (std::is_same_v<T, api::Node> && !texts.nodes) return options.encoding;
+    if (std::is_same_v<T, api::Pod> && !texts.waiting_pods && !texts.placed_pods) return options.encoding;
+    return Encoding::kJson;
+  }
+
+  // The core group needs no looking for: without pods and nodes there is nothing to schedule.
+  template <class T>
+  void Find() {
+    constexpr const Resource& resource = ResourceOf<T>();
+    if (resource.group.empty()) {
+      return Follow<T>(Resource::GroupPath("", "v1") + "/" + std::string(resource.plural));
+    }
+    discovery.Follow(resource, [this, settled = false](std::optional<std::string> path) mutable {
+      if (path) {
+        Follow<T>(*path, /*counts=*/!settled);
+      } else if (!settled) {
+        Settled();
+      }
+      settled = true;
+    });
+  }
+
+  // Keeps in step with what is at `path`. One that comes after the start, where there was nothing, is not
+  // waited for.
+  template <class T>
+  void Follow(const std::string& path, bool counts = true) {
+    auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
+    if (reflector != nullptr) return reflector->MoveTo(path);
+    const auto waited_for = std::make_shared<bool>(counts);
+    reflector = std::make_unique<Reflector<T>>(
+        loop, api, decoder, registry, random,
+        ReflectorOptions{.resource = std::string(ResourceOf<T>().plural),
+                         .group = std::string(ResourceOf<T>().group),
+                         .kind = std::string(T::kKind),
+                         .path = path,
+                         .field_selector = std::string(kFieldSelector<T>),
+                         .encoding = EncodingFor<T>(),
+                         .streaming = options.streaming,
+                         .awaited = counts && MissedWithout(T::kKind).empty(),
+                         .idle_timeout = options.watch_idle_timeout},
+        ReflectorHandlers<T>{.on_change = [this](ports::Change<T> c) { sink.On(std::move(c)); },
+                             .on_synced =
+                                 [this, waited_for] {
+                                   if (std::exchange(*waited_for, false)) Settled();
+                                 },
+                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); },
+                             .on_refused =
+                                 [this, waited_for, first = MonoTime{}]() mutable {
+                                   if (first == MonoTime{}) first = loop.Now();
+                                   if (loop.Now() - first >= kPatience)
+                                     DoWithout(ResourceOf<T>(), *waited_for);
+                                 }});
+    reflector->Start();
+  }
+
+  // A role that was written for an older scheduler does not name the kinds that came later.
+  void DoWithout(const Resource& resource, bool& waited_for) {
+    const std::string_view missed = MissedWithout(resource.kind);
+    if (missed.empty() || !std::exchange(waited_for, false)) return;
+    log::Warning("Not allowed to list: deciding without",
+                 {{"resource", resource.plural}, {"group", resource.group}, {"consequence", missed}});
+    Settled();
+  }
+
+  void FreshnessBarrier(std::move_only_function<void()> caught_up) {
+    catching_up = std::move(caught_up);
+    const MonoTime since = loop.Now();
+    const auto prove = [&]<class T>() {
+      auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
+      if (reflector == nullptr) return;  // not wanted
+      ++unproven;
+      reflector->ProveFresh(
+          [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
+    };
+    ++unproven;
+    prove.template operator()<api::Pod>();
+    prove.template operator()<api::PersistentVolume>();
+    prove.template operator()<api::PersistentVolumeClaim>();
+    Proven("", "", since);
+  }
+
+  void Proven(std::string_view resource, std::string_view how, MonoTime since) {
+    const double seconds = std::chrono::duration<double>(loop.Now() - since).count();
+    if (const auto log = log::V(2); log && !resource.empty())
+      log.Info("Caught up", {{"resource", resource}, {"by", how}, {"seconds", seconds}});
+    if (--unproven > 0) return;
+    registry
+        .Histogram("berth_leader_barrier_seconds",
+                   "[ALPHA] Time from the lease to the proof that everything the leader before had written "
+                   "is known.",
+                   metrics::ExponentialBuckets(0.001, 2, 16))
+        .Observe(seconds);
+    log::Info("Caught up with what was written before", {{"seconds", seconds}});
+    if (auto tell = std::exchange(catching_up, nullptr)) tell();
+  }
+
+  // One kind more has been delivered, or does not exist.
+  void Settled() {
+    if (--unsettled > 0) return;
+    log::Info("Caches are synced",
+              {{"pods", std::get<std::unique_ptr<Reflector<api::Pod>>>(reflectors)->size()},
+               {"nodes", std::get<std::unique_ptr<Reflector<api::Node>>>(reflectors)->size()}});
+    if (options.on_complete) options.on_complete();
+    sink.OnSynced();
+    if (options.on_synced) options.on_synced();
+    // The lists have left holes that would stay: nothing as large comes again.
+    ::malloc_trim(0);
+  }
+
+  http::Loop& loop;
+  Api& api;
+  metrics::Registry& registry;
+  ports::ClusterSink& sink;
+  const ClusterSourceOptions options;
+  Random random;
+  api::Decoder decoder;
+  int unsettled = 0;
+  int unproven = 0;  // kinds that FreshnessBarrier waits for
+  std::move_only_function<void()> catching_up;
+  ReflectorsOf<api::AllKinds>::type reflectors;
+  Discovery discovery;
+};
+
+ClusterSource::ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry,
+                             ports::ClusterSink& sink, ClusterSourceOptions options)
+    : impl_(std::make_unique<Impl>(loop, api, registry, sink, std::move(options))) {}
+
+ClusterSource::~ClusterSource() {
+  http::Loop& loop = impl_->loop;
+  loop.Sync([this] { impl_.reset(); });
+}
+
+void ClusterSource::FreshnessBarrier(std::move_only_function<void()> caught_up) {
+  impl_->loop.Post([impl = impl_.get(), caught_up = std::move(caught_up)]() mutable {
+    impl->FreshnessBarrier(std::move(caught_up));
+  });
+}
+
+void ClusterSource::Start() {
+  impl_->loop.Post([impl = impl_.get()] { impl->Start(); });
+}
+
+}  // namespace berth::client

@@ -1,0 +1,339 @@
+#include "kubernetes/client/informers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kubernetes/client/fake_api.hpp"
+#include "kubernetes/client/resources.hpp"
+#include "http/fake_loop.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Takes down "Kind name" of what was added.
+class FakeSink final : public ports::ClusterSink {
+ public:
+#define BERTH_ON(Kind) \
+  void On(ports::Change<api::Kind> change) override { Note(change); }
+  BERTH_ON(Pod)
+  BERTH_ON(Node)
+  BERTH_ON(Namespace)
+  BERTH_ON(PersistentVolume)
+  BERTH_ON(PersistentVolumeClaim)
+  BERTH_ON(StorageClass)
+  BERTH_ON(CSINode)
+  BERTH_ON(CSIDriver)
+  BERTH_ON(CSIStorageCapacity)
+  BERTH_ON(VolumeAttachment)
+  BERTH_ON(Service)
+  BERTH_ON(ReplicationController)
+  BERTH_ON(ReplicaSet)
+  BERTH_ON(StatefulSet)
+  BERTH_ON(PodDisruptionBudget)
+  BERTH_ON(DeviceClass)
+  BERTH_ON(ResourceClaim)
+  BERTH_ON(ResourceSlice)
+  BERTH_ON(DeviceTaintRule)
+#undef BERTH_ON
+  void OnSynced() override { ++synced; }
+
+  std::vector<std::string> added;
+  int synced = 0;
+
+ private:
+  template <class T>
+  void Note(const ports::Change<T>& change) {
+    if (change.before == nullptr) added.push_back(std::string(T::kKind) + " " + change.after->metadata.name);
+  }
+};
+
+// An API server with one object of each kind that it has.
+class InformersTest : public testing::Test {
+ protected:
+  void Start(ClusterSourceOptions options = {.streaming = false}) {
+    source_ = std::make_unique<ClusterSource>(loop_, api_, registry_, sink_, options);
+    source_->Start();
+    Serve();
+  }
+  void Serve() {
+    for (int round = 0; round < 100; ++round) {
+      loop_.Run();
+      const auto call = std::ranges::find_if(api_.open, [](const FakeApi::Call& c) { return !c.watch; });
+      if (call == api_.open.end()) return;
+      auto taken = std::move(*call);
+      api_.open.erase(call);
+      taken.done(AnswerTo(taken.request.path));
+    }
+  }
+  Reply AnswerTo(const std::string& path) {
+    if (down_) return NotReached();
+    const std::string plain = path.substr(0, path.find('?'));
+    if (const auto group = groups_.find(plain); group != groups_.end()) {
+      std::string list;
+      for (const auto& name : group->second)
+        list += (list.empty() ? "" : ",") + ("{\"name\":\"" + name + "\"}");
+      return R"({"kind":"APIResourceList","resources":[{"name":"x/status"},)" + list + "]}";
+    }
+    const std::string folder = plain.substr(0, plain.rfind('/'));
+    const std::string plural = plain.substr(plain.rfind('/') + 1);
+    if (forbidden_.contains(plural)) return Refused(403, "Forbidden");
+    const bool core = folder == "/api/v1";
+    if (!core && (!groups_.contains(folder) || !groups_[folder].contains(plural)))
+      return Refused(404, "NotFound");
+    const std::string version = plain == "/api/v1/pods" ? pod_version_ : "1";
+    return R"({"metadata":{"resourceVersion":")" + version_ +
+           R"("},"items":[{"metadata":{"name":"one","uid":"u","resourceVersion":")" + version + R"("}}]})";
+  }
+  // An API server of 1.37, with everything.
+  void Everything() {
+    for (const Resource& resource : kResources) {
+      if (!resource.group.empty())
+        groups_[Resource::GroupPath(resource.group, "v1")].insert(std::string(resource.plural));
+    }
+  }
+
+  std::map<std::string, std::set<std::string>> groups_;
+  std::set<std::string> forbidden_;  // plurals
+  bool down_ = false;
+  std::string version_ = "5", pod_version_ = "1";  // of lists, of the pod
+  http::FakeLoop loop_;
+  FakeApi api_;
+  metrics::Registry registry_;
+  FakeSink sink_;
+  std::unique_ptr<ClusterSource> source_;
+};
+
+TEST_F(InformersTest, AskForPodsAndNodesInProtobufAndForTheTextsOfOthersInJson) {
+  using Accepted = std::map<std::string, bool>;
+  const auto protobuf_asked_for = [&](ClusterSourceOptions options) {
+    Everything();
+    options.streaming = false;
+    options.encoding = Encoding::kProtobuf;
+    source_ = std::make_unique<ClusterSource>(loop_, api_, registry_, sink_, options);
+    source_->Start();
+    Serve();
+    Accepted accepted;
+    for (const FakeApi::Call& call : api_.open) {
+      const std::string path = call.request.path.substr(0, call.request.path.find('?'));
+      accepted[path.substr(path.rfind('/') + 1)] = call.request.accept.starts_with(kProtobufType);
+    }
+    source_.reset();
+    return accepted;
+  };
+  for (const auto& [plural, protobuf] : protobuf_asked_for({}))
+    EXPECT_EQ(protobuf, plural == "pods" || plural == "nodes") << plural;
+  Accepted accepted = protobuf_asked_for({.texts = {.nodes = true}});
+  EXPECT_FALSE(accepted.at("nodes"));
+  EXPECT_TRUE(accepted.at("pods"));
+  accepted = protobuf_asked_for({.texts = {.waiting_pods = true}});
+  EXPECT_TRUE(accepted.at("nodes"));
+  EXPECT_FALSE(accepted.at("pods"));
+}
+
+TEST_F(InformersTest, DeliverEveryKind) {
+  Everything();
+  Start();
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_EQ(sink_.added.size(), kResources.size());
+  api::AllKinds::ForEach(
+      [&]<class T>() { EXPECT_THAT(sink_.added, Contains(std::string(T::kKind) + " one")); });
+}
+
+TEST_F(InformersTest, AResourceThatTheServerDoesNotHaveIsNotWaitedFor) {
+  Everything();
+  groups_.erase("/apis/resource.k8s.io/v1");
+  groups_["/apis/storage.k8s.io/v1"].erase("csistoragecapacities");
+  Start();
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_THAT(sink_.added, Not(Contains("ResourceClaim one")));
+  EXPECT_THAT(sink_.added, Not(Contains("CSIStorageCapacity one")));
+  EXPECT_THAT(api_.asked, Contains("GET /apis/resource.k8s.io/v1beta1"));
+}
+
+TEST_F(InformersTest, OneThatAppearsLaterIsFound) {
+  Everything();
+  const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
+  Start();
+  groups_["/apis/resource.k8s.io/v1"] = devices.mapped();
+  loop_.Advance(5min);
+  Serve();
+  EXPECT_THAT(sink_.added, Contains("ResourceClaim one"));
+  EXPECT_EQ(sink_.synced, 1) << "nobody waits for it";
+}
+
+TEST_F(InformersTest, OlderVersionsServeWhereTheNewestIsMissing) {
+  Everything();
+  const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
+  groups_["/apis/resource.k8s.io/v1beta1"] = {"deviceclasses", "resourceclaims", "resourceslices"};
+  Start();
+  EXPECT_THAT(api_.asked, Contains(HasSubstr("GET /apis/resource.k8s.io/v1beta1/resourceclaims")));
+  EXPECT_THAT(sink_.added, Contains("ResourceSlice one"));
+  EXPECT_THAT(sink_.added, Not(Contains("DeviceTaintRule one")));
+}
+
+TEST_F(InformersTest, AServerThatIsAwayIsAskedAgainAndNothingCountsAsAbsent) {
+  Everything();
+  down_ = true;
+  Start();
+  EXPECT_EQ(sink_.synced, 0);
+  down_ = false;
+  for (int i = 0; i < 10; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_EQ(sink_.added.size(), kResources.size());
+}
+
+TEST_F(InformersTest, WhatIsForbiddenAndCanBeDoneWithoutIsNotWaitedForForLong) {
+  Everything();
+  forbidden_ = {"namespaces", "csidrivers", "resourceclaims"};
+  Start();
+  EXPECT_EQ(sink_.synced, 0) << "an API server that has just started refuses everything for a moment";
+  for (int i = 0; i < 10; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_THAT(sink_.added, Not(Contains("Namespace one")));
+  forbidden_.clear();
+  for (int i = 0; i < 40; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_THAT(sink_.added, Contains("Namespace one")) << "the right has come";
+  EXPECT_EQ(sink_.synced, 1);
+}
+
+TEST_F(InformersTest, TheWholeStateIsToldOfBeforeTheFirstDecision) {
+  Everything();
+  std::size_t added = 0;
+  int synced = -1;
+  ClusterSourceOptions options{.streaming = false};
+  options.on_complete = [&] { added = sink_.added.size(), synced = sink_.synced; };
+  Start(options);
+  EXPECT_EQ(added, kResources.size());
+  EXPECT_EQ(synced, 0);
+  EXPECT_EQ(sink_.synced, 1);
+}
+
+TEST_F(InformersTest, NothingIsDecidedWithoutWhatDecisionsNeed) {
+  for (const char* needed : {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets"}) {
+    Everything();
+    sink_.synced = 0;
+    forbidden_ = {needed};
+    Start();
+    for (int i = 0; i < 30; ++i) {
+      loop_.Advance(2s);
+      Serve();
+    }
+    EXPECT_EQ(sink_.synced, 0) << needed;
+    source_.reset();
+    api_.open.clear();
+  }
+}
+
+TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsFollowed) {
+  Everything();
+  const auto devices = groups_.extract("/apis/resource.k8s.io/v1").mapped();
+  groups_["/apis/resource.k8s.io/v1beta1"] = devices;
+  Start();
+  groups_.erase("/apis/resource.k8s.io/v1beta1");
+  groups_["/apis/resource.k8s.io/v1"] = devices;
+  const auto watch = std::ranges::find_if(api_.open, [](const FakeApi::Call& c) {
+    return c.request.path.find("/resourceclaims") != std::string::npos;
+  });
+  ASSERT_NE(watch, api_.open.end());
+  auto taken = std::move(*watch);
+  api_.open.erase(watch);
+  taken.done(Refused(404, "NotFound"));
+  for (int i = 0; i < 20; ++i) {
+    loop_.Advance(2s);
+    Serve();
+  }
+  EXPECT_THAT(api_.asked, Contains(HasSubstr("WATCH /apis/resource.k8s.io/v1/resourceclaims")));
+}
+
+TEST_F(InformersTest, OnlyWantedKindsAreFollowed) {
+  Start(
+      {.streaming = false, .wanted = [](std::string_view kind) { return kind == "Pod" || kind == "Node"; }});
+  EXPECT_EQ(sink_.synced, 1);
+  EXPECT_THAT(sink_.added, ElementsAre("Node one", "Pod one"));
+}
+
+TEST_F(InformersTest, AWatchMayNotBeSilentForEver) {
+  Everything();
+  Start();
+  for (const FakeApi::Call& call : api_.open) EXPECT_EQ(call.request.idle_timeout, 90s);
+}
+
+// What a leader waits for before its first decision.
+class CatchingUp : public InformersTest {
+ protected:
+  CatchingUp() {
+    Everything();
+    Start();
+  }
+  void FreshnessBarrier() {
+    source_->FreshnessBarrier([this] { caught_up_ = true; });
+    for (int i = 0; i < 3; ++i) {
+      Serve();
+      loop_.Advance(20ms);
+    }
+  }
+  bool caught_up_ = false;
+};
+
+TEST_F(CatchingUp, EndsAtOnceIfTheWatchesAreAsFarAsTheServer) {
+  FreshnessBarrier();
+  EXPECT_TRUE(caught_up_);
+  EXPECT_THAT(registry_.Expose(), HasSubstr("berth_leader_barrier_seconds_count 1"));
+}
+
+TEST_F(CatchingUp, EndsWhenEverythingAgreesAlthoughNothingIsHeard) {
+  version_ = "900";
+  FreshnessBarrier();
+  EXPECT_TRUE(caught_up_);
+}
+
+TEST_F(CatchingUp, WaitsUntilThePodThatWasBoundHasBeenDelivered) {
+  version_ = "900";
+  pod_version_ = "800";
+  FreshnessBarrier();
+  EXPECT_FALSE(caught_up_);
+  const auto watch = std::ranges::find_if(api_.open, [](const FakeApi::Call& call) {
+    return call.watch && call.request.path.starts_with("/api/v1/pods?");
+  });
+  ASSERT_NE(watch, api_.open.end());
+  watch->handlers.on_line(
+      R"({"type":"MODIFIED","object":{"metadata":{"name":"one","uid":"u","resourceVersion":"800"},)"
+      R"("spec":{"nodeName":"n"}}})");
+  EXPECT_TRUE(caught_up_);
+}
+
+TEST_F(CatchingUp, WaitsForAServerThatIsAway) {
+  down_ = true;
+  FreshnessBarrier();
+  EXPECT_FALSE(caught_up_);
+  down_ = false;
+  for (int i = 0; i < 20; ++i) {
+    loop_.Advance(500ms);
+    Serve();
+  }
+  EXPECT_TRUE(caught_up_);
+}
+
+}  // namespace
+}  // namespace berth::client

@@ -1,0 +1,47 @@
+// News of one Lease, for somebody who waits for it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kubernetes/client/api.hpp"
+#include "kubernetes/client/lease_record.hpp"
+#include "http/loop.hpp"
+
+namespace berth {
+class Random;
+}
+
+namespace berth::client {
+
+struct LeaseWatchHandlers {
+  std::function<void(Lease)> on_lease;  // as it is now, or was a moment ago
+  std::function<void()> on_gone;        // it was deleted
+};
+
+// Opened again whenever it ends, after one to two seconds. Given up where it is refused (403, 404, 405):
+// roles that let somebody get and update a lease need not let him watch it. On the loop; handlers may call
+// Stop.
+class LeaseWatch {
+ public:
+  LeaseWatch(http::Loop& loop, Api& api, Random& random, std::string collection, std::string name,
+             LeaseWatchHandlers handlers);
+
+  void Start();
+  void Stop();
+
+ private:
+  void Open();
+  bool OnLine(std::string_view line);
+  void OnEnd(Reply reply);
+
+  http::Loop& loop_;
+  Api& api_;
+  Random& random_;
+  const std::string path_, name_;
+  const LeaseWatchHandlers handlers_;
+  Api::CallId call_ = 0;
+  http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
+};
+
+}  // namespace berth::client

@@ -1,0 +1,416 @@
+#include "kubernetes/client/reflector.hpp"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <optional>
+
+#include "base/random.hpp"
+#include "kubernetes/client/freshness_barrier.hpp"
+#include "kubernetes/client/informer_metrics.hpp"
+#include "kubernetes/client/object_store.hpp"
+#include "kubernetes/client/reflector_requests.hpp"
+#include "kubernetes/client/reflector_state.hpp"
+#include "http/loop.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::client {
+namespace {
+
+using Kind = ReflectorAction::Kind;
+
+// So many objects of a first list are handed on together: whoever takes them is not woken up for each.
+constexpr std::size_t kHandedOnTogether = 1024;
+
+}  // namespace
+
+template <class T>
+struct Reflector<T>::Impl {
+  using Ptr = std::shared_ptr<const T>;
+
+  Impl(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
+       ReflectorOptions options, ReflectorHandlers<T> handlers)
+      : loop(loop),
+        api(api),
+        decoder(decoder),
+        registry(registry),
+        random(random),
+        options(std::move(options)),
+        handlers(std::move(handlers)),
+        state(this->options.streaming, random),
+        encoding(this->options.encoding),
+        store([this](ports::Change<T> change) { HandOn(std::move(change)); }),
+        skipped(registry.Counter("berth_objects_skipped_total",
+                                 "[ALPHA] Objects from the API server that could not be understood.",
+                                 {{"resource", this->options.resource}})) {
+    if (!this->options.kind.empty())
+      meters.emplace(registry, this->options.group, this->options.kind, this->options.path);
+  }
+
+  http::Loop& loop;
+  Api& api;
+  api::Decoder& decoder;
+  metrics::Registry& registry;
+  Random& random;
+  ReflectorOptions options;
+  const ReflectorHandlers<T> handlers;
+  ReflectorState state;
+  ReflectorAction doing{};
+  Encoding encoding;
+  ObjectStore<T> store;
+  std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
+  bool first_list = false;       // the list under way may be handed on in pieces
+  std::vector<std::string> unreadable{};
+  metrics::Counter& skipped;
+  std::optional<InformerMetrics> meters{};
+  log::Once skipped_once{};
+  boost::unordered_flat_set<std::string> refusals{};      // that the log has, since the last list
+  boost::unordered_flat_set<std::string> skipped_keys{};  // what the store lacks for that reason
+  std::unique_ptr<FreshnessBarrier> catch_up{};
+  bool synced = false;
+  Api::CallId call = 0;
+  http::Loop::TimerId timer = http::Loop::TimerId::kNone;
+  // Of the current stream:
+  bool streaming_list = false;
+  MonoTime opened_at{};
+  StreamEnd end{};
+
+  void Do(const ReflectorAction& action);
+  void List(const ReflectorAction& action);
+  void OnListed(Reply reply);
+  void OpenStream(const ReflectorAction& action);
+  bool OnLine(std::string_view line);
+  void OnInitial(const api::WatchEvent<T>& event);
+  void OnChange(const api::WatchEvent<T>& event);
+  void OnStreamEnd(Reply reply);
+  void BeginList();
+  void Collect(Ptr object);
+  void HandOnCollected();
+  void Complete();
+  void HandOn(ports::Change<T> change);
+  void Skip(const std::string& key, const std::string& why);
+  void ProveFresh(std::move_only_function<void(std::string_view)> done);
+  bool MakesDoWithJson(const RequestError& error);
+  void Complain(std::string_view what, const RequestError& error);
+  void Count(const RequestError& error);
+};
+
+template <class T>
+void Reflector<T>::Impl::Do(const ReflectorAction& action) {
+  doing = action;
+  switch (action.kind) {
+    case Kind::kStreamList:
+    case Kind::kWatch:
+      return OpenStream(action);
+    case Kind::kList:
+      return List(action);
+    case Kind::kWait:
+      timer = loop.After(action.delay, [this] {
+        timer = http::Loop::TimerId::kNone;
+        Do(state.Resume());
+      });
+  }
+}
+
+template <class T>
+void Reflector<T>::Impl::List(const ReflectorAction& action) {
+  if (action.continue_token.empty()) BeginList();
+  call =
+      api.Send(ListRequest(options, action, encoding), [this](Reply reply) { OnListed(std::move(reply)); });
+}
+
+template <class T>
+void Reflector<T>::Impl::OnListed(Reply reply) {
+  call = 0;
+  if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
+  if (!reply) {
+    Complain("Failed to list", reply.error());
+    if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
+    if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
+    return Do(state.OnListFailed(reply.error(), loop.Now()));
+  }
+  auto list = decoder.List<T>(*reply);
+  reply = std::string();  // the text is larger than all we keep of it
+  if (!list) {
+    const RequestError error{.code = list.error().code, .message = list.error().message};
+    Complain("Failed to read the list", error);
+    return Do(state.OnListFailed(error, loop.Now()));
+  }
+  for (auto& item : list->items) Collect(std::move(item));
+  for (const auto& item : list->skipped) {
+    Skip(item.key, item.error);
+    unreadable.push_back(item.key);
+  }
+  const auto taken = state.OnPage(list->resource_version, list->continue_token);
+  if (taken.complete) Complete();
+  Do(taken.next);
+}
+
+template <class T>
+void Reflector<T>::Impl::BeginList() {
+  collected.clear();
+  unreadable.clear();
+  first_list = options.awaited && !synced && store.size() == 0;
+}
+
+// A list is a state in the making: what is gone shows when it is complete. While nothing is known nothing can
+// be gone, and if nobody decides anything before on_synced, whoever takes the objects may work on them while
+// the rest arrives. If such a list breaks off, the next one sets right what it has left behind.
+template <class T>
+void Reflector<T>::Impl::Collect(Ptr object) {
+  collected.push_back(std::move(object));
+  if (first_list && collected.size() >= kHandedOnTogether) HandOnCollected();
+}
+
+template <class T>
+void Reflector<T>::Impl::HandOnCollected() {
+  for (const Ptr& object : collected) store.Put(object);
+  collected.clear();
+}
+
+template <class T>
+void Reflector<T>::Impl::Complete() {
+  if (first_list) {
+    HandOnCollected();
+  } else {
+    store.Replace(collected, unreadable);
+  }
+  collected = {};
+  first_list = false;
+  unreadable.clear();
+  refusals.clear();
+  if (meters) meters->At(state.last_version());
+  if (!std::exchange(synced, true)) handlers.on_synced();
+  if (catch_up) catch_up->OnProgress(/*replaced=*/true);
+}
+
+template <class T>
+void Reflector<T>::Impl::HandOn(ports::Change<T> change) {
+  if (!meters) return handlers.on_change(std::move(change));
+  const MonoTime begin = loop.Now();
+  handlers.on_change(std::move(change));
+  meters->Took(loop.Now() - begin);
+}
+
+template <class T>
+void Reflector<T>::Impl::OpenStream(const ReflectorAction& action) {
+  streaming_list = action.kind == Kind::kStreamList;
+  if (streaming_list) BeginList();
+  opened_at = loop.Now();
+  end = {};
+  call = api.Watch(WatchRequest(options, action, encoding),
+                   {.on_open = [this] { end.opened = true; },
+                    .on_line = [this](std::string_view line) { return OnLine(line); }},
+                   [this](Reply reply) { OnStreamEnd(std::move(reply)); });
+}
+
+template <class T>
+bool Reflector<T>::Impl::OnLine(std::string_view line) {
+  const auto event = decoder.Event<T>(line);
+  if (!event) {
+    end.error = UndecodableEvent(event.error().message);
+    return false;
+  }
+  if (event->type == api::WatchEventType::kError) {
+    end.error = FromStatus(event->status);
+    return false;
+  }
+  // A step back in time would undo what we know; better a fresh list. Initial events have no order, and those
+  // of a watch that began anywhere are no progress either.
+  if (!streaming_list && state.Ordered(event->type == api::WatchEventType::kAdded) &&
+      VersionBefore(event->resource_version, state.last_version())) {
+    end.error = EventOutOfOrder(event->resource_version, state.last_version());
+    return false;
+  }
+  ++end.events;
+  if (!event->skipped.empty()) Skip(event->key, event->skipped);
+  streaming_list ? OnInitial(*event) : OnChange(*event);
+  return true;
+}
+
+// The initial events are a list until the bookmark that completes it. They come in the order of their keys
+// and nearly all of them are additions, so a vector keeps them; the rest may search.
+template <class T>
+void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
+  const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };
+  switch (event.type) {
+    case api::WatchEventType::kModified:
+      if (event.object) std::erase_if(collected, is_it);
+      [[fallthrough]];
+    case api::WatchEventType::kAdded:
+      if (event.object) {
+        Collect(event.object);
+      } else {
+        unreadable.push_back(event.key);
+      }
+      return;
+    case api::WatchEventType::kDeleted:
+      std::erase_if(collected, is_it);
+      if (first_list) store.Remove(event.key);
+      std::erase(unreadable, event.key);
+      return;
+    case api::WatchEventType::kBookmark:
+      if (!event.initial_events_end) return;
+      streaming_list = false;
+      state.OnStreamSynced(event.resource_version);
+      Complete();
+      return;
+    case api::WatchEventType::kError:
+      return;
+  }
+}
+
+template <class T>
+void Reflector<T>::Impl::OnChange(const api::WatchEvent<T>& event) {
+  switch (event.type) {
+    case api::WatchEventType::kAdded:
+    case api::WatchEventType::kModified:
+      if (!event.object) break;
+      if (!skipped_keys.empty()) skipped_keys.erase(event.key);
+      store.Put(event.object);
+      break;
+    case api::WatchEventType::kDeleted:
+      store.Remove(event.key);
+      break;
+    case api::WatchEventType::kBookmark:
+    case api::WatchEventType::kError:
+      break;
+  }
+  state.OnEvent(event.resource_version, event.type == api::WatchEventType::kAdded);
+  if (meters) meters->At(state.last_version());
+  if (!catch_up) return;
+  if (event.type == api::WatchEventType::kBookmark) return catch_up->OnProgress(/*replaced=*/false);
+  catch_up->OnEvent(event.key, event.resource_version, event.type == api::WatchEventType::kDeleted);
+}
+
+template <class T>
+void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_view)> done) {
+  CatchUpView view{
+      .version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
+        const T* object = store.Find({ns, name});
+        return object == nullptr ? nullptr : &object->metadata.resource_version;
+      },
+      .each =
+          [this](const auto& visit) {
+            store.ForEach(
+                [&](const T& object) { visit(object.metadata.Key(), object.metadata.resource_version); });
+          },
+      .size = [this] { return store.size(); },
+      .last_version = [this] { return synced ? std::string_view(state.last_version()) : std::string_view(); },
+      .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); }};
+  catch_up = std::make_unique<FreshnessBarrier>(
+      loop, api, decoder, random,
+      CatchUpOptions{
+          .resource = options.resource, .path = options.path, .field_selector = options.field_selector},
+      std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
+        auto ended = std::move(catch_up);  // it is in the middle of a call
+        loop.Post([ended = std::move(ended)] {});
+        auto tell = std::move(done);
+        tell(how);
+      });
+  catch_up->Start();
+}
+
+template <class T>
+void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
+  call = 0;
+  if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
+  end.lasted = loop.Now() - opened_at;
+  if (!reply && !end.error) end.error = std::move(reply).error();
+  if (end.error) Complain("Watch failed", *end.error);
+  Do(state.OnStreamEnd(end, loop.Now()));
+}
+
+template <class T>
+void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
+  skipped.Add();
+  skipped_keys.insert(key);
+  if (!skipped_once.First(key)) return;
+  log::Error("Skipped an object that cannot be understood",
+             {{"resource", options.resource}, {"object", key}, {"err", why}});
+}
+
+// JSON is what every server speaks; a proxy may know nothing else.
+template <class T>
+bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
+  if (encoding == Encoding::kJson || !RefusesEncoding(error)) return false;
+  encoding = Encoding::kJson;
+  log::Warning("The server refuses protobuf: reading JSON instead",
+               {{"resource", options.resource}, {"err", error.message}});
+  return true;
+}
+
+template <class T>
+void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& error) {
+  if (error.code == ErrorCode::kCancelled) return;
+  Count(error);
+  // Watches end with errors in the ordinary course of things; kube-scheduler is as quiet about them.
+  const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
+  // Who may not do something today may not do it in half a minute either.
+  const bool said = error.http_code == 403 && !refusals.insert(error.message).second;
+  if ((ordinary || said) && !log::V(2)) return;
+  log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
+}
+
+template <class T>
+void Reflector<T>::Impl::Count(const RequestError& error) {
+  registry
+      .Counter("berth_reflector_failures_total",
+               "[ALPHA] Lists and watches that failed or broke off, by resource and what was wrong.",
+               {{"resource", options.resource}, {"reason", std::string(ReasonOf(error))}})
+      .Add();
+}
+
+template <class T>
+Reflector<T>::Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry,
+                        Random& random, ReflectorOptions options, ReflectorHandlers<T> handlers)
+    : impl_(std::make_unique<Impl>(loop, api, decoder, registry, random, std::move(options),
+                                   std::move(handlers))) {}
+
+template <class T>
+Reflector<T>::~Reflector() {
+  impl_->loop.Cancel(impl_->timer);
+  if (impl_->call != 0) impl_->api.Cancel(impl_->call);
+}
+
+template <class T>
+void Reflector<T>::Start() {
+  impl_->Do(impl_->state.Start());
+}
+
+template <class T>
+void Reflector<T>::MoveTo(std::string path) {
+  impl_->options.path = std::move(path);
+}
+
+template <class T>
+void Reflector<T>::ProveFresh(std::move_only_function<void(std::string_view how)> done) {
+  impl_->ProveFresh(std::move(done));
+}
+
+template <class T>
+std::size_t Reflector<T>::size() const {
+  return impl_->store.size();
+}
+
+template class Reflector<api::Pod>;
+template class Reflector<api::Node>;
+template class Reflector<api::Namespace>;
+template class Reflector<api::PersistentVolume>;
+template class Reflector<api::PersistentVolumeClaim>;
+template class Reflector<api::StorageClass>;
+template class Reflector<api::CSINode>;
+template class Reflector<api::CSIDriver>;
+template class Reflector<api::CSIStorageCapacity>;
+template class Reflector<api::VolumeAttachment>;
+template class Reflector<api::Service>;
+template class Reflector<api::ReplicationController>;
+template class Reflector<api::ReplicaSet>;
+template class Reflector<api::StatefulSet>;
+template class Reflector<api::PodDisruptionBudget>;
+template class Reflector<api::DeviceClass>;
+template class Reflector<api::ResourceClaim>;
+template class Reflector<api::ResourceSlice>;
+template class Reflector<api::DeviceTaintRule>;
+
+}  // namespace berth::client

@@ -1,0 +1,157 @@
+#include "kubernetes/client/reflector_state.hpp"
+
+namespace berth::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPageSize = 500;
+constexpr int kWatchSecondsMin = 300;
+// A watch that ends sooner without having said anything has failed, whatever it says.
+constexpr Duration kShortWatch = 1s;
+constexpr BackoffOptions kBackoff{
+    .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
+
+bool AnyVersion(const std::string& version) { return version.empty() || version == "0"; }
+
+// Trying the same again may help: the server is not there yet, or asks for patience.
+bool AsksForPatience(const RequestError& error) {
+  return error.not_sent() || error.code == ErrorCode::kThrottled;
+}
+
+bool VersionUnavailable(const RequestError& error) { return error.expired() || error.too_large_version(); }
+
+// A connection that breaks ends a watch as a proper end does: client-go treats EOF, resets and timeouts
+// alike.
+bool ConnectionLost(const RequestError& error) {
+  return !error.answered() && (error.code == ErrorCode::kAmbiguous || error.code == ErrorCode::kTimeout);
+}
+
+bool VeryShort(const StreamEnd& end) { return end.lasted < kShortWatch && end.events == 0; }
+
+}  // namespace
+
+ReflectorState::ReflectorState(bool streaming, Random& random)
+    : streaming_(streaming), random_(random), backoff_(kBackoff) {}
+
+ReflectorAction ReflectorState::Start() { return streaming_ ? StreamList() : FirstPage(); }
+
+ReflectorAction ReflectorState::Resume() {
+  switch (after_wait_) {
+    case Kind::kStreamList:
+      return StreamList();
+    case Kind::kWatch:
+      return Watch();
+    default:
+      return Start();
+  }
+}
+
+int ReflectorState::TimeoutSeconds() { return static_cast<int>(kWatchSecondsMin * (1 + random_.Unit())); }
+
+ReflectorAction ReflectorState::StreamList() {
+  doing_ = Kind::kStreamList;
+  return {.kind = Kind::kStreamList,
+          .resource_version = version_unavailable_ ? "" : last_version_,
+          .timeout_seconds = TimeoutSeconds()};
+}
+
+ReflectorAction ReflectorState::Watch() {
+  doing_ = Kind::kWatch;
+  ignore_added_ = AnyVersion(last_version_);
+  return {.kind = Kind::kWatch, .resource_version = last_version_, .timeout_seconds = TimeoutSeconds()};
+}
+
+ReflectorAction ReflectorState::Wait(Kind then, MonoTime now) {
+  doing_ = Kind::kWait;
+  after_wait_ = then;
+  return {.kind = Kind::kWait, .delay = backoff_.Next(now, random_)};
+}
+
+ReflectorAction ReflectorState::FirstPage() {
+  doing_ = Kind::kList;
+  in_pages_ = whole_list_ = list_repeated_ = false;
+  list_version_ = version_unavailable_ ? "" : last_version_.empty() ? "0" : last_version_;
+  // With a version other than 0 a limit would force the server to read from etcd instead of its cache.
+  list_ = {.kind = Kind::kList,
+           .resource_version = list_version_,
+           .limit = paginated_ || AnyVersion(list_version_) ? kPageSize : 0};
+  return list_;
+}
+
+void ReflectorState::OnStreamSynced(std::string resource_version) {
+  version_unavailable_ = false;
+  last_version_ = std::move(resource_version);
+  ignore_added_ = false;
+  doing_ = Kind::kWatch;
+}
+
+void ReflectorState::OnEvent(const std::string& resource_version, bool added) {
+  if (ignore_added_ && added) return;
+  ignore_added_ = false;
+  if (!resource_version.empty()) last_version_ = resource_version;
+}
+
+ReflectorAction ReflectorState::OnStreamEnd(const StreamEnd& end, MonoTime now) {
+  return doing_ == Kind::kStreamList ? OnStreamListEnd(end, now) : OnWatchEnd(end, now);
+}
+
+ReflectorAction ReflectorState::OnStreamListEnd(const StreamEnd& end, MonoTime now) {
+  if (!end.error || ConnectionLost(*end.error)) {
+    // Falling back to a list is better than waiting for a bookmark that may never come.
+    return VeryShort(end) ? FirstPage() : StreamList();
+  }
+  if (AsksForPatience(*end.error)) return Wait(Kind::kStreamList, now);
+  if (VersionUnavailable(*end.error)) {
+    version_unavailable_ = true;
+    return StreamList();
+  }
+  return FirstPage();
+}
+
+ReflectorAction ReflectorState::OnWatchEnd(const StreamEnd& end, MonoTime now) {
+  if (!end.error || ConnectionLost(*end.error)) {
+    return VeryShort(end) ? Wait(Kind::kWait, now) : Watch();
+  }
+  if (AsksForPatience(*end.error)) return Wait(Kind::kWatch, now);
+  // An expired version does not make version_unavailable_: a list at that version means "at least as new as",
+  // and asking for less could bring back a past that we have already left.
+  return Wait(Kind::kWait, now);
+}
+
+ReflectorState::PageTaken ReflectorState::OnPage(const std::string& resource_version,
+                                                 const std::string& continue_token) {
+  if (!continue_token.empty()) {
+    in_pages_ = true;
+    list_.continue_token = continue_token;
+    list_.resource_version.clear();  // forbidden together with a token
+    return {.complete = false, .next = list_};
+  }
+  if (list_version_ == "0" && in_pages_) paginated_ = true;
+  version_unavailable_ = false;
+  last_version_ = resource_version;
+  return {.complete = true, .next = Watch()};
+}
+
+ReflectorAction ReflectorState::OnListFailed(const RequestError& error, MonoTime now) {
+  const bool on_a_later_page = !list_.continue_token.empty();
+  if (error.expired() && on_a_later_page && !whole_list_) {
+    whole_list_ = true;
+    list_.continue_token.clear();
+    list_.resource_version = list_version_;
+    list_.limit = 0;
+    return list_;
+  }
+  if (VersionUnavailable(error) && !list_repeated_) {
+    const int limit = paginated_ || AnyVersion(list_version_) ? kPageSize : 0;
+    version_unavailable_ = true;
+    list_repeated_ = true;
+    in_pages_ = whole_list_ = false;
+    list_version_.clear();
+    list_ = {.kind = Kind::kList, .resource_version = "", .limit = limit};
+    return list_;
+  }
+  return Wait(Kind::kWait, now);
+}
+
+}  // namespace berth::client

@@ -1,0 +1,95 @@
+#include "kubernetes/client/status_patch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kubernetes/client/json_text.hpp"
+
+namespace berth::client {
+namespace {
+
+const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions, const std::string& type) {
+  const auto found = std::ranges::find(conditions, type, &api::PodCondition::type);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+// A member that is left out when empty (omitempty) is removed by null.
+void AddChanged(JsonObject& object, std::string_view key, const std::string& before,
+                const std::string& after) {
+  if (before == after) return;
+  after.empty() ? object.AddRaw(key, "null") : object.Add(key, after);
+}
+
+void AddNewCondition(std::string& out, const ports::PodStatusPatch& patch, WallTime now) {
+  JsonObject condition(out);
+  condition.AddRaw("lastProbeTime", "null").Add("lastTransitionTime", FormatTime(now));
+  if (!patch.message.empty()) condition.Add("message", patch.message);
+  if (patch.observed_generation != 0) {
+    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+  }
+  if (!patch.reason.empty()) condition.Add("reason", patch.reason);
+  condition.Add("status", patch.status).Add("type", patch.type);
+}
+
+void AddChangedCondition(std::string& out, const ports::PodStatusPatch& patch,
+                         const api::PodCondition& before, WallTime now) {
+  JsonObject condition(out);
+  if (before.status != patch.status) condition.Add("lastTransitionTime", FormatTime(now));
+  AddChanged(condition, "message", before.message, patch.message);
+  if (patch.observed_generation != before.observed_generation && patch.observed_generation != 0) {
+    condition.AddRaw("observedGeneration", std::to_string(patch.observed_generation));
+  }
+  AddChanged(condition, "reason", before.reason, patch.reason);
+  AddChanged(condition, "status", before.status, patch.status);
+  condition.Add("type", patch.type);
+}
+
+// `added`: a condition that is not among them yet, or null.
+void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, const std::string* added) {
+  out += '[';
+  for (const auto& condition : conditions) {
+    if (&condition != conditions.data()) out += ',';
+    JsonObject(out).Add("type", condition.type);
+  }
+  if (added != nullptr) {
+    out += ',';
+    JsonObject(out).Add("type", *added);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string StatusPatchBody(const ports::PodStatusPatch& patch, WallTime now) {
+  static const api::PodStatus kNone;
+  const api::PodStatus& status = patch.current ? patch.current->status : kNone;
+  const api::PodCondition* before = Find(status.conditions, patch.type);
+  const bool condition_changes =
+      !patch.reason.empty() && (before == nullptr || before->status != patch.status ||
+                                before->reason != patch.reason || before->message != patch.message);
+  const bool nomination_changes = patch.nomination && *patch.nomination != status.nominated_node_name;
+  if (!condition_changes && !nomination_changes) return {};
+
+  std::string body;
+  {
+    JsonObject root(body);
+    JsonObject fields(root.Key("status"));
+    if (condition_changes) {
+      // A list that was empty needs no order.
+      if (!status.conditions.empty()) {
+        AddOrder(fields.Key("$setElementOrder/conditions"), status.conditions,
+                 before == nullptr ? &patch.type : nullptr);
+      }
+      std::string& list = fields.Key("conditions");
+      list += '[';
+      before == nullptr ? AddNewCondition(list, patch, now) : AddChangedCondition(list, patch, *before, now);
+      list += ']';
+    }
+    if (nomination_changes)
+      AddChanged(fields, "nominatedNodeName", status.nominated_node_name, *patch.nomination);
+  }
+  return body;
+}
+
+}  // namespace berth::client

@@ -1,0 +1,107 @@
+// Structured log lines on stderr in the text format of klog v2 (as kube-scheduler v1.37 writes them):
+//
+//   I1120 20:42:43.213297     660 scheduler.cpp:117] "Attempting to schedule pod" pod="default/p6"
+//
+// Severity, month and day, local time, process id, source file and line, quoted message, key=value pairs; or
+// in its JSON format, with the time in milliseconds, and the level except for errors:
+//
+//   {"ts":1795284454366.0554,"caller":"scheduler/cycle/scheduler.cpp:117","msg":"Attempting to schedule pod","v":3,
+//    "pod":{"name":"p6","namespace":"default"}}
+//
+// Safe from any thread; a line is written whole; nothing here throws.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <mutex>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace berth::log {
+
+// A view: it lives for the call.
+class Value {
+ public:
+  enum class Kind { kText, kObject, kInteger, kUnsigned, kReal, kBoolean };
+
+  Value(std::string_view text) : kind_(Kind::kText), text_(text) {}
+  Value(const std::string& text) : Value(std::string_view(text)) {}
+  Value(const char* text) : Value(std::string_view(text)) {}
+  Value(bool boolean) : kind_(Kind::kBoolean), integer_(boolean) {}
+  Value(std::signed_integral auto number) : kind_(Kind::kInteger), integer_(number) {}
+  Value(std::unsigned_integral auto number)
+      : kind_(Kind::kUnsigned), integer_(static_cast<std::int64_t>(number)) {}
+  Value(double real) : kind_(Kind::kReal), real_(real) {}
+  // An object by "namespace/name", or by its name alone.
+  static Value Object(std::string_view key) {
+    Value value(key);
+    value.kind_ = Kind::kObject;
+    return value;
+  }
+
+  // As klog prints it: texts quoted in Go's manner, or indented if they have several lines.
+  void AppendTo(std::string& line) const;
+  void AppendJsonTo(std::string& line) const;
+
+ private:
+  Kind kind_;
+  std::string_view text_;
+  std::int64_t integer_ = 0;
+  double real_ = 0;
+};
+
+struct Field {
+  std::string_view key;
+  Value value;
+};
+using Fields = std::initializer_list<Field>;
+using Where = std::source_location;
+
+void Info(std::string_view message, Fields fields = {}, const Where& where = Where::current());
+void Warning(std::string_view message, Fields fields = {}, const Where& where = Where::current());
+void Error(std::string_view message, Fields fields = {}, const Where& where = Where::current());
+
+// A level of detail (-v) and whether it is wanted:
+//
+//   if (const auto log = log::V(3)) log.Info("Attempting to schedule pod", {...});
+class Level {
+ public:
+  Level(int level, bool wanted) : level_(level), wanted_(wanted) {}
+  explicit operator bool() const { return wanted_; }
+  void Info(std::string_view message, Fields fields = {}, const Where& where = Where::current()) const;
+
+ private:
+  int level_;
+  bool wanted_;
+};
+Level V(int level);  // one relaxed load
+void SetVerbosity(int level);
+int Verbosity();
+
+enum class Format { kText, kJson };
+// Before other threads log.
+void SetFormat(Format format);
+
+// Says a thing once per key. Remembers the last `capacity` keys, so that a stream of ever new keys neither
+// fills the memory nor silences the log for good. Safe from any thread.
+class Once {
+ public:
+  explicit Once(std::size_t capacity = 1024) : capacity_(capacity) {}
+  // True if the key is not among those remembered; it is from now on.
+  bool First(std::string_view key);
+
+ private:
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  std::deque<std::string> order_;  // a deque never moves its elements at the ends: the set's views stay valid
+  std::unordered_set<std::string_view> keys_;
+};
+
+// Text quoted as Go's strconv.Quote does for printable UTF-8: \" \\ \n \t, \x.. for other control bytes.
+void AppendQuoted(std::string& out, std::string_view text);
+
+}  // namespace berth::log

@@ -1,0 +1,94 @@
+#include "observability/log/log.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace berth::log {
+namespace {
+
+using testing::EndsWith;
+using testing::MatchesRegex;
+
+std::string Captured(void (*write)()) {
+  testing::internal::CaptureStderr();
+  write();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Log, LinesHaveTheShapeOfKlog) {
+  const auto line = Captured([] { Info("Attempting to schedule pod", {{"pod", "default/p6"}}); });
+  EXPECT_THAT(line,
+              MatchesRegex("I[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} +[0-9]+ log_test\\.cpp:[0-9]+\\] "
+                           "\"Attempting to schedule pod\" pod=\"default/p6\"\n"));
+}
+
+TEST(Log, TheProcessIdIsPaddedToSevenColumns) {
+  const auto line = Captured([] { Info("x"); });
+  const auto pid = std::to_string(getpid());
+  ASSERT_LE(pid.size(), 7U);
+  EXPECT_EQ(line.substr(21, 9), " " + std::string(7 - pid.size(), ' ') + pid + " ");
+}
+
+TEST(Log, TheFirstLetterIsTheSeverity) {
+  EXPECT_EQ(Captured([] { Warning("x"); })[0], 'W');
+  EXPECT_EQ(Captured([] { Error("x"); })[0], 'E');
+}
+
+TEST(Log, ValuesArePrintedByKind) {
+  const auto line = Captured([] {
+    Info("m", {{"n", -3}, {"u", 18446744073709551615ULL}, {"b", true}, {"r", 0.5}, {"s", "a \"b\"\t\x01"}});
+  });
+  EXPECT_THAT(line, EndsWith("] \"m\" n=-3 u=18446744073709551615 b=true r=0.5 s=\"a \\\"b\\\"\\t\\x01\"\n"));
+}
+
+TEST(Log, TextOfSeveralLinesIsIndented) {
+  const auto line = Captured([] { Info("m", {{"err", "one\ntwo"}, {"next", 1}}); });
+  EXPECT_THAT(line, EndsWith("] \"m\" err=<\n\tone\n\ttwo\n > next=1\n"));
+}
+
+TEST(Log, AMessageIsNeverTakenForAFormat) {
+  EXPECT_THAT(Captured([] { Info("{} %s {0}"); }), EndsWith("] \"{} %s {0}\"\n"));
+}
+
+TEST(Log, VerbosityDecidesWhichLevelsAreWanted) {
+  SetVerbosity(2);
+  EXPECT_TRUE(V(0));
+  EXPECT_TRUE(V(2));
+  EXPECT_FALSE(V(3));
+  SetVerbosity(0);
+  EXPECT_FALSE(V(1));
+}
+
+TEST(Log, JsonLinesHaveTheShapeOfComponentBase) {
+  SetFormat(Format::kJson);
+  SetVerbosity(3);
+  const auto line = Captured([] {
+    if (const auto log = V(3))
+      log.Info("Attempting", {{"pod", Value::Object("ns/p6")}, {"node", "n\"1"}, {"n", 3}, {"b", false}});
+  });
+  const auto node = Captured([] { Info("x", {{"node", Value::Object("n1")}}); });
+  const auto error = Captured([] { Error("failed", {{"err", "a\nb"}}); });
+  SetVerbosity(0);
+  SetFormat(Format::kText);
+  EXPECT_THAT(line,
+              MatchesRegex("\\{\"ts\":[0-9]{13}\\.[0-9]{4},\"caller\":\"log/log_test\\.cpp:[0-9]+\",\"msg\":"
+                           "\"Attempting\",\"v\":3,\"pod\":\\{\"name\":\"p6\",\"namespace\":\"ns\"\\},"
+                           "\"node\":\"n\\\\\"1\",\"n\":3,\"b\":false\\}\n"));
+  EXPECT_THAT(node, EndsWith(",\"v\":0,\"node\":{\"name\":\"n1\"}}\n"));
+  EXPECT_THAT(error, EndsWith("\"msg\":\"failed\",\"err\":\"a\\nb\"}\n"));
+  EXPECT_EQ(Captured([] { Info("x"); })[0], 'I') << "back in the text format";
+}
+
+TEST(Once, SaysAThingOncePerKeyAndForgetsTheOldest) {
+  Once once(2);
+  EXPECT_TRUE(once.First("a"));
+  EXPECT_FALSE(once.First("a"));
+  EXPECT_TRUE(once.First("b"));
+  EXPECT_TRUE(once.First("c"));
+  EXPECT_FALSE(once.First("b"));
+  EXPECT_TRUE(once.First("a")) << "a was the oldest of three";
+}
+
+}  // namespace
+}  // namespace berth::log

@@ -1,0 +1,40 @@
+// What an attempt to place a pod did, and when: for those who collect traces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace berth::tracing {
+
+struct AttemptTrace {
+  // An extension point, as metrics name it, from its first plugin to its last.
+  struct Part {
+    std::string_view name;  // a literal
+    std::string_view status;  // the code as metrics name it (a literal); "Error" is a failure
+    MonoTime begin, end;
+  };
+
+  std::string pod{}, uid{};  // "namespace/name"
+  std::string profile{};
+  std::int32_t attempt = 0;
+  MonoTime begin{}, end{};
+  std::string result{};   // scheduled, unschedulable, error
+  std::string node{};     // empty: none
+  std::string message{};  // of a failure
+  std::vector<Part> parts{};
+};
+
+// Where traces go. Called on the scheduler loop's thread; must not block.
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  // Is the next attempt to be traced? Draws lots where not all are.
+  virtual bool Wants() = 0;
+  virtual void Finished(AttemptTrace trace) = 0;
+};
+
+}  // namespace berth::tracing

@@ -1,0 +1,15 @@
+// What extenders' clients need of the machine.
+#pragma once
+
+#include "kubernetes/client/environment.hpp"
+#include "scheduler/extenders/http_transport.hpp"
+
+namespace berth::process {
+
+// `environment` outlives it.
+inline extenders::World ExtenderWorld(const client::Environment& environment) {
+  return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
+          .variable = [&environment](const std::string& name) { return environment.Variable(name); }};
+}
+
+}  // namespace berth::process

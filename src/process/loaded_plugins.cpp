@@ -1,0 +1,51 @@
+#include "process/loaded_plugins.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "observability/log/log.hpp"
+#include "scheduler/plugin_host/plugin_loader.hpp"
+
+namespace berth::process {
+namespace {
+
+Expected<void> Add(const plugin_host::LoadedLibrary& library, runtime::Registry& plugins) {
+  for (const plugin_host::LoadedPlugin& plugin : library.plugins) {
+    if (plugins.Find(plugin.name) != nullptr) {
+      return Fail(
+          ErrorCode::kAlreadyExists,
+          fmt::format("--berth-plugin {}: there is a plugin \"{}\" already: its own needs another name",
+                      library.path, plugin.name));
+    }
+    plugins.AddForeign(plugin.name, plugin.factory);
+    if (const auto log = log::V(1))
+      log.Info("Loaded plugin",
+               {{"plugin", plugin.name}, {"version", plugin.version}, {"file", library.path}});
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
+                                              const std::vector<std::string>& libraries,
+                                              std::vector<std::string>& notes) {
+  runtime::Registry all = plugins;
+  for (const std::string& path : libraries) {
+    BERTH_TRY(const plugin_host::LoadedLibrary library, plugin_host::Load(path));
+    BERTH_CHECKED(Add(library, all));
+    notes.insert(notes.end(), library.notes.begin(), library.notes.end());
+  }
+  return all;
+}
+
+void AddPluginFlag(CLI::App& app, std::vector<std::string>& libraries) {
+  app.add_option("--berth-plugin", libraries,
+                 "a shared object with plugins, as that flag of berth scheduler; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace berth::process

@@ -1,0 +1,161 @@
+#include "process/measuring.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <random>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "kubernetes/client/connection_config.hpp"
+#include "process/files.hpp"
+#include "scheduler/cycle/mailbox.hpp"
+#include "http/client.hpp"
+
+namespace berth::process {
+namespace {
+
+// A server answers twenty queries at a time, and is not ours alone.
+constexpr std::size_t kConnections = 4;
+
+Expected<std::vector<load_metrics::SourceSettings>> ReadSourcesFile(const std::string& path) {
+  if (path.empty()) return std::vector<load_metrics::SourceSettings>();
+  BERTH_TRY(const std::string text, ReadWholeFile(path));
+  auto sources = load_metrics::ReadSources(text);
+  if (!sources) return std::unexpected(std::move(sources).error().In(path));
+  return sources;
+}
+
+// Files and connections as the machine has them.
+load_metrics::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment) {
+  return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
+          .connect = [&io, &environment](const http::Origin& origin, const http::TlsOptions& tls)
+              -> Expected<std::unique_ptr<http::Transport>> {
+            BERTH_TRY(auto proxy, client::ProxyFromEnvironment(origin, environment));
+            return http::Client::Make(
+                io,
+                {.origin = origin, .tls = tls, .proxy = std::move(proxy), .max_connections = kConnections});
+          }};
+}
+
+// The pod that Berth runs in, as far as can be known: a container's host name is its pod's name.
+api::PodPtr OwnPod(const client::Environment& environment, const std::string& hostname) {
+  constexpr const char* kNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+  api::Pod pod;
+  pod.metadata.name = environment.Variable("POD_NAME").value_or(hostname);
+  if (const auto ns = environment.Variable("POD_NAMESPACE")) {
+    pod.metadata.ns = *ns;
+  } else {
+    pod.metadata.ns = environment.ReadFile(kNamespaceFile).value_or("kube-system");
+  }
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+void TellOf(const load_metrics::SourceNews& news, const api::PodPtr& own_pod, ports::EventSink& events) {
+  ports::Event event;
+  event.action = "Measuring";
+  event.controller = "berth";
+  event.regarding = own_pod;
+  if (news.failing) {
+    event.type = ports::Event::Type::kWarning;
+    event.reason = "MeasurementsFailed";
+    event.note = fmt::format(
+        "Metric source {} does not answer: {}. Its last values count until their holdFor is over, "
+        "then its signals have no part in decisions.",
+        news.source, news.why);
+  } else {
+    event.reason = "MeasurementsRecovered";
+    event.note = fmt::format("Metric source {} answers again.", news.source);
+  }
+  events.Emit(std::move(event));
+}
+
+}  // namespace
+
+// Holds work back until it is opened, or there is too much of it: where the API server is away for long,
+// answers must not pile up.
+class Measuring::Gate {
+ public:
+  explicit Gate(framework::Poster to) : to_(std::move(to)) {}
+
+  void Post(std::move_only_function<void()> work) {
+    const std::scoped_lock lock(mutex_);
+    if (open_) return to_(std::move(work));
+    held_.push_back(std::move(work));
+    if (held_.size() >= kMostHeld) LetThrough();
+  }
+  void Open() {
+    const std::scoped_lock lock(mutex_);
+    LetThrough();
+  }
+
+ private:
+  static constexpr std::size_t kMostHeld = 256;
+
+  void LetThrough() {
+    open_ = true;
+    for (auto& work : std::exchange(held_, {})) to_(std::move(work));
+  }
+
+  std::mutex mutex_;
+  bool open_ = false;
+  std::vector<std::move_only_function<void()>> held_;
+  const framework::Poster to_;
+};
+
+void Measuring::NodesAreKnown() { gate_->Open(); }
+
+Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
+  BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
+  auto& measurements = parts.handle.Shared<load_metrics::SignalTable>();
+  if (measurements.size() == 0) return nullptr;
+  measurements.SetClock(parts.clock);
+  std::unique_ptr<Measuring> measuring(new Measuring(parts.clock));
+  measuring->gate_ = std::make_shared<Gate>(parts.scheduler.poster());
+  BERTH_TRY(
+      measuring->poller_,
+      load_metrics::Poller::Start(
+          sources, {.loop = measuring->io_,
+                    .measurements = measurements,
+                    .post = [gate = measuring->gate_](auto work) { gate->Post(std::move(work)); },
+                    .metrics = parts.metrics,
+                    .world = SystemSourceParts(measuring->io_, parts.environment),
+                    .told = [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](
+                                const auto& news) { TellOf(news, own_pod, events); },
+                    .seed = std::random_device{}()}));
+  return measuring;
+}
+
+Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& handle,
+                           const client::Environment& environment, const Clock& clock) {
+  BERTH_TRY(const auto sources, ReadSourcesFile(sources_file));
+  auto& measurements = handle.Shared<load_metrics::SignalTable>();
+  if (measurements.size() == 0) return {};
+  http::IoThread io(clock);
+  metrics::Registry nobody_looks;
+  const auto mailbox = std::make_shared<cycle::Mailbox>();
+  BERTH_TRY(const auto poller, load_metrics::Poller::Start(
+                                   sources, {.loop = io,
+                                             .measurements = measurements,
+                                             .post = [mailbox](auto work) { mailbox->Post(std::move(work)); },
+                                             .metrics = nobody_looks,
+                                             .world = SystemSourceParts(io, environment)}));
+  // Every query has a deadline.
+  const auto waiting = [&] {
+    for (std::size_t i = 0; i < measurements.size(); ++i) {
+      if (measurements.signal(static_cast<load_metrics::SignalId>(i)).state == load_metrics::SignalState::kWaiting)
+        return true;
+    }
+    return false;
+  };
+  std::vector<cycle::Message> arrived;
+  while (waiting()) {
+    mailbox->WaitUntil(clock.Now() + std::chrono::minutes(1));
+    mailbox->Take(arrived);
+    for (cycle::Message& message : arrived) std::get<cycle::Work>(message)();
+  }
+  return {};
+}
+
+}  // namespace berth::process

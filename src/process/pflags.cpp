@@ -1,0 +1,358 @@
+#include "process/pflags.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/go_duration.hpp"
+#include "base/go_scalars.hpp"
+#include "base/nearest.hpp"
+#include "base/text_layout.hpp"
+#include "base/trim.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::process {
+namespace {
+
+constexpr std::size_t kHelpWidth = 110;
+
+std::string Normalized(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted;
+  log::AppendQuoted(quoted, text);
+  return quoted;
+}
+
+// time.ParseDuration's words for what it does not understand.
+std::string WhatIsWrongWithDuration(std::string_view text) {
+  std::string_view rest = text;
+  if (rest.starts_with('-') || rest.starts_with('+')) rest.remove_prefix(1);
+  while (!rest.empty()) {
+    const std::size_t number = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    const std::string_view digits = rest.substr(0, number);
+    if (digits.empty() || digits == "." || std::ranges::count(digits, '.') > 1) break;
+    rest.remove_prefix(number);
+    const std::string_view unit = rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
+    if (unit.empty()) return "missing unit in duration " + Quoted(text);
+    if (!ParseGoDuration("1" + std::string(unit)))
+      return fmt::format("unknown unit {} in duration {}", Quoted(unit), Quoted(text));
+    rest.remove_prefix(unit.size());
+  }
+  return "invalid duration " + Quoted(text);
+}
+
+// One line of comma-separated values as Go's encoding/csv reads it.
+Expected<std::vector<std::string>> ParseCsv(std::string_view text) {
+  std::vector<std::string> fields;
+  if (text.empty()) return fields;
+  std::size_t at = 0;
+  while (true) {
+    std::string field;
+    if (at < text.size() && text[at] == '"') {
+      for (++at;; ++at) {
+        if (at >= text.size())
+          return Invalid(fmt::format(
+              "parse error on line 1, column {}: extraneous or missing \" in quoted-field", text.size() + 1));
+        if (text[at] != '"') {
+          field += text[at];
+        } else if (at + 1 < text.size() && text[at + 1] == '"') {
+          field += text[at++];
+        } else {
+          break;
+        }
+      }
+      if (++at < text.size() && text[at] != ',')
+        return Invalid(
+            fmt::format("parse error on line 1, column {}: extraneous or missing \" in quoted-field", at));
+    } else {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      field = text.substr(at, end - at);
+      if (const auto quote = field.find('"'); quote != field.npos)
+        return Invalid(
+            fmt::format("parse error on line 1, column {}: bare \" in non-quoted-field", at + quote + 1));
+      at = end;
+    }
+    fields.push_back(std::move(field));
+    if (at >= text.size()) return fields;
+    ++at;
+  }
+}
+
+}  // namespace
+
+void PFlags::String(std::string name, std::string& out, std::string help) {
+  Add({std::move(name), "string", std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         out = text;
+         return {};
+       },
+       [&out] { return out; }});
+}
+
+void PFlags::Bool(std::string name, bool& out, std::string help) {
+  Add({std::move(name), "", std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         const auto value = ParseGoBool(text);
+         if (!value) return Invalid(fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text));
+         out = *value;
+         return {};
+       },
+       [&out] { return std::string(out ? "true" : "false"); }, "true"});
+}
+
+void PFlags::Number(int bits, std::string type, std::string& name, std::int64_t& out, std::string& help) {
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out, bits](const std::string& text) -> Expected<void> {
+         BERTH_TRY(out, ParseGoInt(text, bits));
+         return {};
+       },
+       [&out] { return fmt::format("{}", out); }});
+}
+
+void PFlags::Float(std::string name, double& out, std::string help) {
+  Add({std::move(name), "float32", std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         BERTH_TRY(out, ParseGoFloat32(text));
+         return {};
+       },
+       [&out] { return fmt::format("{}", out); }});
+}
+
+void PFlags::Duration(std::string name, berth::Duration& out, std::string help) {
+  Add({std::move(name), "duration", std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         const auto value = ParseGoDuration(text);
+         if (!value) return Invalid("time: " + WhatIsWrongWithDuration(text));
+         out = *value;
+         return {};
+       },
+       [&out] { return FormatGoDuration(out); }});
+}
+
+void PFlags::Strings(std::string name, std::vector<std::string>& out, std::string help) {
+  Add({std::move(name), "strings", std::move(help),
+       [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+         BERTH_TRY(auto fields, ParseCsv(text));
+         if (std::exchange(*first, false)) out.clear();
+         out.insert(out.end(), fields.begin(), fields.end());
+         return {};
+       },
+       [&out] { return out.empty() ? std::string() : fmt::format("[{}]", fmt::join(out, ",")); }});
+}
+
+void PFlags::Int32s(std::string name, std::vector<std::int64_t>& out, std::string help) {
+  Add({std::move(name), "int32Slice", std::move(help),
+       [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+         std::vector<std::int64_t> values;
+         for (std::size_t at = 0; at <= text.size();) {
+           const std::size_t end = std::min(text.find(',', at), text.size());
+           BERTH_TRY(values.emplace_back(), ParseGoInt(std::string_view(text).substr(at, end - at), 32));
+           at = end + 1;
+         }
+         if (std::exchange(*first, false)) out.clear();
+         out.insert(out.end(), values.begin(), values.end());
+         return {};
+       },
+       [&out] { return fmt::format("[{}]", fmt::join(out, ",")); }});
+}
+
+void PFlags::List(std::string name, std::string type, std::vector<std::string>& out, std::string help) {
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out](const std::string& text) -> Expected<void> {
+         out.push_back(text);
+         return {};
+       },
+       [&out] { return fmt::format("{}", fmt::join(out, ",")); }});
+}
+
+void PFlags::StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
+                       std::string help) {
+  Add({std::move(name), std::move(type), std::move(help),
+       [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
+         const auto count = std::ranges::count(text, '=');
+         if (count == 0) return Invalid(text + " must be formatted as key=value");
+         std::vector<std::string> pairs = {std::string(Trimmed(text, "\""))};
+         if (count > 1) {
+           BERTH_TRY(pairs, ParseCsv(text));
+         }
+         std::map<std::string, std::string> values;
+         for (const std::string& pair : pairs) {
+           const auto equals = pair.find('=');
+           if (equals == pair.npos) return Invalid(pair + " must be formatted as key=value");
+           values.insert_or_assign(pair.substr(0, equals), pair.substr(equals + 1));
+         }
+         if (std::exchange(*first, false)) out.clear();
+         for (auto& [key, value] : values) out.insert_or_assign(key, std::move(value));
+         return {};
+       },
+       [&out] {
+         std::vector<std::string> pairs;
+         for (const auto& [key, value] : out) pairs.push_back(fmt::format("{}={}", key, value));
+         return fmt::format("[{}]", fmt::join(pairs, ","));
+       }});
+}
+
+void PFlags::Add(Spec spec) {
+  if (sections_.empty()) Section("Flags");
+  sections_.back().flags.push_back(flags_.size());
+  std::string text = spec.show();
+  if (text == "false" || text == "0" || text == "0s") text.clear();
+  if (spec.type == "string" && !text.empty()) text = fmt::format("\"{}\"", text);
+  flags_.push_back({std::move(spec), std::move(text)});
+}
+
+std::string PFlags::Flag::Names() const {
+  return letter == 0 ? "--" + spec.name : fmt::format("-{}, --{}", letter, spec.name);
+}
+
+Expected<void> PFlags::Flag::Set(const std::string& value) {
+  if (auto set = spec.set(value); !set) {
+    return Invalid(
+        fmt::format("invalid argument {} for \"{}\" flag: {}", Quoted(value), Names(), set.error().message));
+  }
+  given = true;
+  return {};
+}
+
+bool PFlags::Given(std::string_view name) const {
+  return std::ranges::any_of(flags_, [&](const Flag& flag) { return flag.spec.name == name && flag.given; });
+}
+
+Expected<PFlags::Flag*> PFlags::FindLong(std::string_view name) {
+  const std::string wanted = Normalized(name);
+  for (Flag& flag : flags_) {
+    if (flag.spec.name == wanted) return &flag;
+  }
+  std::vector<std::string> names;
+  for (const Flag& flag : flags_) names.push_back("--" + flag.spec.name);
+  const std::string near = Nearest("--" + wanted, names);
+  return Invalid(
+      fmt::format("unknown flag: --{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+Expected<PFlags::Flag*> PFlags::FindShort(char letter, const std::string& arg) {
+  for (Flag& flag : flags_) {
+    if (flag.letter == letter) return &flag;
+  }
+  return Invalid(fmt::format("unknown shorthand flag: '{}' in {}", letter, arg));
+}
+
+Expected<void> PFlags::Parse(std::span<const std::string> args) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < args.size();) {
+    const std::string& arg = args[i];
+    if (arg == "--") {
+      others.insert(others.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+      break;
+    }
+    if (!arg.starts_with('-') || arg == "-") {
+      others.push_back(arg);
+      ++i;
+    } else {
+      BERTH_TRY(i, arg.starts_with("--") ? ParseLong(args, i) : ParseShort(args, i));
+    }
+  }
+  others_ = std::move(others);
+  return {};
+}
+
+// Both return the index of the next argument.
+Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::size_t i) {
+  const std::string& arg = args[i];
+  if (arg[2] == '-' || arg[2] == '=') return Invalid("bad flag syntax: " + arg);
+  const auto equals = arg.find('=');
+  BERTH_TRY(Flag* const flag, FindLong(std::string_view(arg).substr(2, equals - 2)));
+  if (equals != arg.npos) {
+    BERTH_CHECKED(flag->Set(arg.substr(equals + 1)));
+  } else if (flag->spec.bare) {
+    BERTH_CHECKED(flag->Set(*flag->spec.bare));
+  } else if (++i < args.size()) {
+    BERTH_CHECKED(flag->Set(args[i]));
+  } else {
+    return Invalid("flag needs an argument: " + arg);
+  }
+  return i + 1;
+}
+
+// Several letters may stand together: all but the last are switches.
+Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std::size_t i) {
+  const std::string& arg = args[i];
+  for (std::string_view letters = std::string_view(arg).substr(1); !letters.empty();
+       letters.remove_prefix(1)) {
+    BERTH_TRY(Flag* const flag, FindShort(letters.front(), arg));
+    if (letters.size() > 2 && letters[1] == '=') {
+      BERTH_CHECKED(flag->Set(std::string(letters.substr(2))));
+      break;
+    }
+    if (flag->spec.bare) {
+      BERTH_CHECKED(flag->Set(*flag->spec.bare));
+      continue;
+    }
+    if (letters.size() > 1) {
+      BERTH_CHECKED(flag->Set(std::string(letters.substr(1))));
+    } else if (++i < args.size()) {
+      BERTH_CHECKED(flag->Set(args[i]));
+    } else {
+      return Invalid(fmt::format("flag needs an argument: '{}' in {}", letters, arg));
+    }
+    break;
+  }
+  return i + 1;
+}
+
+Expected<void> PFlags::CheckNoOthers() const {
+  if (std::ranges::all_of(others_, &std::string::empty)) return {};
+  std::vector<std::string> quoted;
+  for (const std::string& other : others_) quoted.push_back(Quoted(other));
+  return Invalid(
+      fmt::format("\"kube-scheduler\" does not take any arguments, got [{}]; flags are given as --name=value",
+                  fmt::join(quoted, " ")));
+}
+
+std::vector<std::pair<std::string, std::string>> PFlags::Values() const {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const Flag& flag : flags_) values.emplace_back(flag.spec.name, flag.spec.show());
+  std::ranges::sort(values);
+  return values;
+}
+
+std::string PFlags::Usage() const {
+  std::string text;
+  for (const Group& group : sections_) UsageOf(group, text);
+  return text;
+}
+
+void PFlags::UsageOf(const Group& group, std::string& text) const {
+  std::vector<std::size_t> order = group.flags;
+  std::ranges::sort(order, {}, [&](std::size_t index) { return flags_[index].spec.name; });
+  const auto head = [&](const Flag& flag) {
+    return fmt::format("{}{}{}", flag.letter == 0 ? "      " : "  ", flag.Names(),
+                       flag.spec.type.empty() ? "" : " " + flag.spec.type);
+  };
+  // A few long names do not push the texts of all others to the right.
+  std::size_t width = 0;
+  for (const std::size_t index : order) width = std::max(width, head(flags_[index]).size());
+  width = std::min<std::size_t>(width, 42);
+  text += fmt::format("{}{}:\n\n", text.empty() ? "" : "\n", group.title);
+  for (const std::size_t index : order) {
+    const Flag& flag = flags_[index];
+    const std::string left = head(flag);
+    text += left;
+    text +=
+        left.size() > width ? "\n" + std::string(width + 3, ' ') : std::string(width + 3 - left.size(), ' ');
+    const std::string help = flag.default_text.empty()
+                                 ? flag.spec.help
+                                 : fmt::format("{} (default {})", flag.spec.help, flag.default_text);
+    AppendWrapped(text, help, width + 3, kHelpWidth);
+    text += '\n';
+  }
+}
+
+}  // namespace berth::process

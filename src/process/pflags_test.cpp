@@ -1,0 +1,198 @@
+#include "process/pflags.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::process {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PFlagsTest : public testing::Test {
+ protected:
+  PFlagsTest() {
+    table_.Section("First flags");
+    table_.String("config", config_, "A file.");
+    table_.Bool("leader-elect", elect_, "Elects.");
+    table_.Int("secure-port", port_, "A port.");
+    table_.Int32("burst", burst_, "A burst.");
+    table_.Float("qps", qps_, "A rate.");
+    table_.Duration("retry-period", period_, "A time.");
+    table_.Section("Second flags");
+    table_.Strings("paths", paths_, "Some paths.");
+    table_.Int32s("curves", curves_, "Some curves.");
+    table_.List("gates", "A=true", gates_, "Some gates.");
+    table_.Int("v", level_, "A level.");
+    table_.Shorthand('v');
+  }
+  std::string Error(std::vector<std::string> args) {
+    const auto parsed = table_.Parse(args);
+    if (!parsed) return parsed.error().message;
+    const auto none = table_.CheckNoOthers();
+    return none ? "" : none.error().message;
+  }
+
+  std::string config_;
+  bool elect_ = true;
+  std::int64_t port_ = 10259;
+  std::int64_t burst_ = 100;
+  double qps_ = 50;
+  Duration period_ = std::chrono::seconds(2);
+  std::vector<std::string> paths_ = {"/healthz", "/livez"};
+  std::vector<std::int64_t> curves_;
+  std::vector<std::string> gates_;
+  std::int64_t level_ = 0;
+  PFlags table_;
+};
+
+TEST_F(PFlagsTest, ValuesComeBehindAnEqualsSignOrAsTheNextArgument) {
+  EXPECT_EQ(Error({"--config=a=b", "--secure-port", "7", "--qps=2.5", "--retry-period=1m30s"}), "");
+  EXPECT_EQ(config_, "a=b");
+  EXPECT_EQ(port_, 7);
+  EXPECT_EQ(qps_, 2.5);
+  EXPECT_EQ(period_, std::chrono::seconds(90));
+}
+
+TEST_F(PFlagsTest, ABooleanNeedsNoValueAndDoesNotTakeTheNextArgument) {
+  EXPECT_EQ(Error({"--leader-elect=false"}), "");
+  EXPECT_FALSE(elect_);
+  EXPECT_EQ(Error({"--leader-elect"}), "");
+  EXPECT_TRUE(elect_);
+  EXPECT_THAT(Error({"--leader-elect", "false"}),
+              HasSubstr("\"kube-scheduler\" does not take any arguments, got [\"false\"]"));
+}
+
+TEST_F(PFlagsTest, UnderscoresAreDashesAndTheLastMentionCounts) {
+  EXPECT_EQ(Error({"--secure_port=1", "--secure-port=2"}), "");
+  EXPECT_EQ(port_, 2);
+  EXPECT_TRUE(table_.Given("secure-port"));
+  EXPECT_FALSE(table_.Given("config"));
+}
+
+TEST_F(PFlagsTest, AShorthandTakesItsValueInThreeWays) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"-v=4"}, {"-v", "4"}, {"-v4"}, {"--v=4"}}) {
+    level_ = 0;
+    EXPECT_EQ(Error(args), "");
+    EXPECT_EQ(level_, 4);
+  }
+}
+
+TEST_F(PFlagsTest, TheFirstMentionOfAListReplacesItsDefaultAndFurtherOnesAddToIt) {
+  EXPECT_EQ(Error({"--paths=/a,\"/b,c\"", "--paths=/d", "--curves=23,24"}), "");
+  EXPECT_THAT(paths_, ElementsAre("/a", "/b,c", "/d"));
+  EXPECT_THAT(curves_, ElementsAre(23, 24));
+}
+
+TEST_F(PFlagsTest, AnEmptyListIsEmpty) {
+  EXPECT_EQ(Error({"--paths="}), "");
+  EXPECT_THAT(paths_, IsEmpty());
+}
+
+TEST_F(PFlagsTest, RepeatedValuesAreKeptAsTheyStand) {
+  EXPECT_EQ(Error({"--gates=A=true,B=false", "--gates=C=true"}), "");
+  EXPECT_THAT(gates_, ElementsAre("A=true,B=false", "C=true"));
+}
+
+TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--foo"}, "unknown flag: --foo"},
+      {{"--confg=x"}, "unknown flag: --confg; did you mean --config?"},
+      {{"-x"}, "unknown shorthand flag: 'x' in -x"},
+      {{"---x"}, "bad flag syntax: ---x"},
+      {{"--=x"}, "bad flag syntax: --=x"},
+      {{"--config"}, "flag needs an argument: --config"},
+      {{"-v"}, "flag needs an argument: 'v' in -v"},
+      {{"--leader-elect=foo"},
+       "invalid argument \"foo\" for \"--leader-elect\" flag: strconv.ParseBool: parsing \"foo\": invalid "
+       "syntax"},
+      {{"-vx"},
+       "invalid argument \"x\" for \"-v, --v\" flag: strconv.ParseInt: parsing \"x\": invalid syntax"},
+      {{"--burst=3000000000"},
+       "invalid argument \"3000000000\" for \"--burst\" flag: strconv.ParseInt: parsing \"3000000000\": "
+       "value out of "
+       "range"},
+      {{"--secure-port=99999999999999999999"},
+       "invalid argument \"99999999999999999999\" for \"--secure-port\" flag: strconv.ParseInt: parsing "
+       "\"99999999999999999999\": value out of range"},
+      {{"--qps=x"},
+       "invalid argument \"x\" for \"--qps\" flag: strconv.ParseFloat: parsing \"x\": invalid syntax"},
+      {{"--retry-period=5"},
+       "invalid argument \"5\" for \"--retry-period\" flag: time: missing unit in duration \"5\""},
+      {{"--retry-period=1d"},
+       "invalid argument \"1d\" for \"--retry-period\" flag: time: unknown unit \"d\" in duration \"1d\""},
+      {{"--retry-period=x"},
+       "invalid argument \"x\" for \"--retry-period\" flag: time: invalid duration \"x\""},
+      {{"--paths=\"a"},
+       "invalid argument \"\\\"a\" for \"--paths\" flag: parse error on line 1, column 3: extraneous or "
+       "missing \" in "
+       "quoted-field"},
+      {{"--paths=a\"b"},
+       "invalid argument \"a\\\"b\" for \"--paths\" flag: parse error on line 1, column 2: bare \" in "
+       "non-quoted-field"},
+  };
+  for (const auto& [args, message] : cases) EXPECT_EQ(Error(args), message);
+}
+
+TEST_F(PFlagsTest, OtherArgumentsMayStandBetweenFlagsAndAreTakenTogether) {
+  EXPECT_EQ(Error({"", "--secure-port=7", ""}), "") << "empty ones are none";
+  EXPECT_EQ(port_, 7);
+  EXPECT_THAT(Error({"foo", "--secure-port=8", "", "bar"}), HasSubstr("got [\"foo\" \"\" \"bar\"]"));
+  EXPECT_EQ(port_, 8);
+  EXPECT_EQ(Error({"foo", "--nope"}), "unknown flag: --nope") << "flags first";
+}
+
+TEST_F(PFlagsTest, LettersMayStandTogether) {
+  bool on = false;
+  table_.Bool("xray", on, "A switch.");
+  table_.Shorthand('x');
+  EXPECT_EQ(Error({"-xv4"}), "");
+  EXPECT_TRUE(on);
+  EXPECT_EQ(level_, 4);
+  EXPECT_EQ(Error({"-x=false", "-xv"}), "flag needs an argument: 'v' in -xv");
+}
+
+TEST_F(PFlagsTest, PairsAreOneOrACommaSeparatedList) {
+  std::map<std::string, std::string> pairs = {{"old", "1"}};
+  table_.StringMap("pairs", "key=value", pairs, "Some pairs.");
+  EXPECT_EQ(Error({"--pairs=a,b=c,d"}), "");
+  EXPECT_THAT(pairs, ElementsAre(testing::Pair("a,b", "c,d")));
+  EXPECT_EQ(Error({"--pairs=\"e,f=1,2\",g=3"}), "");
+  EXPECT_THAT(pairs,
+              ElementsAre(testing::Pair("a,b", "c,d"), testing::Pair("e,f", "1,2"), testing::Pair("g", "3")));
+  EXPECT_THAT(Error({"--pairs=x"}), HasSubstr("x must be formatted as key=value"));
+}
+
+TEST_F(PFlagsTest, AfterTwoDashesNothingIsAFlag) {
+  EXPECT_EQ(Error({"--"}), "");
+  EXPECT_THAT(Error({"--", "--config=x"}), HasSubstr("got [\"--config=x\"]"));
+}
+
+TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
+  EXPECT_EQ(table_.Usage(),
+            "First flags:\n\n"
+            "      --burst int32             A burst. (default 100)\n"
+            "      --config string           A file.\n"
+            "      --leader-elect            Elects. (default true)\n"
+            "      --qps float32             A rate. (default 50)\n"
+            "      --retry-period duration   A time. (default 2s)\n"
+            "      --secure-port int         A port. (default 10259)\n"
+            "\nSecond flags:\n\n"
+            "      --curves int32Slice   Some curves. (default [])\n"
+            "      --gates A=true        Some gates.\n"
+            "      --paths strings       Some paths. (default [/healthz,/livez])\n"
+            "  -v, --v int               A level.\n");
+}
+
+TEST_F(PFlagsTest, ValuesAreListedByNameForTheLog) {
+  EXPECT_EQ(Error({"--gates=A=true"}), "");
+  const auto values = table_.Values();
+  ASSERT_EQ(values.size(), 10U);
+  EXPECT_EQ(values[0], (std::pair<std::string, std::string>("burst", "100")));
+  EXPECT_EQ(values[3], (std::pair<std::string, std::string>("gates", "A=true")));
+}
+
+}  // namespace
+}  // namespace berth::process

@@ -1,0 +1,123 @@
+// The flags of `berth scheduler`: those of kube-scheduler v1.37.1 with its names, types, defaults and groups,
+// Berth's own, and those of older releases that manifests still carry.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "process/pflags.hpp"
+#include "config/scheduler_config.hpp"
+#include "service/serving_options.hpp"
+
+namespace berth::process {
+
+struct LogFlags {
+  std::string format = "text";
+  Duration flush_frequency = std::chrono::seconds(5);
+  bool text_split_stream = false;
+  bool json_split_stream = false;
+  std::string text_buffer = "0";
+  std::string json_buffer = "0";
+  std::int64_t verbosity = 0;
+  std::vector<std::string> vmodule;
+};
+
+struct MetricsFlags {
+  std::string show_hidden_for_version;
+  std::vector<std::string> disabled;
+  std::map<std::string, std::string> allowed_labels;  // "metric,label": "v1,v2"
+  std::string allowed_labels_manifest;
+};
+
+// What was removed between 1.17 and 1.29. See OldFlagNotes for what becomes of each.
+struct OldFlags {
+  std::int64_t port = 0;
+  std::string address = "0.0.0.0";
+  std::string policy_config_file;
+  std::string policy_configmap;
+  std::string policy_configmap_namespace = "kube-system";
+  bool use_legacy_policy_config = false;
+  std::string algorithm_provider;
+  std::string scheduler_name = "default-scheduler";
+  std::int64_t hard_pod_affinity_weight = 1;
+  std::string lock_object_name = "kube-scheduler";
+  std::string lock_object_namespace = "kube-system";
+  std::string ignored;  // values of flags that mean nothing any more
+  bool ignored_switch = false;
+};
+
+struct ShadowFlags {
+  bool on = false;
+  std::string report;  // a file; empty: none
+  Duration window = std::chrono::seconds(10);
+  std::int64_t keep = 256;
+};
+
+struct OwnFlags {
+  std::string http_address = "127.0.0.1:10251";
+  std::int64_t seed = 0;
+  std::int64_t record_mib = 64;
+  std::int64_t class_memory_mib = 64;
+  std::int64_t extender_failures = 0;  // in a row, that open an extender's circuit; 0: never
+  std::int64_t extender_pause_seconds = 10;
+  std::int64_t watch_idle_seconds = 90;
+  bool adaptive_sampling = false;
+  std::string metric_sources;
+  std::vector<std::string> plugins;  // shared objects
+  std::string otlp_endpoint;
+  std::string otlp_headers_file;
+  double trace_ratio = 1;
+  ShadowFlags shadow;
+};
+
+struct VersionFlag {
+  enum class Wanted : std::uint8_t { kNothing, kShort, kRaw };
+  Wanted wanted = Wanted::kNothing;  // to be printed
+  std::string reported;              // --version=v1.37.1-mine; empty: our own
+};
+
+struct SchedulerFlags {
+  std::string config;
+  std::string write_config_to;
+  std::string master;
+  service::SecureServingOptions serving;
+  std::int64_t http2_max_streams = 0;
+  bool disable_http2 = false;
+  service::AuthenticationOptions authentication;
+  service::AuthorizationOptions authorization;
+  config::ClientConnection client;  // deprecated by the configuration file, like the next three
+  bool profiling = true;
+  bool contention_profiling = true;
+  Duration max_in_unschedulable = std::chrono::minutes(5);
+  config::LeaderElection leader_election;
+  std::vector<std::string> feature_gates;
+  std::vector<std::string> emulated_version;
+  std::vector<std::string> min_compatibility_version;
+  MetricsFlags metrics;
+  LogFlags log;
+  VersionFlag version;
+  bool help = false;
+  OldFlags old;
+  OwnFlags own;
+};
+
+// The table. `flags` outlives what is returned.
+PFlags TableOf(SchedulerFlags& flags);
+
+// kube-scheduler's checks of flag values that need no connection; all problems in one error. Those of the
+// logging flags come first: without them nothing can be said in the format that was asked for.
+Expected<void> ValidateLogging(const SchedulerFlags& flags, const config::FeatureGates& gates);
+Expected<void> CheckVersions(const SchedulerFlags& flags);
+Expected<void> Validate(const SchedulerFlags& flags, const config::FeatureGates& gates);
+
+// For the log: given flags that make no difference here, and what became of those of older releases.
+std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table);
+
+// The version that is reported, e.g. "v1.37.1": --version=v1.37.1-mine replaces it.
+std::string ReportedVersion(const SchedulerFlags& flags);
+
+}  // namespace berth::process

@@ -1,0 +1,174 @@
+#include "process/scheduler_flags.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "process/effective_config.hpp"
+
+namespace berth::process {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct CommandLine {
+  explicit CommandLine(std::vector<std::string> args) : parsed(table.Parse(args)) {}
+  Expected<config::SchedulerConfig> Config() {
+    BERTH_TRY(const auto gates, config::FeatureGates::Parse(flags.feature_gates, notes));
+    return EffectiveConfig(flags, table, assembly::InTreePlugins(), gates);
+  }
+
+  SchedulerFlags flags;
+  PFlags table = TableOf(flags);
+  std::vector<std::string> notes;
+  Expected<void> parsed;
+};
+
+TEST(SchedulerFlags, WithoutAnyEverythingHasKubeSchedulersDefault) {
+  CommandLine line({});
+  ASSERT_TRUE(Validate(line.flags, {}));
+  const auto config = line.Config();
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(config->leader_election.leader_elect);
+  EXPECT_EQ(config->leader_election.lease_duration, std::chrono::seconds(15));
+  EXPECT_FALSE(config->client_connection.limits_given);
+  EXPECT_THAT(NotesOn(line.flags, line.table), IsEmpty());
+}
+
+TEST(SchedulerFlags, WithoutAFileDeprecatedFlagsCount) {
+  CommandLine line({"--kubeconfig=/k", "--kube-api-qps=7", "--profiling=false", "--scheduler-name=mine",
+                    "--hard-pod-affinity-symmetric-weight=5", "--lock-object-name=old",
+                    "--leader-elect=false"});
+  const auto config = line.Config();
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->client_connection.kubeconfig, "/k");
+  EXPECT_TRUE(config->client_connection.limits_given);
+  EXPECT_EQ(config->client_connection.qps, 7);
+  EXPECT_FALSE(config->enable_profiling);
+  EXPECT_EQ(config->profiles[0].scheduler_name, "mine");
+  EXPECT_EQ(config->profiles[0].plugin_args.at("InterPodAffinity").Find("hardPodAffinityWeight")->text, "5");
+  EXPECT_EQ(config->leader_election.resource_name, "old");
+  EXPECT_FALSE(config->leader_election.leader_elect);
+}
+
+TEST(SchedulerFlags, TheNewNameOfALockWinsOverTheOldOne) {
+  CommandLine line({"--leader-elect-resource-name=new", "--lock-object-name=old"});
+  EXPECT_EQ(line.Config()->leader_election.resource_name, "new");
+}
+
+TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--secure-port=99999"},
+       "--secure-port 99999 must be between 1 and 65535, inclusive. It cannot be turned off with 0"},
+      {{"--secure-port=-1"}, "--secure-port -1 must be between 0 and 65535, inclusive"},
+      {{"--disabled-metrics=a-b"}, "got \"a-b\""},
+      {{"--allow-metric-labels=foo=bar"}, "metrics.allowListMapping: Invalid value: {\"foo\":\"bar\"}"},
+      {{"--requestheader-uid-headers=X-Foo"}, "without specifying the standard X-Remote-Uid header"},
+      {{"--requestheader-group-headers=,"}, "empty value in \"requestheader-group-headers\""},
+      {{"--emulated-version=1.36,1.35"}, "duplicate version flag, kube=1.36 and kube=1.35"},
+      {{"--emulated-version=1.36.1"}, "patch version not allowed, got: kube=1.36.1"},
+      {{"--show-hidden-metrics-for-version=1.35"},
+       "metrics.showHiddenMetricsForVersion: Invalid value: \"1.35\": must be omitted or have the value "
+       "'1.36'; only "
+       "the previous minor version is allowed"},
+      {{"--emulated-version=kube=1.38"}, "emulation version 1.38 is not between [1.34, 1.37.0]"},
+      {{"--emulated-version=1.20"},
+       "[emulation version 1.20 is not between [1.34, 1.37.0], minCompatibilityVersion version 1.34 is not "
+       "between "
+       "[1.34, 1.20]]"},
+      {{"--min-compatibility-version=1.38"},
+       "minCompatibilityVersion version 1.38 is not between [1.34, 1.37]"},
+      {{"--emulated-version=foo=1.2"}, "component not registered: foo"},
+  };
+  for (const auto& [args, message] : cases) {
+    CommandLine line(args);
+    ASSERT_TRUE(line.parsed) << line.parsed.error().message;
+    const auto valid = Validate(line.flags, {});
+    ASSERT_FALSE(valid) << args[0];
+    EXPECT_THAT(valid.error().message, HasSubstr(message));
+  }
+}
+
+TEST(SchedulerFlags, ValuesOfTheirOwnTypesAreChecked) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"--bind-address=foo", "failed to parse IP: \"foo\""},
+      {"--vmodule=x", "\"x\" does not have the pattern=N format"},
+      {"--allow-metric-labels=foo", "foo must be formatted as key=value"},
+      {"--log-text-info-buffer-size=x", "quantities must match the regular expression"},
+      {"--version=v1.36.0", "must match major/minor/patch of default version \"v1.37.1\""},
+      {"--version=foo", "strconv.ParseBool: parsing \"foo\": invalid syntax"},
+      {"-v=-1", "strconv.ParseUint: parsing \"-1\": invalid syntax"},
+  };
+  for (const auto& [arg, message] : cases) {
+    CommandLine line({arg});
+    ASSERT_FALSE(line.parsed) << arg;
+    EXPECT_THAT(line.parsed.error().message, HasSubstr(message));
+  }
+}
+
+TEST(SchedulerFlags, AReportedVersionMayCarryASuffixOnly) {
+  EXPECT_EQ(ReportedVersion(CommandLine({"--version=v1.37.1-mine", "--version"}).flags), "v1.37.1-mine");
+  EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
+}
+
+TEST(SchedulerFlags, OfAShadowTheyHaveToFitTogether) {
+  const auto wrong = [](std::vector<std::string> args) {
+    const CommandLine line(std::move(args));
+    EXPECT_TRUE(line.parsed) << line.parsed.error().message;
+    const auto valid = Validate(line.flags, {});
+    return valid ? "" : valid.error().message;
+  };
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-report=/tmp/r.json", "--berth-shadow-window=1m"}), "");
+  EXPECT_EQ(wrong({"--berth-shadow-report=/tmp/r.json"}),
+            "--berth-shadow-report /tmp/r.json needs --berth-shadow");
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-window=-1s"}),
+            "--berth-shadow-window -1s must not be negative");
+  EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-keep=-1"}),
+            "--berth-shadow-keep -1 must be between 0 and 100000");
+  EXPECT_THAT(wrong({"--berth-shadow", "--berth-otlp-endpoint=http://collector:4318"}),
+              HasSubstr("nothing is scheduled that could be traced"));
+}
+
+TEST(SchedulerFlags, WhatMakesNoDifferenceIsSaidInOneLineEach) {
+  CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5"});
+  EXPECT_THAT(NotesOn(line.flags, line.table),
+              ElementsAre(HasSubstr("--http2-max-streams-per-connection: no effect"),
+                          HasSubstr("--logtostderr: a flag of older"),
+                          HasSubstr("--port: a flag of older releases, taken for --berth-http-address")));
+}
+
+TEST(SchedulerFlags, SplitLogStreamsNeedTheirGate) {
+  CommandLine line({"--log-json-split-stream"});
+  EXPECT_EQ(ValidateLogging(line.flags, {}).error().message,
+            "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled");
+  const std::vector<std::string> gates = {"LoggingAlphaOptions=true"};
+  EXPECT_TRUE(ValidateLogging(line.flags, *config::FeatureGates::Parse(gates, line.notes)));
+}
+
+TEST(SchedulerFlags, FlagsOfTheElectionCountBeforeTheFileIsChecked) {
+  const std::string file = testing::TempDir() + "/short-lease.yaml";
+  std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                         "leaderElection: {leaseDuration: 5s}\n";
+  EXPECT_THAT(CommandLine({"--config=" + file}).Config().error().message,
+              HasSubstr("must be greater than `RenewDeadline`"));
+  EXPECT_TRUE(CommandLine({"--config=" + file, "--leader-elect-lease-duration=20s"}).Config());
+}
+
+TEST(SchedulerFlags, EveryFlagOfTheStaticPodsThatKubeadmWritesIsThere) {
+  CommandLine line({"--authentication-kubeconfig=/etc/kubernetes/scheduler.conf",
+                    "--authorization-kubeconfig=/etc/kubernetes/scheduler.conf", "--bind-address=127.0.0.1",
+                    "--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true"});
+  ASSERT_TRUE(line.parsed) << line.parsed.error().message;
+  EXPECT_EQ(line.flags.authentication.kubeconfig, "/etc/kubernetes/scheduler.conf");
+  EXPECT_EQ(line.flags.serving.bind_address, "127.0.0.1");
+  EXPECT_THAT(line.table.Values(),
+              Contains(testing::Pair("authorization-always-allow-paths", "[/healthz,/readyz,/livez]")));
+}
+
+}  // namespace
+}  // namespace berth::process

@@ -1,0 +1,233 @@
+#include "process/scheduler_process.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "scheduler/assembly/engine.hpp"
+#include "kubernetes/client/environment.hpp"
+#include "kubernetes/client/exec_plugin.hpp"
+#include "kubernetes/client/informers.hpp"
+#include "process/api_connections.hpp"
+#include "process/extender_world.hpp"
+#include "process/leadership.hpp"
+#include "process/measuring.hpp"
+#include "process/metrics_options.hpp"
+#include "process/serving.hpp"
+#include "process/signals.hpp"
+#include "process/tracing.hpp"
+#include "config/write_config.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "http/io_thread.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+#include "service/process_metrics.hpp"
+
+namespace berth::process {
+namespace {
+
+// How long the events of the last decisions may take to be sent at an orderly end; the lease is free by then.
+constexpr std::chrono::seconds kLastEvents{1};
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
+                                          const config::SchedulerConfig& config) {
+  cycle::SchedulerOptions options;
+  options.queue.initial_backoff = config.pod_initial_backoff;
+  options.queue.max_backoff = config.pod_max_backoff;
+  options.queue.max_in_unschedulable = flags.max_in_unschedulable;
+  options.algorithm.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score;
+  options.algorithm.adaptive = flags.own.adaptive_sampling;
+  options.algorithm.seed =
+      flags.own.seed != 0 ? static_cast<std::uint64_t>(flags.own.seed) : std::random_device{}();
+  options.algorithm.equivalence_cache_bytes = static_cast<std::size_t>(flags.own.class_memory_mib) << 20;
+  options.stand_by = config.leader_election.leader_elect;
+  options.record_bytes = static_cast<std::size_t>(flags.own.record_mib) << 20;
+  return options;
+}
+
+// As kube-scheduler's log shows its internal type.
+std::string PluginsText(const runtime::Profile& profile) {
+  std::string text;
+  for (const auto& [point, plugins] : profile.ListPlugins()) {
+    std::string enabled;
+    for (const auto& [name, weight] : plugins)
+      enabled += fmt::format(R"({}{{"Name":"{}","Weight":{}}})", enabled.empty() ? "" : ",", name, weight);
+    text += fmt::format(R"({}"{}":{{"Enabled":{},"Disabled":null}})", text.empty() ? "" : ",", point,
+                        enabled.empty() ? "null" : "[" + enabled + "]");
+  }
+  return "{" + text + "}";
+}
+
+assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Environment& environment,
+                                           const SchedulerFlags& flags) {
+  return {.make_transport = extenders::HttpTransports(io, ExtenderWorld(environment)),
+          .circuit = {.failures = static_cast<int>(flags.own.extender_failures),
+                      .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
+}
+
+// The parts of a running scheduler, in the order in which each needs those before it: so they end in the
+// right order, too, whatever could not be made.
+class Process {
+ public:
+  Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
+          const runtime::Registry& plugins, metrics::RegistryOptions metrics_options)
+      : flags_(flags),
+        table_(table),
+        config_(config),
+        plugins_(plugins),
+        election_(ElectionOf(config, hostname_)),
+        metrics_(std::move(metrics_options)) {}
+
+  Expected<void> Assemble(std::vector<std::string>& notes);
+  int Run();
+
+ private:
+  Expected<void> Connect();
+  Expected<void> MakeScheduler(std::vector<std::string>& notes);
+  void TellWhatRuns() const;
+  void Leave();
+  int End(int code);
+
+  // Where several replicas run, one leads.
+  LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
+
+  const SchedulerFlags& flags_;
+  const PFlags& table_;
+  const config::SchedulerConfig& config_;
+  const runtime::Registry& plugins_;
+  const std::string hostname_ = HostName();
+  const client::LeaderElectionOptions election_;
+  Signals signals_;  // before any thread
+  const client::SystemEnvironment environment_;
+  const SystemClock clock_;
+  metrics::Registry metrics_;
+  http::IoThread io_{clock_};
+  LeaseFence closed_{clock_};
+  client::ConnectionConfig server_;
+  ApiConnections api_;
+  std::unique_ptr<assembly::Engine> engine_;
+  Tracing tracing_;
+  std::optional<cycle::Scheduler> scheduler_;
+  std::unique_ptr<Measuring> measuring_;    // null: nobody asks for measurements
+  std::unique_ptr<Leadership> leadership_;  // null: without election
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<client::ClusterSource> source_;
+};
+
+Expected<void> Process::Assemble(std::vector<std::string>& notes) {
+  BERTH_CHECKED(Connect());
+  BERTH_CHECKED(MakeScheduler(notes));
+  if (fence() != nullptr) {
+    leadership_ =
+        std::make_unique<Leadership>(election_, config_.delay_cache_until_active,
+                                     LeadershipParts{io_, api_.for_lease->api(), api_.for_events->api(),
+                                                     clock_, metrics_, closed_, *scheduler_, *api_.writer});
+  }
+  service::AddProcessMetrics(metrics_);
+  AddFeatureMetrics(metrics_, config_.gates);
+  BERTH_TRY(serving_, Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
+                                      *scheduler_, fence(), stopping_}));
+  source_ = std::make_unique<client::ClusterSource>(
+      io_, api_.main->api(), metrics_, scheduler_->sink(),
+      client::ClusterSourceOptions{
+          .watch_idle_timeout = std::chrono::seconds(flags_.own.watch_idle_seconds),
+          .encoding = EncodingBy(config_.client_connection),
+          .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
+          .on_complete =
+              [this] {
+                if (measuring_) measuring_->NodesAreKnown();
+              },
+          .on_synced =
+              [this] {
+                if (leadership_) leadership_->OnSynced();
+              }});
+  return {};
+}
+
+Expected<void> Process::Connect() {
+  BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
+  if (fence() != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election_));
+  client::AddExecPluginMetrics(metrics_);
+  BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
+  return {};
+}
+
+Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
+  BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *api_.writer, notes,
+                                             {.registry = &metrics_, .clock = &clock_, .options = {}},
+                                             AccessToExtenders(io_, environment_, flags_)));
+  BERTH_TRY(tracing_, Tracing::Open(flags_, election_.identity, io_, clock_, metrics_));
+  scheduler_.emplace(
+      SchedulerOptionsOf(flags_, config_),
+      cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(), *api_.events, clock_,
+                           metrics_, tracing_.exporter.get(), fence(), engine_->extenders()});
+  BERTH_TRY(measuring_, Measuring::Start({flags_.own.metric_sources, engine_->handle(), *scheduler_,
+                                          environment_, clock_, metrics_, *api_.events, hostname_}));
+  return {};
+}
+
+int Process::Run() {
+  TellWhatRuns();
+  signals_.OnFirst([this] { Leave(); });
+  if (leadership_) return End(leadership_->Run(*source_));
+  source_->Start();
+  scheduler_->Run();
+  return End(0);
+}
+
+void Process::TellWhatRuns() const {
+  log::Info(
+      "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
+  if (const auto log = log::V(2)) {
+    for (const auto& profile : engine_->profiles())
+      log.Info("the scheduler starts to work with those plugins",
+               {{"profile", profile->name()}, {"Plugins", PluginsText(*profile)}});
+    log.Info("Using component config", {{"config", config::WriteConfigYaml(config_, plugins_.codecs())}});
+  }
+  log::Info(
+      "Starting Kubernetes Scheduler",
+      {{"version", ReportedVersion(flags_)}, {"server", server_.origin.host}, {"port", server_.origin.port}});
+}
+
+void Process::Leave() {
+  stopping_.store(true, std::memory_order_relaxed);
+  leadership_ ? leadership_->Leave() : scheduler_->Stop();
+}
+
+// Who delivers to the scheduler goes first, then who answers it.
+int Process::End(int code) {
+  source_.reset();
+  leadership_.reset();
+  const auto told = std::make_shared<std::promise<void>>();
+  api_.events->WhenIdle([told] { told->set_value(); });
+  if (told->get_future().wait_for(kLastEvents) != std::future_status::ready)
+    log::Warning("Events are still on their way: they are dropped");
+  api_.events.reset();
+  api_.writer.reset();
+  return code;
+}
+
+}  // namespace
+
+Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                           const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                           std::vector<std::string> notes) {
+  BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
+  Process process(flags, table, config, plugins, std::move(metrics_options));
+  BERTH_CHECKED(process.Assemble(notes));
+  for (const std::string& note : notes) log::Warning(note);
+  return process.Run();
+}
+
+}  // namespace berth::process

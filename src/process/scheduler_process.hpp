@@ -1,0 +1,19 @@
+// One scheduler at work, from its configuration to its end: what `berth scheduler` runs.
+#pragma once
+
+#include "base/result.hpp"
+#include "process/pflags.hpp"
+#include "process/scheduler_flags.hpp"
+#include "config/scheduler_config.hpp"
+#include "scheduler/runtime/registry.hpp"
+
+namespace berth::process {
+
+// Schedules until a signal comes or the lease is lost, and returns the exit code. Errors are start-up errors:
+// nothing has been written to the cluster by then. The calling thread becomes the scheduler loop's; no other
+// thread may exist yet.
+Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
+                           const config::SchedulerConfig& config, const runtime::Registry& plugins,
+                           std::vector<std::string> notes);
+
+}  // namespace berth::process

@@ -1,0 +1,105 @@
+#include "process/serving.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "process/host_port.hpp"
+#include "config/write_config.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "http/io_thread.hpp"
+#include "observability/log/log.hpp"
+#include "service/pod_resources.hpp"
+#include "service/profiling/pprof.hpp"
+#include "service/secure_server.hpp"
+#include "service/server.hpp"
+#include "service/zpages.hpp"
+
+namespace berth::process {
+namespace {
+
+void AddHealth(const ServingParts& parts, service::Endpoints& endpoints) {
+  std::vector<service::Check> health, ready;
+  if (parts.config.leader_election.leader_elect) {
+    // kube-scheduler never tells its watchdog of the elector, so the check always passes.
+    const service::Check watchdog{"leaderElection", [] { return std::optional<std::string>(); }};
+    health.push_back(watchdog);
+    ready.push_back(watchdog);
+  }
+  ready.push_back({"shutdown", [&stopping = parts.stopping]() -> std::optional<std::string> {
+                     if (stopping.load(std::memory_order_relaxed)) return "process is shutting down";
+                     return std::nullopt;
+                   }});
+  ready.push_back({"sched-handler-sync", [&scheduler = parts.scheduler]() -> std::optional<std::string> {
+                     if (scheduler.synced()) return std::nullopt;
+                     return "handlers are not fully synchronized";
+                   }});
+  endpoints.AddHealth("healthz", std::move(health));
+  endpoints.AddHealth("livez", {});
+  endpoints.AddHealth("readyz", std::move(ready));
+}
+
+void AddPages(const ServingParts& parts, service::Endpoints& endpoints) {
+  endpoints.AddPage("/configz", "application/json",
+                    [text = config::WriteConfigz(parts.config, parts.plugins.codecs())] { return text; });
+  service::AddFlagz(endpoints, [&table = parts.table] {
+    const auto values = table.Values();
+    return std::map<std::string, std::string>(values.begin(), values.end());
+  });
+  service::AddStatusz(endpoints, {.binary_version = "1.37.1", .emulation_version = "1.37"}, parts.clock);
+}
+
+std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts, service::Endpoints& endpoints) {
+  return std::make_unique<service::PodResources>(
+      endpoints, [fence = parts.fence] { return fence == nullptr || fence->Open(); },
+      [&scheduler = parts.scheduler](std::move_only_function<void(std::vector<api::PodPtr>)> take) {
+        scheduler.Post([&scheduler, take = std::move(take)]() mutable { take(scheduler.Pods()); });
+      });
+}
+
+// Of --berth-http-address, or of the --port and --address of old.
+Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
+  if (table.Given("port") && !table.Given("berth-http-address"))
+    return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
+  const std::string& text = flags.own.http_address;
+  if (std::optional<HostPort> address = ParseHostPort(text)) return *std::move(address);
+  return Invalid(
+      fmt::format("invalid argument \"{}\" for \"--berth-http-address\" flag: expected ADDRESS:PORT", text));
+}
+
+}  // namespace
+
+Serving::Serving() = default;
+Serving::~Serving() = default;
+
+Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
+  std::unique_ptr<Serving> serving(new Serving);
+  serving->endpoints_ = std::make_unique<service::Endpoints>(parts.metrics);
+  service::Endpoints& endpoints = *serving->endpoints_;
+  serving->io_ = std::make_unique<http::IoThread>(parts.clock);
+  AddHealth(parts, endpoints);
+  AddPages(parts, endpoints);
+  if (parts.more_pages) parts.more_pages(endpoints);
+  serving->resources_ = AddResources(parts, endpoints);
+  if (parts.config.enable_profiling) {
+    serving->profiles_ = std::make_unique<service::Pprof>(endpoints, *serving->io_, parts.clock);
+    endpoints.AddVerbosity();
+  }
+  BERTH_TRY(const HostPort address, HttpAddress(parts.flags, parts.table));
+  if (address.port != 0) {
+    auto open = service::Server::Listen(*serving->io_, endpoints, address.host, address.port);
+    if (!open && open.error().code == ErrorCode::kConflict)
+      open.error().message +=
+          "; is another scheduler on this host? --berth-http-address=127.0.0.1:0, or another port, lets this "
+          "one start, too";
+    BERTH_TRY(serving->open_, std::move(open));
+    log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
+  }
+  const SchedulerFlags& flags = parts.flags;
+  BERTH_TRY(serving->secure_, service::SecureServer::Start(
+                                  flags.serving, flags.authentication, flags.authorization,
+                                  {*serving->io_, parts.environment, parts.clock, parts.metrics, endpoints}));
+  return serving;
+}
+
+}  // namespace berth::process

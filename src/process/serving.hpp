@@ -1,0 +1,73 @@
+// What the process tells of itself over HTTP and HTTPS.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "base/result.hpp"
+#include "process/scheduler_flags.hpp"
+#include "config/scheduler_config.hpp"
+#include "scheduler/runtime/registry.hpp"
+#include "service/endpoints.hpp"
+
+namespace berth {
+class Clock;
+class LeaseFence;
+}  // namespace berth
+namespace berth::client {
+class Environment;
+}
+namespace berth::cycle {
+class Scheduler;
+}
+namespace berth::http {
+class IoThread;
+}
+namespace berth::metrics {
+class Registry;
+}
+namespace berth::service {
+class PodResources;
+class Pprof;
+class SecureServer;
+class Server;
+}  // namespace berth::service
+
+namespace berth::process {
+
+// All of it outlives the Serving.
+struct ServingParts {
+  const SchedulerFlags& flags;
+  const PFlags& table;
+  const config::SchedulerConfig& config;
+  const runtime::Registry& plugins;
+  const client::Environment& environment;
+  const Clock& clock;
+  metrics::Registry& metrics;
+  cycle::Scheduler& scheduler;
+  const LeaseFence* fence;            // null: without election
+  const std::atomic<bool>& stopping;  // told by /readyz
+  std::function<void(service::Endpoints&)> more_pages = {};
+};
+
+// Serves until it is destroyed, on a thread of its own: strangers' handshakes must not keep bindings waiting.
+class Serving {
+ public:
+  static Expected<std::unique_ptr<Serving>> Start(const ServingParts& parts);
+  ~Serving();
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  Serving();
+
+  std::unique_ptr<service::Endpoints> endpoints_;
+  std::unique_ptr<http::IoThread> io_;
+  std::unique_ptr<service::PodResources> resources_;
+  std::unique_ptr<service::Pprof> profiles_;  // null without enableProfiling
+  std::unique_ptr<service::Server> open_;
+  std::unique_ptr<service::SecureServer> secure_;
+};
+
+}  // namespace berth::process

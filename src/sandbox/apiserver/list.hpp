@@ -1,0 +1,31 @@
+// Lists: of the present, of the past, and in pages.
+#pragma once
+
+#include "sandbox/apiserver/render.hpp"
+#include "sandbox/store/selector.hpp"
+#include "sandbox/store/store.hpp"
+
+namespace berth::sandbox {
+
+struct ListOptions {
+  Selector selector;
+  std::size_t limit = 0;           // 0: everything
+  std::optional<Version> exactly;  // the state at that version, while the window remembers it
+  std::optional<Version> at_least;
+  std::string start;  // keys after this one
+};
+
+// Checks the parameters of a list. 422 where they contradict each other, 400 where they are nonsense.
+ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector selector);
+
+struct ListResult {
+  std::vector<ObjectPtr> objects;
+  ListMetadata metadata;
+};
+// 410 if the version is no longer remembered. `at_least` is the caller's to wait for.
+ApiResult<ListResult> ListObjects(const Store& store, const ResourceType& type, const ListOptions& options);
+
+// labelSelector and fieldSelector of the query, in the namespace of the path. 400 if they cannot be parsed.
+ApiResult<Selector> ParseSelector(const ApiRequest& request);
+
+}  // namespace berth::sandbox

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "sandbox/apiserver/patch/patch.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+constexpr std::size_t kMaxOperations = 10000;  // as kube-apiserver
+
+// Whatever does not apply is answered alike: clients are told no more by the original either.
+std::unexpected<ApiError> DoesNotApply() {
+  ApiError error;
+  error.code = 422;
+  error.reason = "Invalid";
+  error.message = "the server rejected our request due to an error in our request";
+  error.has_details = true;
+  return std::unexpected(std::move(error));
+}
+
+using Path = std::vector<std::string>;
+
+// RFC 6901: "/a/b~1c" is a, "b/c".
+std::optional<Path> ParsePointer(std::string_view text) {
+  Path path;
+  if (text.empty()) return path;
+  if (text.front() != '/') return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '/') {
+      path.emplace_back();
+    } else if (text[i] == '~' && i + 1 < text.size() && (text[i + 1] == '0' || text[i + 1] == '1')) {
+      path.back() += text[++i] == '0' ? '~' : '/';
+    } else {
+      path.back() += text[i];
+    }
+  }
+  return path;
+}
+
+std::optional<std::size_t> Index(std::string_view token, std::size_t size) {
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
+  if (error != std::errc() || end != token.data() + token.size() || index > size) return std::nullopt;
+  return index;
+}
+
+json::value* Step(json::value& from, std::string_view token) {
+  if (auto* object = from.if_object()) return object->if_contains(token);
+  auto* array = from.if_array();
+  if (array == nullptr) return nullptr;
+  const auto index = Index(token, array->size());
+  return index && *index < array->size() ? &(*array)[*index] : nullptr;
+}
+
+json::value* Resolve(json::value& root, const Path& path, std::size_t depth) {
+  json::value* here = &root;
+  for (std::size_t i = 0; i < depth && here != nullptr; ++i) here = Step(*here, path[i]);
+  return here;
+}
+
+bool Add(json::value& root, const Path& path, const json::value& value) {
+  if (path.empty()) {
+    root = value;
+    return true;
+  }
+  json::value* parent = Resolve(root, path, path.size() - 1);
+  if (parent == nullptr) return false;
+  if (auto* object = parent->if_object()) {
+    (*object)[path.back()] = value;
+    return true;
+  }
+  auto* array = parent->if_array();
+  if (array == nullptr) return false;
+  const auto index = path.back() == "-" ? std::optional(array->size()) : Index(path.back(), array->size());
+  if (!index) return false;
+  array->insert(array->begin() + static_cast<std::ptrdiff_t>(*index), value);
+  return true;
+}
+
+bool Remove(json::value& root, const Path& path) {
+  if (path.empty()) return false;
+  json::value* parent = Resolve(root, path, path.size() - 1);
+  if (parent == nullptr || Step(*parent, path.back()) == nullptr) return false;
+  if (auto* object = parent->if_object()) {
+    object->erase(path.back());
+  } else {
+    auto& array = parent->get_array();
+    array.erase(array.begin() + static_cast<std::ptrdiff_t>(*Index(path.back(), array.size())));
+  }
+  return true;
+}
+
+bool ApplyOne(json::value& root, const json::object& operation) {
+  const auto path = ParsePointer(FindString(operation, "path"));
+  const auto op = FindString(operation, "op");
+  const json::value* value = Find(operation, "value");
+  if (!path || Find(operation, "path") == nullptr) return false;
+  json::value* place = Resolve(root, *path, path->size());
+  if (op == "add") return value != nullptr && Add(root, *path, *value);
+  if (op == "remove") return Remove(root, *path);
+  if (op == "test") {
+    // A missing member tests equal to null.
+    return place == nullptr ? value == nullptr || value->is_null() : value != nullptr && *place == *value;
+  }
+  if (op == "replace") {
+    if (place == nullptr || value == nullptr) return false;
+    *place = *value;
+    return true;
+  }
+  if (op != "move" && op != "copy") return false;
+  const auto from = ParsePointer(FindString(operation, "from"));
+  json::value* source = from ? Resolve(root, *from, from->size()) : nullptr;
+  if (source == nullptr) return false;
+  const json::value moved = *source;
+  if (op == "move" && !Remove(root, *from)) return false;
+  return Add(root, *path, moved);
+}
+
+}  // namespace
+
+ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations) {
+  if (operations.size() > kMaxOperations) {
+    ApiError error;
+    error.code = 413;
+    error.reason = "RequestEntityTooLarge";
+    error.message =
+        fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, got {}",
+                    kMaxOperations, operations.size());
+    return std::unexpected(std::move(error));
+  }
+  for (const auto& operation : operations) {
+    if (!operation.is_object() || !ApplyOne(target, operation.get_object())) return DoesNotApply();
+  }
+  return {};
+}
+
+}  // namespace berth::sandbox

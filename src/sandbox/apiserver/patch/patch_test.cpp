@@ -1,0 +1,117 @@
+#include "sandbox/apiserver/patch/patch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace berth::sandbox {
+namespace {
+
+struct PatchCase {
+  std::string name;
+  std::string before;
+  std::string patch;
+  std::string after;
+};
+void PrintTo(const PatchCase& row, std::ostream* out) { *out << row.name; }
+
+class StrategicPatch : public testing::TestWithParam<PatchCase> {};
+TEST_P(StrategicPatch, GivesTheExpectedObject) {
+  Document document = *Document::Parse(GetParam().before);
+  const auto applied = ApplyStrategicPatch(document.root(), Document::Parse(GetParam().patch)->root());
+  ASSERT_TRUE(applied.has_value()) << applied.error().message;
+  EXPECT_EQ(json::value(document.root()), json::parse(GetParam().after)) << json::serialize(document.root());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, StrategicPatch,
+    testing::Values(
+        PatchCase{"MapsMergeAndNullDeletes", R"({"a":{"x":1,"y":2}})", R"({"a":{"x":null,"z":3}})",
+                  R"({"a":{"y":2,"z":3}})"},
+        PatchCase{
+            "ConditionsMergeByType",
+            R"({"conditions":[{"type":"A","status":"True"},{"type":"B","status":"True"}]})",
+            R"({"conditions":[{"type":"B","message":"m"}]})",
+            R"({"conditions":[{"type":"A","status":"True"},{"type":"B","status":"True","message":"m"}]})"},
+        PatchCase{"ANewConditionIsAppended", R"({})", R"({"conditions":[{"type":"A","lastProbeTime":null}]})",
+                  R"({"conditions":[{"type":"A"}]})"},
+        PatchCase{"AnElementCanBeDeleted", R"({"containers":[{"name":"a"},{"name":"b"}]})",
+                  R"({"containers":[{"name":"a","$patch":"delete"}]})", R"({"containers":[{"name":"b"}]})"},
+        PatchCase{"AListCanBeReplaced", R"({"containers":[{"name":"a"},{"name":"b"}]})",
+                  R"({"containers":[{"name":"c"},{"$patch":"replace"}]})", R"({"containers":[]})"},
+        PatchCase{"TolerationsAndTaintsAreAtomic", R"({"taints":[{"key":"a"}],"tolerations":[{"key":"a"}]})",
+                  R"({"taints":[{"key":"b"}],"tolerations":[{"key":"b"}]})",
+                  R"({"taints":[{"key":"b"}],"tolerations":[{"key":"b"}]})"},
+        PatchCase{
+            "AContainersPortsMergeByContainerPort",
+            R"({"containers":[{"name":"a","ports":[{"containerPort":80,"name":"x"}]}]})",
+            R"({"containers":[{"name":"a","ports":[{"containerPort":80,"protocol":"TCP"}]}]})",
+            R"({"containers":[{"name":"a","ports":[{"containerPort":80,"name":"x","protocol":"TCP"}]}]})"},
+        PatchCase{"AServicesPortsMergeByPort", R"({"spec":{"ports":[{"port":80}]}})",
+                  R"({"spec":{"ports":[{"port":80,"name":"x"}]}})",
+                  R"({"spec":{"ports":[{"port":80,"name":"x"}]}})"},
+        PatchCase{"FinalizersAreASet", R"({"finalizers":["a"]})", R"({"finalizers":["b","a"]})",
+                  R"({"finalizers":["a","b"]})"},
+        PatchCase{"PrimitivesCanBeDeleted", R"({"finalizers":["a","b"]})",
+                  R"({"$deleteFromPrimitiveList/finalizers":["a"]})", R"({"finalizers":["b"]})"},
+        PatchCase{
+            "TheOrderIsObeyedAndNotStored", R"({"conditions":[{"type":"A"},{"type":"B"}]})",
+            R"({"$setElementOrder/conditions":[{"type":"B"},{"type":"A"}],"conditions":[{"type":"B","status":"True"}]})",
+            R"({"conditions":[{"type":"B","status":"True"},{"type":"A"}]})"},
+        PatchCase{"OnlyTheRetainedKeysStay", R"({"strategy":{"type":"RollingUpdate","rollingUpdate":{}}})",
+                  R"({"strategy":{"$retainKeys":["type"],"type":"Recreate"}})",
+                  R"({"strategy":{"type":"Recreate"}})"},
+        PatchCase{"AMapCanBeReplaced", R"({"a":{"x":1}})", R"({"a":{"$patch":"replace","y":2}})",
+                  R"({"a":{"y":2}})"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(StrategicPatch, AnElementWithoutItsKeyIsAnInternalErrorAsInTheOriginal) {
+  Document document = *Document::Parse(R"({"containers":[{"name":"a"}]})");
+  const auto applied =
+      ApplyStrategicPatch(document.root(), Document::Parse(R"({"containers":[{"image":"x"}]})")->root());
+  ASSERT_FALSE(applied.has_value());
+  EXPECT_EQ(applied.error().code, 500);
+}
+
+TEST(MergePatch, ReplacesListsAndDeletesNulls) {
+  Document document = *Document::Parse(R"({"a":[1,2],"b":{"c":1,"d":2}})");
+  ApplyMergePatch(document.root(), Document::Parse(R"({"a":[3],"b":{"c":null},"e":{"f":null}})")->root());
+  EXPECT_EQ(json::value(document.root()), json::parse(R"({"a":[3],"b":{"d":2},"e":{}})"));
+}
+
+struct JsonPatchCase {
+  std::string name;
+  std::string operations;
+  std::string after;  // empty: refused
+};
+void PrintTo(const JsonPatchCase& row, std::ostream* out) { *out << row.name; }
+class JsonPatch : public testing::TestWithParam<JsonPatchCase> {};
+TEST_P(JsonPatch, ChangesTheObjectOrIsRefused) {
+  json::value document = json::parse(R"({"a":{"b/c":1},"l":[1,2]})");
+  const auto applied = ApplyJsonPatch(document, json::parse(GetParam().operations).as_array());
+  ASSERT_EQ(applied.has_value(), !GetParam().after.empty());
+  if (applied)
+    EXPECT_EQ(document, json::parse(GetParam().after)) << json::serialize(document);
+  else
+    EXPECT_EQ(applied.error().code, 422);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, JsonPatch,
+    testing::Values(
+        JsonPatchCase{"Add", R"([{"op":"add","path":"/x","value":1}])", R"({"a":{"b/c":1},"l":[1,2],"x":1})"},
+        JsonPatchCase{"AddIntoAList",
+                      R"([{"op":"add","path":"/l/1","value":9},{"op":"add","path":"/l/-","value":8}])",
+                      R"({"a":{"b/c":1},"l":[1,9,2,8]})"},
+        JsonPatchCase{"RemoveWithAnEscapedKey", R"([{"op":"remove","path":"/a/b~1c"}])",
+                      R"({"a":{},"l":[1,2]})"},
+        JsonPatchCase{"ReplaceOfNothing", R"([{"op":"replace","path":"/x","value":1}])", ""},
+        JsonPatchCase{"TestHolds", R"([{"op":"test","path":"/l/0","value":1},{"op":"remove","path":"/a"}])",
+                      R"({"l":[1,2]})"},
+        JsonPatchCase{"TestFails", R"([{"op":"test","path":"/l/0","value":2}])", ""},
+        JsonPatchCase{"Move", R"([{"op":"move","from":"/l","path":"/m"}])", R"({"a":{"b/c":1},"m":[1,2]})"},
+        JsonPatchCase{"Copy", R"([{"op":"copy","from":"/l","path":"/m"}])",
+                      R"({"a":{"b/c":1},"l":[1,2],"m":[1,2]})"},
+        JsonPatchCase{"NoSuchOperation", R"([{"op":"frob","path":"/l"}])", ""},
+        JsonPatchCase{"AnIndexBeyondTheEnd", R"([{"op":"add","path":"/l/5","value":1}])", ""},
+        JsonPatchCase{"NotAnObject", R"([1])", ""}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace berth::sandbox

@@ -1,0 +1,95 @@
+#include "sandbox/apiserver/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sandbox/cluster/test_cluster.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct AgeCase {
+  std::string name;
+  Duration age;
+  std::string text;
+};
+class Ages : public testing::TestWithParam<AgeCase> {};
+TEST_P(Ages, AreShortAsKubectlPrintsThem) { EXPECT_EQ(HumanAge(GetParam().age), GetParam().text); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, Ages,
+    testing::Values(AgeCase{"Seconds", 119s, "119s"}, AgeCase{"MinutesAndSeconds", 2min + 30s, "2m30s"},
+                    AgeCase{"FullMinutes", 5min, "5m"}, AgeCase{"ManyMinutes", 179min, "179m"},
+                    AgeCase{"HoursAndMinutes", 3h + 5min, "3h5m"}, AgeCase{"Hours", 47h, "47h"},
+                    AgeCase{"DaysAndHours", 50h, "2d2h"}, AgeCase{"Days", 24h * 100, "100d"},
+                    AgeCase{"YearsAndDays", 24h * 800, "2y70d"}, AgeCase{"Years", 24h * 365 * 9, "9y"},
+                    AgeCase{"TheFuture", -5s, "0s"}),
+    [](const auto& row) { return row.param.name; });
+
+json::array Cells(TestCluster& cluster, std::string target) {
+  const auto table =
+      cluster.Open("GET", std::move(target), "", "", "application/json;as=Table;v=v1;g=meta.k8s.io")->Json();
+  EXPECT_EQ(table.at("columnDefinitions").as_array().size(),
+            table.at("rows").as_array()[0].at("cells").as_array().size());
+  return table.at("rows").as_array()[0].at("cells").as_array();
+}
+
+TEST(Table, APodWaits) {
+  TestCluster cluster;
+  cluster.CreatePod("a");
+  cluster.clock.Advance(90s);
+  EXPECT_EQ(json::serialize(Cells(cluster, "/api/v1/pods")),
+            R"(["a","0/1","Pending","0","90s","<none>","<none>","<none>","<none>"])");
+}
+
+TEST(Table, AGatedPodAndOneThatIsDeletedSaySo) {
+  TestCluster cluster;
+  cluster.CreatePod("a", R"("schedulingGates":[{"name":"g"}])", R"("finalizers":["x/y"])");
+  EXPECT_EQ(Cells(cluster, "/api/v1/pods")[2], json::value("SchedulingGated"));
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
+  EXPECT_EQ(Cells(cluster, "/api/v1/pods")[2], json::value("Terminating"));
+}
+
+TEST(Table, ANodeShowsStatusAndRoles) {
+  TestCluster cluster;
+  cluster.CreateNode("n1", R"({"node-role.kubernetes.io/worker":"","kubernetes.io/role":"db"})");
+  EXPECT_EQ(Cells(cluster, "/api/v1/nodes")[1], json::value("Unknown"));
+  cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"unschedulable":true}})");
+  cluster.Patch("/api/v1/nodes/n1/status", R"({"status":{"conditions":[{"type":"Ready","status":"True"}]}})");
+  const auto cells = Cells(cluster, "/api/v1/nodes");
+  EXPECT_EQ(cells[1], json::value("Ready,SchedulingDisabled"));
+  EXPECT_EQ(cells[2], json::value("db,worker"));
+}
+
+TEST(Table, EveryKindHasAsManyCellsAsColumns) {
+  TestCluster cluster;
+  for (const auto& type : Resources()) {
+    Document document;
+    document.root()["metadata"] =
+        json::object{{"name", "x"}, {"namespace", type.namespaced ? "default" : ""}};
+    const auto object = MakeObject(type, document.root(), 1);
+    View view;
+    view.type = &type;
+    EXPECT_EQ(TableRow(view, *object, cluster.clock.WallNow()).at("cells").as_array().size(),
+              TableColumns(type).size())
+        << type.plural;
+  }
+}
+
+TEST(Table, RowsCarryWhatWasAskedFor) {
+  TestCluster cluster;
+  cluster.CreatePod("a");
+  const auto row = [&](std::string include) {
+    return cluster
+        .Open("GET", "/api/v1/pods?includeObject=" + include, "", "",
+              "application/json;as=Table;v=v1;g=meta.k8s.io")
+        ->Json();
+  };
+  EXPECT_EQ(At(row("Metadata").at("rows").as_array()[0], "object.kind"), "PartialObjectMetadata");
+  EXPECT_EQ(At(row("Object").at("rows").as_array()[0], "object.kind"), "Pod");
+  EXPECT_TRUE(row("None").at("rows").as_array()[0].as_object().at("object").is_null());
+  EXPECT_EQ(At(row("Foo"), "code"), "400");
+}
+
+}  // namespace
+}  // namespace berth::sandbox

@@ -1,0 +1,138 @@
+#include "sandbox/kubelet/kubelet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sandbox/controllers/fields.hpp"
+#include "sandbox/kubelet/pod_status.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+// Positions in Object::fields of a pod.
+constexpr std::size_t kNodeName = 0;
+constexpr std::size_t kRestartPolicy = 1;
+constexpr std::size_t kPhase = 5;
+constexpr std::chrono::seconds kFirstBackOff{10};
+constexpr std::chrono::minutes kLastBackOff{5};
+// Events are for people; a load test must not pay for them.
+constexpr double kEventBurst = 1000;
+constexpr double kEventsPerSecond = 50;
+
+Place PlaceOf(const std::string& pod_key) {
+  const auto slash = pod_key.find('/');
+  return {Known().pods, pod_key.substr(0, slash), pod_key.substr(slash + 1)};
+}
+
+}  // namespace
+
+void Kubelet::OnChange(const ResourceType& type, const Change& change) {
+  if (&type == &Known().pods) OnPod(change);
+  if (&type == &Known().nodes) OnNode(change);
+}
+
+void Kubelet::OnPod(const Change& change) {
+  const ObjectPtr& pod = change.after;
+  if (!pod || pod->fields[kNodeName].empty()) {
+    if (!pod && !overdue_.empty()) overdue_.erase(change.removed->uid);
+    return;
+  }
+  const bool was_bound = change.before && !change.before->fields[kNodeName].empty();
+  const bool was_deleting = change.before && change.before->deleting;
+  if (!was_bound && pod->fields[kPhase] == "Pending") {
+    timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
+  }
+  // A pod that arrives running comes from a file: it goes on.
+  if (!change.before && pod->fields[kPhase] == "Running") {
+    const Document document = pod->Parse();
+    const auto runs_for = RunPlanOf(document.root(), options_.job_time).runs_for;
+    if (runs_for) timers_.After(*runs_for, [this, key = pod->key, uid = pod->uid] { Complete(key, uid); });
+  }
+  if (pod->deleting && !was_deleting) {
+    timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
+  }
+}
+
+void Kubelet::Start(const std::string& key, const std::string& uid) {
+  const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
+  if (!pod || pod->uid != uid || pod->deleting) return;
+  const std::string& phase = pod->fields[kPhase];
+  if (phase != "Pending" && phase != "Running") return;
+  const std::string& node_name = pod->fields[kNodeName];
+  const NodeFailure& failure = FailureAt(node_name);
+  if (failure.silent || failure.not_ready || !verbs_.store().Get(Known().nodes, node_name)) return;
+  RunPlan plan;
+  const std::string ip = NextPodIp(node_name);
+  verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& document) {
+    plan = RunPlanOf(document, options_.job_time);
+    SetRunning(document, FormatTime(verbs_.clock().WallNow()), ip);
+  });
+  Say(*pod, "Started", "Started containers");
+  if (plan.runs_for) timers_.After(*plan.runs_for, [this, key, uid] { Complete(key, uid); });
+}
+
+void Kubelet::Complete(const std::string& key, const std::string& uid) {
+  const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
+  if (!pod || pod->uid != uid || pod->fields[kPhase] != "Running") return;
+  if (FailureAt(pod->fields[kNodeName]).silent) {
+    overdue_.insert(uid);
+    return;
+  }
+  const Document document = pod->Parse();
+  const std::int64_t exit_code = RunPlanOf(document.root(), options_.job_time).exit_code;
+  if (exit_code != 0 && pod->fields[kRestartPolicy] != "Never" && !pod->deleting)
+    return Restart(*pod, exit_code);
+  verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& changed) {
+    SetEnded(changed, FormatTime(verbs_.clock().WallNow()), exit_code);
+  });
+}
+
+void Kubelet::Restart(const Object& pod, std::int64_t exit_code) {
+  std::int64_t restarts = 0;
+  verbs_.Rewrite(PlaceOf(pod.key), pod.uid, [&](json::object& document) {
+    restarts = SetCrashed(document, FormatTime(verbs_.clock().WallNow()), exit_code);
+  });
+  Say(pod, "BackOff", "Back-off restarting failed container", "Warning");
+  const Duration wait =
+      std::min<Duration>(kFirstBackOff * (1 << std::min<std::int64_t>(restarts - 1, 10)), kLastBackOff);
+  timers_.After(wait, [this, key = pod.key, uid = pod.uid] { Start(key, uid); });
+}
+
+// The containers have stopped: the deletion is confirmed the way a kubelet does it, with grace period 0.
+void Kubelet::Finish(const std::string& key, const std::string& uid) {
+  const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
+  if (!pod || pod->uid != uid || FailureAt(pod->fields[kNodeName]).silent) return;
+  if (pod->fields[kPhase] == "Running") Say(*pod, "Killing", "Stopping containers");
+  DeleteOptions options;
+  options.grace_period_seconds = 0;
+  options.uid = uid;
+  (void)verbs_.Delete(PlaceOf(key), options);  // gone already, or another pod by now: just as well
+}
+
+std::string Kubelet::NextPodIp(const std::string& node) {
+  const unsigned number = last_ip_[node]++;
+  const std::size_t subnet = std::hash<std::string>()(node) % 65536;
+  const ObjectPtr object = verbs_.store().Get(Known().nodes, node);
+  const Document document = object->Parse();
+  const auto cidr = FindString(document.root(), "spec.podCIDR");  // 10.a.b.0/24
+  const auto last_dot = cidr.rfind('.');
+  if (last_dot == std::string_view::npos) {
+    return fmt::format("10.{}.{}.{}", subnet >> 8, subnet & 255, number % 254 + 1);
+  }
+  return fmt::format("{}.{}", cidr.substr(0, last_dot), number % 254 + 1);
+}
+
+void Kubelet::Say(const Object& pod, std::string_view reason, const std::string& message,
+                  std::string_view type) {
+  if (events_ == nullptr) return;
+  const MonoTime now = verbs_.clock().Now();
+  const double seconds = std::chrono::duration<double>(now - event_tokens_at_).count();
+  event_tokens_ = std::min(kEventBurst, event_tokens_ + seconds * kEventsPerSecond);
+  event_tokens_at_ = now;
+  if (event_tokens_ < 1) return;
+  event_tokens_ -= 1;
+  events_->Record(pod, type, reason, message, "kubelet", pod.fields[kNodeName]);
+}
+
+}  // namespace berth::sandbox

@@ -1,0 +1,68 @@
+// One kubelet for all simulated nodes: pods that are bound run, end and go, unless their node has failed.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/timer_queue.hpp"
+#include "sandbox/apiserver/verbs.hpp"
+#include "sandbox/controllers/event_recorder.hpp"
+#include "sandbox/kubelet/node_failure.hpp"
+#include "sandbox/kubelet/run_plan.hpp"
+
+namespace berth::sandbox {
+
+struct KubeletOptions {
+  Duration pod_start = std::chrono::milliseconds(500);  // from binding to Running
+  Duration pod_stop =
+      std::chrono::milliseconds(500);  // from deletion to gone, if the grace period allows as much
+  Duration lease_every = std::chrono::seconds(10);  // zero: no heartbeats at all
+  Duration status_every = std::chrono::minutes(5);  // the conditions' lastHeartbeatTime
+  Duration job_time = std::chrono::seconds(1);      // how long pods of Jobs run that do not say it themselves
+};
+
+// Acts on every node, also on those that somebody creates by hand: those become Ready, too, unless they say
+// otherwise. A pod bound to a node that does not exist stays Pending, as in a real cluster. How long pods run
+// is in run_plan.hpp, how nodes fail in node_failure.hpp. Containers that fail are restarted as the pod's
+// restartPolicy says, with the kubelet's back-off (10 s, doubled up to 5 min). One thread.
+class Kubelet final : public StoreObserver {
+ public:
+  // Registers itself with the store; nodes that exist already are taken care of. Without a recorder there are
+  // no events; with one they are limited to some tens a second over all nodes.
+  Kubelet(Verbs& verbs, TimerQueue& timers, const KubeletOptions& options, EventRecorder* events = nullptr);
+
+  void OnChange(const ResourceType& type, const Change& change) override;
+
+ private:
+  void OnPod(const Change& change);
+  void Start(const std::string& key, const std::string& uid);
+  void Complete(const std::string& key, const std::string& uid);
+  void Restart(const Object& pod, std::int64_t exit_code);
+  void Finish(const std::string& key, const std::string& uid);
+  std::string NextPodIp(const std::string& node);
+  void Say(const Object& pod, std::string_view reason, const std::string& message,
+           std::string_view type = "Normal");
+
+  void OnNode(const Change& change);
+  void Post(const std::string& node, const std::string& uid);
+  void Resume(const std::string& node);
+  const NodeFailure& FailureAt(const std::string& node) const;
+  void Beat(bool first);
+  void RenewLease(const Object& node);
+
+  Verbs& verbs_;
+  TimerQueue& timers_;
+  KubeletOptions options_;
+  EventRecorder* events_;
+  std::unordered_map<std::string, unsigned> last_ip_;      // by node
+  std::unordered_map<std::string, NodeFailure> failures_;  // by node; healthy ones have no entry
+  std::unordered_set<std::string> overdue_;  // uids of pods that ended while their node was silent
+  std::string next_beat_;                    // the node whose turn it is
+  std::uint64_t rounds_ = 0;                 // how often all nodes had theirs
+  std::uint64_t owed_ = 0;                   // fractions of a node, in beats
+  double event_tokens_ = 0;
+  MonoTime event_tokens_at_{};
+};
+
+}  // namespace berth::sandbox

@@ -1,0 +1,136 @@
+// The nodes' side of the kubelet: heartbeats, conditions, failures.
+#include <algorithm>
+
+#include "sandbox/kubelet/kubelet.hpp"
+#include "sandbox/kubelet/node_pool.hpp"
+#include "sandbox/kubelet/pod_status.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+constexpr std::size_t kNodeName = 0;
+constexpr std::size_t kPhase = 5;
+// Heartbeats are spread: this often some nodes have their turn.
+constexpr std::chrono::milliseconds kBeat{100};
+
+}  // namespace
+
+Kubelet::Kubelet(Verbs& verbs, TimerQueue& timers, const KubeletOptions& options, EventRecorder* events)
+    : verbs_(verbs), timers_(timers), options_(options), events_(events) {
+  for (const auto& [_, node] : verbs_.store().All(Known().nodes)) {
+    OnNode({.version = node->version, .before = nullptr, .after = node, .removed = nullptr});
+  }
+  verbs_.store().Observe(*this);
+  if (options_.lease_every > Duration::zero()) timers_.After(kBeat, [this] { Beat(true); });
+}
+
+const NodeFailure& Kubelet::FailureAt(const std::string& node) const {
+  static const NodeFailure healthy;
+  if (failures_.empty()) return healthy;
+  const auto found = failures_.find(node);
+  return found == failures_.end() ? healthy : found->second;
+}
+
+// A node made by hand gets what its kubelet would have reported; one whose failure has changed says so.
+void Kubelet::OnNode(const Change& change) {
+  const std::string& name = change.subject().name;
+  if (!change.after) {
+    failures_.erase(name);
+    return;
+  }
+  const NodeFailure before = FailureAt(name);
+  const NodeFailure failure = FailureOf(*change.after);
+  if (failure.any())
+    failures_[name] = failure;
+  else
+    failures_.erase(name);
+  const auto has_conditions = [&] {
+    const Document document = change.after->Parse();
+    return FindArray(document.root(), "status.conditions") != nullptr;
+  };
+  const bool fresh = !change.before;
+  if (before == failure && (!fresh || has_conditions())) return;
+  if (failure.silent) return;  // not even this
+  const bool mended = (before.silent || before.not_ready) && !failure.not_ready;
+  timers_.After(Duration::zero(), [this, name, uid = change.after->uid, mended] {
+    Post(name, uid);
+    if (mended) Resume(name);
+  });
+}
+
+// The node's conditions as of now, and its lease.
+void Kubelet::Post(const std::string& name, const std::string& uid) {
+  const ObjectPtr node = verbs_.store().Get(Known().nodes, name);
+  if (!node || node->uid != uid || FailureAt(name).silent) return;
+  const NodeFailure failure = FailureAt(name);
+  verbs_.Rewrite({Known().nodes, "", name}, uid, [&](json::object& document) {
+    PostConditions(document, failure, verbs_.clock().WallNow(), true);
+  });
+  if (options_.lease_every > Duration::zero()) RenewLease(*node);
+}
+
+// What was left undone while the node was out of order.
+void Kubelet::Resume(const std::string& name) {
+  std::vector<ObjectPtr> pods;
+  for (const auto& [_, pod] : verbs_.store().All(Known().pods)) {
+    if (pod->fields[kNodeName] == name) pods.push_back(pod);
+  }
+  for (const auto& pod : pods) {
+    const auto& phase = pod->fields[kPhase];
+    if (pod->deleting) {
+      timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
+    } else if (phase == "Pending") {
+      timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
+    } else if (phase == "Running" && overdue_.erase(pod->uid) > 0) {
+      Complete(pod->key, pod->uid);
+    } else if (phase == "Running") {
+      verbs_.Rewrite({Known().pods, pod->ns, pod->name}, pod->uid, [&](json::object& document) {
+        SetReady(document, FormatTime(verbs_.clock().WallNow()));
+      });
+    }
+  }
+}
+
+// Every node once per lease interval, evenly spread over it.
+void Kubelet::Beat(bool first) {
+  const auto& nodes = verbs_.store().All(Known().nodes);
+  const auto beats_per_round =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kBeat), 1);
+  owed_ += nodes.size();
+  const std::size_t share = first ? 0 : owed_ / beats_per_round;
+  owed_ %= beats_per_round;
+  const std::uint64_t status_rounds =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.status_every / options_.lease_every), 1);
+  auto node = nodes.lower_bound(next_beat_);
+  for (std::size_t i = 0; i < share && !nodes.empty(); ++i) {
+    if (node == nodes.end()) {
+      node = nodes.begin();
+      ++rounds_;
+    }
+    const ObjectPtr current = (node++)->second;  // the write replaces it
+    const NodeFailure& failure = FailureAt(current->name);
+    if (failure.silent) continue;
+    RenewLease(*current);
+    if (rounds_ % status_rounds == status_rounds - 1) Post(current->name, current->uid);
+  }
+  next_beat_ = node == nodes.end() ? "\x7f" : node->first;
+  timers_.After(kBeat, [this] { Beat(false); });
+}
+
+void Kubelet::RenewLease(const Object& node) {
+  const Place place{Known().leases, "kube-node-lease", node.name};
+  const WallTime now = verbs_.clock().WallNow();
+  const ObjectPtr lease = verbs_.store().Get(place.type, place.key());
+  if (!lease) {
+    Document fresh;
+    fresh.root() = NodeLease(node.name, node.uid, now);
+    (void)verbs_.Create(place.type, place.ns,
+                        std::move(fresh));  // fails only where there is no such namespace
+    return;
+  }
+  verbs_.Rewrite(place, lease->uid, [&](json::object& document) {
+    ObjectAt(document, "spec")["renewTime"] = FormatMicroTime(now);
+  });
+}
+
+}  // namespace berth::sandbox

@@ -1,0 +1,176 @@
+// What becomes of pods and nodes without anybody's doing.
+#include "sandbox/kubelet/kubelet.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sandbox/kubelet/node_pool.hpp"
+#include "sandbox/cluster/test_cluster.hpp"
+
+namespace berth::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct KubeletCluster : TestCluster {
+  explicit KubeletCluster(KubeletOptions options = {}) : kubelet(verbs, timers, options) {}
+  Kubelet kubelet;
+  NodeTaints taints{verbs, timers};
+  Housekeeping housekeeping{verbs, timers};
+
+  std::string Phase(std::string_view pod) { return At(Pod(pod), "status.phase"); }
+};
+
+TEST(Kubelet, ABoundPodRuns) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.Phase("a"), "Pending");
+  cluster.Bind("a", "n1");
+  EXPECT_EQ(cluster.Phase("a"), "Pending");
+  cluster.Pass(500ms);
+  const auto pod = cluster.Pod("a");
+  EXPECT_EQ(At(pod, "status.phase"), "Running");
+  EXPECT_NE(At(pod, "status.podIP"), "");
+  EXPECT_NE(At(pod, "status.startTime"), "");
+  std::string conditions;
+  for (const auto& condition : pod.at("status").at("conditions").as_array()) {
+    conditions += At(condition, "type") + "=" + At(condition, "status") + " ";
+  }
+  EXPECT_EQ(
+      conditions,
+      "PodScheduled=True PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True ");
+}
+
+TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
+  KubeletCluster cluster;
+  cluster.CreatePod("a");
+  cluster.Bind("a", "nowhere");
+  cluster.Pass(10s);
+  EXPECT_EQ(cluster.Phase("a"), "Pending");
+}
+
+TEST(Kubelet, APodSucceedsAfterTheTimeItIsToRun) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a", "", R"("annotations":{"sandbox.berth.dev/run-for":"30s"})");
+  cluster.Bind("a", "n1");
+  cluster.Pass(30s);
+  EXPECT_EQ(cluster.Phase("a"), "Running");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.Phase("a"), "Succeeded");
+}
+
+TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a");
+  cluster.Bind("a", "n1");
+  cluster.Pass(1s);
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 200);
+  cluster.Pass(500ms);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
+}
+
+TEST(Kubelet, DoesNotTouchAPodThatCameInAnothersPlace) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a");
+  cluster.Bind("a", "n1");
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a", R"({"gracePeriodSeconds":0})");
+  cluster.CreatePod("a");
+  cluster.Pass(10s);
+  EXPECT_EQ(cluster.Phase("a"), "Pending");
+}
+
+TEST(Kubelet, ANodeMadeByHandBecomesReady) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.Pass(1s);
+  EXPECT_NE(cluster.Get("/api/v1/nodes/n1").text.find("KubeletReady"), std::string::npos);
+}
+
+TEST(Kubelet, RenewsEachLeaseOncePerInterval) {
+  KubeletCluster cluster;
+  NodePoolOptions pool;
+  pool.nodes = 7;
+  ASSERT_TRUE(CreateNodes(cluster.verbs, cluster.random, pool).has_value());
+  const auto before = cluster.store.version();
+  cluster.Pass(100s);
+  EXPECT_NEAR(static_cast<double>(cluster.store.version() - before), 70, 3);
+}
+
+TEST(NodePool, NodesHaveWhatSchedulersAskFor) {
+  KubeletCluster cluster;
+  NodePoolOptions pool;
+  pool.nodes = 6;
+  pool.gpu_nodes = 1;
+  ASSERT_TRUE(CreateNodes(cluster.verbs, cluster.random, pool).has_value());
+  const auto node = cluster.Get("/api/v1/nodes/node-0005").Json();
+  const auto& labels = node.at("metadata").at("labels");
+  EXPECT_EQ(labels.at("topology.kubernetes.io/zone").as_string(), "sandbox-1b");
+  EXPECT_EQ(labels.at("node.kubernetes.io/instance-type").as_string(), "standard-16");
+  EXPECT_EQ(node.at("status").at("allocatable").at("cpu").as_string(), "15900m");
+  const auto gpu = cluster.Get("/api/v1/nodes/gpu-0001").Json();
+  EXPECT_EQ(gpu.at("status").at("allocatable").at("nvidia.com/gpu").as_string(), "8");
+  EXPECT_EQ(At(gpu.at("spec").at("taints").as_array()[0], "key"), "nvidia.com/gpu");
+}
+
+TEST(NodeTaints, FollowCordonAndConditions) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  const auto taints = [&] {
+    cluster.Pass(1ms);
+    std::string keys;
+    const auto node = cluster.Get("/api/v1/nodes/n1").Json();
+    const json::array* list = FindArray(node.as_object(), "spec.taints");
+    for (const auto& taint : list != nullptr ? *list : json::array())
+      keys += At(taint, "key") + ":" + At(taint, "effect") + " ";
+    return keys;
+  };
+  EXPECT_EQ(taints(), "");
+  cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"unschedulable":true}})");
+  EXPECT_EQ(taints(), "node.kubernetes.io/unschedulable:NoSchedule ");
+  cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"unschedulable":null}})");
+  EXPECT_EQ(taints(), "");
+  cluster.Patch("/api/v1/nodes/n1/status",
+                R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})");
+  EXPECT_EQ(taints(), "node.kubernetes.io/not-ready:NoSchedule node.kubernetes.io/not-ready:NoExecute ");
+}
+
+TEST(Housekeeping, EventsAreGoneAfterAnHour) {
+  KubeletCluster cluster;
+  cluster.Create("/api/v1/namespaces/default/events",
+                 R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
+  cluster.Pass(59min);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/events/e").status, 200);
+  cluster.Pass(2min);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/events/e").status, 404);
+}
+
+TEST(Housekeeping, ANamespaceGoesWithItsContent) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"x"}})");
+  cluster.Create("/api/v1/namespaces/x/pods",
+                 R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.Create("/api/v1/namespaces/x/pods/a/binding", R"({"target":{"name":"n1"}})");
+  cluster.Do("DELETE", "/api/v1/namespaces/x");
+  EXPECT_EQ(At(cluster.Get("/api/v1/namespaces/x").Json(), "status.phase"), "Terminating");
+  EXPECT_EQ(cluster.Create("/api/v1/namespaces/x/configmaps", R"({"metadata":{"name":"c"}})").status, 403);
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/x").status, 404);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/x/pods/a").status, 404);
+}
+
+TEST(GoDuration, IsReadAsGoWritesIt) {
+  EXPECT_EQ(ParseSpan("30s"), 30s);
+  EXPECT_EQ(ParseSpan("1h2m3.5s"), 1h + 2min + 3500ms);
+  EXPECT_EQ(ParseSpan("0"), 0s);
+  for (const std::string_view text : {"", "5", "s", "-1s", "1x", "1e9h", "nan", "99999999999h"})
+    EXPECT_FALSE(ParseSpan(text).has_value()) << text;
+}
+
+}  // namespace
+}  // namespace berth::sandbox

@@ -1,0 +1,108 @@
+// What extenders have to say in a decision (kube-scheduler v1.37.1, findNodesThatPassExtenders and
+// prioritizeNodes).
+#include <algorithm>
+#include <map>
+
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::algorithm {
+
+using extenders::FilterResult;
+using framework::Attempt;
+using cluster::Row;
+using record::AttemptRecord;
+using record::Result;
+
+// An extender that fails at the nominated node only means that the search goes on.
+bool SchedulingAlgorithm::PassesExtendersAlone(const Attempt& attempt, const ClusterView& cluster, const RowSet& alone) {
+  FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
+  nominated_said_ = std::move(result.said);
+  if (result.error) {
+    log::Error("Evaluation failed on nominated node",
+               {{"pod", log::Value::Object(attempt.pod().key)},
+                {"node", attempt.pod().pod->status.nominated_node_name.str()},
+                {"err", *result.error}});
+    return false;
+  }
+  return !result.left.Empty();
+}
+
+bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::Profile& profile,
+                            const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                            ScheduleResult& decision) {
+  AttemptRecord& record = *decision.record;
+  FilterResult result =
+      extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
+  if (result.error) {
+    record.result = Result::kError;
+    record.message = *std::move(result.error);
+    decision.nominate = "";
+    return false;
+  }
+  // Who rejected nodes counts, even where an extender's word takes the place of theirs.
+  NoteRejectors(pre_filter, profile, decision);
+  if (!(record.feasible == result.left)) {
+    decision.rejectors.emplace_back(extenders::kPluginName);
+    std::ranges::sort(decision.rejectors);
+  }
+  RecordReasons(nominated_said_, &record.feasible.get(), cluster, record);
+  RecordReasons(result.said, nullptr, cluster, record);
+  for (FilterResult::Silent& silent : result.silent) {
+    // What another extender said of such a row, or this one earlier, is its status after all.
+    for (const record::Spoken& part : record.spoken) {
+      for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
+    }
+    record.unresolvable |= silent.rows;
+    record.extenders.silent.push_back({std::move(silent.extender), std::move(silent.rows)});
+  }
+  RowSet unseen = filtered_.feasible;  // feasible, but not among those that were sampled
+  unseen -= record.feasible;
+  record.unresolvable |= unseen;
+  record.feasible = std::move(result.left);
+  if (record.feasible.Empty()) {
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
+  }
+  decision.rejectors.clear();
+  decision.pending.clear();
+  return true;
+}
+
+// An extender may speak of any node, asked or not: its word is the node's status from then on. `among`: only
+// of these (null: of all) and of nodes that the cluster does not have.
+void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& said, const RowSet* among,
+                        const ClusterView& cluster, AttemptRecord& record) {
+  std::map<std::string, std::string> strangers;
+  for (const FilterResult::NodeReason& word : said) {
+    const Row row = extenders::FindRow(cluster.nodes, word.node);
+    if (row == cluster::kNoRow) {
+      strangers[word.node] = word.why;
+      continue;
+    }
+    if (among != nullptr && !among->Has(row)) continue;
+    for (record::Rejection& rejection : record.rejections) rejection.rows.Remove(row);
+    for (record::Spoken& part : record.spoken)
+      std::erase_if(part.reasons.rows, [&](const auto& entry) { return entry.first == row; });
+    record.left_out.Remove(row);
+    if (record.spoken.empty() || record.spoken.back().plugin != extenders::kPluginName)
+      record.spoken.push_back({extenders::kPluginName, {}});
+    record.spoken.back().reasons.Say(row, word.why);
+    word.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
+    word.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
+  }
+  for (auto& [node, why] : strangers) record.extenders.strangers.push_back(std::move(why));
+}
+
+void SchedulingAlgorithm::AddContributions(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record,
+                               RowSet& preferred) {
+  extenders::PrioritizeResult result =
+      extenders_->Prioritize(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
+  for (auto& part : result.parts) {
+    record.feasible.ForEach([&](std::size_t row) { totals_[row] += part.contributions[row]; });
+    record.extenders.scores.push_back({std::move(part.extender), std::move(part.contributions)});
+  }
+  preferred = std::move(result.answered);
+}
+
+}  // namespace berth::algorithm

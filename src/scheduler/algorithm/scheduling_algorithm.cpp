@@ -1,0 +1,447 @@
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "observability/log/log.hpp"
+
+namespace berth::algorithm {
+
+using framework::Attempt;
+using cluster::Row;
+using framework::Status;
+using record::AttemptRecord;
+using record::Result;
+
+namespace {
+
+constexpr std::size_t kFeasibleMin = 100;  // of so many nodes all are scored
+
+}  // namespace
+
+std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes) {
+  auto names = std::make_shared<record::NodeNames>();
+  names->by_row.resize(nodes.rows());
+  names->rows = nodes.all();
+  nodes.all().ForEach([&](std::size_t row) { names->by_row[row] = nodes.name(static_cast<Row>(row)); });
+  return names;
+}
+
+// The filters of the attempt, for plugins that imagine another cluster.
+class SchedulingAlgorithm::WhatIfRun final : public framework::WhatIf {
+ public:
+  WhatIfRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
+            std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* chance)
+      : profile_(profile),
+        pre_filter_(pre_filter),
+        nominations_(nominations),
+        table_(table),
+        chance_(chance) {}
+
+  void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
+    profile_.ImagineFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
+  }
+  Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) override {
+    return profile_.RunAddPod(attempt, pre_filter_, added, row);
+  }
+  Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, Row row) override {
+    return profile_.RunRemovePod(attempt, pre_filter_, removed, row);
+  }
+  bool has_extensions() const override { return profile_.HasExtensions(pre_filter_); }
+  cluster::NodeTable& table() override { return table_; }
+  Random* chance() override { return chance_; }
+
+ private:
+  const runtime::Profile& profile_;
+  const runtime::PreFilterOutcome& pre_filter_;
+  std::span<const runtime::Nomination> nominations_;
+  cluster::NodeTable& table_;
+  Random* chance_;
+};
+
+ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations) {
+  ScheduleResult decision;
+  decision.record = std::make_shared<AttemptRecord>();
+  if (extenders_ == nullptr) {
+    DecideNode(pod, profile, cluster, nominations, decision);
+    return decision;
+  }
+  extenders_->BeginDecision();
+  DecideNode(pod, profile, cluster, nominations, decision);
+  decision.abandoned = extenders_->given_up();
+  for (extenders::ExtenderError& trouble : extenders_->TakeErrors()) {
+    decision.record->extenders.errors.push_back(
+        {std::move(trouble.extender), std::move(trouble.verb), std::move(trouble.error)});
+  }
+  return decision;
+}
+
+void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                         const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                         ScheduleResult& decision) {
+  AttemptRecord& record = *decision.record;
+  record.pod = pod.key;
+  record.scheduler_name = profile.name();
+  record.nodes = cluster.names;
+  record.all = cluster.names->rows;
+  if (cluster.nodes.node_count() == 0) {
+    record.result = Result::kUnschedulable;
+    record.message = "no nodes available to schedule pods";
+    decision.nominate = "";
+    return;
+  }
+
+  if (runtime::MetricsRecorder* metrics_recorder = profile.metrics_recorder()) metrics_recorder->BeginAttempt();
+  const Attempt attempt(pod, cluster.nodes, decision.state, scratch_);
+  if (!FindFeasible(attempt, profile, cluster, nominations, decision)) return;
+
+  const bool several = record.feasible.get().HasMoreThan(1);
+  if (several && known_ != nullptr) {
+    if (known_->Rank(attempt)) {
+      record.result = Result::kScheduled;
+      record.node = decision.row = ChooseFrom(*known_, record);
+      return;
+    }
+    memory_->Invalidate(pod.shape);
+  }
+  if (!several || only_nominated_) {
+    if (only_nominated_) {
+      record.best.Add(cluster.nodes.Find(pod.nominated));
+    } else {
+      record.best = record.feasible;
+    }
+  } else if (const Status status = ScoreFeasible(attempt, profile, cluster, record); !status.ok()) {
+    record.result = Result::kError;
+    record.message = status.Message();
+    decision.nominate = "";
+    return;
+  }
+  record.result = Result::kScheduled;
+  record.node = decision.row = Choose(record);
+}
+
+// True if there is at least one feasible node; else the decision is complete.
+bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Profile& profile,
+                           const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
+                           ScheduleResult& decision) {
+  AttemptRecord& record = *decision.record;
+  relevant_.clear();
+  for (const runtime::Nomination& nomination : nominations) {
+    if (nomination.row != cluster::kNoRow && nomination.pod->priority() >= attempt.pod().priority() &&
+        nomination.pod->pod->metadata.uid != attempt.pod().pod->metadata.uid) {
+      relevant_.push_back(nomination);
+    }
+  }
+  known_ = Lookup(attempt.pod(), profile);
+  const runtime::PreFilterOutcome pre_filter =
+      known_ != nullptr ? known_->RunPreFilter(attempt) : profile.RunPreFilter(attempt);
+  if (!PassesPreFilter(attempt, profile, cluster, pre_filter, decision)) return false;
+
+  only_nominated_ = false;
+  nominated_rejector_.clear();
+  nominated_said_.clear();
+  if (known_ != nullptr && (pre_filter.narrowed || !known_->Evaluate(attempt, pre_filter))) {
+    memory_->Invalidate(attempt.pod().shape);
+    known_ = nullptr;
+  }
+  if (known_ != nullptr) {
+    known_->RecordVerdicts(record);
+    if (!record.feasible.Empty()) return true;
+    filtered_ = known_->verdicts();
+    NoteRejectors(pre_filter, profile, decision);
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
+  }
+
+  RowSet candidates = cluster.nodes.all();
+  if (pre_filter.narrowed) {
+    candidates.Clear();
+    for (const cluster::NodeNameId name : pre_filter.nodes) {
+      if (const Row row = cluster.nodes.Find(name); row != cluster::kNoRow) candidates.Add(row);
+    }
+  }
+  if (attempt.pod().nominated.known())
+    EvaluateNominatedNode(attempt, profile, cluster, pre_filter, candidates, record);
+
+  profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, candidates, filtered_);
+  if (!filtered_.errors.empty() && !only_nominated_) {
+    record.result = Result::kError;
+    record.message = FirstError(cluster).Message();
+    decision.nominate = "";
+    return false;
+  }
+  RecordVerdicts(profile, record);
+  if (pre_filter.narrowed) NoteLeftOut(pre_filter, candidates, record);
+  if (record.feasible.Empty()) {
+    NoteRejectors(pre_filter, profile, decision);
+    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    return false;
+  }
+  if (only_nominated_) return true;
+  Sample(profile, cluster, candidates, record.feasible.Own());
+  return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
+}
+
+// Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods
+// are imagined on some of them, where only some are looked at, or where somebody outside has a say.
+equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile) {
+  const bool looks_at_some = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
+  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || looks_at_some ||
+      !LooksAtAll(profile))
+    return nullptr;
+  return memory_->Lookup(pod.shape, profile);
+}
+
+// Of several nodes that could not be judged the one that is visited first speaks.
+const framework::Status& SchedulingAlgorithm::FirstError(const ClusterView& cluster) const {
+  for (const Row row : cluster.visiting_order) {
+    const auto found =
+        std::ranges::find(filtered_.errors, row, [](const auto& error) { return error.first; });
+    if (found != filtered_.errors.end()) return found->second;
+  }
+  return filtered_.errors.front().second;
+}
+
+bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime::Profile& profile,
+                              const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                              ScheduleResult& decision) {
+  if (pre_filter.status.ok()) return true;
+  AttemptRecord& record = *decision.record;
+  if (!pre_filter.status.rejected()) {
+    record.result = Result::kError;
+    record.message = pre_filter.status.Message();
+    decision.nominate = "";
+    return false;
+  }
+  // Several narrowing plugins that agree on no node reject the pod together.
+  decision.rejectors = pre_filter.narrowing;
+  std::ranges::sort(decision.rejectors);
+  std::string plugin(pre_filter.status.plugin);
+  if (plugin.empty()) {
+    plugin = fmt::format("{}", fmt::join(decision.rejectors, ","));
+  } else if (std::ranges::find(decision.rejectors, plugin) == decision.rejectors.end()) {
+    decision.rejectors.push_back(plugin);
+  }
+  record.pre_filter =
+      record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
+  filtered_.Reset({});
+  NothingFits(attempt, profile, cluster, pre_filter, decision);
+  return false;
+}
+
+void SchedulingAlgorithm::NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
+                          AttemptRecord& record) const {
+  std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
+  if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
+  RowSet judged = candidates;
+  judged |= record.feasible;
+  for (const record::Rejection& rejection : record.rejections) judged |= rejection.rows;
+  for (const record::Spoken& part : record.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) judged.Add(row);
+  }
+  record.left_out = record.all;
+  record.left_out -= judged;
+  std::vector<std::string> narrowing = pre_filter.narrowing;
+  std::ranges::sort(narrowing);
+  record.left_out_plugins = fmt::format("{}", fmt::join(narrowing, ","));
+  record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
+}
+
+void SchedulingAlgorithm::NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
+                            ScheduleResult& decision) const {
+  std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
+  const AttemptRecord& record = *decision.record;
+  for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
+  for (const record::Spoken& part : record.spoken) rejectors.emplace(part.plugin);
+  decision.rejectors.assign(rejectors.begin(), rejectors.end());
+  for (const std::size_t plugin : filtered_.pending) {
+    const std::string name(profile.filters()[plugin]->Name());
+    if (std::ranges::find(decision.pending, name) == decision.pending.end()) decision.pending.push_back(name);
+  }
+}
+
+void SchedulingAlgorithm::NothingFits(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+                          const runtime::PreFilterOutcome& pre_filter, ScheduleResult& decision) {
+  AttemptRecord& record = *decision.record;
+  record.result = Result::kUnschedulable;
+  if (!profile.has_post_filters()) {
+    decision.nominate = "";
+  } else {
+    framework::FilterOutcome verdicts = filtered_;
+    verdicts.unresolvable |= record.unresolvable;
+    verdicts.unresolvable |= record.left_out;
+    if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
+      verdicts.unresolvable |= record.all;
+    WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes,
+                      options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
+    framework::PostFilterAnswer answer = profile.RunPostFilter(attempt, verdicts, what_if);
+    if (answer.status.code == framework::Code::kError) {
+      log::Error("Status after running PostFilter plugins for pod",
+                 {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
+    }
+    record.post_filter = answer.status.Message();
+    if (answer.eviction) {
+      record.nomination =
+          record::Nomination{answer.nominate.value_or(""), std::move(answer.eviction->victims),
+                             std::move(answer.eviction->choices)};
+    }
+    decision.nominate = std::move(answer.nominate);
+  }
+  record.message = FitErrorMessage(record, reasons_);
+}
+
+// kube-scheduler tries status.nominatedNodeName before all others, even where PreFilter left it out, and
+// looks no further if it passes.
+void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const runtime::Profile& profile,
+                                 const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                                 const RowSet& candidates, AttemptRecord& record) {
+  const Row row = cluster.nodes.Find(attempt.pod().nominated);
+  if (row == cluster::kNoRow) return;
+  RowSet alone(cluster.nodes.rows());
+  alone.Add(row);
+  profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, alone, filtered_);
+  only_nominated_ = !filtered_.feasible.Empty();
+  if (filtered_.used > 0) nominated_rejector_ = profile.filters()[filtered_.all().back().plugin]->Name();
+  if (!filtered_.spoken.empty())
+    nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
+  // The general search will not look at it: what was found out here is its verdict.
+  if (!candidates.Has(row)) RecordVerdicts(profile, record);
+  if (only_nominated_ && extenders_ != nullptr)
+    only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
+}
+
+void SchedulingAlgorithm::RecordVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
+  for (const framework::FilterOutcome::Rejection& rejection : filtered_.all()) {
+    record.rejections.push_back(
+        {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
+  }
+  for (const framework::FilterOutcome::Spoken& part : filtered_.spoken) {
+    record.spoken.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
+  }
+  record.unresolvable |= filtered_.unresolvable;
+  record.feasible |= filtered_.feasible;
+}
+
+bool SchedulingAlgorithm::LooksAtAll(const runtime::Profile& profile) const {
+  const std::int64_t share =
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score);
+  return !options_.sample || share >= 100 || (share == 0 && !options_.adaptive);
+}
+
+std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
+  constexpr std::size_t kShareMin = 5;
+  if (nodes < kFeasibleMin || percentage >= 100) return nodes;
+  auto share = static_cast<std::size_t>(percentage);
+  if (share == 0) share = std::max(50 - std::min<std::size_t>(nodes / 125, 50), kShareMin);
+  return std::max(nodes * share / 100, kFeasibleMin);
+}
+
+// Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
+// last search ended, until it has found a percentage of all.
+void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
+                     RowSet& feasible) {
+  if (LooksAtAll(profile)) return;
+  const std::size_t searched = candidates.Count();
+  if (searched < kFeasibleMin) return;
+  const std::size_t nodes = cluster.visiting_order.size();
+  const std::size_t share = NodesToFind(
+      profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
+  // Without scores one feasible node is as good as another, and the first will do.
+  const bool any_does = profile.scores().empty() &&
+                        (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
+  const std::size_t wanted = any_does ? 1 : share;
+  RowSet kept(cluster.nodes.rows());
+  std::size_t found = 0;
+  std::size_t visited = 0;  // of the nodes searched: those move the start
+  for (std::size_t i = 0; i < nodes && found < wanted; ++i) {
+    const Row row = cluster.visiting_order[(next_start_ + i) % nodes];
+    if (!candidates.Has(row)) continue;
+    ++visited;
+    if (!feasible.Has(row)) continue;
+    kept.Add(row);
+    ++found;
+  }
+  next_start_ = (next_start_ + visited) % nodes;
+  feasible = kept;
+}
+
+Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime::Profile& profile,
+                              const ClusterView& cluster, AttemptRecord& record) {
+  if (const Status status =
+          profile.RunScores(attempt, record.feasible, cluster.visiting_order, columns_, skipped_);
+      !status.ok())
+    return status;
+  record.scored = true;
+  record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
+  parts_.clear();
+  std::vector<record::Scores> said;
+  said.reserve(profile.scores().size());
+  for (std::size_t i = 0; i < profile.scores().size(); ++i) {
+    if (skipped_.Has(i)) continue;
+    const auto& [plugin, weight] = profile.scores()[i];
+    record::Scores& kept = said.emplace_back();
+    kept.plugin = plugin->Name();
+    kept.weight = weight;
+    if (options_.score_parts) {
+      if (const auto* made_of = dynamic_cast<const framework::ScorePartsPlugin*>(plugin))
+        kept.parts = made_of->ScoreParts(attempt, record.feasible);
+    }
+    if (columns_[i].uniform()) {
+      kept.uniform = static_cast<std::uint8_t>(columns_[i].uniform_value());
+      continue;  // the same for all: it decides nothing
+    }
+    const auto scores = columns_[i].bytes();  // RunScores has seen to it that these are enough
+    kept.values.assign(scores.begin(), scores.end());
+    parts_.push_back({scores, weight});
+  }
+  std::ranges::sort(said, {}, &record::Scores::plugin);
+  record.scores = std::move(said);
+  ChooseBest(attempt, cluster, record);
+  return {};
+}
+
+void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record) {
+  const std::size_t rows = attempt.nodes().rows();
+  RowSet& best = record.best.Own();
+  best.Resize(rows);
+  if (extenders_ == nullptr && AreLight(parts_)) {
+    AddBestByScores(parts_, record.feasible, rows, light_totals_, best);
+    return;
+  }
+  totals_.assign(rows, 0);
+  for (const auto& [scores, weight] : parts_)
+    AddWeighted(scores, static_cast<std::uint32_t>(weight), totals_);
+  RowSet preferred;
+  if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
+  AddBest(totals_, record.feasible, best);
+  // Of equal ones kube-scheduler prefers those that an extender has answered for.
+  RowSet answered = best;
+  answered &= preferred;
+  if (!answered.Empty()) best = std::move(answered);
+}
+
+Row SchedulingAlgorithm::Choose(const AttemptRecord& record) {
+  if (options_.tie_break == TieBreak::kFirstByName) {
+    Row chosen = static_cast<Row>(record.best.First());
+    record.best.ForEach([&](std::size_t row) {
+      if (record.nodes->by_row[row] < record.nodes->by_row[chosen]) chosen = static_cast<Row>(row);
+    });
+    return chosen;
+  }
+  return static_cast<Row>(record.best.get().Nth(random_.Below(record.best.Count())));
+}
+
+// Chance is asked in the same way as by Choose: with and without memory the same node is chosen.
+Row SchedulingAlgorithm::ChooseFrom(equivalence_cache::EquivalenceClass& known, AttemptRecord& record) {
+  known.KeepScores(record);
+  if (options_.tie_break == TieBreak::kRandom)
+    return static_cast<Row>(known.best().Nth(random_.Below(known.best().Count())));
+  record.best = known.best().All();
+  return Choose(record);
+}
+
+}  // namespace berth::algorithm

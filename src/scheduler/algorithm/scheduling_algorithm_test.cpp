@@ -1,0 +1,266 @@
+#include "scheduler/algorithm/scheduling_algorithm.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "testing/builders.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::algorithm {
+namespace {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using berth::testing::Term;
+using cluster::Row;
+using record::Result;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class DeciderTest : public ::testing::Test {
+ protected:
+  DeciderTest() { Configure(config::DefaultSchedulerConfig()); }
+  void Configure(const config::SchedulerConfig& config,
+                 runtime::Registry registry = assembly::InTreePlugins()) {
+    std::vector<std::string> notes;
+    engine = std::move(assembly::Engine::Build(config, registry, api, notes)).value();
+    Options({});
+  }
+  void Options(const AlgorithmOptions& options) { algorithm.emplace(options, engine->reasons()); }
+  void Add(const api::Node& node) { engine->cache().AddNode(std::make_shared<const api::Node>(node)); }
+  void AddAlike(int count) {
+    for (int i = 0; i < count; ++i) Add(MakeNode("n" + std::to_string(i)).Cpu("4").Memory("8Gi"));
+  }
+  cluster::PodInfo Info(const PodBuilder& pod) {
+    return cluster::PreparePod(pod.Share(), engine->symbols());
+  }
+  ScheduleResult Schedule(const PodBuilder& pod, const std::vector<runtime::Nomination>& nominations = {}) {
+    cluster::ClusterState& cache = engine->cache();
+    return algorithm->Schedule(Info(pod), *engine->profiles()[0],
+                           {cache.nodes(), cache.VisitingOrder(), NamesOf(cache.nodes())}, nominations);
+  }
+  Row RowOf(const std::string& node) {
+    return engine->cache().nodes().Find(engine->symbols().node_names.Find(node));
+  }
+  std::string Name(const ScheduleResult& decision) { return engine->cache().nodes().name(decision.row); }
+
+  berth::testing::FakeApiWriter api;
+  std::unique_ptr<assembly::Engine> engine;
+  std::optional<SchedulingAlgorithm> algorithm;
+};
+
+TEST_F(DeciderTest, WithoutNodesThePodWaitsForNobodyInParticular) {
+  const ScheduleResult decision = Schedule(MakePod());
+  EXPECT_EQ(decision.record->result, Result::kUnschedulable);
+  EXPECT_EQ(decision.record->message, "no nodes available to schedule pods");
+  EXPECT_THAT(decision.rejectors, IsEmpty());
+  EXPECT_EQ(decision.row, cluster::kNoRow);
+}
+
+TEST_F(DeciderTest, TheOnlyFeasibleNodeIsTakenUnscored) {
+  Add(MakeNode("small").Cpu("1"));
+  Add(MakeNode("large").Cpu("8"));
+  const ScheduleResult decision = Schedule(MakePod().Cpu("2"));
+  EXPECT_EQ(Name(decision), "large");
+  EXPECT_FALSE(decision.record->scored);
+  EXPECT_THAT(decision.record->scores.plugins(), IsEmpty());
+}
+
+TEST_F(DeciderTest, TheBestNodeIsTaken) {
+  Add(MakeNode("a").Cpu("4").Memory("8Gi"));
+  Add(MakeNode("b").Cpu("8").Memory("16Gi"));
+  Add(MakeNode("c").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
+  const ScheduleResult decision = Schedule(MakePod().Cpu("1").Memory("2Gi"));
+  EXPECT_EQ(Name(decision), "b");
+  EXPECT_EQ(decision.record->Best().Count(), 1U);
+  EXPECT_GT(decision.record->Total(RowOf("b")), decision.record->Total(RowOf("a")));
+  EXPECT_GT(decision.record->Total(RowOf("a")), decision.record->Total(RowOf("c")));
+}
+
+TEST_F(DeciderTest, TiesAreDrawnAmongTheBestOnlyAndAllOfThemComeUp) {
+  AddAlike(5);
+  Add(MakeNode("worse").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
+  std::set<std::string> drawn;
+  for (int i = 0; i < 200; ++i) drawn.insert(Name(Schedule(MakePod().Cpu("1").Memory("1Gi"))));
+  EXPECT_THAT(drawn, ElementsAre("n0", "n1", "n2", "n3", "n4"));
+}
+
+TEST_F(DeciderTest, TheSameSeedDrawsTheSame) {
+  AddAlike(10);
+  const auto draws = [&](std::uint64_t seed) {
+    Options({.seed = seed});
+    std::vector<Row> rows;
+    for (int i = 0; i < 20; ++i) rows.push_back(Schedule(MakePod()).row);
+    return rows;
+  };
+  EXPECT_EQ(draws(3), draws(3));
+  EXPECT_NE(draws(3), draws(4));
+}
+
+TEST_F(DeciderTest, TheFirstByNameIsTakenWhereChanceIsUnwanted) {
+  for (const auto* name : {"m", "b", "z"}) Add(MakeNode(name).Cpu("4"));
+  Options({.tie_break = TieBreak::kFirstByName});
+  EXPECT_EQ(Name(Schedule(MakePod())), "b");
+}
+
+TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakeNode("b").Cpu("8").Taint("k", "", "NoSchedule"));
+  const ScheduleResult decision = Schedule(MakePod().Cpu("2"));
+  EXPECT_EQ(decision.record->result, Result::kUnschedulable);
+  EXPECT_THAT(
+      decision.record->message,
+      StartsWith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). "));
+  EXPECT_THAT(decision.rejectors, ElementsAre("NodeResourcesFit", "TaintToleration"));
+}
+
+TEST_F(DeciderTest, WhoNarrowedTheNodesIsARejectorToo) {
+  Add(MakeNode("a").Cpu("1"));
+  Add(MakeNode("b").Cpu("8"));
+  const ScheduleResult decision =
+      Schedule(MakePod().Cpu("2").Requiring({Term({}, {{"metadata.name", "In", {"a"}}})}));
+  EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity", "NodeResourcesFit"));
+  EXPECT_THAT(decision.record->message, StartsWith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) "
+                                                   "didn't satisfy plugin(s) [NodeAffinity]. "));
+  EXPECT_EQ(decision.record->left_out_plugins, "NodeAffinity");
+}
+
+TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
+  AddAlike(2);
+  const ScheduleResult decision = Schedule(
+      MakePod().Requiring({Term({}, {{"metadata.name", "In", {"a"}}, {"metadata.name", "In", {"b"}}})}));
+  EXPECT_THAT(decision.record->message, StartsWith("0/2 nodes are available: pod affinity terms conflict. "));
+  EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity"));
+}
+
+TEST_F(DeciderTest, AnErrorIsNobodysRejection) {
+  AddAlike(2);
+  const ScheduleResult decision = Schedule(MakePod().Preferring(1, Term({{"a", "Near", {}}})));
+  EXPECT_EQ(decision.record->result, Result::kError);
+  EXPECT_THAT(decision.rejectors, IsEmpty());
+  EXPECT_EQ(decision.row, cluster::kNoRow);
+}
+
+// --- nominations
+// --------------------------------------------------------------------------------------------------
+
+TEST_F(DeciderTest, ANominatedNodeThatFitsEndsTheSearch) {
+  Add(MakeNode("a").Cpu("64").Memory("64Gi"));
+  Add(MakeNode("b").Cpu("2").Memory("4Gi"));
+  const ScheduleResult decision = Schedule(MakePod().Cpu("1").Nominated("b"));
+  EXPECT_EQ(Name(decision), "b");
+  EXPECT_FALSE(decision.record->scored);
+  EXPECT_EQ(decision.record->feasible.Count(), 2U) << "the verdicts on the others are told all the same";
+}
+
+TEST_F(DeciderTest, ANominatedNodeThatDoesNotFitOrIsGoneIsForgotten) {
+  Add(MakeNode("a").Cpu("64"));
+  Add(MakeNode("b").Cpu("1"));
+  EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("b"))), "a");
+  EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("gone"))), "a");
+}
+
+TEST_F(DeciderTest, PodsPromisedToANodeTakeTheirPlaceThereUnlessTheyAreLessUrgent) {
+  Add(MakeNode("a").Cpu("4"));
+  Add(MakeNode("b").Cpu("1"));
+  const auto promised = Info(MakePod("promised").Cpu("3").Priority(5));
+  const std::vector<runtime::Nomination> nominations{{RowOf("a"), &promised}};
+  EXPECT_EQ(Schedule(MakePod().Cpu("2").Priority(5), nominations).record->result, Result::kUnschedulable);
+  EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Priority(6), nominations)), "a");
+  EXPECT_EQ(Name(Schedule(MakePod().Cpu("1").Priority(5), nominations)), "a")
+      << "beside the promise there is room for one core";
+}
+
+TEST_F(DeciderTest, APodsOwnNominationTakesNothingFromIt) {
+  Add(MakeNode("a").Cpu("4"));
+  const auto self = Info(MakePod("self").Cpu("3").Nominated("a"));
+  EXPECT_EQ(Name(Schedule(MakePod("self").Cpu("3").Nominated("a"), {{RowOf("a"), &self}})), "a");
+}
+
+// Fails to judge the nodes whose name begins with "odd".
+class Confused final : public framework::FilterPlugin {
+ public:
+  explicit Confused(framework::Handle&) {}
+  std::string_view Name() const override { return "Confused"; }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override {
+    candidates.ForEach([&](std::size_t row) {
+      if (attempt.nodes().name(static_cast<Row>(row)).starts_with("odd"))
+        out.Fail(static_cast<std::uint32_t>(row), "odd name");
+    });
+  }
+};
+
+TEST_F(DeciderTest, ANominatedNodeThatCannotBeJudgedIsNotTaken) {
+  auto config = config::DefaultSchedulerConfig();
+  config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Confused", 0});
+  runtime::Registry registry = assembly::InTreePlugins();
+  registry.Add("Confused", framework::Make<Confused>);
+  Configure(config, std::move(registry));
+  Add(MakeNode("odd1"));
+  Add(MakeNode("even2"));
+  const ScheduleResult decision = Schedule(MakePod().Nominated("odd1"));
+  EXPECT_EQ(decision.record->result, Result::kError);
+  EXPECT_EQ(decision.record->message, "running \"Confused\" filter plugin: odd name");
+}
+
+// --- sampling
+// -----------------------------------------------------------------------------------------------------
+
+TEST_F(DeciderTest, OnlyAPercentageOfManyNodesIsLookedForAndTheNextSearchGoesOnBehind) {
+  AddAlike(400);
+  Options({.percentage_of_nodes_to_score = 50});
+  const RowSet first = Schedule(MakePod()).record->feasible;
+  const RowSet second = Schedule(MakePod()).record->feasible;
+  EXPECT_EQ(first.Count(), 200U);
+  EXPECT_EQ(second.Count(), 200U);
+  RowSet both = first;
+  both &= second;
+  EXPECT_TRUE(both.Empty()) << "the start goes round";
+  EXPECT_TRUE(Schedule(MakePod()).record->feasible == first);
+}
+
+TEST_F(DeciderTest, AtLeastAHundredNodesAreLookedFor) {
+  AddAlike(400);
+  Options({.percentage_of_nodes_to_score = 5});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 100U);
+}
+
+TEST_F(DeciderTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
+  AddAlike(99);
+  Options({.percentage_of_nodes_to_score = 5});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 99U);
+  for (int i = 0; i < 100; ++i) Add(MakeNode("more" + std::to_string(i)));
+  Options({.percentage_of_nodes_to_score = 0});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 199U);
+  Options({.percentage_of_nodes_to_score = 100});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 199U);
+  Options({.percentage_of_nodes_to_score = 60, .sample = false});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 199U);
+}
+
+TEST_F(DeciderTest, TheAdaptiveShareOfNodesShrinksWithTheClusterAsTheOriginalsDoes) {
+  AddAlike(400);
+  Options({.adaptive = true});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 188U) << "50 - 400/125 percent";
+  Options({.percentage_of_nodes_to_score = 100, .adaptive = true});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 400U);
+}
+
+TEST_F(DeciderTest, TheProfilesPercentageWins) {
+  auto config = config::DefaultSchedulerConfig();
+  config.profiles[0].percentage_of_nodes_to_score = 30;
+  Configure(config);
+  AddAlike(400);
+  Options({.percentage_of_nodes_to_score = 90});
+  EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 120U);
+}
+
+}  // namespace
+}  // namespace berth::algorithm

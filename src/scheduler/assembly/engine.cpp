@@ -1,0 +1,61 @@
+#include "scheduler/assembly/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::assembly {
+
+Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& config,
+                                                const runtime::Registry& registry, ports::ApiWriter& api,
+                                                std::vector<std::string>& notes, const Measure& measure,
+                                                const ExtenderAccess& access) {
+  std::unique_ptr<Engine> engine(new Engine(api));
+  if (!config.extenders.empty()) {
+    if (!access.make_transport) {
+      return Invalid(
+          fmt::format("extenders[0]: extender \"{}\" cannot be asked from here; remove "
+                      "\"extenders\" from the configuration",
+                      config.extenders.front().url_prefix));
+    }
+    BERTH_TRY(engine->extenders_,
+              extenders::Extenders::Make(config.extenders, access.make_transport,
+                                        {measure.registry, measure.clock, access.circuit}));
+    engine->extenders_->ReviewOn(engine->cache_.nodes());
+    engine->handle_.preemption_reviewers.push_back(engine->extenders_.get());
+  }
+  engine->handle_.metrics = measure.registry;
+  engine->handle_.gates = config.gates;
+  notes.insert(notes.end(), config.notes.begin(), config.notes.end());
+  for (const auto& [plugin, note] : registry.notes()) {
+    const bool enabled = std::ranges::any_of(
+        config.profiles, [&](const config::Profile& profile) { return profile.Enables(plugin); });
+    if (enabled) notes.push_back(note);
+  }
+  for (const config::Profile& profile : config.profiles) {
+    std::unique_ptr<runtime::MetricsRecorder> metrics_recorder;
+    if (measure.registry != nullptr) {
+      metrics_recorder = std::make_unique<runtime::MetricsRecorder>(*measure.registry, *measure.clock,
+                                                           profile.scheduler_name, measure.options);
+    }
+    BERTH_TRY(engine->profiles_.emplace_back(),
+              runtime::Profile::Build(profile, registry, engine->handle_, std::move(metrics_recorder)));
+    if (engine->extenders_ != nullptr) engine->profiles_.back()->AwaitForExtenders();
+    const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
+    const std::string_view first = engine->profiles_.front()->queue_sort().Name();
+    if (sort != first) {
+      return Invalid(fmt::format(
+          "initializing profiles: different queue sort plugins for profile \"{}\": \"{}\", first: \"{}\"",
+          profile.scheduler_name, sort, first));
+    }
+  }
+  return engine;
+}
+
+const runtime::Profile* Engine::FindProfile(std::string_view scheduler_name) const {
+  const auto found = std::ranges::find(profiles_, scheduler_name,
+                                       [](const auto& profile) { return std::string_view(profile->name()); });
+  return found == profiles_.end() ? nullptr : found->get();
+}
+
+}  // namespace berth::assembly

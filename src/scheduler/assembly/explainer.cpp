@@ -1,0 +1,173 @@
+#include "scheduler/assembly/explainer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "kubernetes/api/decode.hpp"
+#include "kubernetes/api/dump.hpp"
+#include "kubernetes/ports/dry_run_ports.hpp"
+
+namespace berth::assembly {
+namespace {
+
+// Empty if somebody decides about the pod.
+std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
+  if (profile == nullptr) {
+    std::vector<std::string_view> names;
+    for (const auto& known : engine.profiles()) names.push_back(known->name());
+    return fmt::format("its schedulerName is \"{}\", and profiles are for {} (--config FILE: others)",
+                       pod.spec.scheduler_name.str(), fmt::join(names, ", "));
+  }
+  if (pod.metadata.deleting()) return "it is being deleted";
+  return pod.terminal() ? "it has finished" : "";
+}
+
+}  // namespace
+
+struct Explainer::Input {
+  api::Decoder decoder;
+  std::map<std::string, api::NodePtr> nodes;  // sorted by name, as they enter the cache
+  std::vector<api::PodPtr> pods;              // in the order of the input
+  std::map<std::string, std::size_t> pod_index;
+  api::Dump others;
+  bool filled = false;
+
+  void AddPod(api::Pod pod) {
+    api::ApplyDefaults(pod);
+    const std::string key = pod.metadata.Key();
+    if (pod.metadata.uid.empty()) pod.metadata.uid = "made-up-for-" + key;
+    auto shared = std::make_shared<const api::Pod>(std::move(pod));
+    const auto [entry, added] = pod_index.try_emplace(key, pods.size());
+    if (added) {
+      pods.push_back(std::move(shared));
+    } else {
+      pods[entry->second] = std::move(shared);
+    }
+  }
+
+  // Empty, or why the object is left out.
+  std::string Add(const api::Document& document) {
+    if (document.kind == "Pod") {
+      auto pod = decoder.Object<api::Pod>(document.json);
+      if (!pod) return pod.error().message;
+      if (pod->metadata.name.empty()) return "metadata.name: Required value";
+      AddPod(std::move(*pod));
+    } else if (document.kind == "Node") {
+      auto node = decoder.Object<api::Node>(document.json);
+      if (!node) return node.error().message;
+      if (node->metadata.name.empty()) return "metadata.name: Required value";
+      api::ApplyDefaults(*node);
+      auto shared = std::make_shared<const api::Node>(std::move(*node));
+      nodes.insert_or_assign(shared->metadata.name, shared);
+    } else if (auto added = others.Add(document); !added) {
+      return added.error().message;
+    }
+    return "";
+  }
+};
+
+Explainer::Explainer() : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("a dump has no API server")), input_(std::make_unique<Input>()) {}
+Explainer::~Explainer() = default;
+
+Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
+                                                       const runtime::Registry& registry,
+                                                       std::vector<std::string>& notes,
+                                                       const ExtenderAccess& access) {
+  std::unique_ptr<Explainer> explainer(new Explainer());
+  BERTH_TRY(explainer->engine_, Engine::Build(config, registry, *explainer->discarded_metrics_, notes, {}, access));
+  extenders::Extenders* const extenders = explainer->engine_->extenders();
+  if (extenders != nullptr) explainer->input_->decoder.Keep(extenders->texts());
+  explainer->algorithm_ =
+      std::make_unique<algorithm::SchedulingAlgorithm>(algorithm::AlgorithmOptions{.percentage_of_nodes_to_score = 100,
+                                                           .sample = false,
+                                                           .tie_break = algorithm::TieBreak::kFirstByName,
+                                                           .score_parts = true},
+                                      explainer->engine_->reasons(), extenders);
+  return explainer;
+}
+
+Expected<void> Explainer::Load(std::string_view text, const std::string& file,
+                               std::vector<std::string>& problems) {
+  auto documents = api::SplitDocuments(text);
+  if (!documents) return std::unexpected(std::move(documents).error().In(file));
+  for (const std::string& error : documents->errors) problems.push_back(fmt::format("{}: {}", file, error));
+  for (const api::Document& document : documents->objects) {
+    if (const std::string wrong = input_->Add(document); !wrong.empty()) {
+      problems.push_back(fmt::format("{}: {}: {}: {}", file, document.location, document.kind, wrong));
+    }
+  }
+  return {};
+}
+
+void Explainer::FillCluster() {
+  if (std::exchange(input_->filled, true)) return;
+  cluster::ClusterState& cache = engine_->cache();
+  for (const auto& [name, node] : input_->nodes) cache.AddNode(node);
+  api::AllKinds::ForEach([&]<class T>() {
+    for (const auto& [key, object] : input_->others.Of<T>())
+      cache.objects().Apply(ports::Change<T>{nullptr, object});
+  });
+  std::vector<api::PodPtr> sorted = input_->pods;
+  std::ranges::sort(sorted, {},
+                    [](const api::PodPtr& pod) { return std::tie(pod->metadata.ns, pod->metadata.name); });
+  for (const api::PodPtr& pod : sorted) {
+    if (pod->terminal()) continue;
+    if (!pod->spec.node_name.empty()) {
+      cache.AddPod(pod);
+    } else if (!pod->status.nominated_node_name.empty() &&
+               engine_->FindProfile(pod->spec.scheduler_name) != nullptr) {
+      nominated_.push_back(
+          std::make_unique<cluster::PodInfo>(cluster::PreparePod(pod, engine_->symbols())));
+      nominations_.push_back({cache.nodes().Find(nominated_.back()->nominated), nominated_.back().get()});
+    }
+  }
+  names_ = algorithm::NamesOf(cache.nodes());
+}
+
+Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
+                                const std::function<void(const Evaluated&)>& tell) {
+  FillCluster();
+  for (const std::string& key : only) {
+    const auto found = input_->pod_index.find(key);
+    if (found == input_->pod_index.end())
+      return Fail(ErrorCode::kNotFound, fmt::format("--pod {}: no such pod in the input", key));
+    if (!input_->pods[found->second]->spec.node_name.empty()) {
+      return Invalid(fmt::format("--pod {}: the pod is on node {} already", key,
+                                 input_->pods[found->second]->spec.node_name));
+    }
+  }
+  for (const api::PodPtr& pod : input_->pods) {
+    if (!pod->spec.node_name.empty()) continue;
+    if (!only.empty() && std::ranges::find(only, pod->metadata.Key()) == only.end()) continue;
+    cluster::PodInfo info;
+    tell(JudgeOne(pod, info));
+  }
+  return {};
+}
+
+Explainer::Evaluated Explainer::JudgeOne(const api::PodPtr& pod, cluster::PodInfo& info) {
+  const runtime::Profile* profile = engine_->FindProfile(pod->spec.scheduler_name);
+  const auto without_attempt = [&](record::Result result, std::string message) {
+    auto record = std::make_shared<record::AttemptRecord>();
+    record->pod = pod->metadata.Key();
+    record->scheduler_name = pod->spec.scheduler_name;
+    record->result = result;
+    record->message = std::move(message);
+    return Evaluated{std::move(record), nullptr};
+  };
+  if (const std::string why_not = WhyNotOurs(*pod, profile, *engine_); !why_not.empty())
+    return without_attempt(record::Result::kIgnored, why_not);
+  info = cluster::PreparePod(pod, engine_->symbols());
+  if (const framework::Status status = profile->RunPreEnqueue(info); !status.ok()) {
+    return without_attempt(record::Result::kGated, status.Message());
+  }
+  cluster::ClusterState& cache = engine_->cache();
+  return {
+      algorithm_->Schedule(info, *profile, {cache.nodes(), cache.VisitingOrder(), names_}, nominations_).record,
+      &info};
+}
+
+}  // namespace berth::assembly

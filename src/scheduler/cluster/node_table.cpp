@@ -1,0 +1,365 @@
+#include "scheduler/cluster/node_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kubernetes/api/same_amounts.hpp"
+#include "base/wrap.hpp"
+
+namespace berth::cluster {
+namespace {
+
+template <class T>
+T& At(std::vector<T>& list, std::size_t index) {
+  if (index >= list.size()) list.resize(index + 1);
+  return list[index];
+}
+
+bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
+  return std::ranges::equal(
+      a, b, [](const auto& x, const auto& y) { return x.size_bytes == y.size_bytes && x.names == y.names; });
+}
+
+}  // namespace
+
+NodeTable::NodeTable(SymbolTable& symbols) : symbols_(symbols) {
+  for (const ResourceId id : {kCpu, kMemory, kEphemeralStorage}) ColumnOf(id);
+}
+
+Row NodeTable::Find(NodeNameId name) const {
+  return name.known() && name.value < row_of_name_.size() ? row_of_name_[name.value] : kNoRow;
+}
+
+const RowGroup* NodeTable::WithLabel(LabelId label) const {
+  return label.known() && label.value < label_rows_.size() ? &label_rows_[label.value] : nullptr;
+}
+
+const RowSet* NodeTable::WithKey(LabelKeyId key) const {
+  return key.known() && key.value < key_rows_.size() ? &key_rows_[key.value] : nullptr;
+}
+
+const ImageState* NodeTable::Image(ImageId image) const {
+  if (!image.known() || image.value >= images_.size() || images_[image.value].rows.Empty()) return nullptr;
+  return &images_[image.value];
+}
+
+const Topology& NodeTable::Along(LabelKeyId key) const {
+  TrackedTopology*& known = At(topology_of_key_, key.value);
+  if (known == nullptr) {
+    known = &topologies_.emplace_back();
+    known->topology.domain.assign(rows(), Topology::kNowhere);
+    for (const LabelId label : symbols_.LabelsOf(key)) {
+      if (const RowGroup* group = WithLabel(label))
+        group->ForEach([&](std::size_t row) { known->Join(static_cast<Row>(row), label); });
+    }
+  }
+  return known->topology;
+}
+
+void NodeTable::TrackedTopology::Join(Row row, LabelId label) {
+  const auto [entry, added] = domain_of.try_emplace(label, static_cast<std::uint32_t>(topology.domains()));
+  if (added && !free.empty()) {
+    entry->second = free.back();
+    free.pop_back();
+    topology.label_of[entry->second] = label;
+  } else if (added) {
+    topology.rows_in.push_back(0);
+    topology.label_of.push_back(label);
+  }
+  if (topology.domain.size() <= row) topology.domain.resize(row + 1, Topology::kNowhere);
+  topology.domain[row] = entry->second;
+  ++topology.rows_in[entry->second];
+}
+
+void NodeTable::TrackedTopology::Leave(Row row) {
+  const std::uint32_t domain = std::exchange(topology.domain[row], Topology::kNowhere);
+  if (--topology.rows_in[domain] > 0) return;
+  domain_of.erase(topology.label_of[domain]);
+  topology.label_of[domain] = {};
+  free.push_back(domain);
+}
+
+void NodeTable::AddPortConflicts(HostPort wanted, RowSet& out) const {
+  const auto found = ports_.find(wanted.port);
+  if (found == ports_.end()) return;
+  for (const PortUse& use : found->second) {
+    if (wanted.address == kAnyAddress || use.address == kAnyAddress || use.address == wanted.address) {
+      use.rows.AddTo(out);
+    }
+  }
+}
+
+Row NodeTable::Add(api::NodePtr node) {
+  Row row = 0;
+  if (free_rows_.empty()) {
+    row = static_cast<Row>(nodes_.size());
+    nodes_.emplace_back();
+    name_ids_.emplace_back();
+    pods_.emplace_back();
+    taints_.emplace_back();
+    for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_})
+      column->push_back(0);
+    for (Column& column : columns_) {
+      column.allocatable.push_back(0);
+      column.requested.push_back(0);
+    }
+    for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNowhere);
+    all_.Resize(nodes_.size());
+    unschedulable_.Resize(nodes_.size());
+  } else {
+    row = free_rows_.back();
+    free_rows_.pop_back();
+  }
+  const NodeNameId name = symbols_.node_names.Intern(node->metadata.name);
+  while (row_of_name_.size() <= name.value) row_of_name_.push_back(kNoRow);
+  row_of_name_[name.value] = row;
+  name_ids_[row] = name;
+  ++node_count_;
+  ++node_changes_;
+  all_.Add(row);
+  SetAllocatable(row, node->allocatable);
+  SetLabels(row, node->metadata.labels, true);
+  SetImages(row, node->images, true);
+  SetTaints(row, symbols_.InternTaints(node->taints));
+  if (node->unschedulable) unschedulable_.Add(row);
+  nodes_[row] = std::move(node);
+  for (PodObserver* observer : observers_) observer->NodeAppears(row);
+  return row;
+}
+
+void NodeTable::Update(Row row, api::NodePtr node) {
+  // Most updates are a kubelet's report that nothing changed.
+  const api::Node& old = *nodes_[row];
+  if (!api::SameAmounts(old.allocatable, node->allocatable)) {
+    SetAllocatable(row, node->allocatable);
+    ++node_changes_;
+  }
+  if (old.metadata.labels != node->metadata.labels) {
+    SetLabels(row, old.metadata.labels, false);
+    SetLabels(row, node->metadata.labels, true);
+    ++node_changes_;
+  }
+  if (!SameImages(old.images, node->images)) {
+    // New names first: an image that stays must not lose its state in between.
+    SetImages(row, node->images, true);
+    std::vector<api::ContainerImage> gone = old.images;
+    for (api::ContainerImage& image : gone) {
+      std::erase_if(image.names, [&](const std::string& name) {
+        return std::ranges::any_of(node->images, [&](const auto& kept) {
+          return std::ranges::find(kept.names, name) != kept.names.end();
+        });
+      });
+    }
+    SetImages(row, gone, false);
+    ++node_changes_;
+  }
+  if (old.taints != node->taints) {
+    SetTaints(row, symbols_.InternTaints(node->taints));
+    ++node_changes_;
+  }
+  if (old.unschedulable != node->unschedulable || old.declared_features != node->declared_features)
+    ++node_changes_;
+  if (node->unschedulable) {
+    unschedulable_.Add(row);
+  } else {
+    unschedulable_.Remove(row);
+  }
+  nodes_[row] = std::move(node);
+}
+
+void NodeTable::Remove(Row row) {
+  for (PodObserver* observer : observers_) observer->NodeLeaves(row);
+  const api::NodePtr node = std::move(nodes_[row]);
+  nodes_[row] = nullptr;
+  SetLabels(row, node->metadata.labels, false);
+  SetImages(row, node->images, false);
+  taint_rows_[taints_[row].value].Remove(row);
+  taints_[row] = {};
+  unschedulable_.Remove(row);
+  all_.Remove(row);
+  --node_count_;
+  ++node_changes_;
+  row_of_name_[name_ids_[row].value] = kNoRow;
+  name_ids_[row] = {};
+  for (Column& column : columns_) column.allocatable[row] = column.requested[row] = 0;
+  for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
+  for (auto& [port, uses] : ports_) {
+    for (PortUse& use : uses) use.rows.Remove(row);
+  }
+  free_rows_.push_back(row);
+}
+
+void NodeTable::AddPod(Row row, PlacedPod& pod) {
+  NoteChange(row);
+  AddToList(row, pod);
+  AddAmounts(row, pod.use(), 1);
+  for (const HostPort& port : pod.use().ports) AddPort(row, port);
+  Tell(row, pod, true, false);
+}
+
+void NodeTable::RemovePod(Row row, PlacedPod& pod) {
+  NoteChange(row);
+  RemoveFromList(row, pod);
+  AddAmounts(row, pod.use(), -1);
+  for (const HostPort& port : pod.use().ports) RemovePort(row, port);
+  Tell(row, pod, false, false);
+}
+
+void NodeTable::AddToList(Row row, PlacedPod& pod) {
+  pod.slot = static_cast<std::uint32_t>(pods_[row].size());
+  pods_[row].push_back(&pod);
+}
+
+void NodeTable::RemoveFromList(Row row, PlacedPod& pod) {
+  std::vector<PlacedPod*>& list = pods_[row];
+  list[pod.slot] = list.back();
+  list[pod.slot]->slot = pod.slot;
+  list.pop_back();
+}
+
+NodeTable::Overlay::~Overlay() {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (step->pod == nullptr) continue;
+    table_.AddAmounts(step->row, step->pod->use(), step->added ? -1 : 1);
+    const std::span<const HostPort> ports(ports_.data() + step->first_port, step->ports);
+    if (step->added) {
+      table_.RemoveFromList(step->row, *step->pod);
+      for (const HostPort& port : ports) table_.RemovePort(step->row, port);
+    } else {
+      table_.AddToList(step->row, *step->pod);
+      for (const HostPort& port : ports) table_.AddPort(step->row, port);
+    }
+    table_.Tell(step->row, *step->pod, !step->added, true);
+  }
+}
+
+const PlacedPod& NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
+  PlacedPod& guest = overlay_pods_.emplace_back(PlacedPod{pod.pod, pod.shape->use});
+  Take(row, guest, true);
+  return guest;
+}
+void NodeTable::Overlay::Add(Row row, PlacedPod& pod) {
+  if (!TakeBack(row, pod)) Take(row, pod, true);
+}
+void NodeTable::Overlay::Remove(Row row, PlacedPod& pod) { Take(row, pod, false); }
+
+void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
+  steps_.push_back({row, add, &pod, static_cast<std::uint32_t>(ports_.size()), 0});
+  table_.AddAmounts(row, pod.use(), add ? 1 : -1);
+  if (add) {
+    table_.AddToList(row, pod);
+  } else {
+    table_.RemoveFromList(row, pod);
+    pod.slot = static_cast<std::uint32_t>(steps_.size() - 1);
+  }
+  for (const HostPort& port : pod.use().ports) {
+    if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) ports_.push_back(port);
+  }
+  steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
+  table_.Tell(row, pod, add, true);
+}
+
+// A pod that this overlay has removed comes back: nothing is left to be undone. Ports are the exception:
+// others may have taken or freed them meanwhile.
+bool NodeTable::Overlay::TakeBack(Row row, PlacedPod& pod) {
+  if (pod.slot >= steps_.size() || !pod.use().ports.empty()) return false;
+  Step& step = steps_[pod.slot];
+  if (step.pod != &pod || step.added || step.row != row) return false;
+  step.pod = nullptr;
+  table_.AddAmounts(row, pod.use(), 1);
+  table_.AddToList(row, pod);
+  table_.Tell(row, pod, true, true);
+  return true;
+}
+
+NodeTable::Column& NodeTable::ColumnOf(ResourceId resource) {
+  while (columns_.size() <= resource.value) {
+    columns_.push_back({std::vector<std::int64_t>(nodes_.size()), std::vector<std::int64_t>(nodes_.size())});
+  }
+  return columns_[resource.value];
+}
+
+void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
+  for (Column& column : columns_) column.allocatable[row] = 0;
+  allowed_pods_[row] = 0;
+  for (const auto& [name, quantity] : list) {
+    if (name == "pods") {
+      allowed_pods_[row] = quantity.Value();
+      continue;
+    }
+    const ResourceId id = symbols_.InternResource(name);
+    if (id.known()) ColumnOf(id).allocatable[row] = id == kCpu ? quantity.MilliValue() : quantity.Value();
+  }
+}
+
+void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
+  ++label_generation_;
+  for (const auto& [key_text, value] : labels) {
+    const LabelKeyId key = symbols_.InternKey(key_text);
+    const LabelId label = symbols_.InternLabel(key, value);
+    TrackedTopology* tracked = key.value < topology_of_key_.size() ? topology_of_key_[key.value] : nullptr;
+    if (present) {
+      At(label_rows_, label.value).Add(row);
+      At(key_rows_, key.value).Add(row);
+      if (tracked != nullptr) tracked->Join(row, label);
+    } else {
+      if (tracked != nullptr) tracked->Leave(row);
+      label_rows_[label.value].Remove(row);
+      key_rows_[key.value].Remove(row);
+    }
+  }
+}
+
+void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present) {
+  for (const api::ContainerImage& image : images) {
+    for (const std::string& name : image.names) {
+      ImageState& state = At(images_, symbols_.images.Intern(name).value);
+      if (present) {
+        if (state.rows.Empty()) state.size_bytes = image.size_bytes;
+        state.rows.Add(row);
+      } else {
+        state.rows.Remove(row);
+      }
+    }
+  }
+}
+
+void NodeTable::SetTaints(Row row, TaintListId list) {
+  if (taints_[row].known()) taint_rows_[taints_[row].value].Remove(row);
+  taints_[row] = list;
+  At(taint_rows_, list.value).Add(row);
+}
+
+void NodeTable::AddAmounts(Row row, const PodUse& use, std::int64_t sign) {
+  const auto add = [&](std::int64_t& sum, std::int64_t amount) { sum = WrapAdd(sum, WrapMul(sign, amount)); };
+  const Amounts& amounts = use.requested;
+  add(columns_[kCpu.value].requested[row], amounts.milli_cpu);
+  add(columns_[kMemory.value].requested[row], amounts.memory);
+  add(columns_[kEphemeralStorage.value].requested[row], amounts.ephemeral_storage);
+  for (const auto& [resource, value] : amounts.scalars) add(ColumnOf(resource).requested[row], value);
+  add(non_zero_cpu_[row], use.non_zero_milli_cpu);
+  add(non_zero_memory_[row], use.non_zero_memory);
+  add(pod_count_[row], 1);
+}
+
+bool NodeTable::AddPort(Row row, HostPort port) {
+  std::vector<PortUse>& uses = ports_[port.port];
+  auto found = std::ranges::find(uses, port.address, &PortUse::address);
+  if (found == uses.end()) found = uses.insert(uses.end(), {port.address, {}});
+  if (found->rows.Has(row)) return false;
+  found->rows.Add(row);
+  return true;
+}
+
+bool NodeTable::RemovePort(Row row, HostPort port) {
+  const auto entry = ports_.find(port.port);
+  if (entry == ports_.end()) return false;
+  const auto found = std::ranges::find(entry->second, port.address, &PortUse::address);
+  if (found == entry->second.end() || !found->rows.Has(row)) return false;
+  found->rows.Remove(row);
+  if (found->rows.Empty()) entry->second.erase(found);
+  if (entry->second.empty()) ports_.erase(entry);
+  return true;
+}
+
+}  // namespace berth::cluster

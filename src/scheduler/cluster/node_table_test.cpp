@@ -1,0 +1,358 @@
+#include "scheduler/cluster/node_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "base/random.hpp"
+#include "scheduler/framework/plugin.hpp"
+#include "testing/builders.hpp"
+
+namespace berth::cluster {
+namespace {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::NodeBuilder;
+using berth::testing::PodBuilder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
+
+class NodeTableTest : public ::testing::Test {
+ protected:
+  Row Add(const NodeBuilder& node) { return table.Add(node.Share()); }
+  // A pod to put somewhere; it stays in memory until the test ends.
+  PlacedPod& Pod(const PodBuilder& pod) {
+    return pods.emplace_back(PlacedPod{pod.Share(), UseOf(pod, words)});
+  }
+  std::vector<Row> WithLabel(const std::string& key, const std::string& value) {
+    const LabelKeyId id = words.FindKey(key);
+    const RowGroup* group = id.known() ? table.WithLabel(words.InternLabel(id, value)) : nullptr;
+    std::vector<Row> rows;
+    if (group != nullptr) group->ForEach([&](std::size_t row) { rows.push_back(static_cast<Row>(row)); });
+    std::ranges::sort(rows);
+    return rows;
+  }
+  std::vector<Row> Conflicts(std::int32_t port, const std::string& address = "",
+                             const std::string& protocol = "TCP") {
+    const AddressId id = address.empty() ? kAnyAddress : words.addresses.Intern(address);
+    RowSet rows(table.rows());
+    table.AddPortConflicts({words.InternPort(protocol, port), id}, rows);
+    std::vector<Row> out;
+    rows.ForEach([&](std::size_t row) { out.push_back(static_cast<Row>(row)); });
+    return out;
+  }
+  const ImageState* Image(const std::string& name) { return table.Image(words.images.Intern(name)); }
+
+  SymbolTable words;
+  NodeTable table{words};
+  std::deque<PlacedPod> pods;
+};
+
+TEST_F(NodeTableTest, ARowHoldsWhatItsNodeOffers) {
+  const Row row = Add(MakeNode("n")
+                          .Cpu("1500m")
+                          .Memory("1Gi")
+                          .Pods("7")
+                          .Allocatable("example.com/gpu", "2")
+                          .Allocatable("storage", "5"));
+  EXPECT_EQ(table.Find(words.node_names.Find("n")), row);
+  EXPECT_EQ(table.name(row), "n");
+  EXPECT_EQ(table.allocatable(kCpu)[row], 1500);
+  EXPECT_EQ(table.allocatable(kMemory)[row], 1 << 30);
+  EXPECT_EQ(table.allocatable(kEphemeralStorage)[row], 0);
+  EXPECT_EQ(table.allowed_pods()[row], 7);
+  EXPECT_EQ(table.allocatable(words.FindResource("example.com/gpu"))[row], 2);
+  EXPECT_FALSE(words.FindResource("storage").known()) << "scheduling does not count it";
+}
+
+TEST_F(NodeTableTest, ANodeThatIsNotThereHasNoRow) {
+  EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
+  EXPECT_EQ(table.Find(words.node_names.Intern("n")), kNoRow);
+  table.Remove(Add(MakeNode("n")));
+  EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
+}
+
+TEST_F(NodeTableTest, AResourceNobodyOffersHasNoColumn) {
+  Add(MakeNode("n"));
+  EXPECT_THAT(table.allocatable(words.InternResource("example.com/gpu")), IsEmpty());
+  EXPECT_THAT(table.allocatable(ResourceId{}), IsEmpty());
+}
+
+TEST_F(NodeTableTest, AColumnThatAppearsLateHasAllRows) {
+  const Row first = Add(MakeNode("a"));
+  const Row second = Add(MakeNode("b").Allocatable("example.com/gpu", "4"));
+  const auto gpus = table.allocatable(words.FindResource("example.com/gpu"));
+  EXPECT_EQ(gpus[first], 0);
+  EXPECT_EQ(gpus[second], 4);
+}
+
+TEST_F(NodeTableTest, RowsOfRemovedNodesAreReusedAndClean) {
+  const Row row =
+      Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
+  PlacedPod& pod = Pod(MakePod().Cpu("1").HostPort(80));
+  table.AddPod(row, pod);
+  table.RemovePod(row, pod);
+  table.Remove(row);
+  EXPECT_EQ(table.node_count(), 0U);
+  EXPECT_EQ(Add(MakeNode("b")), row);
+  EXPECT_EQ(table.rows(), 1U);
+  EXPECT_EQ(table.allocatable(kCpu)[row], 0);
+  EXPECT_EQ(table.requested(kCpu)[row], 0);
+  EXPECT_EQ(table.non_zero_cpu()[row], 0);
+  EXPECT_EQ(table.pod_count()[row], 0);
+  EXPECT_THAT(WithLabel("k", "v"), IsEmpty());
+  EXPECT_FALSE(table.WithKey(words.FindKey("k"))->Has(row));
+  EXPECT_TRUE(table.unschedulable().Empty());
+  EXPECT_THAT(words.Taints(table.taints(row)), IsEmpty());
+  EXPECT_EQ(Image("i"), nullptr);
+  EXPECT_THAT(Conflicts(80), IsEmpty());
+}
+
+TEST_F(NodeTableTest, LabelsFollowTheNode) {
+  const Row a = Add(MakeNode("a").Label("zone", "x"));
+  const Row b = Add(MakeNode("b").Label("zone", "x").Label("disk", "ssd"));
+  EXPECT_THAT(WithLabel("zone", "x"), ElementsAre(a, b));
+  table.Update(b, MakeNode("b").Label("zone", "y").Share());
+  EXPECT_THAT(WithLabel("zone", "x"), ElementsAre(a));
+  EXPECT_THAT(WithLabel("zone", "y"), ElementsAre(b));
+  EXPECT_THAT(WithLabel("disk", "ssd"), IsEmpty());
+  EXPECT_TRUE(table.WithKey(words.FindKey("zone"))->Has(b));
+  EXPECT_FALSE(table.WithKey(words.FindKey("disk"))->Has(b));
+}
+
+TEST_F(NodeTableTest, AnUpdateKeepsWhatIsTaken) {
+  const Row row = Add(MakeNode("n").Cpu("4").Allocatable("example.com/gpu", "2"));
+  table.AddPod(row, Pod(MakePod().Cpu("1")));
+  table.Update(row, MakeNode("n").Cpu("8").Cordoned().Share());
+  EXPECT_EQ(table.allocatable(kCpu)[row], 8000);
+  EXPECT_EQ(table.allocatable(words.FindResource("example.com/gpu"))[row], 0) << "no longer offered";
+  EXPECT_EQ(table.requested(kCpu)[row], 1000);
+  EXPECT_TRUE(table.unschedulable().Has(row));
+  table.Update(row, MakeNode("n").Cpu("8").Share());
+  EXPECT_FALSE(table.unschedulable().Has(row));
+}
+
+TEST_F(NodeTableTest, TaintListsAreVisitedWithTheirRows) {
+  Add(MakeNode("a"));
+  const Row b = Add(MakeNode("b").Taint("k", "v", "NoSchedule"));
+  const Row c = Add(MakeNode("c").Taint("k", "v", "NoSchedule"));
+  std::map<std::size_t, std::size_t> rows_by_length;
+  table.ForEachTaintList(
+      [&](TaintListId id, const RowGroup& rows) { rows_by_length[words.Taints(id).size()] = rows.Count(); });
+  EXPECT_THAT(rows_by_length, ElementsAre(::testing::Pair(0, 1), ::testing::Pair(1, 2)));
+  EXPECT_EQ(table.taints(b), table.taints(c));
+  table.Update(c, MakeNode("c").Share());
+  EXPECT_NE(table.taints(b), table.taints(c));
+}
+
+TEST_F(NodeTableTest, AnImageKeepsItsFirstSizeWhileAnyNodeHasIt) {
+  const Row a = Add(MakeNode("a").Image("app", 100));
+  const Row b = Add(MakeNode("b").Image("app", 999));
+  ASSERT_NE(Image("app"), nullptr);
+  EXPECT_EQ(Image("app")->size_bytes, 100);
+  EXPECT_EQ(Image("app")->rows.Count(), 2U);
+  table.Update(a, MakeNode("a").Image("other", 5).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 100);
+  EXPECT_EQ(Image("app")->rows.Count(), 1U);
+  table.Update(b, MakeNode("b").Image("app", 7).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 100) << "it never went away";
+  table.Update(b, MakeNode("b").Share());
+  EXPECT_EQ(Image("app"), nullptr);
+  table.Update(b, MakeNode("b").Image("app", 7).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 7);
+}
+
+TEST_F(NodeTableTest, PortsConflictByAddressAndOnlyOnTheirRow) {
+  const Row a = Add(MakeNode("a"));
+  const Row b = Add(MakeNode("b"));
+  const Row c = Add(MakeNode("c"));
+  table.AddPod(a, Pod(MakePod().HostPort(80)));
+  table.AddPod(b, Pod(MakePod().HostPort(80, "TCP", "10.0.0.1")));
+  table.AddPod(c, Pod(MakePod().HostPort(80, "UDP")));
+  EXPECT_THAT(Conflicts(80), ElementsAre(a, b));
+  EXPECT_THAT(Conflicts(80, "10.0.0.1"), ElementsAre(a, b));
+  EXPECT_THAT(Conflicts(80, "10.0.0.2"), ElementsAre(a));
+  EXPECT_THAT(Conflicts(80, "", "UDP"), ElementsAre(c));
+}
+
+TEST_F(NodeTableTest, OfTwoPodsWithOnePortTheFirstToLeaveTakesItAlong) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& first = Pod(MakePod("first").HostPort(80));
+  PlacedPod& second = Pod(MakePod("second").HostPort(80));
+  table.AddPod(row, first);
+  table.AddPod(row, second);
+  table.RemovePod(row, first);
+  EXPECT_THAT(Conflicts(80), IsEmpty());
+  table.RemovePod(row, second);
+  EXPECT_EQ(table.pod_count()[row], 0);
+}
+
+TEST_F(NodeTableTest, UseIsSummedWithAndWithoutDefaults) {
+  const Row row = Add(MakeNode("n"));
+  table.AddPod(row, Pod(MakePod().Cpu("300m")));
+  table.AddPod(row, Pod(MakePod().Request("example.com/gpu", "2").Request("ephemeral-storage", "1Ki")));
+  EXPECT_EQ(table.requested(kCpu)[row], 300);
+  EXPECT_EQ(table.requested(kMemory)[row], 0);
+  EXPECT_EQ(table.requested(kEphemeralStorage)[row], 1024);
+  EXPECT_EQ(table.requested(words.FindResource("example.com/gpu"))[row], 2);
+  EXPECT_EQ(table.non_zero_cpu()[row], 400);
+  EXPECT_EQ(table.non_zero_memory()[row], 400 << 20);
+  EXPECT_EQ(table.pod_count()[row], 2);
+}
+
+TEST_F(NodeTableTest, ARowListsItsPods) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& a = Pod(MakePod("a"));
+  PlacedPod& b = Pod(MakePod("b"));
+  PlacedPod& c = Pod(MakePod("c"));
+  for (PlacedPod* pod : {&a, &b, &c}) table.AddPod(row, *pod);
+  table.RemovePod(row, a);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAre(&b, &c));
+  table.RemovePod(row, b);
+  EXPECT_THAT(table.pods(row), ElementsAre(&c));
+}
+
+TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
+  const Row a = Add(MakeNode("a"));
+  const Row b = Add(MakeNode("b"));
+  PlacedPod& there = Pod(MakePod("there").Cpu("1").HostPort(80));
+  table.AddPod(a, there);
+  const PodInfo guest = PreparePod(
+      MakePod("guest").Cpu("2").HostPort(80).HostPort(81).Request("example.com/new", "1").Share(), words);
+  {
+    NodeTable::Overlay overlay(table);
+    overlay.Add(a, guest);
+    overlay.Add(b, guest);
+    overlay.Add(b, guest);
+    EXPECT_EQ(table.requested(kCpu)[a], 3000);
+    EXPECT_EQ(table.requested(kCpu)[b], 4000);
+    EXPECT_EQ(table.pod_count()[b], 2);
+    EXPECT_EQ(table.pods(b).size(), 2U);
+    EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 2);
+    EXPECT_THAT(Conflicts(80), ElementsAre(a, b));
+    EXPECT_THAT(Conflicts(81), ElementsAre(a, b));
+  }
+  EXPECT_EQ(table.requested(kCpu)[a], 1000);
+  EXPECT_EQ(table.requested(kCpu)[b], 0);
+  EXPECT_EQ(table.non_zero_memory()[b], 0);
+  EXPECT_EQ(table.pod_count()[b], 0);
+  EXPECT_THAT(table.pods(a), ElementsAre(&there));
+  EXPECT_THAT(table.pods(b), IsEmpty());
+  EXPECT_EQ(table.requested(words.FindResource("example.com/new"))[b], 0);
+  EXPECT_THAT(Conflicts(80), ElementsAre(a)) << "the port of the pod that is there stays taken";
+  EXPECT_THAT(Conflicts(81), IsEmpty());
+}
+
+TEST_F(NodeTableTest, AnOverlayTakesPodsAwayAndBringsThemBack) {
+  const Row row = Add(MakeNode("n"));
+  PlacedPod& stays = Pod(MakePod("stays").Cpu("1").HostPort(81));
+  PlacedPod& goes = Pod(MakePod("goes").Cpu("2").HostPort(80));
+  table.AddPod(row, goes);
+  table.AddPod(row, stays);
+  {
+    NodeTable::Overlay overlay(table);
+    overlay.Remove(row, goes);
+    EXPECT_EQ(table.requested(kCpu)[row], 1000);
+    EXPECT_THAT(table.pods(row), ElementsAre(&stays));
+    EXPECT_THAT(Conflicts(80), IsEmpty());
+    overlay.Add(row, goes);
+    overlay.Remove(row, stays);
+    EXPECT_EQ(table.requested(kCpu)[row], 2000);
+    EXPECT_THAT(Conflicts(81), IsEmpty());
+  }
+  EXPECT_EQ(table.requested(kCpu)[row], 3000);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAre(&stays, &goes));
+  EXPECT_THAT(Conflicts(80), ElementsAre(row));
+  EXPECT_THAT(Conflicts(81), ElementsAre(row));
+}
+
+TEST_F(NodeTableTest, APodMayGoAndComeBackAnyNumberOfTimes) {
+  const Row row = Add(MakeNode("n"));
+  std::vector<PlacedPod*> placed;
+  for (int i = 0; i < 4; ++i) {
+    placed.push_back(&Pod(MakePod("p" + std::to_string(i)).Cpu("1").HostPort(i == 3 ? 83 : 0)));
+    table.AddPod(row, *placed.back());
+  }
+  {
+    NodeTable::Overlay overlay(table);
+    for (PlacedPod* pod : placed) overlay.Remove(row, *pod);
+    EXPECT_EQ(table.pod_count()[row], 0);
+    for (int round = 0; round < 3; ++round) {
+      for (PlacedPod* pod : placed) overlay.Add(row, *pod);
+      EXPECT_EQ(table.requested(kCpu)[row], 4000);
+      EXPECT_THAT(table.pods(row), UnorderedElementsAreArray(placed));
+      for (int i = round; i < 4; ++i) overlay.Remove(row, *placed[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(table.pod_count()[row], round);
+      EXPECT_THAT(Conflicts(83), IsEmpty());
+      for (int i = 0; i < round; ++i) overlay.Remove(row, *placed[static_cast<std::size_t>(i)]);
+    }
+    overlay.Add(row, *placed[1]);
+  }
+  EXPECT_EQ(table.requested(kCpu)[row], 4000);
+  EXPECT_EQ(table.pod_count()[row], 4);
+  EXPECT_THAT(table.pods(row), UnorderedElementsAreArray(placed));
+  EXPECT_THAT(Conflicts(83), ElementsAre(row));
+}
+
+// --- pods
+// ---------------------------------------------------------------------------------------------------------
+
+TEST(PreparedPod, HoldsItsRequestsInThreeReadings) {
+  SymbolTable words;
+  const PodInfo info = PreparePod(
+      MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
+  EXPECT_EQ(info.key, "default/p");
+  EXPECT_EQ(info.fit().milli_cpu, 0) << "the filter takes what is negative for nothing";
+  EXPECT_EQ(info.use().requested.milli_cpu, -1000) << "the sums of a node do not";
+  EXPECT_EQ(info.fit().memory, 1 << 30);
+  EXPECT_EQ(info.score().memory, 200 << 20) << "the score knows no pod level, and defaults";
+  EXPECT_EQ(info.fit().Of(words.FindResource("example.com/gpu")), 3);
+  EXPECT_EQ(info.fit().Of(words.InternResource("example.com/other")), 0);
+}
+
+TEST(PreparedPod, ListsItsImagesOncePerUse) {
+  SymbolTable words;
+  auto pod = MakePod()
+                 .Container(berth::testing::MakeContainer().Image("a"))
+                 .Container(berth::testing::MakeContainer().Image("a:latest"));
+  pod.Init(berth::testing::MakeContainer().Image("b@sha256:1"));
+  const PodInfo info = PreparePod(pod.Share(), words);
+  EXPECT_EQ(info.image_users(), 3);
+  EXPECT_THAT(info.images(), ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"),
+                                       words.images.Find("a:latest")));
+}
+
+TEST(NormalizedImageName, GetsATagUnlessItHasOne) {
+  EXPECT_EQ(NormalizedImageName("nginx"), "nginx:latest");
+  EXPECT_EQ(NormalizedImageName("repo:5000/img"), "repo:5000/img:latest");
+  EXPECT_EQ(NormalizedImageName("repo:5000/img:v1"), "repo:5000/img:v1");
+  EXPECT_EQ(NormalizedImageName("img@sha256:0"), "img@sha256:0");
+  EXPECT_EQ(NormalizedImageName(""), ":latest");
+}
+
+// --- columns and events
+// -------------------------------------------------------------------------------------------
+
+TEST(SymbolTable, KnowsResourcesAndTaintListsByNumber) {
+  SymbolTable words;
+  EXPECT_EQ(words.InternResource("cpu"), kCpu);
+  EXPECT_EQ(words.InternResource("memory"), kMemory);
+  EXPECT_EQ(words.InternResource("ephemeral-storage"), kEphemeralStorage);
+  EXPECT_FALSE(words.InternResource("pods").known());
+  EXPECT_TRUE(words.IsExtended(words.InternResource("example.com/gpu")));
+  EXPECT_FALSE(words.IsExtended(words.InternResource("hugepages-2Mi")));
+  const api::Taint a{"a", "", "NoSchedule"};
+  const api::Taint b{"b", "", "NoSchedule"};
+  EXPECT_NE(words.InternTaints({a, b}), words.InternTaints({b, a})) << "a list, not a set";
+  EXPECT_EQ(words.InternTaints({a, b}), words.InternTaints({a, b}));
+  EXPECT_NE(words.InternLabel(words.InternKey("k"), "v"), words.InternLabel(words.InternKey("l"), "v"));
+  EXPECT_EQ(words.InternPort("", 80), words.InternPort("TCP", 80));
+  EXPECT_NE(words.InternPort("UDP", 80), words.InternPort("TCP", 80));
+}
+}  // namespace
+}  // namespace berth::cluster

@@ -1,0 +1,191 @@
+#include "scheduler/cluster/pod_counters.hpp"
+
+#include <algorithm>
+
+namespace berth::cluster {
+namespace {
+
+// With fewer counters than that nobody looks for idle ones.
+constexpr std::size_t kCountersMin = 1024;
+
+bool Lists(const PodClause& clause, const std::string& ns) {
+  return std::ranges::binary_search(clause.namespaces, ns);
+}
+
+}  // namespace
+
+PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects) : nodes_(nodes), objects_(objects) {
+  nodes.Observe(*this);
+  objects.Of<api::Namespace>().Listen([this](const ports::Change<api::Namespace>& change) {
+    if (change.before == nullptr || change.after == nullptr ||
+        change.before->metadata.labels != change.after->metadata.labels)
+      NamespaceChanged();
+  });
+}
+
+PodCounters::~PodCounters() { nodes_.Forget(*this); }
+
+const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
+  auto found = counters_.find(question.get());
+  if (found == counters_.end()) {
+    if (counters_.size() >= drop_at_) DropIdle();
+    auto counter = std::make_unique<Counter>(Counter{question, {}, 0});
+    Build(*counter);
+    counter_index_.Add(question->all_of.front().labels, counter.get());
+    found = counters_.emplace(question.get(), std::move(counter)).first;
+  }
+  found->second->asked = ++asked_;
+  return found->second->rows;
+}
+
+// New questions come with every application that is rolled out: only pods that have a label it asks for are
+// looked at, if it asks for one.
+void PodCounters::Build(Counter& counter) {
+  const auto count = [&](Group& group) {
+    if (!Selects(*counter.question, *group.labels)) return;
+    group.counters.push_back(&counter);
+    group.rows.ForEach([&](std::uint32_t row, RowCounts::Count pods) { counter.rows.Add(row, pods); });
+  };
+  const api::ParsedSelector& selector = counter.question->all_of.front().labels;
+  if (selector.nothing) return;
+  if (const api::Requirement* anchor = AnchorOf(selector)) {
+    const auto found = groups_with_.find(HashOfLabel(anchor->key, anchor->values.front()));
+    if (found == groups_with_.end()) return;
+    for (const Member& member : found->second) count(*member.group);
+  } else {
+    for (auto& [labels, group] : groups_) count(group);
+  }
+}
+
+void PodCounters::Join(Group& group) {
+  const std::vector<std::size_t>& hashes = group.labels->hashes;
+  for (std::uint32_t label = 0; label < hashes.size(); ++label) {
+    std::vector<Member>& members = groups_with_[hashes[label]];
+    group.member_of.push_back(static_cast<std::uint32_t>(members.size()));
+    members.push_back({&group, label});
+  }
+}
+
+void PodCounters::Leave(Group& group) {
+  const std::vector<std::size_t>& hashes = group.labels->hashes;
+  for (std::uint32_t label = 0; label < hashes.size(); ++label) {
+    const auto found = groups_with_.find(hashes[label]);
+    std::vector<Member>& members = found->second;
+    const Member last = members.back();
+    members[group.member_of[label]] = last;
+    last.group->member_of[last.label] = group.member_of[label];
+    members.pop_back();
+    if (members.empty()) groups_with_.erase(found);
+  }
+}
+
+void PodCounters::Drop(const PodQuestion* question) {
+  const auto found = counters_.find(question);
+  Counter* counter = found->second.get();
+  for (auto& [labels, group] : groups_) std::erase(group.counters, counter);
+  counter_index_.Remove(question->all_of.front().labels, counter);
+  counters_.erase(found);
+}
+
+// Half of those that no waiting pod holds, the longest idle first.
+void PodCounters::DropIdle() {
+  std::vector<const Counter*> idle;
+  for (const auto& [question, counter] : counters_) {
+    if (counter->question.use_count() == 1) idle.push_back(counter.get());
+  }
+  std::ranges::sort(idle, {}, &Counter::asked);
+  idle.resize(idle.size() / 2);
+  boost::unordered_flat_map<const Counter*, bool> gone;
+  for (const Counter* counter : idle) gone.emplace(counter, true);
+  for (auto& [labels, group] : groups_)
+    std::erase_if(group.counters, [&](const Counter* counter) { return gone.contains(counter); });
+  for (const Counter* counter : idle) {
+    const PodQuestionPtr question = counter->question;
+    counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
+    counters_.erase(question.get());
+  }
+  // Where most are in use there is little to find: the next look is worth it when there are twice as many.
+  drop_at_ = std::max(kCountersMin, 2 * counters_.size());
+}
+
+// Answers that hang on the labels of namespaces are counted afresh when they are wanted again.
+void PodCounters::NamespaceChanged() {
+  std::vector<const PodQuestion*> stale;
+  for (const auto& [question, counter] : counters_) {
+    if (std::ranges::any_of(question->all_of, [](const PodClause& clause) {
+          return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
+        }))
+      stale.push_back(question);
+  }
+  for (const PodQuestion* question : stale) Drop(question);
+}
+
+bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
+  if (!clause.labels.Matches(placed.labels)) return false;
+  if (Lists(clause, placed.ns) || clause.namespace_selector.everything()) return true;
+  if (clause.namespace_selector.nothing) return false;
+  const auto ns = objects_.Of<api::Namespace>().Find(placed.ns);
+  return ns != nullptr && clause.namespace_selector.Matches(ns->metadata.labels);
+}
+
+bool PodCounters::Selects(const PodQuestion& question, const PodLabels& placed) const {
+  if (question.skip_terminating && placed.terminating) return false;
+  return std::ranges::all_of(question.all_of,
+                             [&](const PodClause& clause) { return Selects(clause, placed); });
+}
+
+bool PodCounters::Concerns(const PodClause& clause, const PodLabels& incoming) const {
+  if (!clause.labels.Matches(incoming.labels)) return false;
+  if (Lists(clause, incoming.ns) || clause.namespace_selector.everything()) return true;
+  if (clause.namespace_selector.nothing) return false;
+  const auto ns = objects_.Of<api::Namespace>().Find(incoming.ns);
+  return clause.namespace_selector.Matches(ns == nullptr ? api::Labels() : ns->metadata.labels);
+}
+
+void PodCounters::PodAppears(Row row, const PlacedPod& pod, bool imagined) {
+  if (!imagined) Count(row, pod, 1);
+}
+void PodCounters::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
+  if (!imagined) Count(row, pod, -1);
+}
+
+void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
+  const auto [entry, added] = groups_.try_emplace(pod.use().labels);
+  Group& group = entry->second;
+  if (added) {
+    group.labels = pod.use().labels.get();
+    Join(group);
+    counter_index_.ForEachCandidate(*pod.use().labels, [&](Counter* counter) {
+      if (Selects(*counter->question, *pod.use().labels)) group.counters.push_back(counter);
+    });
+  }
+  group.rows.Add(row, amount);
+  for (Counter* counter : group.counters) counter->rows.Add(row, amount);
+  if (group.rows.empty()) {
+    Leave(group);
+    groups_.erase(entry);
+  }
+  if (pod.use().affinity == nullptr) return;
+  const PodAffinityTerms& terms = *pod.use().affinity;
+  for (const AffinityTermPtr& term : terms.required) CountCarried(row, term, TermRole::kRequired, 0, amount);
+  for (const AffinityTermPtr& term : terms.required_anti)
+    CountCarried(row, term, TermRole::kRequiredAnti, 0, amount);
+  for (const auto& [term, weight] : terms.preferred)
+    CountCarried(row, term, TermRole::kPreferred, weight, amount);
+}
+
+void PodCounters::CountCarried(Row row, const AffinityTermPtr& term, TermRole role, std::int64_t weight,
+                               int amount) {
+  std::unique_ptr<CarriedTerm>& carried = carried_[{term.get(), role, weight}];
+  auto& index = carried_index_[static_cast<std::size_t>(role)];
+  if (carried == nullptr) {
+    carried = std::make_unique<CarriedTerm>(CarriedTerm{term, role, weight, {}});
+    index.Add(term->clause().labels, carried.get());
+  }
+  carried->rows.Add(row, amount);
+  if (!carried->rows.empty()) return;
+  index.Remove(term->clause().labels, carried.get());
+  carried_.erase(CarriedKey{term.get(), role, weight});
+}
+
+}  // namespace berth::cluster

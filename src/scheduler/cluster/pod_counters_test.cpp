@@ -1,0 +1,245 @@
+// Counters that follow the cluster say what counting all pods again says, after any sequence of changes.
+#include "scheduler/cluster/pod_counters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.hpp"
+#include "testing/cluster.hpp"
+
+namespace berth::cluster {
+namespace {
+
+using berth::testing::MakeNode;
+
+// A cluster that changes at random, and what is in it.
+class Changing {
+ public:
+  explicit Changing(std::uint64_t seed) : random_(seed) {
+    for (int i = 0; i < 90; ++i) AddNode(i);
+  }
+
+  void Change() {
+    switch (random_.Below(10)) {
+      case 0:
+        return RemoveNodeAndPods();
+      case 1:
+        return ChangeNamespace();
+      case 2:
+      case 3:
+      case 4:
+        return RemovePod();
+      default:
+        return AddPod();
+    }
+  }
+
+  PodQuestionPtr Ask() {
+    PodQuestion question;
+    for (std::size_t i = 1 + random_.Below(2); i > 0; --i) question.all_of.push_back(Clause());
+    question.skip_terminating = OneIn(2);
+    return QuestionOf(std::move(question), words_);
+  }
+  PodLabelsPtr Incoming() {
+    api::Pod pod = Pod();
+    return LabelsOf(pod, words_);
+  }
+
+  // What a plain recount says.
+  std::map<Row, int> Recount(const PodQuestion& question) const {
+    std::map<Row, int> counts;
+    for (const auto& [row, placed] : placed_)
+      counts[row] += counters_.Selects(question, *placed->use().labels) ? 1 : 0;
+    std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
+    return counts;
+  }
+  using Carried = std::map<std::tuple<const AffinityTerm*, std::int64_t, Row>, int>;
+  Carried RecountCarried(TermRole role, const PodLabels& incoming) const {
+    Carried counts;
+    const auto add = [&](const AffinityTermPtr& term, std::int64_t weight, Row row) {
+      if (counters_.Concerns(term->clause(), incoming)) ++counts[{term.get(), weight, row}];
+    };
+    for (const auto& [row, placed] : placed_) {
+      if (placed->use().affinity == nullptr) continue;
+      const PodAffinityTerms& terms = *placed->use().affinity;
+      if (role == TermRole::kRequired)
+        for (const auto& term : terms.required) add(term, 0, row);
+      if (role == TermRole::kRequiredAnti)
+        for (const auto& term : terms.required_anti) add(term, 0, row);
+      if (role == TermRole::kPreferred)
+        for (const auto& [term, weight] : terms.preferred) add(term, weight, row);
+    }
+    return counts;
+  }
+  static std::map<Row, int> AsMap(const RowCounts& rows) {
+    std::map<Row, int> counts;
+    rows.ForEach([&](std::uint32_t row, int count) { counts[row] = count; });
+    return counts;
+  }
+  Carried CarriedFor(TermRole role, const PodLabels& incoming) const {
+    Carried counts;
+    counters_.ForEachCarried(role, incoming, [&](const CarriedTerm& carried) {
+      carried.rows.ForEach(
+          [&](std::uint32_t row, int count) { counts[{carried.term.get(), carried.weight, row}] += count; });
+    });
+    return counts;
+  }
+
+  PodCounters& counters() { return counters_; }
+  std::size_t pods() const { return placed_.size(); }
+
+ private:
+  bool OneIn(std::size_t n) { return random_.Below(n) == 0; }
+  std::string Of(std::initializer_list<const char*> words) {
+    return *(words.begin() + random_.Below(words.size()));
+  }
+  std::string Namespace() { return Of({"default", "team-a", "team-b", "nowhere"}); }
+
+  api::LabelSelector Selector() {
+    api::LabelSelector selector;
+    if (OneIn(2)) selector.match_labels.Set("app", Of({"web", "db", "cache"}));
+    if (OneIn(3)) selector.match_expressions.push_back({"tier", Of({"Exists", "DoesNotExist"}), {}});
+    if (OneIn(3))
+      selector.match_expressions.push_back({"app", Of({"In", "NotIn"}), {"web", Of({"db", "web"})}});
+    return selector;
+  }
+  PodClause Clause() {
+    PodClause clause;
+    const api::LabelSelector labels = Selector();
+    clause.labels = OneIn(12) ? api::ParsedSelector::Nothing() : *api::ParseLabelSelector(&labels);
+    if (!OneIn(4)) clause.namespaces = {Namespace()};
+    const api::LabelSelector spaces = NamespaceSelector();
+    if (OneIn(2)) clause.namespace_selector = *api::ParseLabelSelector(&spaces);
+    return clause;
+  }
+  api::LabelSelector NamespaceSelector() {
+    api::LabelSelector selector;
+    if (OneIn(3)) selector.match_labels.Set("env", Of({"dev", "prod"}));
+    if (OneIn(3)) selector.match_expressions.push_back({"env", Of({"DoesNotExist", "Exists"}), {}});
+    return selector;
+  }
+  api::PodAffinityTerm Term() {
+    api::PodAffinityTerm term;
+    if (!OneIn(10)) term.label_selector = Selector();
+    if (OneIn(3)) term.namespaces = {Namespace()};
+    if (OneIn(3)) term.namespace_selector = NamespaceSelector();
+    term.topology_key = Of({"zone", "host"});
+    return term;
+  }
+  api::Pod Pod() {
+    api::Pod pod;
+    pod.metadata.name = pod.metadata.uid = "p" + std::to_string(++made_);
+    pod.metadata.ns = Namespace();
+    if (!OneIn(5)) pod.metadata.labels.Set("app", Of({"web", "db", "cache"}));
+    if (OneIn(2)) pod.metadata.labels.Set("tier", Of({"front", "back"}));
+    if (OneIn(3)) pod.metadata.labels.Set("own", pod.metadata.name);
+    if (OneIn(6)) pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+    if (OneIn(3)) pod.spec.pod_affinity.emplace().required.push_back(Term());
+    if (OneIn(3)) pod.spec.pod_anti_affinity.emplace().required.push_back(Term());
+    if (OneIn(3)) pod.spec.pod_anti_affinity.emplace().preferred.push_back({7, Term()});
+    return pod;
+  }
+
+  void AddNode(int i) { rows_.push_back(table_.Add(MakeNode("n" + std::to_string(i)).Share())); }
+  void AddPod() {
+    const Row row = rows_[random_.Below(rows_.size())];
+    auto placed = std::make_unique<PlacedPod>();
+    auto pod = std::make_shared<const api::Pod>(Pod());
+    placed->takes = UseOf(*pod, words_);
+    placed->pod = std::move(pod);
+    table_.AddPod(row, *placed);
+    // One more is imagined for a moment, which is to change nothing.
+    NodeTable::Overlay overlay(table_);
+    overlay.Remove(row, *placed);
+    placed_.emplace_back(row, std::move(placed));
+  }
+  void RemovePod() {
+    if (placed_.empty()) return;
+    const std::size_t i = random_.Below(placed_.size());
+    table_.RemovePod(placed_[i].first, *placed_[i].second);
+    placed_.erase(placed_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  void RemoveNodeAndPods() {
+    const std::size_t i = random_.Below(rows_.size());
+    const Row row = rows_[i];
+    std::erase_if(placed_, [&](auto& entry) {
+      if (entry.first != row) return false;
+      table_.RemovePod(row, *entry.second);
+      return true;
+    });
+    table_.Remove(row);
+    rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(i));
+    AddNode(static_cast<int>(1000 + ++made_));
+  }
+  void ChangeNamespace() {
+    auto ns = std::make_shared<api::Namespace>();
+    ns->metadata.name = Namespace();
+    if (OneIn(2)) ns->metadata.labels.Set("env", Of({"dev", "prod"}));
+    const auto known = objects_.Of<api::Namespace>().Find(ns->metadata.name);
+    if (known != nullptr && OneIn(4))
+      return objects_.Apply(ports::Change<api::Namespace>{known, nullptr});
+    objects_.Apply(ports::Change<api::Namespace>{known, ns});
+  }
+
+  Random random_;
+  SymbolTable words_;
+  NodeTable table_{words_};
+  ClusterObjects objects_;
+  PodCounters counters_{table_, objects_};
+  std::vector<Row> rows_;
+  std::vector<std::pair<Row, std::unique_ptr<PlacedPod>>> placed_;
+  std::size_t made_ = 0;
+};
+
+TEST(PodCounters, SayWhatARecountSaysAfterAnySequenceOfChanges) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Changing cluster(seed);
+    std::vector<PodQuestionPtr> questions;
+    for (int i = 0; i < 30; ++i) questions.push_back(cluster.Ask());
+    for (int step = 0; step < 700; ++step) {
+      cluster.Change();
+      // Some questions are asked at once, some only after their pods have come.
+      if (step % 20 != 0) continue;
+      questions[static_cast<std::size_t>(step / 20) % questions.size()] = cluster.Ask();
+      for (const PodQuestionPtr& question : questions) {
+        ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(question)), cluster.Recount(*question))
+            << "seed " << seed << ", step " << step;
+      }
+      const PodLabelsPtr incoming = cluster.Incoming();
+      for (const TermRole role : {TermRole::kRequired, TermRole::kRequiredAnti, TermRole::kPreferred}) {
+        ASSERT_EQ(cluster.CarriedFor(role, *incoming), cluster.RecountCarried(role, *incoming))
+            << "seed " << seed << ", step " << step;
+      }
+    }
+    EXPECT_GT(cluster.pods(), 50u);
+  }
+}
+
+TEST(PodCounters, KeepCountingRightWhenQuestionsAreForgotten) {
+  Changing cluster(99);
+  const PodQuestionPtr kept = cluster.Ask();
+  for (int i = 0; i < 5000; ++i) {
+    cluster.counters().Matching(cluster.Ask());  // nobody holds on to it
+    if (i % 10 == 0) cluster.Change();
+  }
+  EXPECT_EQ(Changing::AsMap(cluster.counters().Matching(kept)), cluster.Recount(*kept));
+}
+
+TEST(RowCounts, AreTheSameAsAMapHoweverManyRowsCount) {
+  Random random(5);
+  RowCounts counts;
+  std::map<Row, int> expected;
+  for (int step = 0; step < 20'000; ++step) {
+    const Row row = static_cast<Row>(random.Below(step < 10'000 ? 2000 : 40));
+    const bool leaves = expected[row] > 0 && random.Below(step < 8000 ? 10 : 2) == 0;
+    counts.Add(row, leaves ? -1 : 1);
+    expected[row] += leaves ? -1 : 1;
+    ASSERT_EQ(counts.At(row), expected[row]);
+  }
+  std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
+  EXPECT_EQ(Changing::AsMap(counts), expected);
+}
+
+}  // namespace
+}  // namespace berth::cluster

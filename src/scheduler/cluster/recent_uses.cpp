@@ -1,0 +1,53 @@
+#include "scheduler/cluster/recent_uses.hpp"
+
+#include <algorithm>
+#include <boost/container_hash/hash.hpp>
+#include <iterator>
+
+namespace berth::cluster {
+namespace {
+
+std::size_t HashOf(const api::Pod& pod) {
+  std::size_t hash = 0;
+  boost::hash_combine(hash, pod.metadata.ns.identity());
+  boost::hash_combine(hash, pod.metadata.labels.identity());
+  boost::hash_combine(hash, pod.spec.containers.identity());
+  boost::hash_combine(hash, pod.status.container_statuses.identity());
+  return hash;
+}
+
+// The kubelet says in a condition what has become of a resize.
+bool Alike(const api::Pod& a, const api::Pod& b) {
+  return SameShape(a, b) && a.status.conditions == b.status.conditions;
+}
+
+// Without what is the pod's own.
+api::Pod Likeness(const api::Pod& pod) {
+  api::Pod like;
+  like.metadata.ns = pod.metadata.ns;
+  like.metadata.labels = pod.metadata.labels;
+  like.metadata.annotations = pod.metadata.annotations;
+  like.metadata.controller = pod.metadata.controller;
+  like.metadata.deletion_timestamp = pod.metadata.deletion_timestamp;
+  like.spec = pod.spec;
+  like.status = pod.status;
+  return like;
+}
+
+}  // namespace
+
+PodUsePtr RecentUses::Of(const api::Pod& pod) {
+  const std::size_t hash = HashOf(pod);
+  auto& place = known_[hash % kPlaces];
+  auto found = std::ranges::find_if(place, [&](const std::unique_ptr<Known>& known) {
+    return known != nullptr && known->hash == hash && Alike(known->like, pod);
+  });
+  if (found == place.end()) {
+    found = std::prev(found);
+    *found = std::make_unique<Known>(Known{hash, Likeness(pod), UseOf(pod, symbols_)});
+  }
+  std::rotate(place.begin(), found, std::next(found));
+  return place.front()->use;
+}
+
+}  // namespace berth::cluster

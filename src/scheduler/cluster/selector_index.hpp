@@ -1,0 +1,59 @@
+// Which of many selectors match these labels? Only those that can are asked.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <vector>
+
+#include "scheduler/cluster/pod_selectors.hpp"
+
+namespace berth::cluster {
+
+// A label that everything the selector matches must have; null if there is no such label.
+inline const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
+  for (const api::Requirement& requirement : selector.requirements) {
+    if (requirement.op == api::SelectorOp::kIn && requirement.values.size() == 1) return &requirement;
+  }
+  return nullptr;
+}
+
+// A selector that demands a label is found under it, the others under none.
+template <class Item>
+class SelectorIndex {
+ public:
+  void Add(const api::ParsedSelector& selector, Item item) {
+    if (selector.nothing) return;
+    if (const api::Requirement* anchor = AnchorOf(selector)) {
+      for (const std::string& value : anchor->values)
+        by_label_[HashOfLabel(anchor->key, value)].push_back(item);
+    } else {
+      others_.push_back(item);
+    }
+  }
+  void Remove(const api::ParsedSelector& selector, Item item) {
+    if (selector.nothing) return;
+    if (const api::Requirement* anchor = AnchorOf(selector)) {
+      const auto found = by_label_.find(HashOfLabel(anchor->key, anchor->values.front()));
+      std::erase(found->second, item);
+      if (found->second.empty()) by_label_.erase(found);
+    } else {
+      std::erase(others_, item);
+    }
+  }
+  // visit(item): each that may match, and some that do not; none twice.
+  template <class Visit>
+  void ForEachCandidate(const PodLabels& labels, Visit&& visit) const {
+    for (const Item& item : others_) visit(item);
+    if (by_label_.empty()) return;
+    for (const std::size_t hash : labels.hashes) {
+      if (const auto found = by_label_.find(hash); found != by_label_.end()) {
+        for (const Item& item : found->second) visit(item);
+      }
+    }
+  }
+
+ private:
+  boost::unordered_flat_map<std::size_t, std::vector<Item>> by_label_;
+  std::vector<Item> others_;
+};
+
+}  // namespace berth::cluster

@@ -1,0 +1,121 @@
+// The words of one scheduler, as numbers: texts are interned when objects arrive, so that no decision hashes
+// a string.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kubernetes/api/objects.hpp"
+#include "kubernetes/api/requests.hpp"
+#include "kubernetes/api/selectors.hpp"
+#include "base/interner.hpp"
+#include "base/shared_pool.hpp"
+
+namespace berth::cluster {
+
+struct PodLabels;
+struct PodShape;
+struct PodUse;
+struct PodQuestion;
+struct AffinityTerm;
+struct PodAffinityTerms;
+struct NodeNameTag;
+struct LabelKeyTag;
+struct LabelTag;
+struct ResourceTag;
+struct ImageTag;
+struct AddressTag;
+struct TaintListTag;
+using NodeNameId = Id<NodeNameTag>;
+using LabelKeyId = Id<LabelKeyTag>;
+using LabelId = Id<LabelTag>;        // a key with a value
+using ResourceId = Id<ResourceTag>;  // cpu, memory, ephemeral-storage first; then scalars as they are met
+using ImageId = Id<ImageTag>;
+using AddressId = Id<AddressTag>;  // host IP of a port
+using TaintListId = Id<TaintListTag>;
+
+inline constexpr ResourceId kCpu{0};
+inline constexpr ResourceId kMemory{1};
+inline constexpr ResourceId kEphemeralStorage{2};
+inline constexpr std::size_t kFirstScalar = 3;
+
+inline constexpr AddressId kAnyAddress{0};  // 0.0.0.0
+
+// (protocol, port) in one number; equal numbers can conflict.
+using PortId = std::uint64_t;
+
+// Ids grow only; what comes and goes with pods is pooled instead. One thread: the scheduler loop's, as everything
+// below.
+class SymbolTable {
+ public:
+  SymbolTable();
+  ~SymbolTable();
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
+
+  Interner<NodeNameTag> node_names;
+  Interner<ImageTag> images;
+  Interner<AddressTag> addresses;
+
+  // --- what pods say of themselves and of each other (pod_selectors.hpp)
+  SharedPool<PodLabels> pod_labels;
+  SharedPool<PodQuestion> pod_questions;
+  SharedPool<AffinityTerm> affinity_terms;
+  SharedPool<PodAffinityTerms> pod_affinities;
+  // --- what decisions need of them (pod_info.hpp)
+  WeakInternPool<PodShape> pod_shapes;
+  WeakInternPool<PodUse> pod_uses;
+
+  // --- labels
+  // -------------------------------------------------------------------------------------------------
+  LabelKeyId InternKey(std::string_view key);
+  LabelId InternLabel(LabelKeyId key, std::string_view value);
+  // Unknown if it was never met.
+  LabelId FindLabel(LabelKeyId key, std::string_view value) const;
+  LabelKeyId FindKey(std::string_view key) const { return keys_.Find(key); }
+  const std::string& KeyText(LabelKeyId key) const { return keys_.Text(key); }
+  // The labels of a key met so far, in order of appearance.
+  const std::vector<LabelId>& LabelsOf(LabelKeyId key) const { return labels_of_key_[key.value]; }
+  // The value as a number for Gt and Lt; nothing if it is none.
+  std::optional<std::int64_t> NumberOf(LabelId label) const { return labels_[label.value].number; }
+  LabelKeyId KeyOf(LabelId label) const { return labels_[label.value].key; }
+  std::size_t key_count() const { return keys_.size(); }
+  std::size_t label_count() const { return labels_.size(); }
+
+  // --- resources
+  // ---------------------------------------------------------------------------------------------- Unknown
+  // for names that scheduling ignores ("storage") and for "pods", which is counted apart.
+  ResourceId InternResource(std::string_view name);
+  ResourceId FindResource(std::string_view name) const;
+  const std::string& ResourceName(ResourceId id) const { return resources_.Text(id); }
+  bool IsExtended(ResourceId id) const { return extended_[id.value]; }
+  std::size_t resource_count() const { return resources_.size(); }
+
+  // --- taints: whole lists, since their order shows in messages of older releases and most nodes share one
+  // -----
+  TaintListId InternTaints(const std::vector<api::Taint>& taints);
+  const std::vector<api::Taint>& Taints(TaintListId id) const { return taint_lists_[id.value]; }
+  std::size_t taint_list_count() const { return taint_lists_.size(); }
+
+  PortId InternPort(std::string_view protocol, std::int32_t port);
+
+ private:
+  struct Label {
+    LabelKeyId key;
+    std::optional<std::int64_t> number;
+  };
+  struct ProtocolTag;
+
+  Interner<LabelKeyTag> keys_;
+  Interner<LabelTag> label_texts_;  // "key\nvalue"
+  std::vector<Label> labels_;
+  std::vector<std::vector<LabelId>> labels_of_key_;
+  Interner<ResourceTag> resources_;
+  std::vector<bool> extended_;
+  Interner<TaintListTag> taint_texts_;
+  std::vector<std::vector<api::Taint>> taint_lists_;
+  Interner<ProtocolTag> protocols_;
+};
+
+}  // namespace berth::cluster

@@ -1,0 +1,305 @@
+#include "scheduler/cluster/volumes_in_use.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/random.hpp"
+#include "testing/storage.hpp"
+
+namespace berth::cluster {
+namespace {
+
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using berth::testing::ClaimVolume;
+using berth::testing::DiskVolume;
+using berth::testing::EphemeralVolume;
+using berth::testing::MakeAttachment;
+using berth::testing::MakeClaim;
+using berth::testing::MakeClass;
+using berth::testing::MakeCsiNode;
+using berth::testing::MakeNode;
+using berth::testing::MakeVolume;
+using berth::testing::PodWith;
+
+// A small cluster in which everything changes, and what must be counted in it, counted anew.
+class Churn {
+ public:
+  explicit Churn(std::uint64_t seed) : random_(seed) {}
+
+  void Step() {
+    switch (random_.Below(10)) {
+      case 0:
+        return ToggleNode();
+      case 1:
+        return ToggleCsiNode();
+      case 2:
+      case 3:
+        return ToggleClaim();
+      case 4:
+        return ToggleVolume();
+      case 5:
+        return ToggleAttachment();
+      case 6:
+        return ToggleClass();
+      default:
+        return random_.Below(3) == 0 ? RemovePod() : AddPod();
+    }
+  }
+
+  // With some pods imagined to be there, and others gone.
+  void CheckOverlay() {
+    {
+      NodeTable::Overlay overlay(nodes_);
+      std::deque<PodInfo> guests;
+      for (int i = 0; i < 3; ++i) {
+        const auto node = AnyNode();
+        if (!node) continue;
+        guests.push_back(PreparePod(RandomPod(), words_));
+        overlay.Add(*node, guests.back());
+        if (PlacedPod* victim = AnyPodOn(*node); victim != nullptr) overlay.Remove(*node, *victim);
+      }
+      Check("with imagined pods");
+    }
+    Check("after them");
+  }
+
+  void Check(const std::string& when) {
+    SCOPED_TRACE(when);
+    nodes_.all().ForEach([&](std::size_t row) { CheckRow(static_cast<Row>(row)); });
+    for (const char* claim : kClaims)
+      EXPECT_EQ(volumes_.ClaimIsUsed("default", claim), UsesOf(claim)) << claim;
+    for (const bool read_only : {false, true}) {
+      const api::Volume wanted = DiskVolume(api::Volume::Source::kGcePersistentDisk, "disk-1", read_only);
+      RowSet conflicts(nodes_.rows());
+      volumes_.disks().AddConflicts(wanted, conflicts);
+      nodes_.all().ForEach([&](std::size_t row) {
+        EXPECT_EQ(conflicts.Has(row), HasConflict(static_cast<Row>(row), wanted)) << "row " << row;
+      });
+    }
+  }
+
+ private:
+  static constexpr std::array kClaims = {"c0", "c1", "c2", "c3", "pod-e"};
+  static constexpr std::array kDrivers = {"csi.example.com", "other.example.com", "ebs.csi.aws.com"};
+
+  std::string Pick(std::string prefix, std::uint64_t count) {
+    return fmt::format("{}{}", prefix, random_.Below(count));
+  }
+  template <class T>
+  void Set(T object) {
+    const auto before = objects_.Of<T>().Find(object.metadata.ns, object.metadata.name);
+    object.metadata.resource_version = fmt::format("{}", ++version_);
+    objects_.Apply(ports::Change<T>{before, std::make_shared<const T>(std::move(object))});
+  }
+  template <class T>
+  bool Delete(const std::string& ns, const std::string& name) {
+    const auto before = objects_.Of<T>().Find(ns, name);
+    if (before == nullptr || random_.Below(2) == 0) return false;
+    objects_.Apply(ports::Change<T>{before, nullptr});
+    return true;
+  }
+
+  void ToggleNode() {
+    const std::string name = Pick("n", 4);
+    const Row row = nodes_.Find(words_.node_names.Intern(name));
+    if (row == kNoRow) {
+      nodes_.Add(MakeNode(name).Share());
+      return;
+    }
+    while (!nodes_.pods(row).empty()) Remove(row, *nodes_.pods(row).back());
+    nodes_.Remove(row);
+  }
+  void ToggleCsiNode() {
+    const std::string name = Pick("n", 4);
+    if (Delete<api::CSINode>("", name)) return;
+    std::vector<api::CSINode::Driver> drivers;
+    for (const char* driver : kDrivers) {
+      if (random_.Below(2) == 0) continue;
+      auto& listed = drivers.emplace_back(api::CSINode::Driver{driver, std::nullopt});
+      if (random_.Below(3) > 0) listed.count = static_cast<std::int32_t>(random_.Below(4));
+    }
+    Set(MakeCsiNode(name, std::move(drivers)));
+  }
+  void ToggleClaim() {
+    const std::string name = kClaims[random_.Below(kClaims.size())];
+    if (Delete<PersistentVolumeClaim>("default", name)) return;
+    auto claim = MakeClaim(name).Class(Pick("class", 3));
+    if (random_.Below(2) == 0) claim.BoundTo(Pick("v", 4));
+    if (random_.Below(2) == 0) claim.OwnedBy(Pick("uid", 3));
+    Set<PersistentVolumeClaim>(claim);
+  }
+  void ToggleVolume() {
+    const std::string name = Pick("v", 4);
+    if (Delete<PersistentVolume>("", name)) return;
+    auto volume = MakeVolume(name).Csi(kDrivers[random_.Below(2)], Pick("h", 2));
+    if (random_.Below(4) == 0)
+      volume.InTree(PersistentVolume::Source::kAwsElasticBlockStore, Pick("vol-", 2));
+    if (random_.Below(8) == 0) volume.InTree(PersistentVolume::Source::kOther, "");
+    Set<PersistentVolume>(volume);
+  }
+  void ToggleAttachment() {
+    const std::string name = Pick("a", 5);
+    if (Delete<api::VolumeAttachment>("", name)) return;
+    Set(MakeAttachment(name, Pick("n", 4), Pick("v", 4), kDrivers[random_.Below(2)]));
+  }
+  void ToggleClass() {
+    const std::string name = Pick("class", 3);
+    if (Delete<api::StorageClass>("", name)) return;
+    const char* provisioners[] = {"csi.example.com", "kubernetes.io/aws-ebs", "kubernetes.io/azure-file", ""};
+    Set(MakeClass(name, provisioners[random_.Below(4)]));
+  }
+
+  api::PodPtr RandomPod() {
+    auto pod = PodWith("pod", {});
+    pod.Uid(Pick("uid", 3));
+    for (std::uint64_t i = random_.Below(4); i > 0; --i) {
+      switch (random_.Below(6)) {
+        case 0:
+          WithVolume(pod, EphemeralVolume("e"));
+          break;
+        case 1:
+          WithVolume(pod, DiskVolume(api::Volume::Source::kAwsElasticBlockStore,
+                                     random_.Below(6) == 0 ? "aws://bad" : Pick("vol-", 2)));
+          break;
+        case 2:
+          WithVolume(pod, DiskVolume(api::Volume::Source::kGcePersistentDisk, Pick("disk-", 2),
+                                     random_.Below(2) == 0));
+          break;
+        default:
+          WithVolume(pod, ClaimVolume(kClaims[random_.Below(4)]));
+      }
+    }
+    return pod.Share();
+  }
+  std::optional<Row> AnyNode() {
+    const Row row = nodes_.Find(words_.node_names.Find(Pick("n", 4)));
+    return row == kNoRow ? std::nullopt : std::optional(row);
+  }
+  PlacedPod* AnyPodOn(Row row) {
+    const auto pods = nodes_.pods(row);
+    return pods.empty() ? nullptr : pods[random_.Below(pods.size())];
+  }
+  void AddPod() {
+    const auto row = AnyNode();
+    if (!row) return;
+    const api::PodPtr pod = RandomPod();
+    placed_.push_back({pod, UseOf(*pod, words_)});
+    nodes_.AddPod(*row, placed_.back());
+  }
+  void RemovePod() {
+    const auto row = AnyNode();
+    if (!row) return;
+    if (PlacedPod* pod = AnyPodOn(*row); pod != nullptr) Remove(*row, *pod);
+  }
+  void Remove(Row row, PlacedPod& pod) { nodes_.RemovePod(row, pod); }
+
+  // --- counted anew
+  bool UsesOf(const std::string& claim) {
+    bool used = false;
+    nodes_.all().ForEach([&](std::size_t row) {
+      for (const PlacedPod* pod : nodes_.pods(static_cast<Row>(row))) {
+        for (const api::Volume& volume : pod->pod->spec.volumes)
+          used |= volume.source == api::Volume::Source::kPersistentVolumeClaim && volume.id == claim;
+      }
+    });
+    return used;
+  }
+  bool HasConflict(Row row, const api::Volume& wanted) {
+    return std::ranges::any_of(nodes_.pods(row), [&](const PlacedPod* pod) {
+      return std::ranges::any_of(pod->pod->spec.volumes,
+                                 [&](const api::Volume& volume) { return Collide(volume, wanted); });
+    });
+  }
+  void CheckRow(Row row) {
+    std::map<std::string, std::string> used;  // id -> driver
+    bool trouble = false;
+    for (const PlacedPod* pod : nodes_.pods(row)) {
+      for (const api::Volume& volume : pod->pod->spec.volumes) {
+        const LookedUp found = volumes_.LookUp(*pod->pod, volume);
+        trouble |= !found.error.empty() && !found.claim_missing;
+        if (!found.volume.id.empty()) used[found.volume.id] = found.volume.driver;
+      }
+    }
+    for (const auto& [id, driver] : used) EXPECT_TRUE(volumes_.IsUsed(id, row)) << id;
+    EXPECT_EQ(volumes_.uncountable().Has(row), trouble);
+    EXPECT_EQ(volumes_.WhyUncountable(row).empty(), !trouble);
+    std::map<std::string, std::string> all = used;
+    objects_.Of<api::VolumeAttachment>().ForEach([&](const auto& attachment) {
+      if (attachment->node_name != nodes_.name(row)) return;
+      const auto volume = objects_.Of<PersistentVolume>().Find(*attachment->persistent_volume_name);
+      if (volume == nullptr || volume->source != PersistentVolume::Source::kCsi) return;
+      all[attachment->attacher + "/" + volume->volume_handle] = attachment->attacher;
+    });
+    const auto csi_node = objects_.Of<api::CSINode>().Find(nodes_.name(row));
+    EXPECT_EQ(volumes_.with_csi_node().Has(row), csi_node != nullptr);
+    // Where something cannot be counted nobody asks for the count.
+    for (const char* name : kDrivers)
+      CheckDriver(row, name, trouble ? std::nullopt : std::optional(all), csi_node.get());
+  }
+  void CheckDriver(Row row, const std::string& name,
+                   const std::optional<std::map<std::string, std::string>>& all,
+                   const api::CSINode* csi_node) {
+    const auto count =
+        all ? std::ranges::count_if(*all, [&](const auto& entry) { return entry.second == name; }) : 0;
+    const VolumesInUse::Driver* driver = volumes_.FindDriver(name);
+    if (driver == nullptr) {
+      EXPECT_EQ(count, 0);
+      return;
+    }
+    if (all) {
+      EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
+    }
+    std::int32_t limit = VolumesInUse::kNoLimit;
+    bool installed = false;
+    for (const auto& listed : csi_node != nullptr ? csi_node->drivers : std::vector<api::CSINode::Driver>{}) {
+      if (listed.name != name) continue;
+      installed = true;
+      limit = listed.count.value_or(VolumesInUse::kNoLimit);
+    }
+    EXPECT_EQ(driver->limit[row], limit);
+    EXPECT_EQ(driver->installed.Has(row), installed);
+  }
+
+  Random random_;
+  SymbolTable words_;
+  NodeTable nodes_{words_};
+  ClusterObjects objects_;
+  VolumesInUse volumes_{nodes_, objects_};
+  std::deque<PlacedPod> placed_;
+  int version_ = 0;
+};
+
+TEST(VolumesInUse, CountersEqualARecountWhateverHappens) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Churn churn(seed);
+    for (int step = 0; step < 150; ++step) {
+      churn.Step();
+      churn.Check(fmt::format("step {}", step));
+      if (step % 10 == 0) churn.CheckOverlay();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(VolumesInUse, APodWithoutVolumesLeavesNoTrace) {
+  SymbolTable words;
+  NodeTable nodes(words);
+  ClusterObjects objects;
+  VolumesInUse volumes(nodes, objects);
+  const Row row = nodes.Add(MakeNode("n").Share());
+  const api::PodPtr pod = berth::testing::MakePod("p").Share();
+  PlacedPod placed{pod, UseOf(*pod, words)};
+  nodes.AddPod(row, placed);
+  EXPECT_EQ(volumes.disks().size(), 0U);
+  EXPECT_FALSE(volumes.ClaimIsUsed("default", "c"));
+}
+
+}  // namespace
+}  // namespace berth::cluster

@@ -1,0 +1,370 @@
+#include "scheduler/cycle/binding_cycle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/go_duration.hpp"
+#include "scheduler/extenders/requests.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::cycle {
+
+using framework::Code;
+using framework::Status;
+
+// One pod's. Answers carry the number of the step they belong to: what comes too late, or twice, is not for
+// the step the cycle is in and is ignored.
+struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_from_this<Cycle> {
+  enum class Stage : std::uint8_t { kDeciding, kWaiting, kPreBind, kBind, kEnded };
+  struct Wait {
+    std::string_view plugin;
+    Duration timeout;
+    MonoTime due;
+  };
+
+  Cycle(BindingCycles& cycles, framework::QueuedPodPtr pod, const runtime::Profile& profile,
+        std::string node_name, framework::CycleState state)
+      : cycles(cycles),
+        queued(std::move(pod)),
+        profile(profile),
+        node_name(std::move(node_name)),
+        state(std::move(state)) {}
+
+  const cluster::PodInfo& pod() const override { return queued->info; }
+  const std::string& node() const override { return node_name; }
+  std::vector<std::string> PendingPlugins() const override {
+    std::vector<std::string> names;
+    for (const Wait& wait : waits) names.emplace_back(wait.plugin);
+    return names;
+  }
+  void Allow(std::string_view plugin) override {
+    std::erase_if(waits, [&](const Wait& wait) { return wait.plugin == plugin; });
+    if (waits.empty()) Signal(Status{});
+  }
+  bool Reject(std::string_view plugin, std::string message) override {
+    return Stop(Status::Unschedulable(std::move(message)), plugin);
+  }
+  bool Preempt(std::string_view plugin, std::string message) override {
+    return Stop(Status::Error(fmt::format("waiting on permit for pod: {}", message)), plugin);
+  }
+
+  bool Stop(Status status, std::string_view plugin) {
+    if (verdict || stage != Stage::kWaiting) return false;
+    stopped_by = plugin;  // whoever says so may not keep the name as long as the verdict is waited with
+    status.plugin = stopped_by;
+    Signal(std::move(status));
+    return true;
+  }
+  // The first signal counts. What follows from it waits for its turn: the one who signals may be in the
+  // middle of something.
+  void Signal(Status status) {
+    if (verdict) return;
+    verdict = std::move(status);
+    cycles.post_(false, [self = shared_from_this()] { self->cycles.Decided(self); });
+  }
+  const std::string& uid() const { return queued->info.pod->metadata.uid; }
+
+  BindingCycles& cycles;
+  const framework::QueuedPodPtr queued;
+  const runtime::Profile& profile;
+  const std::string node_name;
+  framework::CycleState state;
+  const framework::Placement placement{queued->info, node_name, state};
+
+  Stage stage = Stage::kDeciding;
+  std::string stopped_by;
+  std::uint64_t step = 0;
+  std::vector<Wait> waits;
+  MonoTime waiting_since;
+  MonoTime point_started;         // of PreBind or Bind
+  std::optional<Status> verdict;  // of Permit's waiting, once there is one
+  runtime::PreFlightOutcome pre_flight;
+  std::size_t group = 0;     // of pre_flight that is under way
+  std::size_t pending = 0;   // plugins of the group that have not answered
+  Status group_status;       // the first failure in the group
+  bool by_extender = false;  // who binds is an extender, not a plugin
+  std::stop_source stop;
+  std::optional<std::string> cancelled;  // why PreBind was asked to give up
+  Deadlines::iterator deadline;
+  bool has_deadline = false;
+};
+
+BindingCycles::~BindingCycles() {
+  for (auto& [uid, cycle] : cycles_) cycle->stop.request_stop();
+}
+
+void BindingCycles::Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile,
+                          std::string node, framework::CycleState state) {
+  const auto cycle = std::make_shared<Cycle>(*this, pod, profile, std::move(node), std::move(state));
+  cycles_.insert_or_assign(cycle->uid(), cycle);
+  if (!ReserveAndPermit(cycle)) return;
+  if (const auto pods = std::exchange(cycle->state.pods_to_activate, {}); !pods.empty()) host_.Activate(pods);
+
+  cycle->pre_flight = profile.RunPreBindPreFlight(cycle->placement);
+  const Status& pre_flight = cycle->pre_flight.status;
+  if (!pre_flight.ok() && !pre_flight.skip()) return Fail(cycle, pre_flight, true);
+  const bool waits = cycle->stage == Cycle::Stage::kWaiting;
+  if (pre_flight.ok() || waits) host_.ShowNomination(pod, cycle->node());
+  if (!waits) AfterPermit(cycle);
+}
+
+// False if the cycle has ended. These belong to the decision still: nobody has counted on the place yet.
+bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
+  if (Status status = cycle->profile.RunReserve(cycle->placement); !status.ok()) {
+    Fail(cycle, std::move(status), false);
+    return false;
+  }
+  runtime::PermitOutcome permit = cycle->profile.RunPermit(cycle->placement);
+  if (permit.status.code == Code::kWait) {
+    cycle->stage = Cycle::Stage::kWaiting;
+    cycle->waiting_since = host_.Now();
+    MonoTime first = MonoTime::max();
+    for (const auto& [plugin, timeout] : permit.waits) {
+      cycle->waits.push_back({plugin, timeout, cycle->waiting_since + timeout});
+      first = std::min(first, cycle->waits.back().due);
+    }
+    SetDeadline(cycle, first);
+    return true;
+  }
+  if (permit.status.ok()) return true;
+  Fail(cycle, std::move(permit.status), false);
+  return false;
+}
+
+void BindingCycles::Decided(const CyclePtr& cycle) {
+  if (cycle->stage != Cycle::Stage::kWaiting) return;
+  DropDeadline(cycle);
+  cycle->stage = Cycle::Stage::kDeciding;
+  if (runtime::MetricsRecorder* metrics_recorder = cycle->profile.metrics_recorder()) {
+    const runtime::MetricsRecorder::Traced traced(metrics_recorder, cycle->queued->trace);
+    metrics_recorder->PermitWaited(cycle->verdict->code, cycle->waiting_since);
+  }
+  if (!cycle->verdict->ok()) return Fail(cycle, *cycle->verdict, true);
+  AfterPermit(cycle);
+}
+
+void BindingCycles::AfterPermit(const CyclePtr& cycle) {
+  host_.OnPermitDone(cycle->queued);
+  cycle->stage = Cycle::Stage::kPreBind;
+  cycle->point_started = host_.Now();
+  StartPreBindGroup(cycle);
+}
+
+void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
+  if (cycle->group == cycle->pre_flight.groups.size()) {
+    DropDeadline(cycle);
+    return StartBindPoint(cycle);
+  }
+  const auto& plugins = cycle->pre_flight.groups[cycle->group];
+  const std::uint64_t step = ++cycle->step;
+  cycle->pending = plugins.size();
+  cycle->group_status = {};
+  SetDeadline(cycle, host_.Now() + options_.pre_bind_deadline);
+  for (framework::PreBindPlugin* plugin : plugins) {
+    cycle->profile.StartPreBind(*plugin, cycle->placement, cycle->stop.get_token(),
+                                [this, post = post_, cycle, step](Status status) {
+                                  const bool well = status.ok();
+                                  post(well, [this, cycle, step, status = std::move(status)]() mutable {
+                                    PreBindAnswered(cycle, step, std::move(status));
+                                  });
+                                });
+  }
+}
+
+void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, Status status) {
+  if (cycle->stage != Cycle::Stage::kPreBind || cycle->step != step) return;
+  if (!status.ok() && cycle->group_status.ok()) {
+    cycle->group_status = std::move(status);
+    cycle->stop.request_stop();  // what the others of the group do is in vain
+  }
+  if (--cycle->pending > 0) return;
+  if (!cycle->group_status.ok()) return Fail(cycle, cycle->group_status, true);
+  if (cycle->cancelled) return Fail(cycle, Status::Error(*cycle->cancelled), true);
+  ++cycle->group;
+  StartPreBindGroup(cycle);
+}
+
+// The first extender that binds and cares for the pod takes the place of the Bind plugins.
+void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
+  PointEnds(cycle, Code::kSuccess);
+  cycle->stage = Cycle::Stage::kBind;
+  if (extenders_ == nullptr) return StartBind(cycle, 0);
+  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod));
+}
+
+void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) {
+  cycle->by_extender = index < extenders_->size();
+  if (!cycle->by_extender) {
+    cycle->point_started = host_.Now();
+    return StartBind(cycle, 0);
+  }
+  const std::uint64_t step = ++cycle->step;
+  DropDeadline(cycle);  // an extender has its own
+  extenders::Extender& extender = extenders_->at(index);
+  // Filled in before the loop sees the answer, for the answer comes by a message.
+  const auto asked = std::make_shared<extenders::Extender::Asked>();
+  *asked = extender.Ask(
+      extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
+      [this, post = post_, cycle, step, index, asked](Expected<extenders::Reply> reply) {
+        post(false, [this, cycle, step, index, asked, reply = std::move(reply)]() mutable {
+          ExtenderAnswered(cycle, step, index, *asked, std::move(reply));
+        });
+      },
+      host_.WriteGuard());
+}
+
+void BindingCycles::ExtenderAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
+                                     const extenders::Extender::Asked& asked,
+                                     Expected<extenders::Reply> reply) {
+  extenders::Extender& extender = extenders_->at(index);
+  const Expected<void> bound = extenders_->Bound(extender, asked, std::move(reply));
+  if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
+  if (bound) return BindIsDone(cycle);
+  if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
+  log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
+            {{"extender", extender.name()}, {"err", bound.error().message}});
+  StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod, index + 1));
+}
+
+void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
+  const std::uint64_t step = ++cycle->step;
+  SetDeadline(cycle, host_.Now() + options_.bind_deadline);
+  cycle->profile.StartBind(plugin, cycle->placement,
+                           [this, post = post_, cycle, step, plugin](Status status) {
+                             const bool well = status.ok() || status.skip();
+                             post(well, [this, cycle, step, plugin, status = std::move(status)]() mutable {
+                               BindAnswered(cycle, step, plugin, std::move(status));
+                             });
+                           });
+}
+
+void BindingCycles::BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin,
+                                 Status status) {
+  if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
+  DropDeadline(cycle);
+  if (status.skip() && plugin + 1 < cycle->profile.bind_count()) return StartBind(cycle, plugin + 1);
+  if (!status.ok()) return Fail(cycle, std::move(status), true);
+  BindIsDone(cycle);
+}
+
+void BindingCycles::BindIsDone(const CyclePtr& cycle) {
+  PointEnds(cycle, Code::kSuccess);
+  End(cycle);
+  host_.Bound(cycle->queued, cycle->node());
+  {
+    const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);
+    cycle->profile.RunPostBind(cycle->placement);
+  }
+  host_.Placed(cycle->queued, cycle->node());
+  if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) host_.Activate(pods);
+}
+
+// PreBind or Bind, whose plugins answer when they like, is over.
+void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
+  runtime::MetricsRecorder* metrics_recorder = cycle->profile.metrics_recorder();
+  if (metrics_recorder == nullptr || cycle->by_extender) return;
+  const auto point = cycle->stage == Cycle::Stage::kBind ? runtime::ExtensionPoint::kBind
+                                                         : runtime::ExtensionPoint::kPreBind;
+  const runtime::MetricsRecorder::Traced traced(metrics_recorder, cycle->queued->trace);
+  metrics_recorder->PointTook(point, code, cycle->point_started);
+  cycle->point_started = host_.Now();
+}
+
+void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_binding) {
+  if (cycle->stage == Cycle::Stage::kPreBind || cycle->stage == Cycle::Stage::kBind)
+    PointEnds(cycle, status.code);
+  End(cycle);
+  {
+    const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);
+    cycle->profile.RunUnreserve(cycle->placement);
+  }
+  host_.Failed(cycle->queued, cycle->node(), std::move(status), while_binding);
+}
+
+void BindingCycles::End(const CyclePtr& cycle) {
+  DropDeadline(cycle);
+  cycle->stage = Cycle::Stage::kEnded;
+  if (const auto found = cycles_.find(cycle->uid()); found != cycles_.end() && found->second == cycle)
+    cycles_.erase(found);
+}
+
+framework::WaitingPod* BindingCycles::FindWaiting(std::string_view uid) {
+  const auto found = cycles_.find(std::string(uid));
+  const bool waits = found != cycles_.end() && found->second->stage == Cycle::Stage::kWaiting;
+  return waits ? found->second.get() : nullptr;
+}
+
+void BindingCycles::ForEachWaiting(const std::function<void(framework::WaitingPod&)>& visit) {
+  std::vector<CyclePtr> waiting;
+  for (const auto& [uid, cycle] : cycles_) {
+    if (cycle->stage == Cycle::Stage::kWaiting) waiting.push_back(cycle);
+  }
+  for (const CyclePtr& cycle : waiting) visit(*cycle);
+}
+
+bool BindingCycles::CancelPreBind(std::string_view uid, std::string message) {
+  const auto found = cycles_.find(std::string(uid));
+  if (found == cycles_.end() || found->second->stage != Cycle::Stage::kPreBind) return false;
+  Cycle& cycle = *found->second;
+  if (!cycle.cancelled) cycle.cancelled = std::move(message);
+  cycle.stop.request_stop();
+  return true;
+}
+
+std::size_t BindingCycles::Abandon(const std::string& why) {
+  std::vector<CyclePtr> left;
+  std::size_t asked = 0;
+  for (const auto& [uid, cycle] : cycles_) left.push_back(cycle);
+  for (const CyclePtr& cycle : left) {
+    if (cycle->stage == Cycle::Stage::kBind) ++asked;
+    cycle->stop.request_stop();
+    Fail(cycle, Status::Error(why), true);
+  }
+  return asked;
+}
+
+void BindingCycles::Tick() {
+  const MonoTime now = host_.Now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const CyclePtr cycle = deadlines_.begin()->second;
+    DropDeadline(cycle);
+    switch (cycle->stage) {
+      case Cycle::Stage::kWaiting: {
+        const auto first = std::ranges::min_element(cycle->waits, {}, &Cycle::Wait::due);
+        cycle->Reject(first->plugin, fmt::format("rejected due to timeout after waiting {} at plugin {}",
+                                                 FormatGoDuration(first->timeout), first->plugin));
+        break;
+      }
+      case Cycle::Stage::kPreBind:
+        cycle->stop.request_stop();
+        Fail(cycle,
+             Status::Error(fmt::format("running PreBind plugins: no answer within {}",
+                                       FormatGoDuration(options_.pre_bind_deadline))),
+             true);
+        break;
+      case Cycle::Stage::kBind:
+        Fail(cycle,
+             Status::Error(fmt::format("running Bind plugin: no answer within {}",
+                                       FormatGoDuration(options_.bind_deadline))),
+             true);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void BindingCycles::SetDeadline(const CyclePtr& cycle, MonoTime due) {
+  DropDeadline(cycle);
+  cycle->deadline = deadlines_.emplace(due, cycle);
+  cycle->has_deadline = true;
+}
+
+void BindingCycles::DropDeadline(const CyclePtr& cycle) {
+  if (!cycle->has_deadline) return;
+  deadlines_.erase(cycle->deadline);
+  cycle->has_deadline = false;
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,151 @@
+// What happens to the cluster, and what it means for queue and cache (after kube-scheduler v1.37.1's event
+// handlers).
+#include <algorithm>
+
+#include "scheduler/cycle/cluster_events.hpp"
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/scheduler_metrics.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::cycle {
+
+using ports::Change;
+using framework::ClusterEvent;
+
+namespace {
+
+constexpr const char* kWaitingPodDeleted = "UnscheduledPodDelete";  // as metrics name it
+
+}  // namespace
+
+void Scheduler::Handle(Synced&) {
+  synced_.store(true, std::memory_order_relaxed);
+  log::Info("Caches are synced", {{"nodes", parts_.cache.nodes().node_count()},
+                                  {"pods", parts_.cache.pod_count()},
+                                  {"pending", queue_.sizes().active}});
+}
+
+void Scheduler::Handle(Work& work) { work(); }
+
+void Scheduler::Handle(Change<api::Node>& change) {
+  const framework::EventObjects objects{change.before, change.after};
+  if (change.after == nullptr) {
+    const HandlingTimer timer(*this, kNodeDeleted.label);
+    queue_.MoveAll(kNodeDeleted, objects);
+    parts_.cache.RemoveNode(change.before->metadata.name);
+    return;
+  }
+  if (change.before == nullptr) {
+    const HandlingTimer timer(*this, kNodeAdded.label);
+    parts_.cache.AddNode(change.after);
+    queue_.MoveAll(kNodeAdded, objects);
+    return;
+  }
+  parts_.cache.UpdateNode(change.after);
+  for (const ClusterEvent& event : NodeEvents(*change.before, *change.after)) RequeueOnEvent(event, objects);
+}
+
+void Scheduler::RequeueOnEvent(const ClusterEvent& event, const framework::EventObjects& objects) {
+  const HandlingTimer timer(*this, event.label);
+  queue_.MoveAll(event, objects);
+}
+
+void Scheduler::Handle(Change<api::Pod>& change) {
+  const api::PodPtr& before = change.before;
+  const api::PodPtr& after = change.after;
+  if (after == nullptr || after->terminal()) return PodGone(after == nullptr ? before : after);
+  if (before != nullptr && before->metadata.uid != after->metadata.uid) {
+    PodGone(before);
+    change.before = nullptr;
+  }
+  if (after->spec.node_name.empty()) {
+    PodWaiting(change.before, after);
+  } else {
+    PodAssigned(change.before, after);
+  }
+}
+
+// The object of a delete may be old (it may lack the node), so it is looked for everywhere.
+void Scheduler::PodGone(const api::PodPtr& pod) {
+  const std::string& uid = pod->metadata.uid;
+  const std::string key = pod->metadata.Key();
+  std::optional<HandlingTimer> leaving;
+  if (const auto waiting = waiting_.find(key);
+      waiting != waiting_.end() && waiting->second->metadata.uid == uid) {
+    leaving.emplace(*this, kWaitingPodDeleted);
+    waiting_.erase(waiting);
+  }
+  queue_.Delete(uid);
+  leaving.reset();
+  if (parts_.cache.IsAssumed(uid)) return AssumedPodGoes(uid);
+  if (const api::PodPtr known = parts_.cache.FindPod(uid)) {
+    const HandlingTimer timer(*this, kAssignedPodDeleted.label);
+    parts_.cache.RemovePod(uid);
+    queue_.MoveAll(kAssignedPodDeleted, {pod->spec.node_name.empty() ? known : pod, nullptr});
+    return;
+  }
+  if (!pod->status.nominated_node_name.empty()) NominationEnds(pod);
+}
+
+void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
+  const auto profile = ProfileOf(*pod);
+  if (!profile) return;
+  const std::string& uid = pod->metadata.uid;
+  waiting_[pod->metadata.Key()] = pod;
+  if (parts_.cache.IsAssumed(uid)) {
+    // It is on its way to its node; the only news that matters is that it will not get there.
+    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting())) AssumedPodGoes(uid);
+    return;
+  }
+  const HandlingTimer timer(*this, before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
+  if (before == nullptr) {
+    queue_.Add(cluster::PreparePod(pod, parts_.handle.symbols), *profile);
+    return;
+  }
+  queue_.Update(cluster::PreparePod(pod, parts_.handle.symbols), *profile,
+                PodEvents(*before, *pod, framework::EventResource::kTargetPod), {before, pod});
+  const std::string& nominated = before->status.nominated_node_name;
+  if (!nominated.empty() && nominated != pod->status.nominated_node_name) NominationEnds(before);
+}
+
+void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
+  const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
+  const HandlingTimer timer(*this, was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
+  const bool ours = parts_.cache.Knows(pod->metadata.uid);
+  parts_.cache.AddPod(pod);
+  if (!ours) CheckRoom(*pod);
+  if (was_assigned) {
+    for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
+      queue_.MoveAll(event, {before, pod});
+    return;
+  }
+  // By our own binding, or somebody else's: either way nobody needs to place it any more.
+  std::optional<HandlingTimer> leaving;
+  if (waiting_.erase(pod->metadata.Key()) > 0) leaving.emplace(*this, kWaitingPodDeleted);
+  queue_.Delete(pod->metadata.uid);
+  leaving.reset();
+  queue_.MoveAll(kAssignedPodAdded, {nullptr, pod});
+}
+
+void Scheduler::AssumedPodGoes(const std::string& uid) {
+  const api::PodPtr pod = parts_.cache.FindPod(uid);
+  framework::WaitingPod* waiting = bindings_.FindWaiting(uid);
+  // Past Permit it cannot be stopped: its binding will fail by itself, but its place need not wait for that.
+  if (waiting == nullptr || !waiting->Reject("", "removed")) parts_.cache.Forget(uid);
+  queue_.MoveAll(kAssignedPodDeleted, {pod, nullptr});
+}
+
+void Scheduler::NominationEnds(const api::PodPtr& pod) {
+  queue_.MoveAll(kAssignedPodDeleted, {pod, nullptr}, [&](const framework::QueuedPod& other) {
+    return other.info.priority() <= pod->spec.priority;
+  });
+}
+
+std::optional<std::uint32_t> Scheduler::ProfileOf(const api::Pod& pod) const {
+  for (std::uint32_t i = 0; i < parts_.profiles.size(); ++i) {
+    if (parts_.profiles[i]->name() == pod.spec.scheduler_name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::cycle

@@ -1,0 +1,106 @@
+// Who decides: standing by, leading, and the orderly end.
+#include <fmt/format.h>
+
+#include "scheduler/cycle/scheduler.hpp"
+#include "scheduler/cycle/scheduler_metrics.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::cycle {
+namespace {
+
+// A closed fence opens again when the lease is renewed, of which nobody tells us.
+constexpr Duration kLookAgain = std::chrono::milliseconds(20);
+
+}  // namespace
+
+void Scheduler::Lead() {
+  Post([this] { leading_ = true; });
+}
+
+bool Scheduler::MayDecide() {
+  look_again_ = MonoTime::max();
+  if (!leading_ || draining_) return false;
+  if (parts_.fence == nullptr || parts_.fence->Open()) return true;
+  look_again_ = parts_.clock.Now() + kLookAgain;
+  return false;
+}
+
+void Scheduler::Drain(Duration patience) {
+  cancelling_.store(true, std::memory_order_relaxed);
+  Post([this, patience] { BeginDrain(patience); });
+}
+
+// Steps of binding cycles that went well change nothing that a decision looks at; the others wait for its
+// end.
+bool Scheduler::PumpBindings() {
+  for (Work& step : mailbox_->TakeGoodSteps()) step();
+  return !stopping_.load(std::memory_order_relaxed) && !cancelling_.load(std::memory_order_relaxed) &&
+         (parts_.fence == nullptr || parts_.fence->Open());
+}
+
+std::function<std::optional<std::string>()> Scheduler::WriteGuard() const {
+  return [fence = parts_.fence]() -> std::optional<std::string> {
+    if (fence == nullptr || fence->Open()) return std::nullopt;
+    return "the lease is not ours";
+  };
+}
+
+void Scheduler::BeginDrain(Duration patience) {
+  if (draining_) return;
+  draining_ = true;
+  drain_by_ = parts_.clock.Now() + patience;
+  // Nobody will allow what they wait for: that would be another decision.
+  bindings_.ForEachWaiting([](framework::WaitingPod& pod) { pod.Reject("", "the scheduler is stopping"); });
+}
+
+void Scheduler::ContinueDrain() {
+  if (bindings_.size() > 0 && parts_.clock.Now() >= drain_by_) {
+    unanswered_ = bindings_.Abandon("the scheduler is stopping");
+  }
+  if (bindings_.size() > 0) return;
+  drain_by_ = MonoTime::max();
+  stopping_.store(true, std::memory_order_relaxed);
+}
+
+void Scheduler::UpdateGauges() {
+  metrics_->cached_nodes.Set(static_cast<std::int64_t>(parts_.cache.nodes().node_count()));
+  metrics_->cached_pods.Set(static_cast<std::int64_t>(parts_.cache.pod_count()));
+  metrics_->assumed_pods.Set(static_cast<std::int64_t>(parts_.cache.assumed_count()));
+  metrics_->binding.Set(static_cast<std::int64_t>(bindings_.size()));
+}
+
+// A leader before us may have sent a binding that arrives only now, after we gave its room to others. That
+// cannot be prevented (see LeaseFence), but it can be told. Who stands by does not know what is being
+// decided.
+void Scheduler::CheckRoom(const api::Pod& pod) {
+  if (!leading_ || !synced()) return;
+  const cluster::NodeTable& nodes = parts_.cache.nodes();
+  const cluster::Row row = nodes.Find(parts_.handle.symbols.node_names.Find(pod.spec.node_name));
+  if (row == cluster::kNoRow) return;
+  std::string exceeded;
+  const auto check = [&](std::string_view what, std::int64_t held, std::int64_t offered) {
+    if (held <= offered) return;
+    exceeded += fmt::format("{}{} {} of {}", exceeded.empty() ? "" : ", ", what, held, offered);
+  };
+  check("pods", nodes.pod_count()[row], nodes.allowed_pods()[row]);
+  const auto check_resource = [&](cluster::ResourceId id, std::int64_t asked, std::string_view what) {
+    if (asked <= 0) return;
+    check(what, nodes.requested(id)[row], nodes.allocatable(id)[row]);
+  };
+  const cluster::Amounts asked = cluster::UseOf(pod, parts_.handle.symbols)->requested;
+  check_resource(cluster::kCpu, asked.milli_cpu, "milli-cpu");
+  check_resource(cluster::kMemory, asked.memory, "memory");
+  check_resource(cluster::kEphemeralStorage, asked.ephemeral_storage, "ephemeral-storage");
+  for (const auto& [id, amount] : asked.scalars)
+    check_resource(id, amount, parts_.handle.symbols.ResourceName(id));
+  if (exceeded.empty()) return;
+  metrics_->overcommitted.Add();
+  log::Warning("A pod that somebody else bound takes its node beyond what it offers",
+               {{"pod", pod.metadata.Key()}, {"node", pod.spec.node_name.str()}, {"exceeded", exceeded}});
+  parts_.events.Emit({ports::Event::Type::kWarning, "OvercommittedNode", "Scheduling",
+                      fmt::format("Node {} holds more than it offers since this pod was bound to it: {}",
+                                  pod.spec.node_name, exceeded),
+                      std::string(parts_.profiles.front()->name()), parts_.cache.FindPod(pod.metadata.uid)});
+}
+
+}  // namespace berth::cycle

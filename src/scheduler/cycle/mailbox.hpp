@@ -1,0 +1,100 @@
+// Messages to the scheduler loop, from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "kubernetes/ports/ports.hpp"
+
+namespace berth::cycle {
+
+struct Synced {};
+// Wakes the loop, for instance to stop it.
+struct Wake {};
+// Something to do on the loop's thread: answers of plugins, work that plugins post.
+using Work = std::move_only_function<void()>;
+
+// A change of any kind, or news from our own threads.
+template <class List>
+struct MessageOf;
+template <class... T>
+struct MessageOf<api::KindList<T...>> {
+  using type = std::variant<ports::Change<T>..., Synced, Work, Wake>;
+};
+using Message = MessageOf<api::AllKinds>::type;
+
+// Appending is a short lock and no wait; the loop takes everything at once. Order is kept.
+class Mailbox final : public ports::ClusterSink {
+ public:
+  void On(ports::Change<api::Pod> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::Node> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::Namespace> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::PersistentVolume> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::PersistentVolumeClaim> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::StorageClass> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::CSINode> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::CSIDriver> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::CSIStorageCapacity> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::VolumeAttachment> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::Service> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::ReplicationController> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::ReplicaSet> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::StatefulSet> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::PodDisruptionBudget> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::DeviceClass> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::ResourceClaim> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::ResourceSlice> change) override { Post(std::move(change)); }
+  void On(ports::Change<api::DeviceTaintRule> change) override { Post(std::move(change)); }
+  void OnSynced() override { Post(Synced{}); }
+
+  // A step of a binding cycle: like any work, but it may be taken before what arrived earlier if it went
+  // well.
+  void PostStep(bool well, Work step) {
+    if (!well) return Post(std::move(step));
+    {
+      std::scoped_lock lock(mutex_);
+      good_steps_.push_back(std::move(step));
+    }
+    arrived_.notify_one();
+  }
+  std::vector<Work> TakeGoodSteps() {
+    std::scoped_lock lock(mutex_);
+    return std::exchange(good_steps_, {});
+  }
+
+  void Post(Message message) {
+    {
+      std::scoped_lock lock(mutex_);
+      messages_.push_back(std::move(message));
+    }
+    arrived_.notify_one();
+  }
+  // Everything that has arrived, into `out` (which is cleared first).
+  void Take(std::vector<Message>& out) {
+    constexpr std::size_t kKept = 4096;  // room for messages; the first lists bring as many as there are pods
+    out.clear();
+    if (out.capacity() > kKept) out.shrink_to_fit();
+    std::scoped_lock lock(mutex_);
+    std::swap(out, messages_);
+    for (Work& step : good_steps_) out.emplace_back(std::move(step));
+    good_steps_.clear();
+  }
+  // Returns when something is there or the deadline has passed.
+  void WaitUntil(MonoTime deadline) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !good_steps_.empty(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<Message> messages_;
+  std::vector<Work> good_steps_;
+};
+
+}  // namespace berth::cycle

@@ -1,0 +1,448 @@
+#include "scheduler/cycle/scheduler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/assembly/engine.hpp"
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "testing/builders.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::cycle {
+namespace {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// A scheduler whose world is a list of calls; time stands still until it is moved.
+class SchedulerTest : public ::testing::Test {
+ protected:
+  SchedulerTest() {
+    std::vector<std::string> notes;
+    engine = std::move(
+        assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
+            .value());
+    scheduler = std::make_unique<Scheduler>(
+        SchedulerOptions{},
+        SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
+  }
+
+  // Until there is nothing left to do at this moment.
+  void Settle() {
+    while (scheduler->RunOnce()) {
+    }
+  }
+  void Sync() {
+    scheduler->sink().OnSynced();
+    Settle();
+  }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    Settle();
+  }
+  static api::NodePtr Small(const std::string& name) {
+    return std::make_shared<const api::Node>(MakeNode(name).Cpu("1").Memory("4Gi"));
+  }
+  void AddNode(const std::string& name) { scheduler->sink().On({nullptr, Small(name)}); }
+  api::PodPtr AddPod(const PodBuilder& pod) {
+    api::PodPtr shared = pod.Share();
+    scheduler->sink().On({nullptr, shared});
+    return shared;
+  }
+  // What the watch brings after the API server has bound the pod.
+  void SeeBound(const api::PodPtr& pod, const std::string& node) {
+    api::Pod bound = *pod;
+    bound.spec.node_name = node;
+    scheduler->sink().On({pod, std::make_shared<const api::Pod>(bound)});
+  }
+  std::vector<std::string> Bound() const {
+    std::vector<std::string> bound;
+    for (const ports::Binding& binding : api.bindings) bound.push_back(binding.name + "@" + binding.node);
+    return bound;
+  }
+  std::vector<std::string> EventReasons() const {
+    std::vector<std::string> reasons;
+    for (const ports::Event& event : events.events) reasons.push_back(event.reason);
+    return reasons;
+  }
+
+  ManualClock clock;
+  metrics::Registry metrics;
+  berth::testing::FakeApiWriter api;
+  berth::testing::FakeEventSink events;
+  std::unique_ptr<assembly::Engine> engine;
+  std::unique_ptr<Scheduler> scheduler;
+};
+
+TEST_F(SchedulerTest, NothingIsDecidedBeforeEverythingHasBeenSeen) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("500m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(SchedulerTest, ABoundPodIsAnnouncedAndCarriesItsUid) {
+  AddNode("n1");
+  AddPod(MakePod("a").Uid("uid-a"));
+  Sync();
+  ASSERT_THAT(api.bindings, SizeIs(1));
+  EXPECT_EQ(api.bindings[0].uid, "uid-a");
+  ASSERT_THAT(EventReasons(), ElementsAre("Scheduled"));
+  EXPECT_EQ(events.events[0].note, "Successfully assigned default/a to n1");
+}
+
+TEST_F(SchedulerTest, APodOnItsWayTakesItsPlaceBeforeTheApiServerAnswers) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("600m"));
+  AddPod(MakePod("b").Cpu("600m"));
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+  ASSERT_THAT(api.patches, SizeIs(1));
+  EXPECT_EQ(api.patches[0].name, "b");
+  EXPECT_THAT(api.patches[0].message, StartsWith("0/1 nodes are available: 1 Insufficient cpu. "));
+}
+
+TEST_F(SchedulerTest, ARejectedPodIsToldWhyAndTriedAgainWhenANodeComes) {
+  AddNode("n1");
+  AddPod(MakePod("big").Cpu("900m"));
+  AddPod(MakePod("other").Cpu("900m"));
+  Sync();
+  EXPECT_THAT(Bound(), ElementsAre("big@n1"));
+  EXPECT_EQ(events.events.back().reason, "FailedScheduling");
+  EXPECT_EQ(api.patches.back().reason, "Unschedulable");
+  Wait(std::chrono::seconds(30));
+  EXPECT_THAT(Bound(), SizeIs(1)) << "nothing happened that could help";
+  AddNode("n2");
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("big@n1", "other@n2"));
+}
+
+TEST_F(SchedulerTest, RoomThatADeletedPodLeavesIsUsed) {
+  AddNode("n1");
+  const api::PodPtr first = AddPod(MakePod("first").Cpu("900m"));
+  AddPod(MakePod("second").Cpu("900m"));
+  Sync();
+  SeeBound(first, "n1");
+  Wait(std::chrono::seconds(10));
+  scheduler->sink().On({first, nullptr});
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("first@n1", "second@n1"));
+}
+
+TEST_F(SchedulerTest, AFailedBindingGivesThePlaceBackAndIsTriedAgain) {
+  api.answer = Fail(ErrorCode::kUnavailable, "no answer");
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  ASSERT_THAT(api.patches, SizeIs(1));
+  EXPECT_EQ(api.patches[0].reason, "SchedulerError");
+  EXPECT_EQ(api.patches[0].message, "running Bind plugin \"DefaultBinder\": no answer");
+  api.answer = {};
+  Wait(std::chrono::seconds(3));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
+  EXPECT_EQ(events.events.back().reason, "Scheduled");
+}
+
+TEST_F(SchedulerTest, APodDeletedOnItsWayIsNotTriedAgain) {
+  api.hold = true;
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a"));
+  Sync();
+  scheduler->sink().On({pod, nullptr});
+  Settle();
+  EXPECT_EQ(engine->cache().pod_count(), 0U);
+  api.answer = Fail(ErrorCode::kNotFound, "pods \"a\" not found");
+  api.Release();
+  Wait(std::chrono::seconds(60));
+  EXPECT_THAT(Bound(), SizeIs(1));
+  EXPECT_THAT(api.patches, IsEmpty());
+}
+
+TEST_F(SchedulerTest, APodThatSomebodyElseBindsIsLeftAlone) {
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  Sync();  // no nodes yet
+  SeeBound(pod, "n1");
+  AddNode("n1");
+  Wait(std::chrono::seconds(60));
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_EQ(scheduler->queue().sizes().unschedulable, 0U);
+  AddPod(MakePod("b").Cpu("900m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty()) << "the other pod's place is taken";
+}
+
+TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyOnceItHasANode) {
+  AddNode("n1");
+  const api::PodPtr foreign = AddPod(MakePod("foreign").Scheduler("another").Cpu("900m"));
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  SeeBound(foreign, "n1");
+  AddPod(MakePod("ours").Cpu("900m"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, AGatedPodComesInWhenItsGateOpens) {
+  AddNode("n1");
+  const api::PodPtr gated = AddPod(MakePod("a").Gate("wait"));
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  api::Pod open = *gated;
+  open.spec.scheduling_gates.clear();
+  scheduler->sink().On({gated, std::make_shared<const api::Pod>(open)});
+  Settle();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(SchedulerTest, APodThatIsBeingDeletedIsSkippedWithAWarning) {
+  AddNode("n1");
+  AddPod(MakePod("a").Deleting());
+  Sync();
+  EXPECT_THAT(Bound(), IsEmpty());
+  ASSERT_THAT(EventReasons(), ElementsAre("FailedScheduling"));
+  EXPECT_EQ(events.events[0].note, "skip schedule deleting pod: default/a");
+}
+
+TEST_F(SchedulerTest, WithoutNodesAPodIsTriedAgainWithoutAnyEvent) {
+  AddPod(MakePod("a"));
+  Sync();
+  EXPECT_EQ(api.patches.back().message, "no nodes available to schedule pods");
+  const std::size_t attempts = api.patches.size();
+  Wait(std::chrono::seconds(5));
+  EXPECT_GT(api.patches.size(), attempts);
+}
+
+TEST_F(SchedulerTest, TheLastAttemptOfAPodIsOnRecord) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("2"));
+  Sync();
+  const auto record = scheduler->records().Latest("default/a");
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->result, record::Result::kUnschedulable);
+}
+
+// --- standing by, leading, leaving
+// ------------------------------------------------------------------------------------------------------------
+
+class LeadingTest : public SchedulerTest {
+ protected:
+  LeadingTest() {
+    scheduler.reset();
+    SchedulerOptions options;
+    options.stand_by = true;
+    scheduler = std::make_unique<Scheduler>(
+        options, SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics,
+                                nullptr, &fence});
+  }
+  void Lead() {
+    fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // open for 19 s
+    scheduler->Lead();
+    Settle();
+  }
+  std::string Metric(const std::string& name) const {
+    const std::string all = metrics.Expose();
+    const auto at = all.find("\n" + name);
+    return all.substr(at + 1, all.find('\n', at + 1) - at - 1);
+  }
+
+  LeaseFence fence{clock};
+};
+
+TEST_F(LeadingTest, AStandbyKnowsTheClusterAndDecidesNothing) {
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("100m"));
+  Sync();
+  Wait(std::chrono::minutes(10));
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_TRUE(scheduler->synced());
+  EXPECT_EQ(Metric("scheduler_cache_size{type=\"nodes\"}"), "scheduler_cache_size{type=\"nodes\"} 1");
+  EXPECT_EQ(scheduler->queue().sizes().active, 1U);
+  EXPECT_EQ(Metric("berth_attempt_records "), "berth_attempt_records 0");
+  Lead();
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+  EXPECT_EQ(Metric("berth_attempt_records "), "berth_attempt_records 1");
+  EXPECT_NE(Metric("berth_attempt_record_bytes "), "berth_attempt_record_bytes 0");
+}
+
+TEST_F(LeadingTest, WhatTheLeaderBeforeHasBoundIsNotBoundAgain) {
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  AddPod(MakePod("b").Cpu("900m"));
+  Sync();
+  SeeBound(pod, "n1");
+  Lead();
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(api.patches, SizeIs(1)) << "the other one is told that there is no room";
+}
+
+TEST_F(LeadingTest, WhatWasDeliveredBeforeLeadIsKnownToTheFirstDecision) {
+  Sync();
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  AddPod(MakePod("b").Cpu("900m"));
+  SeeBound(pod, "n1");
+  scheduler->Lead();
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+}
+
+TEST_F(LeadingTest, NoAttemptBeginsWhileTheFenceIsClosed) {
+  AddNode("n1");
+  Sync();
+  Lead();
+  clock.Suspend(std::chrono::seconds(30));
+  AddPod(MakePod("a"));
+  Settle();
+  EXPECT_THAT(Bound(), IsEmpty());
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // nobody had taken it
+  Wait(std::chrono::milliseconds(20));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1"));
+}
+
+TEST_F(LeadingTest, ABindingThatTheFenceStopsIsUndoneWithoutAWord) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  ASSERT_THAT(Bound(), SizeIs(1));
+  fence.Close();
+  api.answer = Fail(ErrorCode::kCancelled, "not the leader any more");
+  api.Release();
+  Wait(std::chrono::minutes(1));
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+  EXPECT_THAT(Bound(), SizeIs(1));
+}
+
+TEST_F(LeadingTest, APodThatTheFenceStoppedIsTriedAgainIfTheLeaseIsStillOurs) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  clock.Suspend(std::chrono::seconds(30));
+  api.answer = Fail(ErrorCode::kCancelled, "not the leader any more");
+  api.Release();
+  Settle();
+  api.answer = {};
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
+  Wait(std::chrono::seconds(3));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
+}
+
+TEST_F(LeadingTest, ADrainWaitsForTheBindingsThatAreOnTheirWay) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a"));
+  Sync();
+  Lead();
+  scheduler->Drain(std::chrono::seconds(5));
+  AddPod(MakePod("b"));
+  Wait(std::chrono::seconds(1));
+  EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "nothing new is decided";
+  api.Release();
+  scheduler->Run();  // returns
+  EXPECT_EQ(scheduler->unanswered(), 0U);
+  EXPECT_THAT(EventReasons(), ElementsAre("Scheduled"));
+  EXPECT_EQ(engine->cache().assumed_count(), 1U);
+}
+
+TEST_F(LeadingTest, ADrainUndoesWhatIsNotAnsweredInTimeAndSaysSo) {
+  api.hold = true;
+  AddNode("n1");
+  AddPod(MakePod("a"));
+  Sync();
+  Lead();
+  scheduler->Drain(std::chrono::seconds(5));
+  Settle();
+  Wait(std::chrono::seconds(5));
+  scheduler->Run();
+  EXPECT_EQ(scheduler->unanswered(), 1U);
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_THAT(api.patches, IsEmpty());
+}
+
+TEST_F(LeadingTest, AStandbyDrainsAtOnceEvenBeforeItKnowsTheCluster) {
+  scheduler->Drain(std::chrono::seconds(5));
+  scheduler->Run();
+  EXPECT_EQ(scheduler->unanswered(), 0U);
+}
+
+// --- room that two leaders gave away
+
+TEST_F(LeadingTest, ABindingOfAnotherLeaderThatArrivesTooLateIsReported) {
+  AddNode("n1");
+  const api::PodPtr late = AddPod(MakePod("late").Cpu("900m").Scheduler("gone"));
+  AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  ASSERT_THAT(Bound(), ElementsAre("a@n1"));
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  SeeBound(late, "n1");
+  Settle();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 1");
+  const ports::Event& event = events.events.back();
+  EXPECT_EQ(event.reason, "OvercommittedNode");
+  EXPECT_EQ(event.type, ports::Event::Type::kWarning);
+  EXPECT_EQ(event.regarding->metadata.name, "late");
+  EXPECT_EQ(event.note,
+            "Node n1 holds more than it offers since this pod was bound to it: milli-cpu 1800 of 1000");
+}
+
+TEST_F(LeadingTest, OurOwnBindingIsNeverReported) {
+  AddNode("n1");
+  const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
+  Sync();
+  Lead();
+  SeeBound(pod, "n1");
+  api::Pod changed = *pod;
+  changed.spec.node_name = "n1";
+  changed.metadata.labels = MakePod("a").Label("x", "y").Share()->metadata.labels;
+  scheduler->sink().On({pod, std::make_shared<const api::Pod>(changed)});
+  Settle();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+}
+
+TEST_F(LeadingTest, OnlyWhatThePodAsksForIsHeldAgainstIt) {
+  scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("n1").Cpu("1").Memory("1Gi"))});
+  const auto bound = [&](const char* name, const char* cpu, const char* memory) {
+    SeeBound(AddPod(MakePod(name).Cpu(cpu).Memory(memory).Scheduler("x")), "n1");
+    Settle();
+  };
+  bound("before", "2", "1Mi");  // as the cluster was when we came
+  Sync();
+  Lead();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  bound("small", "0", "1Mi");
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  bound("large", "0", "2Gi");
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 1");
+}
+
+TEST_F(LeadingTest, AStandbyReportsNothing) {
+  AddNode("n1");
+  Sync();
+  for (const char* name : {"a", "b"}) SeeBound(AddPod(MakePod(name).Cpu("900m")), "n1");
+  Settle();
+  EXPECT_THAT(events.events, IsEmpty());
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+}
+
+}  // namespace
+}  // namespace berth::cycle

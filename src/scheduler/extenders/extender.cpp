@@ -1,0 +1,136 @@
+#include "scheduler/extenders/extender.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::extenders {
+namespace {
+
+constexpr int kOk = 200;
+constexpr Duration kDefaultTimeout = std::chrono::seconds(5);
+
+std::string UrlOf(const config::ExtenderConfig& config, std::string_view verb) {
+  std::string_view prefix = config.url_prefix;
+  while (prefix.ends_with('/')) prefix.remove_suffix(1);
+  return fmt::format("{}/{}", prefix, verb);
+}
+
+Duration TimeoutOf(const config::ExtenderConfig& config) {
+  if (config.http_timeout.count() == 0) return kDefaultTimeout;
+  return std::max(std::chrono::duration_cast<Duration>(config.http_timeout), Duration::zero());
+}
+
+}  // namespace
+
+struct Extender::Measured {
+  Measured(metrics::Registry& registry, const std::string& extender) : registry(registry), name(extender) {
+    registry.CallbackGauge("berth_extender_circuit_open",
+                           "[ALPHA] Whether the circuit breaker of the extender is open.",
+                           {{"extender", name}}, [this] { return open ? 1.0 : 0.0; });
+  }
+  ~Measured() { registry.RemoveCallback("berth_extender_circuit_open", {{"extender", name}}); }
+
+  metrics::Registry& registry;
+  const std::string name;
+  std::atomic<bool> open = false;
+};
+
+Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Meters& meters)
+    : config_(std::move(config)),
+      transport_(std::move(transport)),
+      meters_(meters),
+      circuit_(meters.circuit) {
+  for (const config::ManagedResource& resource : config_.managed_resources) managed_.insert(resource.name);
+  if (meters_.registry != nullptr) measured_ = std::make_unique<Measured>(*meters_.registry, name());
+}
+
+Extender::~Extender() = default;
+
+bool Extender::IsInterestedIn(const api::Pod& pod) const {
+  if (managed_.empty()) return true;
+  const auto names_one = [&](const api::ResourceList& resources) {
+    return std::ranges::any_of(resources, [&](const auto& entry) { return managed_.contains(entry.first); });
+  };
+  const auto any = [&](const std::vector<api::Container>& containers) {
+    return std::ranges::any_of(containers, [&](const api::Container& container) {
+      return names_one(container.resources.requests) || names_one(container.resources.limits);
+    });
+  };
+  return any(pod.spec.containers) || any(pod.spec.init_containers);
+}
+
+Extender::Asked Extender::Ask(std::string_view verb, std::string body, Transport::Done done,
+                              std::function<std::optional<std::string>()> refused) {
+  Asked asked;
+  asked.began = meters_.clock->Now();
+  if (!circuit_.Lets(asked.began)) {
+    done(Fail(ErrorCode::kUnavailable,
+              fmt::format("extender \"{}\" has failed {} times in a row and is not asked for {} s", name(),
+                          meters_.circuit.failures,
+                          std::chrono::duration_cast<std::chrono::seconds>(meters_.circuit.pause).count())));
+    return asked;
+  }
+  asked.sent = true;
+  asked.call = transport_->Ask(
+      {UrlOf(config_, verb), std::move(body), TimeoutOf(config_), std::move(refused)}, std::move(done));
+  return asked;
+}
+
+void Extender::Cancel(const Asked& asked) {
+  if (asked.sent) transport_->Cancel(asked.call);
+}
+
+Expected<Reply> Extender::Take(std::string_view verb, const Asked& asked, Expected<Reply> reply) {
+  if (!reply) {
+    if (reply.error().code != ErrorCode::kCancelled) Evaluated(verb, asked, false);
+    return reply;
+  }
+  if (reply->status == kOk) return reply;
+  Evaluated(verb, asked, false);
+  return Fail(ErrorCode::kUnavailable, fmt::format("failed {} with extender at URL {}, code {}", verb,
+                                                   UrlOf(config_, verb), reply->status));
+}
+
+void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
+  const MonoTime now = meters_.clock->Now();
+  const bool was_open = circuit_.open();
+  if (asked.sent) circuit_.Answered(well, now);
+  if (circuit_.open() != was_open) {
+    log::Warning(circuit_.open() ? "An extender fails again and again and is left alone for a while"
+                                 : "An extender answers again",
+                 {{"extender", name()}});
+  }
+  if (measured_ == nullptr) return;
+  measured_->open = circuit_.open();
+  metrics::Registry& registry = measured_->registry;
+  const char* result = !asked.sent ? "not_asked" : (well ? "success" : "error");
+  registry
+      .Counter("berth_extender_requests_total",
+               "[ALPHA] Questions to extenders, by what came of them: success, error, or not_asked because "
+               "the circuit was open.",
+               {{"extender", name()}, {"verb", std::string(verb)}, {"result", result}})
+      .Add();
+  if (!asked.sent) return;
+  registry
+      .Histogram("berth_extender_duration_seconds",
+                 "[ALPHA] Time from a question to an extender until its answer has been read.",
+                 metrics::ExponentialBuckets(0.0005, 2, 16),
+                 {{"extender", name()}, {"verb", std::string(verb)}})
+      .Observe(std::chrono::duration<double>(now - asked.began).count());
+}
+
+void Extender::CountOddScores(std::size_t count) {
+  if (count == 0 || measured_ == nullptr) return;
+  measured_->registry
+      .Counter("berth_extender_scores_out_of_range_total",
+               "[ALPHA] Scores of extenders outside of 0 to 10; they count as they are.",
+               {{"extender", name()}})
+      .Add(count);
+}
+
+}  // namespace berth::extenders

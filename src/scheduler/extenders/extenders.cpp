@@ -1,0 +1,361 @@
+#include "scheduler/extenders/extenders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/wrap.hpp"
+#include "scheduler/extenders/replies.hpp"
+#include "scheduler/extenders/requests.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::extenders {
+
+using cluster::PodInfo;
+using cluster::Row;
+
+namespace {
+
+constexpr std::chrono::milliseconds kLookAround{5};
+constexpr std::int64_t kHighestScore = 10;    // extenders are asked to stay below
+constexpr std::int64_t kPointsPerScore = 10;  // so that theirs reach the plugins' 100
+
+// Where answers arrive; outlives a wait that was given up.
+struct Mailbox {
+  explicit Mailbox(std::size_t size) : answers(size) {}
+  void Put(std::size_t index, Expected<Reply> reply) {
+    {
+      std::scoped_lock lock(mutex);
+      answers[index] = std::move(reply);
+      ++arrived;
+    }
+    changed.notify_one();
+  }
+  bool full() const { return arrived == answers.size(); }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::optional<Expected<Reply>>> answers;
+  std::size_t arrived = 0;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Extenders>> Extenders::Make(const std::vector<config::ExtenderConfig>& configs,
+                                                     const TransportMaker& make_transport,
+                                                     const Meters& meters) {
+  static const SystemClock kClock;
+  Meters complete = meters;
+  if (complete.clock == nullptr) complete.clock = &kClock;
+  std::unique_ptr<Extenders> extenders(new Extenders(complete));
+  for (const bool ignorable : {false, true}) {
+    for (const config::ExtenderConfig& config : configs) {
+      if (config.ignorable != ignorable) continue;
+      auto transport = make_transport(config);
+      if (!transport) return std::unexpected(std::move(transport).error().In("couldn't build extenders"));
+      extenders->extenders_.push_back(std::make_unique<Extender>(config, *std::move(transport), complete));
+    }
+  }
+  return extenders;
+}
+
+bool Extenders::Offer(Verb verb) const {
+  return std::ranges::any_of(extenders_,
+                             [&](const auto& extender) { return !(extender->config().*verb).empty(); });
+}
+
+api::KeepTexts Extenders::texts() const {
+  api::KeepTexts texts;
+  for (const auto& extender : extenders_) {
+    const config::ExtenderConfig& config = extender->config();
+    const bool nodes = !config.filter_verb.empty() || !config.prioritize_verb.empty();
+    const bool preempts = !config.preempt_verb.empty();
+    texts.waiting_pods |= nodes || preempts;
+    texts.nodes |= nodes && !config.node_cache_capable;
+    texts.placed_pods |= preempts && !config.node_cache_capable;
+  }
+  return texts;
+}
+
+void Extenders::BeginDecision() {
+  given_up_ = false;
+  troubles_.clear();
+}
+
+void Extenders::Note(const Extender& extender, std::string_view verb, const std::string& error) {
+  troubles_.push_back({extender.name(), std::string(verb), error});
+}
+
+// --- asking
+// ------------------------------------------------------------------------------------------------------
+
+std::vector<Expected<Reply>> Extenders::AskAndWait(std::vector<Question>& questions) {
+  const auto box = std::make_shared<Mailbox>(questions.size());
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Question& question = questions[i];
+    question.asked =
+        question.extender->Ask(question.verb, std::move(question.body),
+                               [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
+  }
+  std::unique_lock lock(box->mutex);
+  while (!box->full()) {
+    if (box->changed.wait_for(lock, kLookAround, [&] { return box->full(); })) break;
+    lock.unlock();
+    if (patience_ && !patience_()) given_up_ = true;
+    if (given_up_) {
+      for (const Question& question : questions) question.extender->Cancel(question.asked);
+    }
+    lock.lock();
+    if (given_up_) break;
+  }
+  std::vector<Expected<Reply>> replies;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    auto& answer = box->answers[i];
+    Expected<Reply> reply =
+        answer ? std::move(*answer) : Fail(ErrorCode::kCancelled, "the scheduler does not wait any longer");
+    replies.push_back(questions[i].extender->Take(questions[i].verb, questions[i].asked, std::move(reply)));
+  }
+  return replies;
+}
+
+template <class T>
+Expected<T> Extenders::Read(const Question& question, Expected<Reply> reply,
+                            Expected<T> (*read)(const Reply&)) {
+  if (!reply) return std::unexpected(std::move(reply).error());
+  Expected<T> answer = read(*reply);
+  question.extender->Evaluated(question.verb, question.asked, answer.has_value());
+  return answer;
+}
+
+std::string Extenders::NodesRequestOf(const Extender& extender, const PodInfo& pod, const Nodes& nodes,
+                                      const RowSet& rows) const {
+  if (extender.config().node_cache_capable) {
+    std::vector<const std::string*> names;
+    for (const Row row : nodes.order) {
+      if (rows.Has(row)) names.push_back(&nodes.table.name(row));
+    }
+    return NamesRequest(*pod.pod, names);
+  }
+  std::vector<const api::Node*> objects;
+  for (const Row row : nodes.order) {
+    if (rows.Has(row)) objects.push_back(&nodes.table.node(row));
+  }
+  return NodesRequest(*pod.pod, objects);
+}
+
+// --- filter
+// ------------------------------------------------------------------------------------------------------
+
+FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet feasible) {
+  FilterResult result;
+  result.left = std::move(feasible);
+  for (const auto& extender : extenders_) {
+    if (result.left.Empty()) break;
+    if (extender->config().filter_verb.empty() || !extender->IsInterestedIn(*pod.pod)) continue;
+    const auto asked = FilterWith(*extender, pod, nodes, result);
+    if (asked) continue;
+    if (given_up_ || !extender->ignorable()) {
+      result.error = asked.error().message;
+      break;
+    }
+    log::Info("Skipping extender as it returned error and has ignorable flag set",
+              {{"extender", extender->name()}, {"err", asked.error().message}});
+    Note(*extender, extender->config().filter_verb, asked.error().message);
+  }
+  return result;
+}
+
+Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, const Nodes& nodes,
+                                     FilterResult& result) {
+  const config::ExtenderConfig& config = extender.config();
+  std::vector<Question> questions;
+  questions.push_back({&extender, config.filter_verb, NodesRequestOf(extender, pod, nodes, result.left)});
+  auto replies = AskAndWait(questions);
+  BERTH_TRY(FilterReply reply, Read(questions[0], std::move(replies[0]), &ReadFilterReply));
+  if (!reply.error.empty()) return Fail(ErrorCode::kInternal, reply.error);
+
+  // Names count only where names were asked for; where neither comes nothing has passed.
+  const auto& passed = config.node_cache_capable && reply.node_names ? reply.node_names : reply.nodes;
+  RowSet left(nodes.table.rows());
+  if (passed) {
+    for (const std::string& name : *passed) {
+      const Row row = FindRow(nodes.table, name);
+      if (row == cluster::kNoRow || !result.left.Has(row)) {
+        return Fail(ErrorCode::kInternal, fmt::format("extender \"{}\" claims a filtered node \"{}\" which "
+                                                      "is not found in the input node list",
+                                                      extender.name(), name));
+      }
+      left.Add(row);
+    }
+  }
+  RowSet silent = result.left;
+  silent -= left;
+  const auto say = [&](const std::string& node, const std::string& why, bool unresolvable) {
+    if (const Row row = FindRow(nodes.table, node); row != cluster::kNoRow) silent.Remove(row);
+    result.said.push_back({node, why, unresolvable});
+  };
+  for (const auto& [node, why] : reply.failed_and_unresolvable) say(node, why, true);
+  for (const auto& [node, why] : reply.failed) {
+    if (!reply.failed_and_unresolvable.contains(node)) say(node, why, false);
+  }
+  if (!silent.Empty()) result.silent.push_back({extender.name(), std::move(silent)});
+  result.left = std::move(left);
+  return {};
+}
+
+// --- prioritize
+// --------------------------------------------------------------------------------------------------
+
+PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, const RowSet& feasible) {
+  PrioritizeResult result;
+  result.answered.Resize(nodes.table.rows());
+  std::vector<Question> questions;
+  for (const auto& extender : extenders_) {
+    if (!extender->IsInterestedIn(*pod.pod)) continue;
+    if (extender->config().prioritize_verb.empty()) {
+      result.answered |= feasible;  // as if it had given every node a zero
+    } else {
+      questions.push_back({extender.get(), extender->config().prioritize_verb,
+                           NodesRequestOf(*extender, pod, nodes, feasible)});
+    }
+  }
+  if (questions.empty()) return result;
+  // In the original each question has a goroutine of its own.
+  metrics::Gauge* const running =
+      meters_.registry == nullptr
+          ? nullptr
+          : &meters_.registry->Gauge(
+                "scheduler_goroutines",
+                "[BETA] Number of running goroutines split by the work they do such as binding.",
+                {{"operation", "prioritizing_extender"}});
+  const auto count = static_cast<std::int64_t>(questions.size());
+  if (running != nullptr) running->Add(count);
+  auto replies = AskAndWait(questions);
+  if (running != nullptr) running->Add(-count);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Extender& extender = *questions[i].extender;
+    const auto scores = Read(questions[i], std::move(replies[i]), &ReadPrioritizeReply);
+    if (!scores) {
+      if (const auto log = log::V(5)) {
+        log.Info("Failed to run extender's priority function. No score given by this extender.",
+                 {{"error", scores.error().message},
+                  {"pod", log::Value::Object(pod.key)},
+                  {"extender", extender.name()}});
+      }
+      Note(extender, questions[i].verb, scores.error().message);
+      continue;
+    }
+    auto& part = result.parts.emplace_back();
+    part.extender = extender.name();
+    part.contributions.assign(nodes.table.rows(), 0);
+    std::size_t odd = 0;
+    for (const HostPriority& one : *scores) {
+      odd += one.score < 0 || one.score > kHighestScore;
+      const Row row = FindRow(nodes.table, one.host);
+      if (row == cluster::kNoRow || !feasible.Has(row)) continue;
+      std::int64_t& sum = part.contributions[row];
+      sum = WrapAdd(sum, WrapMul(WrapMul(one.score, extender.config().weight), kPointsPerScore));
+      result.answered.Add(row);
+    }
+    extender.CountOddScores(odd);
+  }
+  return result;
+}
+
+// --- preempt
+// -----------------------------------------------------------------------------------------------------
+
+framework::Status Extenders::Review(const PodInfo& pod,
+                                    std::vector<framework::PreemptionCandidate>& candidates) {
+  for (const auto& extender : extenders_) {
+    if (candidates.empty()) break;
+    if (extender->config().preempt_verb.empty() || !extender->IsInterestedIn(*pod.pod)) continue;
+    auto reviewed = ReviewWith(*extender, pod, candidates);
+    if (reviewed) {
+      candidates = *std::move(reviewed);
+      continue;
+    }
+    if (given_up_ || !extender->ignorable()) return framework::Status::Error(reviewed.error().message);
+    if (const auto log = log::V(2)) {
+      log.Info("Skipped extender as it returned error and has ignorable flag set",
+               {{"extender", extender->name()}, {"err", reviewed.error().message}});
+    }
+    Note(*extender, extender->config().preempt_verb, reviewed.error().message);
+  }
+  return {};
+}
+
+Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
+    Extender& extender, const PodInfo& pod, const std::vector<framework::PreemptionCandidate>& candidates) {
+  const config::ExtenderConfig& config = extender.config();
+  std::vector<Victims> shown;
+  for (const framework::PreemptionCandidate& candidate : candidates) {
+    Victims& victims = shown.emplace_back(Victims{table_->name(candidate.row), {}, candidate.violations});
+    for (const cluster::PlacedPod* victim : candidate.victims) victims.pods.push_back(victim->pod.get());
+  }
+  std::ranges::sort(shown, {}, &Victims::node);
+  std::vector<Question> questions;
+  questions.push_back(
+      {&extender, config.preempt_verb, PreemptRequest(*pod.pod, shown, !config.node_cache_capable)});
+  auto replies = AskAndWait(questions);
+  BERTH_TRY(const auto reply, Read(questions[0], std::move(replies[0]), &ReadPreemptReply));
+
+  std::vector<framework::PreemptionCandidate> reviewed;
+  std::string empty;  // the first node without victims
+  for (const auto& [node, victims] : reply) {
+    const Row row = FindRow(*table_, node);
+    if (row == cluster::kNoRow)
+      return Fail(ErrorCode::kInternal, fmt::format("nodeinfo not found for node name \"{}\"", node));
+    auto& candidate = reviewed.emplace_back();
+    candidate.row = row;
+    candidate.violations = victims.violations;
+    for (const std::string& uid : victims.uids) {
+      const auto pods = table_->pods(row);
+      const auto found = std::ranges::find(
+          pods, uid, [](const cluster::PlacedPod* placed) { return placed->pod->metadata.uid; });
+      if (found == pods.end()) {
+        return Fail(ErrorCode::kInternal,
+                    fmt::format("extender: {} claims to preempt pod (UID: &{{{}}}) on node: {}, but the pod "
+                                "is not found on that node",
+                                extender.name(), uid, node));
+      }
+      candidate.victims.push_back(*found);
+    }
+    if (!candidate.victims.empty()) continue;
+    reviewed.pop_back();
+    if (empty.empty()) empty = node;
+    if (!extender.ignorable()) continue;
+    if (const auto log = log::V(2)) {
+      log.Info("Ignored node for which the extender didn't report victims",
+               {{"node", node}, {"extender", extender.name()}});
+    }
+  }
+  if (!empty.empty() && !extender.ignorable())
+    return Fail(ErrorCode::kInternal, fmt::format("expected at least one victim pod on node \"{}\"", empty));
+  return reviewed;
+}
+
+// --- bind
+// --------------------------------------------------------------------------------------------------------
+
+Expected<void> Extenders::Bound(Extender& extender, const Extender::Asked& asked, Expected<Reply> reply) {
+  const std::string& verb = extender.config().bind_verb;
+  BERTH_TRY(const Reply taken, extender.Take(verb, asked, std::move(reply)));
+  const auto error = ReadBindReply(taken);
+  extender.Evaluated(verb, asked, error.has_value());
+  if (!error) return std::unexpected(error.error());
+  if (!error->empty()) return Fail(ErrorCode::kInternal, *error);
+  return {};
+}
+
+std::size_t Extenders::FindBinder(const api::Pod& pod, std::size_t from) const {
+  for (std::size_t i = from; i < extenders_.size(); ++i) {
+    if (!extenders_[i]->config().bind_verb.empty() && extenders_[i]->IsInterestedIn(pod)) return i;
+  }
+  return extenders_.size();
+}
+
+}  // namespace berth::extenders

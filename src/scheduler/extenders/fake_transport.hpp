@@ -1,0 +1,60 @@
+// Extenders without sockets, for tests.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/extenders/transport.hpp"
+
+namespace berth::extenders {
+
+// What all fake extenders of a test have in common.
+struct FakeWorld {
+  // By URL. Nothing there: no answer ever comes.
+  std::map<std::string, Expected<Reply>> answers;
+  std::function<void(const Question&)> on_ask;  // may be empty
+  std::vector<Question> asked;
+  std::vector<Transport::Done> unanswered;
+  std::size_t cancelled = 0;
+
+  void Answer(const std::string& url, std::string body, int status = 200) {
+    answers.insert_or_assign(url, Reply{status, std::move(body)});
+  }
+  std::vector<std::string> Urls() const {
+    std::vector<std::string> urls;
+    for (const Question& question : asked) urls.push_back(question.url);
+    return urls;
+  }
+  TransportMaker Maker();
+};
+
+class FakeTransport final : public Transport {
+ public:
+  explicit FakeTransport(FakeWorld& world) : world_(world) {}
+  CallId Ask(Question question, Done done) override {
+    world_.asked.push_back(question);
+    if (world_.on_ask) world_.on_ask(question);
+    if (const auto found = world_.answers.find(question.url); found != world_.answers.end()) {
+      done(found->second);
+    } else {
+      world_.unanswered.push_back(std::move(done));
+    }
+    return world_.asked.size();
+  }
+  void Cancel(CallId) override { ++world_.cancelled; }
+
+ private:
+  FakeWorld& world_;
+};
+
+inline TransportMaker FakeWorld::Maker() {
+  return [this](const config::ExtenderConfig&) -> Expected<std::unique_ptr<Transport>> {
+    return std::make_unique<FakeTransport>(*this);
+  };
+}
+
+}  // namespace berth::extenders

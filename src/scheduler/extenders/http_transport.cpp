@@ -1,0 +1,333 @@
+#include "scheduler/extenders/http_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url.hpp>
+#include <map>
+#include <mutex>
+
+#include "http/base64.hpp"
+#include "http/client.hpp"
+#include "http/io_thread.hpp"
+#include "http/proxy.hpp"
+
+namespace berth::extenders {
+namespace {
+
+constexpr int kMostRedirects = 10;                   // as Go's client
+constexpr std::size_t kBodyLimitBytes = 512U << 20;  // thousands of nodes with tens of kilobytes each
+constexpr std::size_t kIdleConnections = 4;
+
+struct Target {
+  http::Origin origin;
+  std::string path;  // and query
+  std::string authorization;
+};
+
+Expected<Target> TargetOf(const std::string& url) {
+  const auto parsed = boost::urls::parse_uri_reference(url);
+  if (!parsed) return Invalid(fmt::format("parse \"{}\": invalid URL", url));
+  const auto& view = *parsed;
+  const std::string scheme = view.scheme();
+  if (scheme != "http" && scheme != "https")
+    return Invalid(fmt::format("unsupported protocol scheme \"{}\"", scheme));
+  if (view.encoded_host().empty()) return Invalid("http: no Host in request URL");
+  Target target;
+  BERTH_TRY(target.origin, http::ParseOrigin(url));
+  target.origin.prefix.clear();
+  target.path = view.encoded_path();
+  if (target.path.empty()) target.path = "/";
+  if (view.has_query()) target.path += "?" + std::string(view.encoded_query());
+  if (view.has_userinfo()) target.authorization = "Basic " + http::EncodeBase64(view.userinfo());
+  return target;
+}
+
+// Go writes the texts of system errors in lower case.
+std::string InLowerCase(std::string text) {
+  const auto last = text.rfind(": ");
+  const std::size_t at = last == text.npos ? 0 : last + 2;
+  if (at + 1 < text.size() && text[at] >= 'A' && text[at] <= 'Z' && text[at + 1] >= 'a')
+    text[at] = static_cast<char>(text[at] | 0x20);
+  return text;
+}
+
+// What crypto/tls says where OpenSSL says this; empty if neither speaks of certificates.
+std::string TlsInGosWords(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"certificate has expired",
+       "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"not yet valid", "failed to verify certificate: x509: certificate has expired or is not yet valid"},
+      {"unspecified certificate verification error",
+       "failed to verify certificate: x509: certificate is not valid for the name that was wanted"},
+      {"certificate verify failed",
+       "failed to verify certificate: x509: certificate signed by unknown authority"},
+      {"alert certificate required", "certificate required"},
+      {"alert unknown ca", "unknown certificate authority"},
+      {"alert bad certificate", "bad certificate"},
+      {"alert certificate expired", "expired certificate"},
+      {"alert handshake failure", "handshake failure"},
+      {"alert protocol version", "protocol version not supported"},
+  };
+  for (const auto& [ours, theirs] : kWords) {
+    if (text.find(ours) != text.npos)
+      return fmt::format("{}tls: {}", ours.starts_with("alert") ? "remote error: " : "", theirs);
+  }
+  return {};
+}
+
+// What Go's client says where ours says this.
+std::string InGosWords(const Error& error) {
+  const std::string& text = error.message;
+  if (error.code == ErrorCode::kTimeout || text == "deadline exceeded")
+    return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+  if (std::string words = TlsInGosWords(text); !words.empty()) return words;
+  if (text.starts_with("lookup ")) {
+    const std::string host = text.substr(0, text.find(": "));
+    return fmt::format("dial tcp: {}: {}", host,
+                       text.find("not found") != text.npos ? "no such host" : InLowerCase(text));
+  }
+  if (text.starts_with("reading the answer")) {
+    const std::string why = text.substr(text.rfind(": ") + 2);
+    return why == "end of stream" || why == "partial message" ? "EOF" : InLowerCase(why);
+  }
+  return InLowerCase(text);
+}
+
+std::string CutInGosWords(const Error& error) {
+  if (error.code == ErrorCode::kTimeout)
+    return "context deadline exceeded (Client.Timeout or context cancellation while reading body)";
+  return "unexpected EOF";
+}
+
+class HttpTransport final : public Transport {
+ public:
+  HttpTransport(http::IoThread& io, World world, http::TlsOptions tls)
+      : shared_(std::make_shared<Shared>(io, std::move(world), std::move(tls))) {}
+  ~HttpTransport() override { shared_->Close(); }
+
+  CallId Ask(Question question, Done done) override {
+    auto asking = std::make_shared<Asking>();
+    asking->url = question.url;
+    asking->question = std::move(question);
+    asking->body = std::make_shared<const std::string>(std::move(asking->question.body));
+    asking->done = std::move(done);
+    asking->began = shared_->io.Now();
+    const CallId id = shared_->Add(asking);
+    Shared::Send(shared_, asking);
+    return id;
+  }
+  void Cancel(CallId call) override { shared_->Cancel(call); }
+
+ private:
+  // One question on its way, through however many redirects.
+  struct Asking {
+    CallId id = 0;
+    Question question;
+    std::shared_ptr<const std::string> body;
+    Done done;
+    MonoTime began{};
+    std::string url;  // where it is now
+    std::string method = "POST";
+    int redirects = 0;
+    http::Client* client = nullptr;
+    http::Transport::CallId call = 0;
+    bool cancelled = false;
+  };
+  using AskingPtr = std::shared_ptr<Asking>;
+
+  // Answers may be on their way while the transport is being destroyed.
+  struct Shared {
+    Shared(http::IoThread& io, World world, http::TlsOptions tls)
+        : io(io), world(std::move(world)), tls(std::move(tls)) {}
+
+    http::IoThread& io;
+    const World world;
+    const http::TlsOptions tls;
+    std::mutex mutex;
+    CallId last_id = 0;
+    std::map<CallId, AskingPtr> asked;
+    std::map<std::string, std::unique_ptr<http::Client>> clients;  // by origin
+    bool closed = false;
+
+    CallId Add(const AskingPtr& asking) {
+      std::scoped_lock lock(mutex);
+      asking->id = ++last_id;
+      asked.emplace(asking->id, asking);
+      return asking->id;
+    }
+
+    void Close() {
+      std::map<std::string, std::unique_ptr<http::Client>> ending;
+      {
+        std::scoped_lock lock(mutex);
+        closed = true;
+        std::swap(ending, clients);
+      }
+    }
+
+    void Cancel(CallId call) {
+      std::scoped_lock lock(mutex);
+      const auto found = asked.find(call);
+      if (found == asked.end()) return;
+      found->second->cancelled = true;
+      if (found->second->client != nullptr && !closed) found->second->client->Cancel(found->second->call);
+    }
+
+    Expected<http::Client*> ClientOf(const http::Origin& origin) {
+      auto& client = clients[fmt::format("{}://{}", origin.tls ? "https" : "http", origin.HostPort())];
+      if (client == nullptr) {
+        BERTH_TRY(auto proxy, http::ProxyFromVariables(origin, world.variable));
+        BERTH_TRY(
+            client,
+            http::Client::Make(
+                io, {.origin = origin, .tls = tls, .proxy = std::move(proxy), .max_idle = kIdleConnections}));
+      }
+      return client.get();
+    }
+
+    void Finish(const AskingPtr& asking, Expected<Reply> reply) {
+      {
+        std::scoped_lock lock(mutex);
+        asked.erase(asking->id);
+      }
+      asking->done(std::move(reply));
+    }
+    void Fail(const AskingPtr& asking, ErrorCode code, const std::string& what) {
+      if (what.starts_with("parse \"")) return Finish(asking, berth::Fail(code, what));
+      Finish(asking, berth::Fail(code, fmt::format("Post \"{}\": {}", asking->url, what)));
+    }
+
+    static void Send(const std::shared_ptr<Shared>& self, const AskingPtr& asking) {
+      auto target = TargetOf(asking->url);
+      if (!target) return self->Fail(asking, target.error().code, target.error().message);
+      http::ClientRequest request;
+      if (!self->Prepare(asking, *target, request)) return;
+      std::unique_lock lock(self->mutex);
+      if (self->closed || asking->cancelled) {
+        lock.unlock();
+        return self->Fail(asking, ErrorCode::kCancelled, "context canceled");
+      }
+      auto client = self->ClientOf(target->origin);
+      if (!client) {
+        lock.unlock();
+        return self->Fail(asking, client.error().code, client.error().message);
+      }
+      asking->client = *client;
+      asking->call =
+          (*client)->Send(std::move(request), [self, asking](Expected<http::ClientResponse> response) {
+            OnAnswer(self, asking, std::move(response));
+          });
+    }
+
+    // False if there is no time left.
+    bool Prepare(const AskingPtr& asking, const Target& target, http::ClientRequest& request) {
+      const Question& question = asking->question;
+      if (question.timeout > Duration::zero()) {
+        request.timeout = question.timeout - (io.Now() - asking->began);
+        if (request.timeout <= Duration::zero()) {
+          Fail(asking, ErrorCode::kTimeout,
+               "context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+          return false;
+        }
+      } else {
+        request.timeout = Duration::zero();
+      }
+      request.method = asking->method;
+      request.target = target.path;
+      request.body_limit_bytes = kBodyLimitBytes;
+      request.keep_cut_body = true;
+      request.refused = question.refused;
+      request.headers.emplace_back("User-Agent", "kube-scheduler");
+      if (!target.authorization.empty()) request.headers.emplace_back("Authorization", target.authorization);
+      if (asking->method != "POST") return true;
+      request.headers.emplace_back("Content-Type", "application/json");
+      request.shared_body = asking->body;  // kept for a redirect
+      return true;
+    }
+
+    static void OnAnswer(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
+                         Expected<http::ClientResponse> response) {
+      if (!response) return self->Fail(asking, response.error().code, InGosWords(response.error()));
+      const std::string* location = response->Find("Location");
+      const int status = response->status;
+      const bool as_get = status == 301 || status == 302 || status == 303;
+      if ((as_get || status == 307 || status == 308) && location != nullptr && !location->empty())
+        return Redirect(self, asking, *location, as_get);
+      Reply reply{status, std::move(response->body)};
+      if (response->cut_short) reply.cut_short = CutInGosWords(*response->cut_short);
+      self->Finish(asking, std::move(reply));
+    }
+
+    static void Redirect(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
+                         const std::string& location, bool as_get) {
+      if (++asking->redirects >= kMostRedirects)
+        return self->Finish(asking,
+                            Invalid(fmt::format("Post \"{}\": stopped after 10 redirects", location)));
+      const auto base = boost::urls::parse_uri(asking->url);
+      const auto wanted = boost::urls::parse_uri_reference(location);
+      boost::urls::url next;
+      if (!base || !wanted || !boost::urls::resolve(*base, *wanted, next)) {
+        return self->Fail(asking, ErrorCode::kInvalid,
+                          fmt::format("failed to parse Location header \"{}\"", location));
+      }
+      if (as_get) asking->method = "GET";
+      asking->url = next.buffer();
+      Send(self, asking);
+    }
+  };
+
+  const std::shared_ptr<Shared> shared_;
+};
+
+Expected<std::string> Material(const std::string& data, const std::string& file, const World& world) {
+  if (data.empty()) return file.empty() ? Expected<std::string>("") : world.read_file(file);
+  auto decoded = http::DecodeBase64(data);
+  if (!decoded) return Invalid("illegal base64 data");
+  return *std::move(decoded);
+}
+
+}  // namespace
+
+Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const World& world) {
+  const config::ExtenderTls tls = config.tls.value_or(config::ExtenderTls{});
+  http::TlsOptions options;
+  const bool has_ca = !tls.ca_file.empty() || !tls.ca_data.empty();
+  options.insecure = tls.insecure || (config.enable_https && !has_ca);
+  if (has_ca && options.insecure)
+    return Invalid("specifying a root certificates file with the insecure flag is not allowed");
+  BERTH_TRY(options.ca_pem, Material(tls.ca_data, tls.ca_file, world));
+  BERTH_TRY(options.certificate_pem, Material(tls.cert_data, tls.cert_file, world));
+  BERTH_TRY(options.key_pem, Material(tls.key_data, tls.key_file, world));
+  options.server_name = tls.server_name;
+  BERTH_CHECKED(http::MakeTlsContext(options));
+  return options;
+}
+
+TransportMaker HttpTransports(http::IoThread& io, World world) {
+  return [&io, world = std::move(world)](
+             const config::ExtenderConfig& config) -> Expected<std::unique_ptr<Transport>> {
+    BERTH_TRY(http::TlsOptions tls, TlsOf(config, world));
+    return std::make_unique<HttpTransport>(io, world, std::move(tls));
+  };
+}
+
+TransportMaker NoTransports(std::string why) {
+  class None final : public Transport {
+   public:
+    explicit None(std::string why) : why_(std::move(why)) {}
+    CallId Ask(Question, Done done) override {
+      done(Fail(ErrorCode::kUnavailable, why_));
+      return 0;
+    }
+    void Cancel(CallId) override {}
+
+   private:
+    const std::string why_;
+  };
+  return [why = std::move(why)](const config::ExtenderConfig&) -> Expected<std::unique_ptr<Transport>> {
+    return std::make_unique<None>(why);
+  };
+}
+
+}  // namespace berth::extenders

@@ -1,0 +1,151 @@
+// What can happen in a cluster that makes a rejected pod worth another try, and how a plugin says whether it
+// does (kube-scheduler v1.37.1).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kubernetes/api/objects.hpp"
+#include "base/result.hpp"
+
+namespace berth::cluster {
+struct PodInfo;
+}
+
+namespace berth::framework {
+
+
+enum class EventResource : std::uint8_t {
+  kAssignedPod,  // a pod on a node
+  kTargetPod,    // the waiting pod itself
+  kUnscheduledPod,
+  kNode,
+  kPersistentVolume,
+  kPersistentVolumeClaim,
+  kStorageClass,
+  kCSINode,
+  kCSIDriver,
+  kCSIStorageCapacity,
+  kVolumeAttachment,
+  kDeviceClass,
+  kResourceClaim,
+  kResourceSlice,
+  kMeasurement,  // Berth's own: what is measured about a node
+  kAny,
+};
+
+// Bits in the original's order: an event matches a registration if the masks overlap and the event's is not
+// numerically greater, so that a registered UpdateNodeLabel does not match a general Update.
+using ActionMask = std::uint32_t;
+enum Action : ActionMask {
+  kAdd = 1u << 0,
+  kDelete = 1u << 1,
+  kUpdateNodeAllocatable = 1u << 2,
+  kUpdateNodeLabel = 1u << 3,
+  kUpdateNodeTaint = 1u << 4,
+  kUpdateNodeCondition = 1u << 5,
+  kUpdateNodeAnnotation = 1u << 6,
+  kUpdateNodeDeclaredFeature = 1u << 7,
+  kUpdateNodePreemptionPolicy = 1u << 8,
+  kUpdatePodLabel = 1u << 9,
+  kUpdatePodScaleDown = 1u << 10,
+  kUpdatePodScaleUp = 1u << 11,
+  kUpdatePodToleration = 1u << 12,
+  kUpdatePodSchedulingGatesEliminated = 1u << 13,
+  kUpdatePodGeneratedResourceClaim = 1u << 14,
+};
+inline constexpr ActionMask kUpdate = ((1u << 15) - 1) & ~ActionMask{kAdd | kDelete};
+inline constexpr ActionMask kAllActions = (1u << 15) - 1;
+
+struct ClusterEvent {
+  EventResource resource = EventResource::kAny;
+  ActionMask action = kAllActions;
+  const char* label = "";  // as metrics name it: "NodeAdd", "AssignedPodDelete"
+
+  bool Matches(const ClusterEvent& incoming) const {
+    return (resource == EventResource::kAny || resource == incoming.resource) &&
+           (action & incoming.action) != 0 && incoming.action <= action;
+  }
+  bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
+};
+
+inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kMeasurement, kUpdate, "MeasurementUpdate"};
+inline constexpr ClusterEvent kUnschedulableTimeout{EventResource::kAny, kAllActions, "UnschedulableTimeout"};
+inline constexpr ClusterEvent kForceActivate{EventResource::kAny, kAllActions, "ForceActivate"};
+
+// The object an event is about, before and after: api::Pod for the pod resources, api::Node for nodes, and so
+// on. Both are null for wildcard events without an object.
+struct EventObjects {
+  std::shared_ptr<const void> before;  // null: it appeared
+  std::shared_ptr<const void> after;   // null: it went
+
+  template <class T>
+  const T* Before() const {
+    return static_cast<const T*>(before.get());
+  }
+  template <class T>
+  const T* After() const {
+    return static_cast<const T*>(after.get());
+  }
+};
+
+// Is the pod on a node, or promised one? Others make no room by going, and help nobody by coming.
+inline bool HasPlace(const api::Pod& pod) {
+  return !pod.spec.node_name.empty() || !pod.status.nominated_node_name.empty();
+}
+
+// Is the pod worth another attempt after the event?
+enum class Hint : std::uint8_t { kSkip, kQueue };
+
+// What the opinions of all plugins that rejected a pod amount to.
+enum class Requeue : std::uint8_t {
+  kSkip,          // stay
+  kAfterBackoff,  // to activeQ once the back-off is over
+  kImmediately,   // to activeQ now: a plugin that answered Pending says so
+};
+
+// An event that a plugin waits for, and its opinion about each one that comes. Without an opinion every such
+// event is worth an attempt; so is one that the opinion fails on (it is logged).
+struct EventRegistration {
+  using HintFunction = std::function<Expected<Hint>(const cluster::PodInfo& waiting, const EventObjects& objects)>;
+
+  EventRegistration(EventResource resource, ActionMask action, HintFunction hint = nullptr)
+      : event{resource, action, ""}, hint(std::move(hint)) {}
+
+  ClusterEvent event;
+  HintFunction hint;
+};
+
+// Registrations with an opinion, checked when they are compiled: the function takes the waiting pod and the
+// object before and after (null where it appeared or went), of the type that belongs to the resource.
+//
+//   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
+//   after) { ... })
+template <class T, class EvaluateHint>
+EventRegistration When(EventResource resource, ActionMask action, EvaluateHint opinion) {
+  static_assert(std::is_invocable_r_v<Expected<Hint>, EvaluateHint, const cluster::PodInfo&, const T*, const T*>,
+                "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
+  return {
+      resource, action,
+      [opinion = std::move(opinion)](const cluster::PodInfo& waiting, const EventObjects& objects) -> Expected<Hint> {
+        return opinion(waiting, objects.Before<T>(), objects.After<T>());
+      }};
+}
+template <class EvaluateHint>
+EventRegistration WhenNode(ActionMask action, EvaluateHint opinion) {
+  return When<api::Node>(EventResource::kNode, action, std::move(opinion));
+}
+template <class EvaluateHint>
+EventRegistration WhenAssignedPod(ActionMask action, EvaluateHint opinion) {
+  return When<api::Pod>(EventResource::kAssignedPod, action, std::move(opinion));
+}
+template <class EvaluateHint>
+EventRegistration WhenTargetPod(ActionMask action, EvaluateHint opinion) {
+  return When<api::Pod>(EventResource::kTargetPod, action, std::move(opinion));
+}
+
+}  // namespace berth::framework

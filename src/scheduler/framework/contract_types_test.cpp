@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::framework {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+
+TEST(ScoreColumn, IsUniformUntilOneRowDiffers) {
+  framework::ScoreColumn column;
+  column.Reset(3);
+  column.SetAll(7);
+  EXPECT_TRUE(column.uniform());
+  EXPECT_EQ(column.At(2), 7);
+  column.Mutable()[1] = 9;
+  EXPECT_FALSE(column.uniform());
+  EXPECT_THAT(column.values(), ElementsAre(7, 9, 7));
+  column.Reset(2);
+  EXPECT_THAT(column.Mutable(), ElementsAre(0, 0)) << "nothing is left of the scores before";
+}
+
+struct NormalizeCase {
+  bool reverse;
+  std::vector<std::int64_t> raw, normalized;
+};
+class Normalize : public ::testing::TestWithParam<NormalizeCase> {};
+TEST_P(Normalize, KeepsProportionsToTheBest) {
+  framework::ScoreColumn column;
+  RowSet feasible;
+  column.Reset(GetParam().raw.size() + 1);
+  column.Mutable().back() = 1'000'000;  // a row that is not feasible has no say
+  for (std::size_t row = 0; row < GetParam().raw.size(); ++row) {
+    feasible.Add(row);
+    column.Mutable()[row] = GetParam().raw[row];
+  }
+  framework::NormalizeByMaximum(feasible, GetParam().reverse, column);
+  for (std::size_t row = 0; row < GetParam().raw.size(); ++row)
+    EXPECT_EQ(column.At(row), GetParam().normalized[row]) << row;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, Normalize,
+    ::testing::Values(NormalizeCase{false, {0, 30, 80, 50}, {0, 37, 100, 62}},
+                      NormalizeCase{false, {7, 7}, {100, 100}}, NormalizeCase{false, {0, 0}, {0, 0}},
+                      NormalizeCase{false, {-3, 3}, {-100, 100}}, NormalizeCase{false, {-3, -1}, {-3, -1}},
+                      NormalizeCase{true, {0, 1, 2, 3}, {100, 67, 34, 0}},
+                      NormalizeCase{true, {0, 0}, {100, 100}}, NormalizeCase{true, {2, 2}, {0, 0}}));
+
+TEST(Normalize, OfAUniformColumnIsThatOfItsValues) {
+  const auto normalized = [](std::int64_t value, bool reverse) {
+    framework::ScoreColumn column;
+    column.Reset(2);
+    column.SetAll(value);
+    framework::NormalizeByMaximum(RowSet(2), reverse, column);
+    EXPECT_TRUE(column.uniform());
+    return column.At(0);
+  };
+  EXPECT_EQ(normalized(5, false), 100);
+  EXPECT_EQ(normalized(0, false), 0);
+  EXPECT_EQ(normalized(5, true), 0);
+  EXPECT_EQ(normalized(0, true), 100);
+}
+
+TEST(ClusterEvent, MatchesWhatItWasRegisteredFor) {
+  const framework::ClusterEvent node_label{framework::EventResource::kNode, kUpdateNodeLabel};
+  EXPECT_TRUE(node_label.Matches({framework::EventResource::kNode, kUpdateNodeLabel}));
+  EXPECT_FALSE(node_label.Matches({framework::EventResource::kNode, kUpdateNodeTaint}));
+  EXPECT_FALSE(node_label.Matches({framework::EventResource::kAssignedPod, kUpdateNodeLabel}));
+  EXPECT_FALSE(node_label.Matches({framework::EventResource::kNode, framework::kUpdate}))
+      << "a general update is not the update of a label";
+  EXPECT_TRUE(
+      (framework::ClusterEvent{framework::EventResource::kNode, kAdd | framework::kUpdate}).Matches({framework::EventResource::kNode, kUpdateNodeTaint}));
+  EXPECT_TRUE(framework::ClusterEvent{}.Matches({framework::EventResource::kTargetPod, kUpdatePodToleration}));
+  EXPECT_TRUE(framework::ClusterEvent{}.wildcard());
+  EXPECT_FALSE(node_label.wildcard());
+}
+
+TEST(Status, ReasonsAreJoined) {
+  EXPECT_EQ((Status{framework::Code::kUnschedulable, {"a", "b"}, ""}.Message()), "a, b");
+  EXPECT_TRUE(Status::Unresolvable("x").rejected());
+  EXPECT_FALSE(Status::Error("x").rejected());
+  EXPECT_FALSE(Status::Skip().ok());
+}
+
+}  // namespace
+}  // namespace berth::framework

@@ -1,0 +1,68 @@
+#include "scheduler/framework/score_column.hpp"
+
+#include <algorithm>
+
+#include "scheduler/framework/score_kernels.hpp"
+
+namespace berth::framework {
+namespace {
+
+bool IsByte(std::int64_t value) { return value >= 0 && value <= ScoreColumn::kMaxByte; }
+
+}  // namespace
+
+bool ScoreColumn::MakeBytes() {
+  if (form_ == Form::kUniform && IsByte(value_)) {
+    std::ranges::fill(OverwriteBytes(), static_cast<std::uint8_t>(value_));
+    most_ = value_;
+  }
+  return form_ == Form::kBytes;
+}
+
+void ScoreColumn::Set(const RowSet& rows, std::int64_t value) {
+  if (IsByte(value) && MakeBytes()) {
+    most_ = std::max(most_, value);
+    SetBytes({bytes_.data(), rows_}, rows, static_cast<std::uint8_t>(value));
+    return;
+  }
+  const auto values = Mutable();
+  rows.ForEach([&](std::size_t row) { values[row] = value; });
+}
+
+void ScoreColumn::Set(const RowGroup& rows, std::int64_t value) {
+  if (const RowSet* bits = rows.bits()) return Set(*bits, value);
+  if (IsByte(value) && MakeBytes()) {
+    most_ = std::max(most_, value);
+    rows.ForEach([&](std::size_t row) { bytes_[row] = static_cast<std::uint8_t>(value); });
+    return;
+  }
+  const auto values = Mutable();
+  rows.ForEach([&](std::size_t row) { values[row] = value; });
+}
+
+void ScoreColumn::Add(const RowSet& rows, std::int64_t more) {
+  if (IsByte(more) && MakeBytes() && most_ + more <= kMaxByte) {
+    most_ += more;
+    AddToBytes({bytes_.data(), rows_}, rows, static_cast<std::uint8_t>(more));
+    return;
+  }
+  const auto values = Mutable();
+  rows.ForEach([&](std::size_t row) { values[row] += more; });
+}
+
+void ScoreColumn::Shrink(const RowSet& feasible) {
+  if (form_ != Form::kWide) return;
+  const std::span<const std::int64_t> from = values();
+  if (LowestBytes(from, feasible, OverwriteBytes()) > std::uint64_t{kMaxByte}) form_ = Form::kWide;
+}
+
+// Rows that are not feasible may hold anything, but seldom do: all rows are looked at first, which is
+// cheaper.
+bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
+  Shrink(feasible);
+  if (uniform()) return IsScore(value_);
+  const auto scores = bytes();
+  return !scores.empty() && (IsScore(MaxByte(scores)) || IsScore(MaxByte(scores, feasible)));
+}
+
+}  // namespace berth::framework

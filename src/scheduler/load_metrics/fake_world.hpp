@@ -1,0 +1,83 @@
+// Prometheus servers and files for tests: each host answers as the test says.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/client.hpp"
+#include "http/fake_loop.hpp"
+#include "scheduler/load_metrics/query_client.hpp"
+
+namespace berth::load_metrics {
+
+class FakeWorld {
+ public:
+  using Answer = std::function<Expected<http::ClientResponse>(const http::ClientRequest&)>;
+
+  explicit FakeWorld(http::FakeLoop& loop) : loop_(loop) {}
+
+  SourceParts parts() {
+    return {.read_file = [this](const std::string& path) -> Expected<std::string> {
+              const auto found = files.find(path);
+              if (found == files.end()) return Fail(ErrorCode::kNotFound, path + ": no such file");
+              return found->second;
+            },
+            .connect = [this](const http::Origin& origin,
+                              const http::TlsOptions& tls) -> Expected<std::unique_ptr<http::Transport>> {
+              last_tls = tls;
+              return std::make_unique<Server>(*this, origin);
+            }};
+  }
+  static http::ClientResponse Json(std::string body, int status = 200) {
+    return {status, {{"Content-Type", "application/json"}}, std::move(body)};
+  }
+  // An instant vector of one series per pair of label instance and value.
+  static http::ClientResponse Vector(const std::vector<std::pair<std::string, std::string>>& series) {
+    std::string items;
+    for (const auto& [instance, value] : series) {
+      items += (items.empty() ? "" : ",") +
+               (R"({"metric":{"instance":")" + instance + R"("},"value":[1.5,")") + value + R"("]})";
+    }
+    return Json(R"({"status":"success","data":{"resultType":"vector","result":[)" + items + "]}}");
+  }
+
+  std::map<std::string, Answer> hosts;
+  std::map<std::string, std::string> files;
+  http::TlsOptions last_tls;
+  int tls_changes = 0;
+  std::vector<std::pair<std::string, http::ClientRequest>> asked;  // host and request
+
+ private:
+  class Server final : public http::Transport {
+   public:
+    Server(FakeWorld& world, http::Origin origin) : world_(world), origin_(std::move(origin)) {}
+    ~Server() override { *alive_ = false; }
+    CallId Send(http::ClientRequest request, http::ClientDone done) override {
+      world_.asked.emplace_back(origin_.host, request);
+      auto answer = world_.hosts.at(origin_.host)(request);
+      world_.loop_.Post([alive = alive_, done = std::move(done), answer = std::move(answer)]() mutable {
+        if (*alive) done(std::move(answer));
+      });
+      return world_.asked.size();
+    }
+    CallId Stream(http::ClientRequest, http::StreamOptions, http::ClientDone) override { return 0; }
+    void Cancel(CallId) override {}
+    Expected<void> SetTls(const http::TlsOptions& tls) override {
+      world_.last_tls = tls;
+      ++world_.tls_changes;
+      return {};
+    }
+
+   private:
+    FakeWorld& world_;
+    const http::Origin origin_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  };
+
+  http::FakeLoop& loop_;
+};
+
+}  // namespace berth::load_metrics

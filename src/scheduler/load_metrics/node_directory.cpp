@@ -1,0 +1,74 @@
+#include "scheduler/load_metrics/node_directory.hpp"
+
+#include <algorithm>
+
+namespace berth::load_metrics {
+namespace {
+
+// A live node hardly ever gets another address; whoever asks that often sees it.
+constexpr std::uint32_t kAsksBetweenLooks = 64;
+constexpr cluster::Row kAmbiguous = cluster::kNoRow - 1;
+
+}  // namespace
+
+std::string_view WithoutPort(std::string_view text) {
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    return end == text.npos ? text : text.substr(1, end - 1);
+  }
+  const auto colon = text.find(':');
+  if (colon == text.npos || text.find(':', colon + 1) != text.npos) return text;  // or IPv6 without brackets
+  const std::string_view port = text.substr(colon + 1);
+  const bool digits = !port.empty() && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? text.substr(0, colon) : text;
+}
+
+std::uint64_t NodeDirectory::Refresh() {
+  if (!stale_ && ++asked_ < kAsksBetweenLooks) return generation_;
+  names_.clear();
+  shorts_.clear();
+  // A name means its node, whatever else others call themselves.
+  nodes_.all().ForEach([&](std::size_t row) { names_.emplace(nodes_.name(static_cast<cluster::Row>(row)), row); });
+  nodes_.all().ForEach([&](std::size_t at) {
+    const cluster::Row row = static_cast<cluster::Row>(at);
+    for (const api::NodeAddress& address : nodes_.node(row).addresses) Add(address.address, row);
+    const std::string& name = nodes_.name(row);
+    const auto [known, first] = shorts_.emplace(name.substr(0, name.find('.')), row);
+    if (!first) known->second = kAmbiguous;
+  });
+  stale_ = false;
+  asked_ = 0;
+  return ++generation_;
+}
+
+void NodeDirectory::Add(std::string_view text, cluster::Row row) {
+  if (text.empty()) return;
+  const auto [known, first] = names_.emplace(std::string(text), row);
+  if (first || known->second == row) return;
+  // Two nodes that claim one address: neither is meant. A node's name is its own all the same.
+  if (known->second != kAmbiguous && nodes_.name(known->second) == text) return;
+  known->second = kAmbiguous;
+}
+
+cluster::Row NodeDirectory::Find(std::string_view text) const {
+  const auto look = [](const Index& index, std::string_view wanted) {
+    const auto found = index.find(wanted);
+    return found == index.end() || found->second == kAmbiguous ? cluster::kNoRow : found->second;
+  };
+  if (text.empty()) return cluster::kNoRow;
+  if (const cluster::Row row = look(names_, text); row != cluster::kNoRow) return row;
+  const std::string_view host = WithoutPort(text);
+  if (host.size() != text.size()) {
+    if (const cluster::Row row = look(names_, host); row != cluster::kNoRow) return row;
+  }
+  return look(shorts_, host.substr(0, host.find('.')));
+}
+
+cluster::Row NodeDirectory::Find(const SeriesName& series) const {
+  for (const auto& [label, value] : series) {
+    if (const cluster::Row row = Find(value); row != cluster::kNoRow) return row;
+  }
+  return cluster::kNoRow;
+}
+
+}  // namespace berth::load_metrics

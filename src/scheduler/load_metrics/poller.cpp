@@ -1,0 +1,244 @@
+#include "scheduler/load_metrics/poller.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "base/random.hpp"
+#include "http/loop.hpp"
+#include "observability/log/log.hpp"
+#include "scheduler/load_metrics/poller_metrics.hpp"
+#include "scheduler/load_metrics/query_answer.hpp"
+#include "scheduler/load_metrics/series_catalog.hpp"
+
+namespace berth::load_metrics {
+
+
+namespace {
+
+const std::vector<std::string> kPodLabels = {"namespace", "pod"};
+const std::vector<NodePattern> kAsTheyAre;
+
+// What the loop's side of a signal is told with, alive as long as a message is on its way.
+struct Target {
+  Target(SignalId id, const SignalSpec& spec, const std::string& source,
+         metrics::Registry& registry)
+      : id(id),
+        name(spec.name),
+        expression(spec.expression),
+        every(spec.every),
+        meters(registry, source, spec.name) {
+    if (spec.subject == Subject::kPod) pods.emplace(kPodLabels, kAsTheyAre);
+  }
+
+  const SignalId id;
+  const std::string name;
+  const std::string expression;
+  const Duration every;
+  std::optional<SeriesCatalog> pods;  // nothing: its series are of nodes, numbered with those of the others
+  std::optional<MonoTime> asked;
+  std::string error;  // of the last answer; empty: it was good
+  SignalMetrics meters;
+  log::Once said{16};
+  bool unmatched_said = false;
+};
+
+// The signals that one source answers. On the io loop.
+class Rounds {
+ public:
+  Rounds(SourceSettings settings, std::unique_ptr<QueryClient> client, PollerParts& parts, Random& random)
+      : settings_(std::move(settings)),
+        client_(std::move(client)),
+        parts_(parts),
+        random_(random),
+        nodes_(settings_.node_labels, settings_.node_patterns),
+        meters_(parts.metrics, settings_.name) {}
+
+  void Add(SignalId id, const SignalSpec& spec) {
+    targets_.push_back(std::make_shared<Target>(id, spec, settings_.name, parts_.metrics));
+  }
+
+  void Begin() {
+    began_ = parts_.loop.Now();
+    std::vector<std::shared_ptr<Target>> due;
+    std::ranges::copy_if(targets_, std::back_inserter(due), [this](const auto& target) {
+      return !target->asked || began_ - *target->asked >= target->every;
+    });
+    outstanding_ = due.size();
+    if (due.empty()) return Rest();
+    client_->BeginRound();
+    for (const auto& target : due) {
+      target->asked = began_;
+      const auto answer = std::make_shared<SignalAnswer>();
+      client_->Ask(
+          target->expression,
+          [this, target, answer](int status, std::string_view body) {
+            return Read(*target, status, body, *answer);
+          },
+          [this, target, answer](Expected<> read) { Answered(target, std::move(*answer), std::move(read)); });
+    }
+  }
+
+  void Stop() {
+    parts_.loop.Cancel(timer_);
+    client_.reset();
+  }
+
+ private:
+  void Answered(const std::shared_ptr<Target>& target, SignalAnswer answer, Expected<> read) {
+    if (!read && read.error().code == ErrorCode::kCancelled) return;
+    meters_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
+    if (read) {
+      meters_.answered.Add();
+      target->error.clear();
+      Deliver(target, std::move(answer));
+    } else {
+      (read.error().code == ErrorCode::kInvalid ? meters_.refused : meters_.failed).Add();
+      Fail(target, read.error());
+    }
+    if (--outstanding_ == 0) End();
+  }
+
+  Expected<> Read(Target& target, int status, std::string_view body, SignalAnswer& answer) {
+    answer = {.signal = target.id, .asked = began_, .renumbered = false, .fresh = nullptr, .samples = {}};
+    SeriesCatalog& catalog = target.pods ? *target.pods : nodes_;
+    catalog.Begin();
+    const auto notes = ReadAnswer(
+        status, body, [&](const LabelOf& labels, double value) { catalog.Add(answer, labels, value); });
+    if (!notes) return std::unexpected(notes.error());
+    catalog.End(answer);
+    if (!notes->warnings.empty()) {
+      meters_.partial.Add();
+      const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
+      if (target.said.First(text)) {
+        log::Warning("A metric source answers with warnings",
+                     {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
+      }
+    }
+    return {};
+  }
+
+  void Deliver(const std::shared_ptr<Target>& target, SignalAnswer answer) {
+    parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
+      const SignalCoverage coverage = measurements.Take(answer);
+      target->meters.Show(coverage);
+      SayUnmatched(*target, coverage);
+    });
+  }
+
+  // Once, and again after it was well for a while. On the scheduler's loop.
+  static void SayUnmatched(Target& target, const SignalCoverage& coverage) {
+    const bool wrong =
+        coverage.unmatched_series > 0 || coverage.measured + coverage.distrusted < coverage.nodes;
+    if (wrong && !target.unmatched_said) {
+      log::Warning("Some nodes are not measured, or some series belong to no node",
+                   {{"signal", target.name},
+                    {"nodes", coverage.nodes},
+                    {"measured", coverage.measured},
+                    {"distrusted", coverage.distrusted},
+                    {"unmatchedSeries", coverage.unmatched_series},
+                    {"forExample", fmt::format("{}", fmt::join(coverage.unmatched, " "))}});
+    }
+    target.unmatched_said = wrong;
+  }
+
+  void Fail(const std::shared_ptr<Target>& target, const Error& error) {
+    target->error = error.message;
+    parts_.post([&measurements = parts_.measurements, target, now = parts_.loop.Now(), why = error.message] {
+      const SignalCoverage coverage = measurements.Failed(target->id, now, why);
+      target->meters.Show(coverage);
+      if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
+        log::Warning("No measurements any more: this signal has no say in decisions",
+                     {{"signal", target->name}, {"err", why}});
+      }
+    });
+  }
+
+  void End() {
+    const auto failed =
+        std::ranges::find_if(targets_, [](const auto& target) { return !target->error.empty(); });
+    const bool failing = failed != targets_.end();
+    meters_.up.Set(!failing);
+    if (failing != std::exchange(failing_, failing))
+      Tell(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
+    Rest();
+  }
+
+  void Tell(const std::string& why) {
+    if (failing_) {
+      log::Warning("A metric source does not answer; the last measurements count for a while",
+                   {{"source", settings_.name}, {"err", why}});
+    } else {
+      log::Info("The metric source answers again", {{"source", settings_.name}});
+    }
+    if (parts_.told) parts_.told({settings_.name, failing_, why});
+  }
+
+  void Rest() {
+    const double share = 0.95 + 0.1 * random_.Unit();
+    const auto interval = std::chrono::duration_cast<Duration>(settings_.poll_interval * share);
+    const Duration rest = began_ + interval - parts_.loop.Now();
+    timer_ = parts_.loop.After(std::max(rest, Duration{}), [this] { Begin(); });
+  }
+
+  const SourceSettings settings_;
+  std::unique_ptr<QueryClient> client_;
+  PollerParts& parts_;
+  Random& random_;
+  SeriesCatalog nodes_;
+  SourceMetrics meters_;
+  std::vector<std::shared_ptr<Target>> targets_;
+  http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
+  MonoTime began_{};
+  std::size_t outstanding_ = 0;
+  bool failing_ = false;
+};
+
+}  // namespace
+
+struct Poller::Impl {
+  explicit Impl(PollerParts parts) : parts(std::move(parts)), random(this->parts.seed) {}
+
+  PollerParts parts;
+  Random random;
+  std::deque<Rounds> sources;
+};
+
+Expected<std::unique_ptr<Poller>> Poller::Start(const std::vector<SourceSettings>& sources,
+                                                PollerParts parts) {
+  auto impl = std::make_unique<Impl>(std::move(parts));
+  std::vector<std::pair<std::string, Rounds*>> known;
+  for (std::size_t i = 0; i < impl->parts.measurements.size(); ++i) {
+    const auto id = static_cast<SignalId>(i);
+    const SignalSpec& spec = impl->parts.measurements.signal(id).spec;
+    auto found = std::ranges::find(known, spec.source, &std::pair<std::string, Rounds*>::first);
+    if (found == known.end()) {
+      auto settings = FindSource(sources, spec.source);
+      if (!settings) return std::unexpected(std::move(settings).error().In(spec.name));
+      auto client = QueryClient::Open(*settings, impl->parts.world);
+      if (!client) return std::unexpected(std::move(client).error().In(settings->name));
+      Rounds& rounds =
+          impl->sources.emplace_back(std::move(*settings), std::move(*client), impl->parts, impl->random);
+      known.emplace_back(spec.source, &rounds);
+      found = known.end() - 1;
+    }
+    found->second->Add(id, spec);
+  }
+  impl->parts.loop.Post([&sources = impl->sources] {
+    for (Rounds& rounds : sources) rounds.Begin();
+  });
+  return std::unique_ptr<Poller>(new Poller(std::move(impl)));
+}
+
+Poller::Poller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Poller::~Poller() {
+  impl_->parts.loop.Sync([this] {
+    for (Rounds& rounds : impl_->sources) rounds.Stop();
+  });
+}
+
+}  // namespace berth::load_metrics

@@ -1,0 +1,160 @@
+#include "scheduler/load_metrics/query_answer.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <zlib.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace berth::load_metrics {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+constexpr std::size_t kQuoted = 120;  // of a body that makes no sense
+
+// As Go's strconv.ParseFloat reads what servers send: "0.25", "1e+21", "NaN", "+Inf".
+std::optional<double> NumberOf(std::string_view text) {
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "+Inf" || text == "Inf") return std::numeric_limits<double>::infinity();
+  if (text == "-Inf") return -std::numeric_limits<double>::infinity();
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::quiet_NaN();
+  if (error != std::errc{}) return std::nullopt;
+  return value;
+}
+
+// [time, "value"]
+std::optional<double> ValueOf(const element& pair) {
+  array items;
+  std::string_view text;
+  if (pair.get(items) != simdjson::SUCCESS || items.size() != 2) return std::nullopt;
+  if (items.at(1).get(text) != simdjson::SUCCESS) return std::nullopt;
+  return NumberOf(text);
+}
+
+std::unexpected<Error> NoAnswer(int status, std::string_view body, std::string_view why) {
+  std::string shown(body.substr(0, kQuoted));
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return Fail(ErrorCode::kUnavailable, fmt::format("HTTP status {}: {}: {}", status, why, shown));
+}
+
+Expected<std::size_t> ReadVector(const array& result,
+                                 const std::function<void(const LabelOf&, double)>& sample) {
+  std::size_t histograms = 0;
+  for (const element& item : result) {
+    object labels;
+    element pair;
+    if (item["metric"].get(labels) != simdjson::SUCCESS)
+      return Fail(ErrorCode::kUnavailable, "a series without \"metric\"");
+    if (item["value"].get(pair) != simdjson::SUCCESS) {
+      if (item["histogram"].error() != simdjson::SUCCESS)
+        return Fail(ErrorCode::kUnavailable, "a series without \"value\"");
+      ++histograms;
+      continue;
+    }
+    const auto value = ValueOf(pair);
+    if (!value) return Fail(ErrorCode::kUnavailable, "a sample that is no number");
+    sample(
+        [&labels](std::string_view name) {
+          std::string_view text;
+          return labels[name].get(text) == simdjson::SUCCESS ? text : std::string_view();
+        },
+        *value);
+  }
+  return histograms;
+}
+
+Expected<std::size_t> ReadResult(const object& data,
+                                 const std::function<void(const LabelOf&, double)>& sample) {
+  std::string_view type;
+  if (data["resultType"].get(type) != simdjson::SUCCESS)
+    return Fail(ErrorCode::kUnavailable, "no resultType");
+  element result;
+  if (data["result"].get(result) != simdjson::SUCCESS) return Fail(ErrorCode::kUnavailable, "no result");
+  if (type == "scalar") {
+    const auto value = ValueOf(result);
+    if (!value) return Fail(ErrorCode::kUnavailable, "a scalar that is no number");
+    sample([](std::string_view) { return std::string_view(); }, *value);
+    return 0U;
+  }
+  if (type != "vector")
+    return Invalid(fmt::format("the query answers with a {}: expected an instant vector", type));
+  if (result.is_null()) return 0U;
+  array series;
+  if (result.get(series) != simdjson::SUCCESS)
+    return Fail(ErrorCode::kUnavailable, "a vector that is no list");
+  return ReadVector(series, sample);
+}
+
+// What the server says is wrong. It is the query's fault, not the server's, if it says bad_data or execution.
+std::unexpected<Error> Refusal(int status, const element& document) {
+  std::string_view type, text;
+  if (document["errorType"].get(type) != simdjson::SUCCESS) type = "error";
+  if (document["error"].get(text) != simdjson::SUCCESS) text = "";
+  const bool ours = type == "bad_data" || type == "execution";
+  return Fail(ours ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+              fmt::format("HTTP status {}: {}: {}", status, type, text));
+}
+
+}  // namespace
+
+Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
+                                 const std::function<void(const LabelOf&, double)>& sample) {
+  thread_local simdjson::dom::parser parser;
+  const simdjson::padded_string padded(body);
+  element document;
+  if (parser.parse(padded).get(document) != simdjson::SUCCESS)
+    return NoAnswer(status, body, "not the JSON of a Prometheus server");
+  std::string_view outcome;
+  if (document["status"].get(outcome) != simdjson::SUCCESS)
+    return NoAnswer(status, body, "no status in the answer");
+  if (outcome != "success") return Refusal(status, document);
+  object data;
+  if (document["data"].get(data) != simdjson::SUCCESS) return NoAnswer(status, body, "no data in the answer");
+  auto histograms = ReadResult(data, sample);
+  if (!histograms) return std::unexpected(std::move(histograms).error());
+  AnswerNotes notes{.warnings = {}, .histograms = *histograms};
+  if (array warnings; document["warnings"].get(warnings) == simdjson::SUCCESS) {
+    for (const element& item : warnings) {
+      if (std::string_view text; item.get(text) == simdjson::SUCCESS) notes.warnings.emplace_back(text);
+    }
+  }
+  return notes;
+}
+
+Expected<std::string> Inflate(std::string_view gzip, std::size_t limit) {
+  z_stream stream{};
+  constexpr int kGzipWindow = 15 + 16;
+  if (inflateInit2(&stream, kGzipWindow) != Z_OK) return Fail(ErrorCode::kInternal, "zlib does not start");
+  std::string out;
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
+  stream.avail_in = static_cast<uInt>(gzip.size());
+  int state = Z_OK;
+  while (state == Z_OK && out.size() <= limit) {
+    const std::size_t before = out.size();
+    out.resize(before + std::max<std::size_t>(64U << 10, before));
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+    stream.avail_out = static_cast<uInt>(out.size() - before);
+    state = inflate(&stream, Z_NO_FLUSH);
+    out.resize(out.size() - stream.avail_out);
+    if (state == Z_OK && stream.avail_in == 0 && stream.avail_out != 0) state = Z_BUF_ERROR;
+  }
+  inflateEnd(&stream);
+  if (out.size() > limit)
+    return Fail(ErrorCode::kInvalid, fmt::format("the answer is larger than {} bytes", limit));
+  if (state != Z_STREAM_END) return Fail(ErrorCode::kUnavailable, "the answer's gzip is broken or cut short");
+  return out;
+}
+
+}  // namespace berth::load_metrics

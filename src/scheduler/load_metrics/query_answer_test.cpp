@@ -1,0 +1,141 @@
+#include "scheduler/load_metrics/query_answer.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cmath>
+
+namespace berth::load_metrics {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// "instance=value" for each sample, or what is wrong.
+std::vector<std::string> Read(std::string_view body, int status = 200) {
+  std::vector<std::string> samples;
+  const auto notes = ReadAnswer(status, body, [&](const LabelOf& labels, double value) {
+    samples.push_back(fmt::format("{}={}", labels("instance"), value));
+  });
+  if (!notes) {
+    return {fmt::format("{}: {}", notes.error().code == ErrorCode::kInvalid ? "refused" : "trouble",
+                        notes.error().message)};
+  }
+  for (const std::string& warning : notes->warnings) samples.push_back("warning " + warning);
+  if (notes->histograms > 0) samples.push_back(fmt::format("{} histograms", notes->histograms));
+  return samples;
+}
+
+std::string VectorOf(std::string_view result) {
+  return fmt::format(R"({{"status":"success","data":{{"resultType":"vector","result":[{}]}}}})", result);
+}
+
+TEST(QueryAnswer, NumbersComeInAllTheFormsThatServersWrite) {
+  const struct {
+    std::string text, value;
+  } cases[] = {{"0.25", "0.25"},       {"250000000000000000000", "2.5e+20"},
+               {"1.5e-07", "1.5e-07"}, {"1e+21", "1e+21"},
+               {"-3", "-3"},           {"+3", "3"},
+               {"NaN", "nan"},         {"+Inf", "inf"},
+               {"Inf", "inf"},         {"-Inf", "-inf"},
+               {"1e999", "nan"}};
+  for (const auto& [text, value] : cases) {
+    EXPECT_THAT(Read(VectorOf(fmt::format(R"({{"metric":{{"instance":"a"}},"value":[1,"{}"]}})", text))),
+                ElementsAre("a=" + value))
+        << text;
+  }
+}
+
+TEST(QueryAnswer, AnEmptyAnswerIsNoFailure) {
+  EXPECT_THAT(Read(VectorOf("")), ElementsAre());
+  EXPECT_THAT(Read(R"({"status":"success","data":{"resultType":"vector","result":null}})"), ElementsAre());
+}
+
+TEST(QueryAnswer, TheOrderOfMembersDoesNotCountAndUnknownOnesArePassedOver) {
+  EXPECT_THAT(Read(R"({"infos":["x"],"data":{"stats":{},"result":[{"value":[1,"2"],"metric":{"job":"j"}}],
+                      "resultType":"vector"},"status":"success"})"),
+              ElementsAre("=2"));
+}
+
+TEST(QueryAnswer, AScalarIsASampleWithoutLabels) {
+  EXPECT_THAT(Read(R"({"status":"success","data":{"resultType":"scalar","result":[1,"7"]}})"),
+              ElementsAre("=7"));
+}
+
+TEST(QueryAnswer, WarningsAreNotesAndHistogramsAreCounted) {
+  EXPECT_THAT(Read(R"({"status":"success","warnings":["one store is away"],"data":{"resultType":"vector",
+                      "result":[{"metric":{},"histogram":[1,{}]},{"metric":{},"value":[1,"2"]}]}})"),
+              ElementsAre("=2", "warning one store is away", "1 histograms"));
+}
+
+TEST(QueryAnswer, WhatIsTheQuerysFaultIsToldFromWhatIsTheServers) {
+  const struct {
+    int status;
+    std::string body, expected;
+  } cases[] = {
+      {400, R"({"status":"error","errorType":"bad_data","error":"parse error"})",
+       "refused: HTTP status 400: bad_data: parse error"},
+      {422, R"({"status":"error","errorType":"execution","error":"many-to-many"})",
+       "refused: HTTP status 422: execution: many-to-many"},
+      {503, R"({"status":"error","errorType":"timeout","error":"query timed out"})",
+       "trouble: HTTP status 503: timeout: query timed out"},
+      {500, R"({"status":"error"})", "trouble: HTTP status 500: error: "},
+      {200, R"({"status":"success","data":{"resultType":"matrix","result":[]}})",
+       "refused: the query answers with a matrix: expected an instant vector"},
+      {503, "Service Unavailable",
+       "trouble: HTTP status 503: not the JSON of a Prometheus server: Service Unavailable"},
+      {200, "<html>\nlogin", "trouble: HTTP status 200: not the JSON of a Prometheus server: <html> login"},
+      {200, "", "trouble: HTTP status 200: not the JSON of a Prometheus server: "},
+      {200, R"({"status":"success"})",
+       R"(trouble: HTTP status 200: no data in the answer: {"status":"success"})"},
+      {200, "[]", "trouble: HTTP status 200: no status in the answer: []"},
+      {200, VectorOf(R"({"metric":{},"value":[1,2]})"), "trouble: a sample that is no number"},
+      {200, VectorOf(R"({"metric":{},"value":[1,"x"]})"), "trouble: a sample that is no number"},
+      {200, VectorOf(R"({"metric":{}})"), "trouble: a series without \"value\""},
+      {200, VectorOf(R"({"value":[1,"2"]})"), "trouble: a series without \"metric\""},
+      {200, VectorOf("7"), "trouble: a series without \"metric\""},
+  };
+  for (const auto& [status, body, expected] : cases)
+    EXPECT_THAT(Read(body, status), ElementsAre(expected)) << body;
+}
+
+TEST(QueryAnswer, HalfADocumentIsTrouble) {
+  const std::string whole = VectorOf(R"({"metric":{"instance":"a"},"value":[1,"2"]})");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_THAT(Read(whole.substr(0, size)), ElementsAre(HasSubstr("trouble"))) << size;
+  }
+}
+
+std::string Deflated(const std::string& text) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(Inflate, GivesBackWhatWasCompressed) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) {
+    const std::string text(size, 'x');
+    EXPECT_EQ(Inflate(Deflated(text), 2 << 20).value_or("?"), text);
+  }
+}
+
+TEST(Inflate, RefusesWhatIsBrokenCutShortOrTooLarge) {
+  const std::string packed = Deflated(std::string(1 << 20, 'x'));
+  EXPECT_FALSE(Inflate("not gzip", 1 << 20));
+  EXPECT_FALSE(Inflate("", 1 << 20));
+  EXPECT_FALSE(Inflate(packed.substr(0, packed.size() / 2), 2 << 20));
+  EXPECT_EQ(Inflate(packed, 1000).error().message, "the answer is larger than 1000 bytes");
+}
+
+}  // namespace
+}  // namespace berth::load_metrics

@@ -1,0 +1,254 @@
+#include "scheduler/load_metrics/signal_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::load_metrics {
+namespace {
+
+// Names that people are shown; the rest is counted.
+constexpr std::size_t kUnmatchedShown = 10;
+
+std::string TextOf(const SeriesName& series) {
+  std::string text = "{";
+  for (const auto& [label, value] : series) {
+    if (text.size() > 1) text += ",";
+    text += label + "=\"" + value + "\"";
+  }
+  return text + "}";
+}
+
+}  // namespace
+
+double MedianOf(std::span<const double> values) {
+  std::vector<double> known;
+  for (const double value : values) {
+    if (!std::isnan(value)) known.push_back(value);
+  }
+  if (known.empty()) return kNoValue;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  std::ranges::nth_element(known, middle);
+  return *middle;
+}
+
+std::string_view NameOf(SignalState state) {
+  switch (state) {
+    case SignalState::kWaiting:
+      return "waiting";
+    case SignalState::kFresh:
+      return "fresh";
+    case SignalState::kHeld:
+      return "held";
+    case SignalState::kGone:
+      return "gone";
+  }
+  return "";
+}
+
+bool SignalSpec::Same(const SignalSpec& other) const {
+  const auto same_guard = [](const SignalGuard& a, const SignalGuard& b) {
+    return a.expression == b.expression && a.at_most == b.at_most &&
+           a.at_least_of_median == b.at_least_of_median;
+  };
+  return source == other.source && expression == other.expression && merge == other.merge &&
+         window == other.window && hold == other.hold && subject == other.subject && every == other.every &&
+         std::ranges::equal(guards, other.guards, same_guard);
+}
+
+SignalTable::SignalTable(framework::Handle& handle) : nodes_(handle.nodes), directory_(handle.nodes) {}
+
+SignalTable::~SignalTable() { nodes_.Forget(*this); }
+
+SignalId SignalTable::Declare(const SignalSpec& spec) {
+  const auto known =
+      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.signal.spec.Same(spec); });
+  if (known != entries_.end()) return static_cast<SignalId>(known - entries_.begin());
+  std::vector<GuardUse> guards;
+  for (const SignalGuard& guard : spec.guards) {
+    guards.push_back(
+        {Declare(
+             {.name = guard.name, .source = spec.source, .expression = guard.expression, .hold = spec.hold}),
+         guard});
+  }
+  // Where nothing is measured nobody need be told of pods that come and go.
+  if (entries_.empty()) nodes_.Observe(*this);
+  const auto id = static_cast<SignalId>(entries_.size());
+  for (const GuardUse& use : guards) EntryOf(use.signal).guarded.push_back(id);
+  Entry& entry = entries_.emplace_back();
+  entry.signal.spec = spec;
+  entry.source = SourceOf(spec.source);
+  entry.guards = std::move(guards);
+  return id;
+}
+
+std::size_t SignalTable::SourceOf(const std::string& name) {
+  const auto known = std::ranges::find(sources_, name, &Source::name);
+  if (known != sources_.end()) return static_cast<std::size_t>(known - sources_.begin());
+  sources_.emplace_back().name = name;
+  return sources_.size() - 1;
+}
+
+void SignalTable::Listen(SignalId id, std::function<void()> listener) {
+  EntryOf(id).listeners.push_back(std::move(listener));
+}
+
+void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
+  EntryOf(id).pod_listeners.push_back(std::move(listener));
+}
+
+// --- answers
+// --------------------------------------------------------------------------------------------------
+
+SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
+  Entry& entry = EntryOf(answer.signal);
+  SignalCoverage coverage;
+  coverage.before = entry.signal.state;
+  entry.ever_answered = true;
+  entry.signal.state = coverage.after = SignalState::kFresh;
+  entry.signal.asked = answer.asked;
+  entry.signal.error.clear();
+  if (entry.signal.spec.subject == Subject::kNode) {
+    TakeNodes(entry, answer, coverage);
+  } else {
+    for (const AnswerListener& listener : entry.pod_listeners) listener(answer);
+  }
+  entry.signal.coverage = coverage;
+  return coverage;
+}
+
+void SignalTable::TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage) {
+  Source& source = sources_[entry.source];
+  Resolve(source, answer);
+  Fill(entry, source, answer, coverage);
+  entry.median = MedianOf(entry.raw);
+  ShowWithGuarded(entry);
+  coverage.nodes = nodes_.node_count();
+  nodes_.all().ForEach([&](std::size_t row) {
+    if (!std::isnan(entry.signal.At(static_cast<cluster::Row>(row)))) {
+      ++coverage.measured;
+    } else if (row < entry.raw.size() && !std::isnan(entry.raw[row])) {
+      ++coverage.distrusted;
+    }
+  });
+}
+
+SignalCoverage SignalTable::Failed(SignalId id, MonoTime now, std::string why) {
+  Entry& entry = EntryOf(id);
+  Signal& signal = entry.signal;
+  SignalCoverage coverage;
+  coverage.before = signal.state;
+  signal.error = std::move(why);
+  const bool counts = entry.ever_answered && now - signal.asked <= signal.spec.hold;
+  signal.state = counts ? SignalState::kHeld : SignalState::kGone;
+  if (signal.state == SignalState::kGone && coverage.before != SignalState::kGone) ShowWithGuarded(entry);
+  coverage.after = signal.state;
+  if (signal.spec.subject == Subject::kNode) coverage.nodes = nodes_.node_count();
+  signal.coverage = coverage;
+  return coverage;
+}
+
+// Which rows the series speak of. Looked up once per series and set of nodes, not once per sample.
+void SignalTable::Resolve(Source& source, const SignalAnswer& answer) {
+  if (answer.renumbered) {
+    source.chunks.clear();
+    source.row_of.clear();
+  }
+  const auto append = [&](const SeriesChunk& chunk) {
+    for (const SeriesName& series : *chunk) source.row_of.push_back(directory_.Find(series));
+  };
+  const std::uint64_t generation = directory_.Refresh();
+  if (answer.fresh != nullptr) source.chunks.push_back(answer.fresh);
+  if (generation != source.resolved_by) {
+    source.resolved_by = generation;
+    source.row_of.clear();
+    for (const SeriesChunk& chunk : source.chunks) append(chunk);
+  } else if (answer.fresh != nullptr) {
+    append(answer.fresh);
+  }
+}
+
+void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& answer,
+                        SignalCoverage& coverage) const {
+  const Merge merge = entry.signal.spec.merge;
+  entry.raw.assign(nodes_.rows(), kNoValue);
+  std::vector<std::uint32_t> many;  // by row: values added up, for the mean
+  if (merge == Merge::kMean) many.assign(nodes_.rows(), 0);
+  std::vector<std::uint32_t> strangers;
+  for (const auto& [series, value] : answer.samples) {
+    const cluster::Row row = series < source.row_of.size() ? source.row_of[series] : cluster::kNoRow;
+    if (row == cluster::kNoRow) {
+      ++coverage.unmatched_series;
+      if (strangers.size() < kUnmatchedShown) strangers.push_back(series);
+      continue;
+    }
+    if (!std::isfinite(value)) continue;
+    double& kept = entry.raw[row];
+    const bool first = std::isnan(kept);
+    if (!first) ++coverage.merged;
+    if (merge == Merge::kMean) ++many[row];
+    if (first) {
+      kept = value;
+    } else {
+      kept = merge == Merge::kMax ? std::max(kept, value) : kept + value;
+    }
+  }
+  for (std::size_t row = 0; row < many.size(); ++row) {
+    if (many[row] > 1) entry.raw[row] /= many[row];
+  }
+  for (const std::uint32_t series : strangers) {
+    std::uint32_t number = series;
+    for (const SeriesChunk& chunk : source.chunks) {
+      if (number < chunk->size()) {
+        coverage.unmatched.push_back(TextOf((*chunk)[number]));
+        break;
+      }
+      number -= static_cast<std::uint32_t>(chunk->size());
+    }
+  }
+}
+
+// --- what is shown
+// --------------------------------------------------------------------------------------------------
+
+void SignalTable::ShowWithGuarded(Entry& entry) {
+  Show(entry);
+  for (const SignalId id : entry.guarded) Show(EntryOf(id));
+}
+
+void SignalTable::Show(Entry& entry) {
+  Signal& signal = entry.signal;
+  const bool counts = signal.state == SignalState::kFresh || signal.state == SignalState::kHeld;
+  signal.values.assign(entry.raw.size(), kNoValue);
+  if (counts) {
+    for (cluster::Row row = 0; row < entry.raw.size(); ++row) {
+      if (!std::isnan(entry.raw[row]) && Trusted(entry, row)) signal.values[row] = entry.raw[row];
+    }
+  }
+  for (const auto& listener : entry.listeners) listener();
+}
+
+bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
+  for (const GuardUse& use : entry.guards) {
+    const Entry& guard = entries_[static_cast<std::size_t>(use.signal)];
+    if (guard.signal.state == SignalState::kWaiting) return false;  // its first answer is on the way
+    if (!guard.ever_answered || std::isnan(guard.median)) continue;
+    const double value = row < guard.raw.size() ? guard.raw[row] : kNoValue;
+    if (std::isnan(value)) return false;
+    if (use.guard.at_most && value > *use.guard.at_most) return false;
+    if (use.guard.at_least_of_median && value < *use.guard.at_least_of_median * guard.median) return false;
+  }
+  return true;
+}
+
+void SignalTable::NodeAppears(cluster::Row) { directory_.NodesChanged(); }
+
+// The row may be another node's soon.
+void SignalTable::NodeLeaves(cluster::Row row) {
+  directory_.NodesChanged();
+  for (Entry& entry : entries_) {
+    if (row < entry.raw.size()) entry.raw[row] = kNoValue;
+    if (row < entry.signal.values.size()) entry.signal.values[row] = kNoValue;
+  }
+}
+
+}  // namespace berth::load_metrics

@@ -1,0 +1,224 @@
+#include "scheduler/load_metrics/signal_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "testing/cluster.hpp"
+
+namespace berth::load_metrics {
+namespace {
+
+using berth::testing::MakeNode;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double kNaN = kNoValue;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Three nodes, and answers whose series are named by the label "instance".
+struct MeasurementsTest : ::testing::Test {
+  MeasurementsTest() {
+    for (const auto* name : {"n1", "n2", "n3"}) cluster.Add(MakeNode(name));
+  }
+
+  // The series of this answer are numbered anew, so answers do not hang on each other.
+  static SignalAnswer Answer(SignalId signal, std::vector<std::pair<std::string, double>> series,
+                             MonoTime asked = MonoTime(seconds(100))) {
+    SignalAnswer answer{
+        .signal = signal, .asked = asked, .renumbered = true, .fresh = nullptr, .samples = {}};
+    std::vector<SeriesName> names;
+    for (const auto& [instance, value] : series) {
+      answer.samples.emplace_back(names.size(), value);
+      names.push_back({{"instance", instance}});
+    }
+    answer.fresh = std::make_shared<const std::vector<SeriesName>>(std::move(names));
+    return answer;
+  }
+  std::string ValueOf(SignalId id, const std::string& node) {
+    const double value = measurements.signal(id).At(cluster.RowOf(node));
+    return std::isnan(value) ? "-" : std::to_string(static_cast<int>(value));
+  }
+  std::vector<std::string> ValuesOf(SignalId id) {
+    return {ValueOf(id, "n1"), ValueOf(id, "n2"), ValueOf(id, "n3")};
+  }
+  SignalState StateOf(SignalId id) { return measurements.signal(id).state; }
+
+  berth::testing::Cluster cluster;
+  SignalTable& measurements = cluster.handle().Shared<SignalTable>();
+};
+
+TEST_F(MeasurementsTest, EqualQuestionsAreOneSignal) {
+  const SignalSpec spec{.name = "test", .source = "http://p:9090", .expression = "up"};
+  const SignalId first = measurements.Declare(spec);
+  EXPECT_EQ(measurements.Declare(spec), first);
+  SignalSpec other = spec;
+  other.merge = Merge::kSum;
+  EXPECT_NE(measurements.Declare(other), first);
+}
+
+TEST_F(MeasurementsTest, NothingIsKnownBeforeTheFirstAnswerAndOfNodesThatNoSeriesNames) {
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
+  const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"stranger", 9}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("5", "-", "7"));
+  EXPECT_EQ(coverage.nodes, 3U);
+  EXPECT_EQ(coverage.measured, 2U);
+  EXPECT_EQ(coverage.unmatched_series, 1U);
+  EXPECT_THAT(coverage.unmatched, ElementsAre("{instance=\"stranger\"}"));
+  EXPECT_EQ(coverage.before, SignalState::kWaiting);
+  EXPECT_EQ(coverage.after, SignalState::kFresh);
+}
+
+TEST_F(MeasurementsTest, NotANumberIsNoValueAndNeitherIsInfinity) {
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
+  measurements.Take(Answer(cpu, {{"n1", kNaN}, {"n2", kInf}, {"n3", -kInf}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
+}
+
+TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
+  const struct {
+    Merge merge;
+    std::string expected;
+  } cases[] = {{Merge::kMax, "6"}, {Merge::kSum, "8"}, {Merge::kMean, "4"}};
+  for (const auto& [merge, expected] : cases) {
+    const SignalId id =
+        measurements.Declare({.name = "test", .source = "p", .expression = "x", .merge = merge});
+    const SignalCoverage coverage = measurements.Take(Answer(id, {{"n1", 2}, {"n1:9100", 6}, {"n1", kNaN}}));
+    EXPECT_EQ(ValueOf(id, "n1"), expected);
+    EXPECT_EQ(coverage.merged, 1U);
+  }
+}
+
+TEST_F(MeasurementsTest, AnOutageKeepsTheLastValuesForAWhileAndThenNone) {
+  const SignalId cpu =
+      measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
+  int told = 0;
+  measurements.Listen(cpu, [&] { ++told; });
+  measurements.Take(Answer(cpu, {{"n1", 5}}, MonoTime(seconds(100))));
+  EXPECT_EQ(measurements.Failed(cpu, MonoTime(seconds(130)), "connection refused").after, SignalState::kHeld);
+  EXPECT_EQ(ValueOf(cpu, "n1"), "5");
+  EXPECT_EQ(measurements.Failed(cpu, MonoTime(seconds(160)), "connection refused").after, SignalState::kHeld);
+  EXPECT_EQ(measurements.Failed(cpu, MonoTime(seconds(161)), "connection refused").after, SignalState::kGone);
+  EXPECT_EQ(ValueOf(cpu, "n1"), "-");
+  EXPECT_EQ(measurements.signal(cpu).error, "connection refused");
+  measurements.Take(Answer(cpu, {{"n1", 6}}, MonoTime(seconds(175))));
+  EXPECT_EQ(ValueOf(cpu, "n1"), "6");
+  EXPECT_EQ(measurements.signal(cpu).error, "");
+  EXPECT_EQ(told, 3) << "whoever follows the values hears of each change and of nothing else";
+}
+
+TEST_F(MeasurementsTest, WhatWasNeverAnsweredIsGoneAtOnce) {
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
+  measurements.Failed(cpu, MonoTime(seconds(1)), "404");
+  EXPECT_EQ(StateOf(cpu), SignalState::kGone);
+}
+
+TEST_F(MeasurementsTest, AGuardWithholdsWhatCannotBeBelieved) {
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60},
+                                       {.name = "count", .expression = "count", .at_least_of_median = 0.8}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  const SignalId count = measurements.Declare({.name = "test", .source = "p", .expression = "count"});
+  measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-")) << "the guards have not spoken yet";
+  measurements.Take(Answer(age, {{"n1", 15}, {"n2", 90}, {"n3", 15}}));
+  measurements.Take(Answer(count, {{"n1", 8}, {"n2", 8}, {"n3", 8}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "3"));
+  measurements.Take(Answer(count, {{"n1", 8}, {"n2", 8}, {"n3", 6}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-"));
+  EXPECT_EQ(measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}})).distrusted, 2U);
+  measurements.Take(Answer(age, {{"n1", 15}}));
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node the guard does not know is not believed";
+}
+
+TEST_F(MeasurementsTest, AGuardThatNobodyAnswersIsNotInForce) {
+  const SignalId cpu =
+      measurements.Declare({.name = "test",
+                            .source = "p",
+                            .expression = "cpu",
+                            .guards = {{.name = "age", .expression = "age", .at_most = 60}}});
+  const SignalId age = measurements.Declare({.name = "test", .source = "p", .expression = "age"});
+  measurements.Take(Answer(cpu, {{"n1", 1}}));
+  measurements.Failed(age, MonoTime(seconds(100)), "parse error");
+  EXPECT_EQ(ValueOf(cpu, "n1"), "1");
+  measurements.Take(Answer(age, {}));
+  EXPECT_EQ(ValueOf(cpu, "n1"), "1");
+}
+
+TEST_F(MeasurementsTest, ANewNodeOnTheRowOfAGoneOneHasNoValue) {
+  const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
+  measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
+  cluster.nodes().Remove(cluster.RowOf("n2"));
+  cluster.Add(MakeNode("n4"));
+  EXPECT_EQ(ValueOf(cpu, "n4"), "-");
+  measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n4", 4}}));
+  EXPECT_EQ(ValueOf(cpu, "n4"), "4");
+}
+
+TEST_F(MeasurementsTest, SeriesAreNumberedThroughTheAnswersOfASource) {
+  const SignalId a = measurements.Declare({.name = "test", .source = "p", .expression = "a"});
+  const SignalId b = measurements.Declare({.name = "test", .source = "p", .expression = "b"});
+  measurements.Take(Answer(a, {{"n1", 1}, {"n2", 2}}));
+  SignalAnswer next{
+      .signal = b, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{1, 20}, {2, 30}}};
+  next.fresh = std::make_shared<const std::vector<SeriesName>>(
+      std::vector<SeriesName>{{{"node", "gone"}, {"instance", "n3:9100"}}});
+  measurements.Take(next);
+  EXPECT_THAT(ValuesOf(b), ElementsAre("-", "20", "30"));
+  measurements.Take({.signal = a, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{7, 1}}});
+  EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "a number that was never given means nobody";
+}
+
+TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
+  berth::testing::Cluster cluster;
+  cluster.Add(MakeNode("a.example.com").Address("InternalIP", "10.0.0.1").Address("Hostname", "host-a"))
+      .Add(MakeNode("b.example.com").Address("InternalIP", "fd00::2").Address("ExternalIP", "10.9.9.9"))
+      .Add(MakeNode("c.example.com").Address("ExternalIP", "10.9.9.9").Address("Hostname", "a.example.com"))
+      .Add(MakeNode("twin.east"))
+      .Add(MakeNode("twin.west"));
+  NodeDirectory directory(cluster.nodes());
+  directory.Refresh();
+  const auto name = [&](std::string_view text) {
+    const cluster::Row row = directory.Find(text);
+    return row == cluster::kNoRow ? std::string("-") : cluster.nodes().name(row);
+  };
+  const struct {
+    std::string text, node;
+  } cases[] = {
+      {"a.example.com", "a.example.com"},  // a name wins over another node's address
+      {"10.0.0.1", "a.example.com"},
+      {"10.0.0.1:9100", "a.example.com"},
+      {"host-a", "a.example.com"},
+      {"host-a:9100", "a.example.com"},
+      {"fd00::2", "b.example.com"},
+      {"[fd00::2]:9100", "b.example.com"},
+      {"b", "b.example.com"},
+      {"b.other.domain", "b.example.com"},
+      {"10.9.9.9", "-"},  // two nodes say it is theirs
+      {"twin", "-"},
+      {"twin.east", "twin.east"},
+      {"", "-"},
+      {"10.0.0.1:metrics", "-"},
+      {"nobody", "-"},
+  };
+  for (const auto& [text, node] : cases) EXPECT_EQ(name(text), node) << text;
+}
+
+TEST(NodeDirectory, TakesTheFirstLabelThatTells) {
+  berth::testing::Cluster cluster;
+  cluster.Add(MakeNode("n1")).Add(MakeNode("n2"));
+  NodeDirectory directory(cluster.nodes());
+  directory.Refresh();
+  EXPECT_EQ(directory.Find(SeriesName{{"node", "unheard-of"}, {"instance", "n2:9100"}}), cluster.RowOf("n2"));
+  EXPECT_EQ(directory.Find(SeriesName{{"node", "n1"}, {"instance", "n2:9100"}}), cluster.RowOf("n1"));
+  EXPECT_EQ(directory.Find(SeriesName{}), cluster::kNoRow);
+}
+
+}  // namespace
+}  // namespace berth::load_metrics

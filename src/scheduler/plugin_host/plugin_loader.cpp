@@ -1,0 +1,64 @@
+#include "scheduler/plugin_host/plugin_loader.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "kubernetes/api/kept_annotations.hpp"
+#include "scheduler/plugin_host/loaded_plugin.hpp"
+#include "scheduler/plugin_host/shared_object.hpp"
+#include "scheduler/plugin_host/load_check.hpp"
+
+namespace berth::plugin_host {
+namespace {
+
+// Says it in words of our own where the dynamic linker's would be about something else.
+Expected<void> LookAtFile(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return Fail(ErrorCode::kNotFound, "there is no such file");
+  if (!std::filesystem::is_regular_file(status)) return Invalid("is no file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Invalid(fmt::format("cannot be read: {}", std::strerror(errno)));
+  char magic[SELFMAG] = {};
+  file.read(magic, sizeof magic);
+  if (!file || std::memcmp(magic, ELFMAG, SELFMAG) != 0) return Invalid("is no shared object");
+  return {};
+}
+
+Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& options) {
+  BERTH_CHECKED(LookAtFile(path));
+  BERTH_CHECKED(TryOut(path, options.deadline));
+  BERTH_TRY(const SharedObject object, OpenSharedObject(path, {}));
+  LoadedLibrary library{.path = path, .plugins = {}, .notes = {}};
+  for (const berth_plugin& table : object.plugins) {
+    library.plugins.push_back(
+        {table.name, table.version != nullptr ? table.version : "", FactoryOf(table)});
+  }
+  for (const berth_plugin& table : object.plugins) {
+    for (std::size_t i = 0; i < table.annotation_count; ++i) api::KeepAnnotation(table.annotations[i]);
+  }
+  if ((object.version & 0xFFFF) > BERTH_PLUGIN_MINOR) {
+    library.notes.push_back(fmt::format(
+        "--berth-plugin {}: is built for version {}.{} of berth_plugin.h, this is {}.{}: what is newer has "
+        "no effect",
+        path, object.version >> 16, object.version & 0xFFFF, BERTH_PLUGIN_MAJOR, BERTH_PLUGIN_MINOR));
+  }
+  return library;
+}
+
+}  // namespace
+
+Expected<LoadedLibrary> Load(const std::string& path, const LoadOptions& options) {
+  if (path.empty()) return Invalid("--berth-plugin: no file is named");
+  // A name without a slash would be looked for where the system keeps its libraries.
+  auto library = LoadFile(std::filesystem::absolute(path).string(), options);
+  if (!library) return std::unexpected(std::move(library).error().In("--berth-plugin " + path));
+  return library;
+}
+
+}  // namespace berth::plugin_host

@@ -1,0 +1,52 @@
+#include "scheduler/plugins/default_preemption/candidates.hpp"
+
+#include <algorithm>
+#include <compare>
+
+namespace berth::plugins {
+namespace {
+
+// What is compared, in this order; less is better.
+struct Cost {
+  std::int64_t violations = 0;
+  std::int64_t highest_priority = 0;
+  std::int64_t sum_of_priorities = 0;
+  std::size_t victims = 0;
+  std::int64_t started_ago = 0;
+  friend auto operator<=>(const Cost&, const Cost&) = default;
+};
+
+Cost CostOf(const Candidate& candidate) {
+  Cost cost{.violations = candidate.violations, .victims = candidate.victims.size()};
+  // No priority is below zero then: many victims never count less than few.
+  constexpr std::int64_t kShift = std::int64_t{INT32_MAX} + 1;
+  for (const Importance::Entry& victim : candidate.victims)
+    cost.sum_of_priorities += victim.priority + kShift;
+  cost.highest_priority = candidate.victims.front().priority;
+  // Reviewers may leave victims out of order: of the highest priority wherever it stands.
+  std::int64_t highest = INT64_MIN;
+  std::int64_t earliest = 0;
+  for (const auto& [priority, started, pod] : candidate.victims) {
+    if (priority > highest || (priority == highest && started < earliest)) earliest = started;
+    highest = std::max<std::int64_t>(highest, priority);
+  }
+  cost.started_ago = -earliest;
+  return cost;
+}
+
+}  // namespace
+
+RowSet EqualBest(const std::vector<Candidate>& candidates) {
+  RowSet best;
+  Cost least;
+  for (const Candidate& candidate : candidates) {
+    const Cost cost = CostOf(candidate);
+    if (!best.Empty() && cost > least) continue;
+    if (best.Empty() || cost < least) best.Clear();
+    least = cost;
+    best.Add(candidate.row);
+  }
+  return best;
+}
+
+}  // namespace berth::plugins

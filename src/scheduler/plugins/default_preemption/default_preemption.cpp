@@ -1,0 +1,170 @@
+#include "scheduler/plugins/default_preemption/default_preemption.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "kubernetes/api/selectors.hpp"
+#include "observability/log/log.hpp"
+
+namespace berth::plugins {
+
+using framework::Attempt;
+using framework::FilterOutcome;
+using cluster::NodeTable;
+using framework::PostFilterAnswer;
+using cluster::Row;
+using framework::Status;
+
+namespace {
+
+// On its way out because of a preemption.
+bool IsBeingPreempted(const api::Pod& pod) {
+  if (!pod.metadata.deleting()) return false;
+  const auto& conditions = pod.status.conditions;
+  const auto found = std::ranges::find(conditions, "DisruptionTarget", &api::PodCondition::type);
+  return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
+}
+
+// Rows whose verdict is Unschedulable: the others cannot be helped, or wait for somebody outside.
+RowSet Potential(const FilterOutcome& verdicts, const NodeTable& nodes) {
+  RowSet rows = nodes.all();
+  rows -= verdicts.unresolvable;
+  for (const std::size_t plugin : verdicts.pending) {
+    for (const auto& rejection : verdicts.all()) {
+      if (rejection.plugin == plugin) rows -= rejection.rows;
+    }
+    for (const auto& part : verdicts.spoken) {
+      if (part.plugin != plugin) continue;
+      for (const auto& [row, text] : part.reasons.rows) rows.Remove(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+framework::Made DefaultPreemption::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const DefaultPreemptionArgs args, ParseDefaultPreemptionArgs(raw));
+  return std::make_unique<DefaultPreemption>(args, handle);
+}
+
+DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle)
+    : args_(args),
+      handle_(handle),
+      importance_(handle.nodes),
+      budgets_(handle.objects),
+      dry_run_(handle.reasons, importance_, budgets_),
+      evictions_(Name(), handle) {}
+
+PostFilterAnswer DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
+                                               framework::WhatIf& what_if) {
+  evictions_.CountAttempt();
+  PostFilterAnswer answer = Preempt(attempt, verdicts, what_if);
+  answer.status.reasons = {"preemption: " + answer.status.Message()};
+  return answer;
+}
+
+PostFilterAnswer DefaultPreemption::Preempt(const Attempt& attempt, const FilterOutcome& verdicts,
+                                            framework::WhatIf& what_if) {
+  if (const std::string_view why = Ineligible(attempt, verdicts); !why.empty())
+    return {Status::Unschedulable(std::string(why)), {}};
+
+  const NodeTable& nodes = attempt.nodes();
+  rows_.clear();
+  Potential(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
+  std::size_t wanted = rows_.size();
+  if (Random* chance = what_if.chance(); chance != nullptr && !rows_.empty()) {
+    wanted = args_.Wanted(rows_.size());
+    std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(chance->Below(rows_.size())));
+  }
+  dry_run_.Run(attempt, what_if, rows_, wanted);
+  if (dry_run_.candidates().empty()) {
+    if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
+    return {Status::Unschedulable(NoCandidate(nodes, rows_.size())), ""};
+  }
+  if (Status status = AskReviewers(attempt.pod()); !status.ok()) return {std::move(status), {}};
+  if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
+
+  framework::Eviction eviction{.victims = {}, .choices = EqualBest(dry_run_.candidates())};
+  const Candidate& chosen = Choose(eviction.choices, nodes, what_if.chance());
+  const std::string& node = nodes.name(chosen.row);
+  for (const Importance::Entry& victim : chosen.victims)
+    eviction.victims.push_back(victim.pod->pod->metadata.Key());
+  std::ranges::sort(eviction.victims);
+  evictions_.Start(attempt.pod().pod, node, chosen);
+  PostFilterAnswer answer{Status{}, node, std::move(eviction)};
+  answer.status.reasons = {fmt::format(
+      "found a potential placement for pod on node {}, preempting {} victims", node, chosen.victims.size())};
+  return answer;
+}
+
+std::string_view DefaultPreemption::Ineligible(const Attempt& attempt, const FilterOutcome& verdicts) {
+  const cluster::PodInfo& pod = attempt.pod();
+  if (pod.pod->spec.never_preempts) return "not eligible due to preemptionPolicy=Never.";
+  const Row row = attempt.nodes().Find(pod.nominated);
+  if (row == cluster::kNoRow || verdicts.unresolvable.Has(row)) return "";
+  const bool leaving = std::ranges::any_of(importance_.Below(row, pod.priority()), [](const auto& entry) {
+    return IsBeingPreempted(*entry.pod->pod);
+  });
+  return leaving ? "not eligible due to a terminating pod on the nominated node." : "";
+}
+
+std::string DefaultPreemption::NoCandidate(const NodeTable& nodes, std::size_t tried) const {
+  auto counts = dry_run_.reasons();
+  if (tried < nodes.node_count())
+    counts["Preemption is not helpful for scheduling"] += nodes.node_count() - tried;
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : counts) parts.push_back(fmt::format("{} {}", count, reason));
+  std::ranges::sort(parts);
+  return fmt::format("0/{} nodes are available: {}.", nodes.node_count(), fmt::join(parts, ", "));
+}
+
+// Here extenders speak.
+Status DefaultPreemption::AskReviewers(const cluster::PodInfo& pod) {
+  if (handle_.preemption_reviewers.empty()) return {};
+  std::vector<framework::PreemptionCandidate> reviewed;
+  for (const Candidate& candidate : dry_run_.candidates()) {
+    auto& shown =
+        reviewed.emplace_back(framework::PreemptionCandidate{candidate.row, {}, candidate.violations});
+    for (const Importance::Entry& victim : candidate.victims) shown.victims.push_back(victim.pod);
+  }
+  for (framework::PreemptionReviewer* reviewer : handle_.preemption_reviewers) {
+    if (Status status = reviewer->Review(pod, reviewed); !status.ok()) return status;
+    if (reviewed.empty()) break;
+  }
+  dry_run_.candidates().clear();
+  for (const framework::PreemptionCandidate& left : reviewed) {
+    Candidate& candidate = dry_run_.candidates().emplace_back(Candidate{left.row, {}, left.violations});
+    for (cluster::PlacedPod* victim : left.victims)
+      candidate.victims.push_back(Importance::EntryOf(*victim));
+  }
+  return {};
+}
+
+const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& nodes, Random* chance) {
+  Row chosen = static_cast<Row>(best.First());
+  std::uint64_t skip = chance == nullptr ? 0 : chance->Below(best.Count());
+  best.ForEach([&](std::size_t index) {
+    const Row row = static_cast<Row>(index);
+    const bool better = chance == nullptr ? nodes.name(row) < nodes.name(chosen) : skip-- == 0;
+    if (better) chosen = row;
+  });
+  return *std::ranges::find(dry_run_.candidates(), chosen, &Candidate::row);
+}
+
+Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
+  if (!evictions_.UnderWayFor(pod.pod->metadata.uid)) return {};
+  return Status::Unresolvable("waiting for the preemption for this pod to be finished");
+}
+
+std::vector<framework::EventRegistration> DefaultPreemption::EventsToRegister() const {
+  if (!evictions_.gates()) return {};
+  // A deletion may open PreEnqueue. Whether it lets the pod fit is for the plugins that rejected it to say.
+  return {framework::WhenAssignedPod(
+      framework::kDelete,
+      [](const cluster::PodInfo&, const api::Pod*, const api::Pod*) { return framework::Hint::kSkip; })};
+}
+
+}  // namespace berth::plugins

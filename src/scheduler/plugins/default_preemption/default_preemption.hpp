@@ -1,0 +1,45 @@
+// Makes room for a pod that fits nowhere by evicting pods of lower priority.
+#pragma once
+
+#include <memory>
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/default_preemption/dry_run.hpp"
+#include "scheduler/plugins/default_preemption/evictions.hpp"
+#include "scheduler/plugins/default_preemption/preemption_args.hpp"
+
+namespace berth::plugins {
+
+class DefaultPreemption final : public framework::PostFilterPlugin, public framework::PreEnqueuePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "DefaultPreemption"; }
+  framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
+                                         const framework::FilterOutcome& verdicts,
+                                         framework::WhatIf& what_if) override;
+  // Keeps a pod out of the queue while the pods that it drives out are being deleted.
+  framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  // Why the pod must not preempt; empty if it may.
+  std::string_view Ineligible(const framework::Attempt& attempt, const framework::FilterOutcome& verdicts);
+  framework::PostFilterAnswer Preempt(const framework::Attempt& attempt,
+                                      const framework::FilterOutcome& verdicts, framework::WhatIf& what_if);
+  // What became of nodes that eviction cannot free.
+  std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
+  framework::Status AskReviewers(const cluster::PodInfo& pod);
+  const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* chance);
+
+  const DefaultPreemptionArgs args_;
+  framework::Handle& handle_;
+  Importance importance_;
+  DisruptionBudgets budgets_;
+  DryRun dry_run_;
+  Evictions evictions_;
+  std::vector<cluster::Row> rows_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,307 @@
+#include "scheduler/plugins/default_preemption/default_preemption.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/cluster.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// --- arguments
+// ----------------------------------------------------------------------------------------------------
+
+struct ArgsCase {
+  std::string name;
+  std::string args;
+  std::string error;  // empty: none
+};
+class PreemptionArgs : public ::testing::TestWithParam<ArgsCase> {};
+TEST_P(PreemptionArgs, AreChecked) {
+  Cluster cluster;
+  const auto made = cluster.TryMake<DefaultPreemption>(GetParam().args);
+  EXPECT_EQ(made ? "" : made.error().message, GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, PreemptionArgs,
+    ::testing::Values(
+        ArgsCase{"Absent", "", ""},
+        ArgsCase{"TheDefaults", "{minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100}", ""},
+        ArgsCase{"OneOfThemMayBeZero", "{minCandidateNodesPercentage: 0}", ""},
+        ArgsCase{
+            "PercentageBelowZero", "{minCandidateNodesPercentage: -1}",
+            "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: -1: not in valid "
+            "range [0, 100]"},
+        ArgsCase{
+            "AboveAHundredAndBelowZero", "{minCandidateNodesPercentage: 101, minCandidateNodesAbsolute: -2}",
+            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 101: not in valid "
+            "range [0, 100], profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: -2: "
+            "not in valid range [0, inf)]"},
+        ArgsCase{
+            "BothZero", "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}",
+            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero "
+            "at the same time as minCandidateNodesAbsolute, "
+            "profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: cannot be zero "
+            "at the same time as minCandidateNodesPercentage]"},
+        ArgsCase{"UnknownField", "{minCandidates: 1}",
+                 "strict decoding error: unknown field \"minCandidates\""}),
+    [](const auto& row) { return row.param.name; });
+
+struct WantedCase {
+  std::size_t nodes, wanted;
+};
+class WantedCandidates : public ::testing::TestWithParam<WantedCase> {};
+TEST_P(WantedCandidates, AreAShareAtLeastAHundredAtMostAll) {
+  EXPECT_EQ(DefaultPreemptionArgs{}.Wanted(GetParam().nodes), GetParam().wanted);
+}
+INSTANTIATE_TEST_SUITE_P(Table, WantedCandidates,
+                         ::testing::Values(WantedCase{50, 50}, WantedCase{100, 100}, WantedCase{999, 100},
+                                           WantedCase{3000, 300}, WantedCase{3009, 300}));
+
+// --- importance
+// ---------------------------------------------------------------------------------------------------
+
+class ImportanceTest : public ::testing::Test {
+ protected:
+  ImportanceTest() { cluster.Add(MakeNode("n")); }
+  void Run(const std::string& name, std::int32_t priority, std::int64_t start = 0,
+           const std::string& ns = "default") {
+    auto pod = MakePod(name).Namespace(ns).Priority(priority);
+    pod.raw().status.start_time = start;
+    cluster.Run("n", pod);
+  }
+  std::vector<std::string> Below(std::int32_t priority) {
+    std::vector<std::string> names;
+    for (const auto& entry : importance.Below(0, priority)) names.push_back(entry.pod->pod->metadata.Key());
+    return names;
+  }
+  Cluster cluster;
+  Importance importance{cluster.nodes()};
+};
+
+TEST_F(ImportanceTest, PriorityCountsFirstThenAgeThenTheName) {
+  Run("young", 5, 200);
+  Run("not-started-b", 5);
+  Run("high", 6, 300);
+  Run("old", 5, 100);
+  Run("low", -1, 1);
+  Run("not-started-a", 5);
+  EXPECT_THAT(Below(7), ElementsAre("default/high", "default/old", "default/young", "default/not-started-a",
+                                    "default/not-started-b", "default/low"));
+}
+
+TEST_F(ImportanceTest, NamesAreComparedWithTheirNamespaceAsOneText) {
+  Run("x", 0, 1, "a");
+  Run("x", 0, 1, "a-b");
+  EXPECT_THAT(Below(1), ElementsAre("a-b/x", "a/x"));
+}
+
+TEST_F(ImportanceTest, EqualPriorityIsNotBelow) {
+  Run("a", 5);
+  EXPECT_THAT(Below(5), IsEmpty());
+  EXPECT_FALSE(importance.AnyBelow(0, 5));
+  EXPECT_TRUE(importance.AnyBelow(0, 6));
+}
+
+TEST_F(ImportanceTest, PodsThatComeAndGoAreFollowed) {
+  Run("a", 3);
+  Run("b", 1);
+  EXPECT_THAT(Below(9), ElementsAre("default/a", "default/b"));
+  cluster::PlacedPod& gone = *importance.Below(0, 2).front().pod;
+  cluster.nodes().RemovePod(0, gone);
+  EXPECT_THAT(Below(9), ElementsAre("default/a"));
+  EXPECT_FALSE(importance.AnyBelow(0, 3)) << "the lowest priority is that of who is left";
+  Run("c", 7);
+  EXPECT_THAT(Below(9), ElementsAre("default/c", "default/a"));
+}
+
+TEST_F(ImportanceTest, TheLowestPriorityIsKnownOfRowsThatNobodyHasAskedAbout) {
+  const auto leave = [&](const std::string& name) {
+    for (cluster::PlacedPod* pod : cluster.nodes().pods(0)) {
+      if (pod->pod->metadata.name == name) return cluster.nodes().RemovePod(0, *pod);
+    }
+    FAIL() << name;
+  };
+  Run("a", 3);
+  Run("b", 1);
+  Run("c", 5);
+  leave("c");
+  EXPECT_TRUE(importance.AnyBelow(0, 2));
+  leave("b");
+  Run("d", 4);
+  EXPECT_FALSE(importance.AnyBelow(0, 3));
+  EXPECT_THAT(Below(9), ElementsAre("default/d", "default/a"));
+}
+
+TEST_F(ImportanceTest, ARowWithoutPodsIsLikeNew) {
+  Run("a", 3);
+  cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).front());
+  EXPECT_FALSE(importance.AnyBelow(0, 9));
+  EXPECT_THAT(Below(9), IsEmpty());
+  Run("b", 5);
+  EXPECT_FALSE(importance.AnyBelow(0, 5));
+  EXPECT_THAT(Below(9), ElementsAre("default/b"));
+}
+
+TEST_F(ImportanceTest, WhatIsOnlyImaginedDoesNotCount) {
+  Run("a", 3);
+  cluster::NodeTable::Overlay overlay(cluster.nodes());
+  overlay.Remove(0, *importance.Below(0, 9).front().pod);
+  EXPECT_THAT(Below(9), ElementsAre("default/a"));
+}
+
+// --- budgets
+// ------------------------------------------------------------------------------------------------------
+
+class BudgetTest : public ImportanceTest {
+ protected:
+  void Budget(const std::string& name, std::int32_t allowed, api::LabelSelector selector,
+              std::vector<std::string> disrupted = {}, const std::string& ns = "default") {
+    api::PodDisruptionBudget budget;
+    budget.metadata.name = name;
+    budget.metadata.ns = ns;
+    budget.selector = std::move(selector);
+    budget.disruptions_allowed = allowed;
+    budget.disrupted_pods = std::move(disrupted);
+    cluster.Put(budget);
+  }
+  static api::LabelSelector App(const std::string& app) {
+    api::LabelSelector selector;
+    selector.match_labels.Set("app", app);
+    return selector;
+  }
+  // Priorities go down in the order of the calls.
+  void RunApp(const std::string& name, const std::string& app) {
+    cluster.Run("n", MakePod(name).Priority(--next_).Label("app", app));
+  }
+  std::vector<std::string> Violating() {
+    const auto pods = importance.Below(0, INT32_MAX);
+    std::vector<std::uint32_t> violating, harmless;
+    budgets.Split(pods, violating, harmless);
+    EXPECT_EQ(violating.size() + harmless.size(), pods.size());
+    std::vector<std::string> names;
+    for (const std::uint32_t i : violating) names.push_back(pods[i].pod->pod->metadata.name);
+    return names;
+  }
+  std::int32_t next_ = 100;
+  DisruptionBudgets budgets{cluster.objects()};
+};
+
+TEST_F(BudgetTest, AllowsSomeAndThenNone) {
+  for (const auto* name : {"1", "2", "3"}) RunApp(name, "a");
+  Budget("b", 2, App("a"));
+  EXPECT_THAT(Violating(), ElementsAre("3"));
+  EXPECT_THAT(Violating(), ElementsAre("3")) << "each look begins anew";
+}
+
+TEST_F(BudgetTest, IsAboutItsOwnNamespace) {
+  RunApp("1", "a");
+  Budget("b", 0, App("a"), {}, "other");
+  EXPECT_THAT(Violating(), IsEmpty());
+}
+
+TEST_F(BudgetTest, HasCountedDisruptedPodsAlready) {
+  RunApp("1", "a");
+  RunApp("2", "a");
+  Budget("b", 0, App("a"), {"1"});
+  EXPECT_THAT(Violating(), ElementsAre("2"));
+}
+
+TEST_F(BudgetTest, AnEmptyOrWrongSelectorMatchesNothing) {
+  RunApp("1", "a");
+  Budget("empty", 0, {});
+  api::LabelSelector wrong = App("a");
+  wrong.match_expressions.push_back({"app", "Like", {"a"}});
+  Budget("wrong", 0, wrong);
+  EXPECT_THAT(Violating(), IsEmpty());
+}
+
+TEST_F(BudgetTest, PodsWithoutLabelsNeverMatch) {
+  Run("1", 0);
+  api::LabelSelector selector;
+  selector.match_expressions.push_back({"app", "DoesNotExist", {}});
+  Budget("b", 0, selector);
+  EXPECT_THAT(Violating(), IsEmpty());
+}
+
+TEST_F(BudgetTest, TheFirstOneBrokenLeavesThoseAfterItAlone) {
+  RunApp("1", "a");
+  cluster.Run("n", MakePod("2").Priority(1).Label("app", "x").Label("tier", "y"));
+  cluster.Run("n", MakePod("3").Priority(0).Label("tier", "y"));
+  Budget("first", 0, App("x"));
+  api::LabelSelector tier;
+  tier.match_labels.Set("tier", "y");
+  Budget("second", 1, tier);
+  EXPECT_THAT(Violating(), ElementsAre("2")) << "the second still allows 3";
+}
+
+TEST_F(BudgetTest, ChangesCount) {
+  RunApp("1", "a");
+  Budget("b", 0, App("a"));
+  EXPECT_THAT(Violating(), ElementsAre("1"));
+  Budget("b", 1, App("a"));
+  EXPECT_THAT(Violating(), IsEmpty());
+}
+
+// --- choice
+// -------------------------------------------------------------------------------------------------------
+
+struct ChoiceCase {
+  std::string name;
+  std::vector<Candidate> candidates;  // rows 0, 1, ...
+  std::vector<std::size_t> best;
+};
+class Choice : public ::testing::TestWithParam<ChoiceCase> {};
+TEST_P(Choice, FollowsTheRulesOneAfterTheOther) {
+  std::vector<Candidate> candidates = GetParam().candidates;
+  for (std::size_t row = 0; row < candidates.size(); ++row)
+    candidates[row].row = static_cast<cluster::Row>(row);
+  std::vector<std::size_t> best;
+  EqualBest(candidates).ForEach([&](std::size_t row) { best.push_back(row); });
+  EXPECT_EQ(best, GetParam().best);
+}
+Candidate Of(std::vector<std::pair<std::int32_t, std::int64_t>> victims, std::int64_t violations = 0) {
+  Candidate candidate{.victims = {}, .violations = violations};
+  for (const auto& [priority, started] : victims) candidate.victims.push_back({priority, started, nullptr});
+  return candidate;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, Choice,
+    ::testing::Values(
+        ChoiceCase{"ABrokenBudgetCountsMoreThanAnyPriority", {Of({{1, 1}}, 1), Of({{99, 1}, {98, 1}})}, {1}},
+        ChoiceCase{"TheHighestPriorityThenTheSum",
+                   {Of({{10, 1}, {5, 1}}), Of({{8, 1}, {8, 1}, {8, 1}}), Of({{8, 1}, {7, 1}})},
+                   {2}},
+        ChoiceCase{"ManyNegativePrioritiesAreMoreThanFew", {Of({{-5, 1}, {-5, 1}}), Of({{-5, 1}})}, {1}},
+        ChoiceCase{
+            "FewerVictimsOfTheSameSum", {Of({{0, 1}, {0, 1}}), Of({{0, 1}, {INT32_MIN, 1}, {0, 1}})}, {0}},
+        ChoiceCase{"TheYoungerTop", {Of({{5, 100}, {1, 900}}), Of({{5, 200}, {1, 1}})}, {1}},
+        ChoiceCase{
+            "OfSeveralOnTopTheEarliestStart", {Of({{5, 100}, {5, 900}}), Of({{5, 200}, {5, 300}})}, {1}},
+        ChoiceCase{"WhatHasNotStartedIsYoungest", {Of({{5, 100}}), Of({{5, INT64_MAX}})}, {1}},
+        ChoiceCase{"Equals", {Of({{5, 1}}), Of({{6, 1}}), Of({{5, 1}})}, {0, 2}}),
+    [](const auto& row) { return row.param.name; });
+
+// --- the queue
+// ----------------------------------------------------------------------------------------------------
+
+TEST(DefaultPreemptionEvents, ADeletionOpensTheGateButIsNoReasonToTryAgain) {
+  Cluster cluster;
+  const auto plugin = cluster.Make<DefaultPreemption>();
+  const auto events = plugin->EventsToRegister();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].event.resource, framework::EventResource::kAssignedPod);
+  EXPECT_EQ(events[0].event.action, framework::kDelete);
+  EXPECT_EQ(*events[0].hint(cluster.Prepare(MakePod()), {MakePod("gone").Share(), nullptr}),
+            framework::Hint::kSkip);
+  EXPECT_TRUE(plugin->PreEnqueue(cluster.Prepare(MakePod())).ok()) << "nothing is under way";
+}
+
+}  // namespace
+}  // namespace berth::plugins

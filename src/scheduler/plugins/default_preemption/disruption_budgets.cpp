@@ -1,0 +1,47 @@
+#include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+void DisruptionBudgets::Compile() {
+  if (version_ == table_.version()) return;
+  version_ = table_.version();
+  by_namespace_.clear();
+  table_.ForEach([&](const std::shared_ptr<const api::PodDisruptionBudget>& budget) {
+    // An absent, empty or wrong selector matches no pod.
+    if (!budget->selector || budget->selector->empty()) return;
+    auto selector = api::ParseLabelSelector(&*budget->selector);
+    if (selector) by_namespace_[budget->metadata.ns].push_back({std::move(*selector), budget});
+  });
+}
+
+void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
+                              std::vector<std::uint32_t>& harmless) {
+  Compile();
+  ++look_;
+  for (std::uint32_t i = 0; i < pods.size(); ++i) {
+    const bool breaks = !by_namespace_.empty() && Violates(*pods[i].pod->pod);
+    (breaks ? violating : harmless).push_back(i);
+  }
+}
+
+// The first budget that is broken ends the search: those after it keep what they allow.
+bool DisruptionBudgets::Violates(const api::Pod& pod) {
+  if (pod.metadata.labels.empty()) return false;
+  const auto budgets = by_namespace_.find(pod.metadata.ns);
+  if (budgets == by_namespace_.end()) return false;
+  for (Budget& budget : budgets->second) {
+    if (!budget.selector.Matches(pod.metadata.labels)) continue;
+    // The API server has counted this one already.
+    if (std::ranges::binary_search(budget.object->disrupted_pods, pod.metadata.name)) continue;
+    if (budget.looked_at_in != look_) {
+      budget.looked_at_in = look_;
+      budget.left = budget.object->disruptions_allowed;
+    }
+    if (--budget.left < 0) return true;
+  }
+  return false;
+}
+
+}  // namespace berth::plugins

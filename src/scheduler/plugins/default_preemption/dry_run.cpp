@@ -1,0 +1,167 @@
+#include "scheduler/plugins/default_preemption/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+using framework::Attempt;
+using cluster::NodeTable;
+using cluster::Row;
+using framework::Status;
+using framework::WhatIf;
+
+void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> rows, std::size_t wanted) {
+  candidates_.clear();
+  violating_.clear();
+  counts_.clear();
+  errors_.clear();
+  const bool alone = what_if.has_extensions();
+  const std::size_t at_once = alone ? 1 : wanted;
+  const std::int32_t priority = attempt.pod().priority();
+  const auto enough = [&] {
+    return !candidates_.empty() && candidates_.size() + violating_.size() >= wanted;
+  };
+  for (std::size_t next = 0; next < rows.size() && !enough();) {
+    trials_.clear();
+    for (; next < rows.size() && trials_.size() < at_once; ++next) {
+      if (importance_.AnyBelow(rows[next], priority)) {
+        trials_.push_back({.row = rows[next], .pods = importance_.Below(rows[next], priority)});
+      } else {
+        ++counts_["No preemption victims found for incoming pod"];
+      }
+    }
+    if (trials_.empty()) break;
+    order_.clear();
+    if (alone) {
+      TryAlone(attempt, what_if, trials_.front());
+    } else {
+      TryTogether(attempt, what_if);
+    }
+    for (const DryRunNode& trial : trials_) {
+      if (trial.fits && !enough()) Collect(trial, attempt.nodes(), wanted);
+    }
+  }
+  std::ranges::move(violating_, std::back_inserter(candidates_));
+}
+
+void DryRun::TryTogether(const Attempt& attempt, WhatIf& what_if) {
+  NodeTable::Overlay overlay(what_if.table());
+  auto rows = attempt.Scratch();
+  for (const DryRunNode& trial : trials_) {
+    rows->Add(trial.row);
+    for (const Importance::Entry& entry : trial.pods) overlay.Remove(trial.row, *entry.pod);
+  }
+  what_if.RunFilters(attempt, *rows, outcome_);
+  CountRejections();
+  for (DryRunNode& trial : trials_) {
+    trial.fits = outcome_.feasible.Has(trial.row);
+    if (trial.fits) Order(trial);
+  }
+  for (std::size_t round = 0;; ++round) {
+    const auto takes_part = [&](const DryRunNode& trial) { return trial.fits && round < trial.pods.size(); };
+    rows->Clear();
+    for (const DryRunNode& trial : trials_) {
+      if (!takes_part(trial)) continue;
+      rows->Add(trial.row);
+      overlay.Add(trial.row, PodAt(trial, trial.first + round));
+    }
+    if (rows->Empty()) return;
+    what_if.RunFilters(attempt, *rows, outcome_);
+    for (const DryRunNode& trial : trials_) {
+      if (!takes_part(trial) || outcome_.feasible.Has(trial.row)) continue;
+      overlay.Remove(trial.row, PodAt(trial, trial.first + round));
+      victim_[trial.first + round] = 1;
+    }
+  }
+}
+
+void DryRun::TryAlone(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial) {
+  framework::CycleState state = attempt.state().Clone();
+  const Attempt imagined = attempt.With(state);
+  NodeTable::Overlay overlay(what_if.table());
+  Status status;
+  for (const Importance::Entry& entry : trial.pods) {
+    if (!status.ok()) break;
+    overlay.Remove(trial.row, *entry.pod);
+    status = what_if.RemovePod(imagined, *entry.pod, trial.row);
+  }
+  if (status.ok()) {
+    auto row = attempt.Scratch();
+    row->Add(trial.row);
+    what_if.RunFilters(imagined, *row, outcome_);
+    CountRejections();
+    trial.fits = !outcome_.feasible.Empty();
+    if (trial.fits) status = ComeBack(imagined, what_if, trial, overlay);
+  }
+  if (status.ok()) return;
+  trial.fits = false;
+  errors_.push_back(status.Message());
+}
+
+Status DryRun::ComeBack(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial, NodeTable::Overlay& overlay) {
+  Order(trial);
+  auto row = attempt.Scratch();
+  row->Add(trial.row);
+  for (std::size_t at = trial.first; at < trial.end(); ++at) {
+    cluster::PlacedPod& pod = PodAt(trial, at);
+    overlay.Add(trial.row, pod);
+    Status status = what_if.AddPod(attempt, pod, trial.row);
+    if (!status.ok()) return status;
+    what_if.RunFilters(attempt, *row, outcome_);
+    if (!outcome_.feasible.Empty()) continue;
+    victim_[at] = 1;
+    overlay.Remove(trial.row, pod);
+    status = what_if.RemovePod(attempt, pod, trial.row);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+void DryRun::Order(DryRunNode& trial) {
+  trial.first = order_.size();
+  harmless_.clear();
+  budgets_.Split(trial.pods, order_, harmless_);
+  trial.violating = order_.size() - trial.first;
+  order_.insert(order_.end(), harmless_.begin(), harmless_.end());
+  victim_.resize(order_.size());
+  std::fill(victim_.begin() + static_cast<std::ptrdiff_t>(trial.first), victim_.end(), 0);
+}
+
+void DryRun::CountRejections() {
+  for (const auto& rejection : outcome_.all())
+    counts_[reasons_.Text(rejection.reason)] += rejection.rows.Count();
+  for (const auto& part : outcome_.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) ++counts_[part.reasons.texts[text]];
+  }
+  if (outcome_.errors.empty()) return;
+  for (const DryRunNode& trial : trials_) {
+    for (const auto& [row, status] : outcome_.errors) {
+      if (row == trial.row) errors_.push_back(status.Message());
+    }
+  }
+}
+
+void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, std::size_t wanted) {
+  Candidate candidate{.row = trial.row, .victims = {}};
+  for (std::size_t at = trial.first; at < trial.end(); ++at) {
+    if (victim_[at] != 0 && at < trial.first + trial.violating) ++candidate.violations;
+  }
+  // From the order in which they came back to that of importance.
+  std::vector<std::uint32_t>& victims = harmless_;
+  victims.clear();
+  for (std::size_t at = trial.first; at < trial.end(); ++at) {
+    if (victim_[at] != 0) victims.push_back(order_[at]);
+  }
+  std::ranges::sort(victims);
+  for (const std::uint32_t victim : victims) candidate.victims.push_back(trial.pods[victim]);
+  if (victims.empty()) {
+    errors_.push_back(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(trial.row)));
+    return;
+  }
+  std::vector<Candidate>& list = candidate.violations == 0 ? candidates_ : violating_;
+  if (list.size() < wanted) list.push_back(std::move(candidate));
+}
+
+}  // namespace berth::plugins

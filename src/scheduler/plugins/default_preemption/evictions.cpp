@@ -1,0 +1,213 @@
+#include "scheduler/plugins/default_preemption/evictions.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "observability/log/log.hpp"
+
+namespace berth::plugins {
+namespace {
+
+// The API server was asked four times already if it was not a plain no. As the first back-off of a pod.
+constexpr Duration kPauseAfterRefusal = std::chrono::seconds(1);
+
+}  // namespace
+
+Evictions::Evictions(std::string_view plugin, framework::Handle& handle)
+    : plugin_(plugin), handle_(handle), asynchronous_(handle.gates.Enabled("SchedulerAsyncPreemption")) {
+  if (handle.metrics == nullptr) return;
+  attempts_ = &handle.metrics->Counter("scheduler_preemption_attempts_total",
+                                       "[STABLE] Total preemption attempts in the cluster till now");
+  victims_ = &handle.metrics->Histogram(
+      "scheduler_preemption_victims",
+      "[STABLE] Number of selected preemption victims for preemption initiated by a single pod",
+      metrics::ExponentialBuckets(1, 2, 7));
+}
+
+void Evictions::CountAttempt() {
+  if (attempts_ != nullptr) attempts_->Add();
+}
+
+void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Candidate& candidate) {
+  if (handle_.services == nullptr) return;
+  if (victims_ != nullptr) victims_->Observe(static_cast<double>(candidate.victims.size()));
+  const auto preemption = std::make_shared<Preemption>(Preemption{.pod = pod, .node = node, .victims = {}});
+  for (const Importance::Entry& victim : candidate.victims) {
+    // What is terminating already needs no request.
+    if (!victim.pod->pod->metadata.deleting()) preemption->victims.push_back(victim.pod->pod);
+  }
+  if (const auto log = log::V(2)) {
+    const std::string key = pod->metadata.Key();
+    log.Info("Start the preemption", {{"preemptor", log::Value::Object(key)},
+                                      {"node", node},
+                                      {"numVictims", candidate.victims.size()},
+                                      {"numVictimsToDelete", preemption->victims.size()}});
+  }
+  if (!asynchronous_) return EvictTogether(preemption);
+  if (preemption->victims.empty()) return;
+  under_way_.insert_or_assign(pod->metadata.uid, nullptr);
+  ClearNominations(preemption, [this, preemption] { EvictAllButLast(preemption); });
+}
+
+bool Evictions::UnderWayFor(const std::string& uid) const {
+  const auto found = under_way_.find(uid);
+  if (found == under_way_.end()) return false;
+  if (found->second == nullptr) return true;
+  const api::PodPtr victim = handle_.services->FindPod(found->second->metadata);
+  return victim != nullptr && !victim->metadata.deleting();
+}
+
+// --- the steps of one preemption
+// ---------------------------------------------------------------------------------
+
+// Pods of lower priority may not fit any more; without the nomination they look for another place at once.
+void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
+  std::vector<api::PodPtr> pods;
+  for (const api::PodPtr& pod : handle_.services->NominatedPods(preemption->node)) {
+    if (pod->spec.priority < preemption->pod->spec.priority && !pod->status.nominated_node_name.empty())
+      pods.push_back(pod);
+  }
+  if (pods.empty()) return next();
+  preemption->open = pods.size();
+  const auto go_on = std::make_shared<Next>(std::move(next));
+  for (const api::PodPtr& pod : pods) {
+    ports::PodStatusPatch patch{.ns = pod->metadata.ns, .name = pod->metadata.name, .current = pod};
+    patch.nomination = "";
+    handle_.api.PatchPodStatus(
+        std::move(patch), OnLoop([preemption, go_on, pod](Expected<void> written) {
+          if (!written) {
+            preemption->failed = true;  // which does not keep the victims from being evicted
+            log::Error(
+                "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target node",
+                {{"node", preemption->node}, {"pod", pod->metadata.Key()}, {"err", written.error().message}});
+          }
+          if (--preemption->open == 0) (*go_on)();
+        }));
+  }
+}
+
+void Evictions::EvictAllButLast(const PreemptionPtr& preemption) {
+  Evict(preemption, preemption->victims.size() - 1, [this, preemption] { EvictLast(preemption); });
+}
+
+void Evictions::EvictLast(const PreemptionPtr& preemption) {
+  const std::string& uid = preemption->pod->metadata.uid;
+  const api::PodPtr& last = preemption->victims.back();
+  under_way_.insert_or_assign(uid, last);
+  EvictOne(preemption, last, [this, preemption](Outcome outcome) {
+    preemption->try_at_once = outcome.place_is_free;
+    if (!outcome.result) preemption->failed = true;
+    Finish(preemption);
+  });
+}
+
+void Evictions::EvictTogether(const PreemptionPtr& preemption) {
+  Evict(preemption, preemption->victims.size(),
+        [this, preemption] { ClearNominations(preemption, [this, preemption] { Finish(preemption); }); });
+}
+
+void Evictions::Finish(const PreemptionPtr& preemption) {
+  under_way_.erase(preemption->pod->metadata.uid);
+  const bool failed = preemption->failed;
+  if (handle_.metrics != nullptr && asynchronous_) {
+    handle_.metrics
+        ->Counter("scheduler_preemption_goroutines_execution_total",
+                  "[ALPHA] Number of preemption goroutines executed.",
+                  {{"result", failed ? "error" : "success"}})
+        .Add();
+  }
+  // No event of a deletion will bring the pod back then. Who refuses once, will refuse at once again.
+  const auto activate = [this, key = preemption->pod->metadata.Key()] {
+    handle_.services->Activate(std::array{key});
+  };
+  if (failed) return handle_.services->PostAfter(kPauseAfterRefusal, activate);
+  if (preemption->try_at_once) activate();
+}
+
+void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next next) {
+  if (count == 0) return next();
+  preemption->open = count;
+  const auto go_on = std::make_shared<Next>(std::move(next));
+  for (std::size_t i = 0; i < count; ++i) {
+    EvictOne(preemption, preemption->victims[i], [this, preemption, go_on](Outcome outcome) {
+      if (!outcome.result) preemption->failed = preemption->victim_stays = true;
+      if (--preemption->open > 0) return;
+      // The pod is tried again sooner if what is left is left alone.
+      preemption->victim_stays ? Finish(preemption) : (*go_on)();
+    });
+  }
+}
+
+// --- one victim
+// --------------------------------------------------------------------------------------------------
+
+// A pod that is not bound yet goes back to the queue instead of being deleted.
+void Evictions::EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
+  const std::string& uid = victim->metadata.uid;
+  framework::WaitingPod* waiting = handle_.services->FindWaitingPod(uid);
+  const bool rejected = waiting != nullptr && waiting->Preempt(plugin_, "preempted");
+  // In PreBind it has its place until the plugins have answered. Its failure is an event like a deletion.
+  const bool stopped =
+      waiting == nullptr && handle_.services->CancelPreBind(uid, fmt::format("preempted by {}", plugin_));
+  if (!rejected && !stopped) return MarkAndDelete(preemption, victim, std::move(done));
+  Tell(*preemption, victim, true);
+  // What follows from it for the victim comes first.
+  handle_.services->Post(
+      [rejected, done = std::move(done)]() mutable { done({.place_is_free = rejected, .result = {}}); });
+}
+
+void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
+  ports::PodStatusPatch patch{
+      .ns = victim->metadata.ns,
+      .name = victim->metadata.name,
+      .type = "DisruptionTarget",
+      .status = "True",
+      .reason = "PreemptionByScheduler",
+      .message = preemption->pod->spec.scheduler_name + ": preempting to accommodate a higher priority pod",
+      .observed_generation = victim->metadata.generation,
+      .current = victim};
+  handle_.api.PatchPodStatus(
+      std::move(patch),
+      OnLoop([this, preemption, victim, done = std::move(done)](Expected<void> written) mutable {
+        if (written) return Delete(preemption, victim, std::move(done));
+        if (written.error().code == ErrorCode::kNotFound) return done({});
+        log::Error("Could not add DisruptionTarget condition due to preemption",
+                   {{"preemptor", preemption->pod->metadata.Key()},
+                    {"victim", victim->metadata.Key()},
+                    {"err", written.error().message}});
+        done({.result = std::move(written)});
+      }));
+}
+
+void Evictions::Delete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
+  handle_.api.DeletePod(
+      {victim->metadata.ns, victim->metadata.name, victim->metadata.uid},
+      OnLoop([this, preemption, victim, done = std::move(done)](Expected<void> deleted) mutable {
+        if (deleted) {
+          Tell(*preemption, victim, false);
+        } else if (deleted.error().code != ErrorCode::kNotFound) {
+          log::Error("Tried to preempted pod", {{"pod", victim->metadata.Key()},
+                                                {"preemptor", preemption->pod->metadata.Key()},
+                                                {"err", deleted.error().message}});
+          return done({.result = std::move(deleted)});
+        }
+        done({});
+      }));
+}
+
+void Evictions::Tell(const Preemption& preemption, const api::PodPtr& victim, bool in_memory) {
+  const api::Pod& preemptor = *preemption.pod;
+  handle_.events->Emit({ports::Event::Type::kNormal, "Preempted", "Preempting",
+                        fmt::format("Preempted by pod {} on node {}{}", preemptor.metadata.uid,
+                                    preemption.node, in_memory ? " (in kube-scheduler memory)." : ""),
+                        preemptor.spec.scheduler_name, victim, preemption.pod});
+}
+
+ports::WriteDone Evictions::OnLoop(std::move_only_function<void(Expected<void>)> done) {
+  return [post = handle_.services->poster(), done = std::move(done)](Expected<void> result) mutable {
+    post([done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
+  };
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,107 @@
+#include "scheduler/plugins/default_preemption/importance.hpp"
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+using cluster::PlacedPod;
+using cluster::Row;
+
+namespace {
+
+bool FirstByKey(const PlacedPod& a, const PlacedPod& b) {
+  const api::ObjectMeta& x = a.pod->metadata;
+  const api::ObjectMeta& y = b.pod->metadata;
+  return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
+}
+
+// The names decide between pods that started together: to look at them is to fetch both pods from memory.
+bool MoreImportantByFar(const Importance::Entry& a, const Importance::Entry& b) {
+  return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
+}
+
+bool MoreImportant(const Importance::Entry& a, const Importance::Entry& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.started != b.started) return a.started < b.started;
+  return FirstByKey(*a.pod, *b.pod);
+}
+
+}  // namespace
+
+Importance::Entry Importance::EntryOf(PlacedPod& pod) {
+  const std::int64_t start = pod.pod->status.start_time;
+  return {pod.pod->spec.priority, start == 0 ? INT64_MAX : start, &pod};
+}
+
+Importance::Importance(cluster::NodeTable& nodes) : nodes_(nodes) {
+  nodes.all().ForEach([&](std::size_t index) {
+    const Row row = static_cast<Row>(index);
+    for (PlacedPod* pod : nodes.pods(row)) Add(row, *pod);
+  });
+  nodes_.Observe(*this);
+}
+
+Importance::~Importance() { nodes_.Forget(*this); }
+
+bool Importance::AnyBelow(Row row, std::int32_t priority) {
+  if (row >= rows_.size() || rows_[row].lowest >= priority) return false;
+  if (rows_[row].lowest_left) List(row);
+  return rows_[row].lowest < priority;
+}
+
+std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t priority) {
+  if (!AnyBelow(row, priority)) return {};
+  RowPods& pods = rows_[row];
+  if (!pods.listed) List(row);
+  if (!pods.sorted) std::ranges::sort(pods.entries, MoreImportant);
+  pods.sorted = true;
+  const auto first = std::ranges::partition_point(
+      pods.entries, [&](const Entry& entry) { return entry.priority >= priority; });
+  return {first, pods.entries.end()};
+}
+
+void Importance::PodAppears(Row row, const PlacedPod& pod, bool imagined) {
+  if (!imagined) Add(row, *nodes_.pods(row)[pod.slot]);
+}
+
+void Importance::Add(Row row, PlacedPod& pod) {
+  if (row >= rows_.size()) rows_.resize(nodes_.rows());
+  RowPods& pods = rows_[row];
+  const Entry entry = EntryOf(pod);
+  pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+  if (!pods.listed) return;
+  pods.sorted = pods.sorted && (pods.entries.empty() || MoreImportantByFar(pods.entries.back(), entry));
+  pods.entries.push_back(entry);
+}
+
+void Importance::List(Row row) {
+  RowPods& pods = rows_[row];
+  for (PlacedPod* pod : nodes_.pods(row)) pods.entries.push_back(EntryOf(*pod));
+  pods.listed = true;
+  pods.sorted = false;
+  FindLowest(pods);
+}
+
+void Importance::FindLowest(RowPods& pods) {
+  pods.lowest = kNobody;
+  pods.lowest_left = false;
+  for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
+}
+
+void Importance::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
+  if (imagined) return;
+  RowPods& pods = rows_[row];
+  if (pods.listed) {
+    const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
+    const bool may_be_lowest = found->priority == pods.lowest;
+    pods.entries.erase(found);  // the others keep their order
+    if (may_be_lowest) FindLowest(pods);
+  } else if (nodes_.pods(row).empty()) {
+    pods.lowest = kNobody;
+    pods.lowest_left = false;
+  } else if (pod.pod->spec.priority == pods.lowest) {
+    pods.lowest_left = true;
+  }
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,89 @@
+#include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
+
+#include <fmt/format.h>
+
+namespace berth::plugins {
+
+using framework::Attempt;
+using framework::Status;
+
+namespace {
+
+// What a DeviceClass is called as an extended resource even if it names none.
+constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
+
+bool Backs(const api::DeviceClass& device_class, std::string_view resource) {
+  if (device_class.extended_resource_name == resource) return true;
+  return resource.starts_with(kImplicitPrefix) &&
+         resource.substr(kImplicitPrefix.size()) == device_class.metadata.name;
+}
+
+}  // namespace
+
+framework::Made DynamicResources::Create(const framework::RawArgs& args, framework::Handle& handle) {
+  BERTH_CHECKED(CheckDynamicResourcesArgs(args, handle.gates));
+  return std::make_unique<DynamicResources>(handle);
+}
+
+DynamicResources::DynamicResources(framework::Handle& handle)
+    : objects_(handle.objects),
+      symbols_(handle.symbols),
+      extended_resources_(handle.gates.Enabled("DRAExtendedResource")),
+      seen_key_(handle.NewKey<bool>()) {}
+
+framework::PreFilterAnswer DynamicResources::PreFilter(const Attempt& attempt) const {
+  attempt.state().Write(seen_key_, true);
+  const cluster::PodInfo& pod = attempt.pod();
+  if (!pod.pod->spec.resource_claims.empty()) {
+    return {Status::Unresolvable("pod uses resource claims, which Berth does not allocate yet"),
+            std::nullopt};
+  }
+  if (!extended_resources_ || objects_.Of<api::DeviceClass>().size() == 0)
+    return {Status::Skip(), std::nullopt};
+  for (const auto& [resource, amount] : pod.fit().scalars) {
+    const api::DeviceClass* device_class = amount > 0 ? ClassBehind(resource) : nullptr;
+    if (device_class == nullptr) continue;
+    return {Status::Unresolvable(fmt::format(
+                "pod requests {}, which device class {} provides: Berth does not allocate devices yet",
+                symbols_.ResourceName(resource), device_class->metadata.name)),
+            std::nullopt};
+  }
+  return {Status::Skip(), std::nullopt};
+}
+
+const api::DeviceClass* DynamicResources::ClassBehind(cluster::ResourceId resource) const {
+  const std::string& name = symbols_.ResourceName(resource);
+  const api::DeviceClass* found = nullptr;
+  objects_.Of<api::DeviceClass>().ForEach([&](const auto& device_class) {
+    if (found == nullptr && Backs(*device_class, name)) found = device_class.get();
+  });
+  return found;
+}
+
+void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
+  if (attempt.state().Read(seen_key_) == nullptr) out.Fail(candidates, "not found");
+}
+
+framework::PostFilterAnswer DynamicResources::PostFilter(const Attempt& attempt,
+                                                         const framework::FilterOutcome&,
+                                                         framework::WhatIf&) {
+  // A plugin before this one rejected the pod in PreFilter: the original misses its notes then, says so, and
+  // nobody after it is asked.
+  if (attempt.state().Read(seen_key_) == nullptr) return {Status::Error("not found"), std::nullopt};
+  return {{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
+}
+
+Status DynamicResources::Score(const Attempt& attempt, const RowSet&, framework::ScoreColumn& scores) const {
+  if (attempt.state().Read(seen_key_) == nullptr) return Status::Error("not found");
+  scores.SetAll(0);
+  return {};
+}
+
+std::vector<framework::EventRegistration> DynamicResources::EventsToRegister() const {
+  using namespace framework;
+  // A pod waits for claims or device classes to go away, or for itself to change: news about devices is none.
+  return {{EventResource::kDeviceClass, kUpdate | kDelete}, {EventResource::kTargetPod, kUpdate}};
+}
+
+}  // namespace berth::plugins

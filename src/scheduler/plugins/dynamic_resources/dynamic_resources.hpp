@@ -1,0 +1,47 @@
+// Pods without resource claims, answered as kube-scheduler v1.37.1 answers for them. Berth does not allocate
+// devices yet: a pod that needs some waits, and its FailedScheduling event says why.
+#pragma once
+
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+// DynamicResourcesArgs (kubescheduler.config.k8s.io/v1), read strictly and validated with kube-scheduler's
+// texts; nothing of it matters while nothing is allocated.
+Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& args, const config::FeatureGates& gates);
+config::ArgsCodec DynamicResourcesArgsCodec();
+
+class DynamicResources final : public framework::PreFilterPlugin,
+                               public framework::FilterPlugin,
+                               public framework::PostFilterPlugin,
+                               public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  explicit DynamicResources(framework::Handle& handle);
+
+  std::string_view Name() const override { return "DynamicResources"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  // Not asked: PreFilter skips or rejects.
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
+                                         const framework::FilterOutcome& verdicts,
+                                         framework::WhatIf& what_if) override;
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  // Only pods without claims get that far.
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  const api::DeviceClass* ClassBehind(cluster::ResourceId resource) const;
+
+  const cluster::ClusterObjects& objects_;
+  const cluster::SymbolTable& symbols_;
+  const bool extended_resources_;
+  const framework::StateKey<bool> seen_key_;  // PreFilter was asked in this attempt
+};
+
+}  // namespace berth::plugins

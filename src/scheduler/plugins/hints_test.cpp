@@ -1,0 +1,440 @@
+// Which events free a pod that a plugin rejected: asked as the queue asks, by event and objects.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
+#include "scheduler/plugins/node_affinity/node_affinity.hpp"
+#include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
+#include "scheduler/plugins/node_name/node_name.hpp"
+#include "scheduler/plugins/node_ports/node_ports.hpp"
+#include "scheduler/plugins/node_resources/node_resources_fit.hpp"
+#include "scheduler/plugins/node_unschedulable/node_unschedulable.hpp"
+#include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
+#include "scheduler/plugins/node_volume_limits/node_volume_limits.hpp"
+#include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
+#include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
+#include "scheduler/plugins/volume_binding/volume_binding.hpp"
+#include "scheduler/plugins/volume_restrictions/volume_restrictions.hpp"
+#include "scheduler/plugins/volume_zone/volume_zone.hpp"
+#include "testing/cluster.hpp"
+#include "testing/storage.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using berth::testing::Cluster;
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::NodeBuilder;
+using berth::testing::PodBuilder;
+using berth::testing::Term;
+using framework::ClusterEvent;
+using framework::EventObjects;
+using framework::EventResource;
+using framework::Hint;
+
+class HintTest : public ::testing::Test {
+ protected:
+  // Nothing if the plugin does not wait for such events.
+  std::optional<Hint> Ask(const framework::Plugin& plugin, const PodBuilder& waiting,
+                          const ClusterEvent& event, const EventObjects& objects) {
+    const cluster::PodInfo pod = cluster.Prepare(waiting);
+    std::optional<Hint> answer;
+    for (const framework::EventRegistration& wanted : plugin.EventsToRegister()) {
+      if (!wanted.event.Matches(event)) continue;
+      const Hint hint = wanted.hint ? wanted.hint(pod, objects).value() : Hint::kQueue;
+      if (!answer || hint == Hint::kQueue) answer = hint;
+    }
+    return answer;
+  }
+  std::optional<Hint> NodeAdded(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                const NodeBuilder& node) {
+    return Ask(plugin, waiting, {EventResource::kNode, framework::kAdd, "NodeAdd"}, {nullptr, node.Share()});
+  }
+  std::optional<Hint> NodeUpdated(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                  framework::ActionMask action, const NodeBuilder& before,
+                                  const NodeBuilder& after) {
+    return Ask(plugin, waiting, {EventResource::kNode, action, ""}, {before.Share(), after.Share()});
+  }
+  std::optional<Hint> PodDeleted(const framework::Plugin& plugin, const PodBuilder& waiting,
+                                 const PodBuilder& gone) {
+    return Ask(plugin, waiting, {EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"},
+               {gone.Share(), nullptr});
+  }
+  template <class T>
+  std::optional<Hint> Added(const framework::Plugin& plugin, const PodBuilder& waiting,
+                            EventResource resource, const T& object) {
+    return Ask(plugin, waiting, {resource, framework::kAdd, ""},
+               {nullptr, std::make_shared<const T>(object)});
+  }
+  template <class T>
+  std::optional<Hint> Updated(const framework::Plugin& plugin, const PodBuilder& waiting,
+                              EventResource resource, const T& before, const T& after) {
+    return Ask(plugin, waiting, {resource, framework::kUpdate, ""},
+               {std::make_shared<const T>(before), std::make_shared<const T>(after)});
+  }
+  Cluster cluster;
+};
+
+TEST_F(HintTest, ANodeThatOpensHelpsACordonedOutPod) {
+  const auto plugin = cluster.Make<NodeUnschedulable>();
+  using framework::kUpdateNodeTaint;
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Cordoned()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode().Cordoned(), MakeNode()),
+            Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode(), MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), framework::kUpdateNodeLabel, MakeNode().Cordoned(), MakeNode()),
+            std::nullopt);
+  const ClusterEvent toleration{EventResource::kTargetPod, framework::kUpdatePodToleration, ""};
+  EXPECT_EQ(
+      Ask(*plugin, MakePod(), toleration,
+          {MakePod().Share(), MakePod().Tolerating("node.kubernetes.io/unschedulable", "Exists").Share()}),
+      Hint::kQueue);
+  EXPECT_EQ(
+      Ask(*plugin, MakePod(), toleration, {MakePod().Share(), MakePod().Tolerating("k", "Exists").Share()}),
+      Hint::kSkip);
+}
+
+TEST_F(HintTest, ATaintThatGoesHelpsThosePodsThatDidNotTolerateIt) {
+  const auto plugin = cluster.Make<TaintToleration>();
+  const auto tainted = MakeNode().Taint("k", "v", "NoSchedule");
+  using framework::kUpdateNodeTaint;
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), tainted), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod().Tolerating("k", "Exists"), tainted), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, tainted, MakeNode()), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod().Tolerating("k", "Exists"), kUpdateNodeTaint, tainted, MakeNode()),
+            Hint::kSkip)
+      << "this taint cannot have been the reason";
+  EXPECT_EQ(NodeUpdated(*plugin, MakePod(), kUpdateNodeTaint, MakeNode().Taint("k", "v", "PreferNoSchedule"),
+                        MakeNode()),
+            Hint::kSkip);
+}
+
+TEST_F(HintTest, ALabelThatComesHelpsAPodThatSelectsIt) {
+  const auto plugin = cluster.Make<NodeAffinity>();
+  using framework::kUpdateNodeLabel;
+  const auto wants = MakePod().Selecting("disk", "ssd");
+  const auto ssd = MakeNode().Label("disk", "ssd");
+  EXPECT_EQ(NodeAdded(*plugin, wants, ssd), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeLabel, MakeNode(), ssd), Hint::kQueue);
+  EXPECT_EQ(
+      NodeUpdated(*plugin, wants, kUpdateNodeLabel, ssd, MakeNode().Label("disk", "ssd").Label("x", "y")),
+      Hint::kSkip);
+  const struct {
+    api::NodeSelectorTerm term;
+    NodeBuilder node;
+    Hint hint;
+  } terms[] = {
+      {Term({{"n", "Gt", {"3"}}}), MakeNode().Label("n", "4"), Hint::kQueue},
+      {Term({{"n", "Lt", {"3"}}}), MakeNode().Label("n", "4"), Hint::kSkip},
+      {Term({{"n", "NotIn", {"4"}}}), MakeNode(), Hint::kQueue},
+      {Term({{"n", "In", {"4", "5"}}}), MakeNode().Label("n", "5"), Hint::kQueue},
+      {Term({{"n", "Exists", {}}}), MakeNode(), Hint::kSkip},
+      {Term({{"n", "DoesNotExist", {}}}), MakeNode(), Hint::kQueue},
+      {Term({}, {{"metadata.name", "In", {"node"}}}), MakeNode(), Hint::kQueue},
+      {Term({}, {{"metadata.name", "NotIn", {"node"}}}), MakeNode(), Hint::kSkip},
+      {Term({}), MakeNode(), Hint::kSkip},
+  };
+  for (const auto& row : terms)
+    EXPECT_EQ(NodeAdded(*plugin, MakePod().Requiring({row.term}), row.node), row.hint);
+}
+
+TEST_F(HintTest, ANodeOutsideTheProfilesAffinityHelpsNobody) {
+  const auto plugin = cluster.Make<NodeAffinity>(
+      "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+      "[{matchExpressions: "
+      "[{key: pool, operator: In, values: [a]}]}]}}");
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Label("pool", "a")), Hint::kQueue);
+}
+
+TEST_F(HintTest, APodThatLeavesHelpsIfItHeldAWantedPort) {
+  const auto plugin = cluster.Make<NodePorts>();
+  const auto wants = MakePod("w").HostPort(80);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).Nominated("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80)), Hint::kSkip) << "it was nowhere";
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(81).OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "UDP").OnNode("n")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod("w").HostPort(80, "TCP", "10.0.0.2"),
+                       MakePod().HostPort(80, "TCP", "10.0.0.1").OnNode("n")),
+            Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+}
+
+TEST_F(HintTest, MoreRoomHelpsIfThePodWouldFitAnEmptyNode) {
+  const auto plugin = cluster.Make<NodeResourcesFit>();
+  using framework::kUpdateNodeAllocatable;
+  const auto wants = MakePod().Cpu("2").Request("example.com/gpu", "1");
+  const auto good = MakeNode().Cpu("4").Allocatable("example.com/gpu", "1");
+  EXPECT_EQ(NodeAdded(*plugin, wants, good), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("4")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode().Cpu("1").Allocatable("example.com/gpu", "1")), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Pods("0")), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+                        MakeNode().Cpu("3").Allocatable("example.com/gpu", "1"), good),
+            Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable, good,
+                        MakeNode().Cpu("4").Memory("8Gi").Allocatable("example.com/gpu", "1")),
+            Hint::kSkip)
+      << "more of what it does not ask for";
+  EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
+                        MakeNode().Cpu("4").Pods("1").Allocatable("example.com/gpu", "1"), good),
+            Hint::kQueue)
+      << "more pods";
+}
+
+TEST_F(HintTest, APodThatShrinksHelpsThoseWhoWantWhatItGaveBack) {
+  const auto plugin = cluster.Make<NodeResourcesFit>();
+  const ClusterEvent shrunk{EventResource::kAssignedPod, framework::kUpdatePodScaleDown, ""};
+  const EventObjects less_cpu{MakePod().Cpu("2").Memory("1Gi").OnNode("n").Share(),
+                              MakePod().Cpu("1").Memory("1Gi").OnNode("n").Share()};
+  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), shrunk, less_cpu), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, MakePod().Memory("1Gi"), shrunk, less_cpu), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, MakePod().Cpu("1"), {EventResource::kTargetPod, framework::kUpdatePodScaleDown, ""},
+                less_cpu),
+            Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod().OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod()), Hint::kSkip);
+}
+
+TEST_F(HintTest, GatesOpenAndNodesOfTheNameAppear) {
+  const ClusterEvent gates{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated, ""};
+  EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
+}
+
+// --- pods that look at other pods
+// ------------------------------------------------------------------------------------------------
+
+constexpr ClusterEvent kPodAdded{EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
+constexpr ClusterEvent kPodRelabelled{EventResource::kAssignedPod, framework::kUpdatePodLabel, ""};
+
+api::PodAffinityTerm ToApp(const std::string& app) {
+  api::PodAffinityTerm term;
+  term.label_selector.emplace().match_labels = {{"app", app}};
+  term.topology_key = "zone";
+  return term;
+}
+PodBuilder Placed(const std::string& app) { return MakePod(app).Label("app", app).OnNode("n"); }
+
+TEST_F(HintTest, AffinityWaitsForPodsThatItLooksForOrShuns) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly").Label("app", "friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy").Label("app", "shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const PodBuilder plain = MakePod("plain").Label("app", "plain");
+
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("db").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, Placed("web").Share()}), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, friendly, kPodAdded, {nullptr, MakePod("db").Label("app", "db").Share()}),
+            Hint::kSkip)
+      << "it is nowhere yet";
+  EXPECT_EQ(Ask(*plugin, friendly, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("db").Share(), Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, shy, kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("db")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, shy, Placed("web")), Hint::kSkip);
+  PodBuilder hostile = Placed("hostile");
+  hostile.raw().spec.pod_anti_affinity.emplace().required = {ToApp("plain")};
+  EXPECT_EQ(PodDeleted(*plugin, plain, hostile), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, friendly, hostile), Hint::kSkip);
+}
+
+TEST_F(HintTest, AffinityWaitsForNodesWithItsTopologyAntiAffinityForAny) {
+  const auto plugin = cluster.Make<InterPodAffinity>();
+  PodBuilder friendly = MakePod("friendly");
+  friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
+  PodBuilder shy = MakePod("shy");
+  shy.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  const NodeBuilder in_b = MakeNode("n").Label("zone", "b");
+  EXPECT_EQ(NodeAdded(*plugin, friendly, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, friendly, bare), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, shy, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, bare, in_a), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, in_b), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, friendly, framework::kUpdateNodeLabel, in_a, bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, shy, framework::kUpdateNodeLabel, bare, in_a), Hint::kSkip);
+}
+
+PodBuilder Spread() {
+  PodBuilder pod = MakePod("web").Label("app", "web");
+  api::TopologySpreadConstraint constraint;
+  constraint.topology_key = "zone";
+  constraint.max_skew = 1;
+  constraint.when_unsatisfiable = "DoNotSchedule";
+  constraint.label_selector.emplace().match_labels = {{"app", "web"}};
+  pod.raw().spec.topology_spread_constraints = {constraint};
+  return pod;
+}
+
+TEST_F(HintTest, SpreadingWaitsForPodsOfItsKindAndForNodesOfItsTopology) {
+  const auto plugin = cluster.Make<PodTopologySpread>();
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, Spread(), Placed("web").Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("web").Share(), Placed("db").Share()}),
+            Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, Spread(), kPodRelabelled, {Placed("cache").Share(), Placed("db").Share()}),
+            Hint::kSkip);
+  const NodeBuilder bare = MakeNode("n");
+  const NodeBuilder in_a = MakeNode("n").Label("zone", "a");
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), in_a), Hint::kQueue);
+  EXPECT_EQ(NodeAdded(*plugin, Spread(), bare), Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, bare), Hint::kQueue);
+  EXPECT_EQ(
+      NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a, MakeNode("n").Label("zone", "b")),
+      Hint::kQueue);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeLabel, in_a,
+                        MakeNode("n").Label("zone", "a").Label("x", "y")),
+            Hint::kSkip);
+  EXPECT_EQ(NodeUpdated(*plugin, Spread(), framework::kUpdateNodeTaint, in_a,
+                        MakeNode("n").Label("zone", "a").Taint("k", "", "NoSchedule")),
+            Hint::kQueue);
+}
+
+TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
+  const auto plugin = cluster.Make<NodeDeclaredFeatures>();
+  api::Node declares = MakeNode("n");
+  declares.declared_features = {"VolumeBindMountOptions"};
+  const auto changed = std::make_shared<const api::Node>(declares);
+  const ClusterEvent event{EventResource::kNode, framework::kUpdateNodeDeclaredFeature, ""};
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {MakeNode("n").Share(), changed}), Hint::kQueue);
+  EXPECT_EQ(Ask(*plugin, MakePod("p"), event, {changed, changed}), Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
+}
+
+// --- volumes
+
+using api::CSINode;
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using api::StorageClass;
+using berth::testing::ClaimVolume;
+using berth::testing::DiskVolume;
+using berth::testing::EphemeralVolume;
+using berth::testing::MakeClaim;
+using berth::testing::MakeClass;
+using berth::testing::MakeCsiNode;
+using berth::testing::MakeVolume;
+using berth::testing::PodWith;
+
+TEST_F(HintTest, APodThatLeavesItsDiskOrClaimHelpsThoseWhoWantIt) {
+  const auto plugin = cluster.Make<VolumeRestrictions>();
+  const auto disk = DiskVolume(api::Volume::Source::kGcePersistentDisk, "d");
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk})), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk}).Namespace("other")), Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("c")})),
+            Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {ClaimVolume("c")}), PodWith("g", {ClaimVolume("d")})),
+            Hint::kSkip);
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("c")),
+      Hint::kQueue);
+  EXPECT_EQ(
+      Added<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim, MakeClaim("d")),
+      Hint::kSkip);
+  EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
+}
+
+TEST_F(HintTest, RoomForVolumes) {
+  const auto plugin = cluster.Make<NodeVolumeLimits>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
+  const auto limit = [](std::optional<std::int32_t> count) { return MakeCsiNode("n", {{"d", count}}); };
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(1), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(std::nullopt), limit(2)), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, limit(2), limit(2)), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), limit(std::nullopt)),
+            Hint::kSkip);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")}).OnNode("n")), Hint::kQueue);
+  EXPECT_EQ(PodDeleted(*plugin, wants, PodWith("g", {EphemeralVolume("e")})), Hint::kSkip);
+  EXPECT_EQ(
+      PodDeleted(*plugin, wants, PodWith("g", {DiskVolume(api::Volume::Source::kIscsi, "i")}).OnNode("n")),
+      Hint::kSkip);
+  EXPECT_EQ(Added<PersistentVolumeClaim>(*plugin, PodWith("w", {EphemeralVolume("e")}),
+                                         EventResource::kPersistentVolumeClaim, MakeClaim("w-e")),
+            Hint::kQueue);
+  const auto detached = [&](const PodBuilder& waiting, const std::string& attacher) {
+    return Ask(
+        *plugin, waiting, {EventResource::kVolumeAttachment, framework::kDelete, ""},
+        {std::make_shared<const api::VolumeAttachment>(testing::MakeAttachment("a", "n", "v", attacher)),
+         nullptr});
+  };
+  EXPECT_EQ(detached(wants, "any"), Hint::kQueue);
+  const auto ebs = PodWith("w", {DiskVolume(api::Volume::Source::kAwsElasticBlockStore, "vol-1")});
+  EXPECT_EQ(detached(ebs, "ebs.csi.aws.com"), Hint::kQueue);
+  EXPECT_EQ(detached(ebs, "other"), Hint::kSkip);
+}
+
+TEST_F(HintTest, VolumesThatMoveOrAppear) {
+  const auto plugin = cluster.Make<VolumeZone>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto immediate = MakeClass();
+  immediate.volume_binding_mode = "Immediate";
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, immediate), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, immediate, MakeClass()), std::nullopt);
+  EXPECT_EQ(Updated<PersistentVolumeClaim>(*plugin, wants, EventResource::kPersistentVolumeClaim,
+                                           MakeClaim("c"), MakeClaim("c").BoundTo("v")),
+            Hint::kQueue);
+  EXPECT_EQ(Added<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v")),
+            Hint::kQueue);
+  const auto in = [](std::string zone) {
+    return MakeVolume("v").Label("topology.kubernetes.io/zone", std::move(zone));
+  };
+  const auto changed = [&](const PersistentVolume& before, const PersistentVolume& after) {
+    return Updated(*plugin, wants, EventResource::kPersistentVolume, before, after);
+  };
+  EXPECT_EQ(changed(in("a"), in("b")), Hint::kQueue);
+  EXPECT_EQ(changed(in("a__b"), in("b__a")), Hint::kSkip);
+  EXPECT_EQ(changed(in("a"), in("a").Label("other", "x")), Hint::kSkip);
+}
+
+TEST_F(HintTest, WhatVolumeBindingWaitsFor) {
+  const auto plugin = cluster.Make<VolumeBinding>();
+  const auto wants = PodWith("w", {ClaimVolume("c")});
+  auto limited = MakeClass();
+  limited.allowed_topologies = {{{"zone", {"a"}}}};
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kStorageClass, MakeClass()), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), limited), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kStorageClass, MakeClass(), MakeClass()), Hint::kSkip);
+  EXPECT_EQ(Updated<PersistentVolume>(*plugin, wants, EventResource::kPersistentVolume, MakeVolume("v"),
+                                      MakeVolume("v")),
+            Hint::kQueue);
+  auto migrated = MakeCsiNode("n", {});
+  migrated.metadata.annotations = api::Labels{{"storage.alpha.kubernetes.io/migrated-plugins", "x"}};
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {}), migrated), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSINode, migrated, migrated), Hint::kSkip);
+  api::CSIDriver tracked;
+  tracked.metadata.name = "d";
+  tracked.storage_capacity = true;
+  api::CSIDriver untracked = tracked;
+  untracked.storage_capacity = false;
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIDriver, tracked, untracked), Hint::kSkip);
+  EXPECT_EQ(Updated(*plugin, PodWith("w", {DiskVolume(api::Volume::Source::kCsi, "d")}),
+                    EventResource::kCSIDriver, tracked, untracked),
+            Hint::kQueue);
+  api::CSIStorageCapacity small;
+  small.capacity = testing::Amount("1Gi");
+  api::CSIStorageCapacity large;
+  large.capacity = testing::Amount("2Gi");
+  EXPECT_EQ(Added(*plugin, wants, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
+  EXPECT_EQ(Updated(*plugin, wants, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
+}
+
+}  // namespace
+}  // namespace berth::plugins

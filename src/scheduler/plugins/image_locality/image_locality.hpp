@@ -1,0 +1,18 @@
+// Prefers nodes that already have the pod's images, big and widespread ones most.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class ImageLocality final : public framework::ScorePlugin {
+ public:
+  explicit ImageLocality(framework::Handle&) {}
+  std::string_view Name() const override { return "ImageLocality"; }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+};
+
+}  // namespace berth::plugins

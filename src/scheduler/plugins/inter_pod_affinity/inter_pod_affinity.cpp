@@ -1,0 +1,215 @@
+// Required terms: which nodes are where the pod must not be, or not where it must.
+#include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+using cluster::AffinityTermPtr;
+using framework::Attempt;
+using cluster::Row;
+using framework::Status;
+using cluster::TermRole;
+
+namespace {
+
+constexpr const char* kNoState = "error reading \"PreFilterInterPodAffinity\" from cycleState: not found";
+
+}  // namespace
+
+framework::Made InterPodAffinity::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const InterPodAffinityArgs args, ParseInterPodAffinityArgs(raw));
+  return std::make_unique<InterPodAffinity>(args, handle);
+}
+
+InterPodAffinity::InterPodAffinity(const InterPodAffinityArgs& args, framework::Handle& handle)
+    : args_(args),
+      symbols_(handle.symbols),
+      counters_(handle.counters),
+      affinity_(handle.reasons.Intern("node(s) didn't match pod affinity rules")),
+      anti_affinity_(handle.reasons.Intern("node(s) didn't match pod anti-affinity rules")),
+      existing_anti_affinity_(
+          handle.reasons.Intern("node(s) didn't satisfy existing pods anti-affinity rules")),
+      filter_key_(handle.NewKey<Imaginings>()),
+      score_key_(handle.NewKey<bool>()) {}
+
+DomainCounts& InterPodAffinity::Sums::Of(cluster::LabelKeyId key, const cluster::NodeTable& nodes) {
+  for (std::size_t i = 0; i < used_; ++i) {
+    if (sums_[i].key == key) return sums_[i];
+  }
+  if (used_ == sums_.size()) sums_.emplace_back();
+  sums_[used_].Reset(key, nodes);
+  return sums_[used_++];
+}
+
+const DomainCounts* InterPodAffinity::Sums::Find(cluster::LabelKeyId key) const {
+  const auto found = std::ranges::find(all(), key, &DomainCounts::key);
+  return found == all().end() ? nullptr : &*found;
+}
+
+bool InterPodAffinity::Sums::Empty() const {
+  return std::ranges::all_of(all(), [](const DomainCounts& counts) { return counts.touched.empty(); });
+}
+
+framework::PreFilterAnswer InterPodAffinity::PreFilter(const Attempt& attempt) const {
+  const cluster::PodAffinityTerms& terms =
+      attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
+  if (!terms.error.empty()) return {Status::Unresolvable("parsing pod: " + terms.error), std::nullopt};
+  SumExisting(attempt);
+  if (existing_.Empty() && terms.required.empty() && terms.required_anti.empty())
+    return {Status::Skip(), std::nullopt};
+  SumIncoming(attempt, terms);
+  attempt.state().Write(filter_key_, Imaginings{});
+  return {};
+}
+
+void InterPodAffinity::SumExisting(const Attempt& attempt) const {
+  existing_.Reset();
+  counters_.ForEachCarried(TermRole::kRequiredAnti, *attempt.pod().use().labels,
+                           [&](const cluster::CarriedTerm& carried) {
+                             existing_.Of(carried.term->topology_key, attempt.nodes()).AddAll(carried.rows);
+                           });
+}
+
+void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAffinityTerms& terms) const {
+  matching_.Reset();
+  against_.Reset();
+  if (terms.all_required != nullptr) {
+    const cluster::RowCounts& matching = counters_.Matching(terms.all_required);
+    for (const AffinityTermPtr& term : terms.required)
+      matching_.Of(term->topology_key, attempt.nodes()).AddAll(matching);
+  }
+  for (const AffinityTermPtr& term : terms.required_anti)
+    against_.Of(term->topology_key, attempt.nodes()).AddAll(counters_.Matching(term->question));
+}
+
+Status InterPodAffinity::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
+  return Imagine(attempt, added.use(), row, 1);
+}
+Status InterPodAffinity::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
+                                   Row row) const {
+  return Imagine(attempt, removed.use(), row, -1);
+}
+
+Status InterPodAffinity::Imagine(const Attempt& attempt, const cluster::PodUse& use, Row row,
+                                 std::int64_t amount) const {
+  Imaginings* imagined = attempt.state().Read(filter_key_);
+  if (imagined == nullptr) return Status::Error(kNoState);
+  const auto note = [&](Sum sum, cluster::LabelKeyId key) {
+    const std::uint32_t domain = attempt.nodes().Along(key).domain[row];
+    if (domain != cluster::Topology::kNowhere) imagined->push_back({sum, key, domain, amount});
+  };
+  if (use.affinity != nullptr) {
+    for (const AffinityTermPtr& term : use.affinity->required_anti) {
+      if (!counters_.Concerns(term->clause(), *attempt.pod().use().labels)) continue;
+      existing_.Of(term->topology_key, attempt.nodes());  // so that Filter looks at this key
+      note(Sum::kExisting, term->topology_key);
+    }
+  }
+  if (attempt.pod().use().affinity == nullptr) return {};
+  const cluster::PodAffinityTerms& terms = *attempt.pod().use().affinity;
+  if (terms.all_required != nullptr && counters_.Selects(*terms.all_required, *use.labels)) {
+    for (const AffinityTermPtr& term : terms.required) note(Sum::kAffinity, term->topology_key);
+  }
+  for (const AffinityTermPtr& term : terms.required_anti) {
+    if (counters_.Selects(term->clause(), *use.labels)) note(Sum::kAnti, term->topology_key);
+  }
+  return {};
+}
+
+std::int64_t InterPodAffinity::CountIn(Sum sum, const DomainCounts& counts, std::uint32_t domain,
+                                       const Imaginings& imagined) const {
+  std::int64_t count = counts.by_domain[domain];
+  for (const Imagined& part : imagined) {
+    if (part.sum == sum && part.key == counts.key && part.domain == domain) count += part.amount;
+  }
+  return count;
+}
+
+// No pod anywhere matches the incoming pod's required terms.
+bool InterPodAffinity::Nobody(const Imaginings& imagined) const {
+  for (const DomainCounts& counts : matching_.all()) {
+    for (const std::uint32_t domain : counts.touched) {
+      if (CountIn(Sum::kAffinity, counts, domain, imagined) != 0) return false;
+    }
+    for (const Imagined& part : imagined) {
+      if (part.sum == Sum::kAffinity && part.key == counts.key &&
+          CountIn(Sum::kAffinity, counts, part.domain, imagined) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
+bool InterPodAffinity::MatchesItself(const cluster::PodInfo& pod) const {
+  return counters_.Selects(*pod.use().affinity->all_required, *pod.use().labels);
+}
+
+void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
+  const Imaginings* imagined = attempt.state().Read(filter_key_);
+  if (imagined == nullptr) return out.Fail(candidates, kNoState);
+  auto alive = attempt.Scratch();
+  *alive |= candidates;
+  if (attempt.pod().use().affinity != nullptr && attempt.pod().use().affinity->all_required != nullptr)
+    RejectForAffinity(attempt, *imagined, *alive, out);
+  RejectOccupied(attempt, Sum::kAnti, against_, anti_affinity_, *imagined, *alive, out);
+  RejectOccupied(attempt, Sum::kExisting, existing_, existing_anti_affinity_, *imagined, *alive, out);
+}
+
+void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const Imaginings& imagined, RowSet& alive,
+                                         framework::Rejections& out) const {
+  // The first pod of a group that wants to be together may go wherever the labels are.
+  const bool first = Nobody(imagined) && MatchesItself(attempt.pod());
+  auto good = attempt.Scratch();
+  *good |= alive;
+  for (const DomainCounts& counts : matching_.all()) {
+    const RowSet* with_key = attempt.nodes().WithKey(counts.key);
+    if (with_key == nullptr) {
+      good->Clear();
+    } else {
+      *good &= *with_key;
+    }
+    if (first || good->Empty()) continue;
+    const auto holds = [&](std::uint32_t domain) {
+      return CountIn(Sum::kAffinity, counts, domain, imagined) > 0;
+    };
+    auto where = attempt.Scratch();
+    if (imagined.empty()) {
+      AddRowsOf(*counts.topology, attempt.nodes(), *good, counts.touched, holds, *where);
+    } else {
+      good->ForEach([&](std::size_t row) {
+        if (holds(counts.topology->domain[row])) where->Add(row);
+      });
+    }
+    *good &= *where;
+  }
+  RowSet& rejected = out.Reject(affinity_, attempt.nodes().rows());
+  rejected |= alive;
+  rejected -= *good;
+  out.unresolvable() |= rejected;
+  alive = *good;
+}
+
+void InterPodAffinity::RejectOccupied(const Attempt& attempt, Sum sum, const Sums& sums,
+                                      framework::ReasonId reason, const Imaginings& imagined, RowSet& alive,
+                                      framework::Rejections& out) const {
+  if (sums.all().empty()) return;
+  RowSet& rejected = out.Reject(reason, attempt.nodes().rows());
+  for (const DomainCounts& counts : sums.all()) {
+    const auto occupied = [&](std::uint32_t domain) { return CountIn(sum, counts, domain, imagined) > 0; };
+    if (imagined.empty()) {
+      AddRowsOf(*counts.topology, attempt.nodes(), alive, counts.touched, occupied, rejected);
+    } else {
+      alive.ForEach([&](std::size_t row) {
+        const std::uint32_t domain = counts.topology->domain[row];
+        if (domain != cluster::Topology::kNowhere && occupied(domain)) rejected.Add(row);
+      });
+    }
+  }
+  alive -= rejected;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,105 @@
+// spec.affinity.podAffinity and podAntiAffinity, of the pod and of the pods that are there already
+// (kube-scheduler v1.37.1).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/plugins/inter_pod_affinity/affinity_args.hpp"
+#include "scheduler/plugins/topology/domain_counts.hpp"
+
+namespace berth::plugins {
+
+// Pods and the terms they carry are counted by the cluster's counters, per row; a decision sums them per
+// domain. What it sums is kept in the plugin from attempt to attempt: only one attempt is under way at a
+// time.
+class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
+                               public framework::FilterPlugin,
+                               public framework::PreScorePlugin,
+                               public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  InterPodAffinity(const InterPodAffinityArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "InterPodAffinity"; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+  // Required terms (inter_pod_affinity.cpp).
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
+                           cluster::Row row) const override;
+  framework::Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
+                              cluster::Row row) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+
+  // Preferred terms (affinity_score.cpp).
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::Status Normalize(const framework::Attempt& attempt, const RowSet& feasible,
+                              framework::ScoreColumn& scores) const override;
+
+ private:
+  // Sums for the topology keys that matter in an attempt, each key once.
+  class Sums {
+   public:
+    void Reset() { used_ = 0; }
+    DomainCounts& Of(cluster::LabelKeyId key, const cluster::NodeTable& nodes);
+    const DomainCounts* Find(cluster::LabelKeyId key) const;
+    std::span<const DomainCounts> all() const { return {sums_.data(), used_}; }
+    // No domain has anything.
+    bool Empty() const;
+
+   private:
+    std::vector<DomainCounts> sums_;  // the first used_ are valid
+    std::size_t used_ = 0;
+  };
+  // Pods imagined somewhere, or gone from there.
+  enum class Sum : std::uint8_t { kExisting, kAffinity, kAnti };
+  struct Imagined {
+    Sum sum = Sum::kExisting;
+    cluster::LabelKeyId key;
+    std::uint32_t domain = 0;
+    std::int64_t amount = 0;
+  };
+  using Imaginings = std::vector<Imagined>;
+
+  void SumExisting(const framework::Attempt& attempt) const;
+  void SumIncoming(const framework::Attempt& attempt, const cluster::PodAffinityTerms& terms) const;
+  framework::Status Imagine(const framework::Attempt& attempt, const cluster::PodUse& use,
+                            cluster::Row row, std::int64_t amount) const;
+  std::int64_t CountIn(Sum sum, const DomainCounts& counts, std::uint32_t domain,
+                       const Imaginings& imagined) const;
+  bool Nobody(const Imaginings& imagined) const;
+  bool MatchesItself(const cluster::PodInfo& pod) const;
+  void RejectForAffinity(const framework::Attempt& attempt, const Imaginings& imagined, RowSet& alive,
+                         framework::Rejections& out) const;
+  void RejectOccupied(const framework::Attempt& attempt, Sum sum, const Sums& sums,
+                      framework::ReasonId reason, const Imaginings& imagined, RowSet& alive,
+                      framework::Rejections& out) const;
+
+  framework::Hint AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
+                                   const api::Pod* after) const;
+  framework::Hint AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
+                            const api::Node* after) const;
+
+  const InterPodAffinityArgs args_;
+  cluster::SymbolTable& symbols_;
+  cluster::PodCounters& counters_;
+  const framework::ReasonId affinity_;
+  const framework::ReasonId anti_affinity_;
+  const framework::ReasonId existing_anti_affinity_;
+  const framework::StateKey<Imaginings> filter_key_;
+  const framework::StateKey<bool> score_key_;
+  const cluster::PodAffinityTerms no_terms_;
+  // Pods whose required anti-affinity is against the incoming pod; pods that match all its required affinity
+  // terms; pods that match a required anti-affinity term of its own.
+  mutable Sums existing_, matching_, against_;
+  mutable Sums scores_;
+};
+
+}  // namespace berth::plugins

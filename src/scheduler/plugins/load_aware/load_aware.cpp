@@ -1,0 +1,134 @@
+#include "scheduler/plugins/load_aware/load_aware.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "observability/log/log.hpp"
+
+namespace berth::plugins {
+
+using cluster::Row;
+
+framework::Made LoadAware::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const LoadAwareArgs args, ParseLoadAwareArgs(raw));
+  return std::make_unique<LoadAware>(args, handle);
+}
+
+LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
+    : handle_(handle), reject_unknown_(args.reject_without_measurements) {
+  for (const LoadSignalArgs& signal : args.signals) {
+    Part part{.signal = std::make_unique<LoadSignal>(signal, args, handle),
+              .too_high = handle.reasons.Intern(fmt::format("node(s) had too much {} load", signal.name)),
+              .unknown = handle.reasons.Intern(fmt::format("node(s) had no {} measurement", signal.name))};
+    part.signal->OnRelief([this] {
+      if (handle_.services != nullptr) handle_.services->PublishEvent(framework::kMeasurementUpdate, {});
+    });
+    part.signal->OnChange([this](std::optional<Row> row) { Refresh(row); });
+    any_threshold_ |= signal.threshold.has_value();
+    parts_.push_back(std::move(part));
+  }
+}
+
+framework::PreFilterAnswer LoadAware::PreFilter(const framework::Attempt& attempt) const {
+  const cluster::PodInfo& pod = attempt.pod();
+  const auto& controller = pod.pod->metadata.controller;
+  const bool nowhere_else = (controller && controller->kind == "DaemonSet") || pod.selection().limits_names;
+  if (!any_threshold_ || nowhere_else) return {.status = framework::Status::Skip(), .nodes = {}};
+  return {};
+}
+
+// --- filter
+// --------------------------------------------------------------------------------------------------
+
+void LoadAware::Filter(const framework::Attempt& attempt, const RowSet& candidates,
+                       framework::Rejections& out) const {
+  for (const Part& part : parts_) {
+    if (part.signal->args().threshold) Reject(part, attempt, candidates, out);
+  }
+}
+
+void LoadAware::Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
+                       framework::Rejections& out) const {
+  const LoadSignal& signal = *part.signal;
+  const auto reject = [&](framework::ReasonId reason, auto&& fill) {
+    RowSet& rejected = out.Reject(reason, attempt.nodes().rows());
+    fill(rejected);
+    if (rejected.Empty()) {
+      out.DropLast();
+    } else {
+      out.unresolvable() |= rejected;
+    }
+  };
+  if (reject_unknown_) {
+    reject(part.unknown, [&](RowSet& rejected) {
+      rejected |= signal.usable() ? signal.unknown() : candidates;
+      rejected &= candidates;
+    });
+  }
+  if (!signal.usable()) return;
+  reject(part.too_high, [&](RowSet& rejected) {
+    signal.AddTooHigh(signal.EstimateOf(attempt.pod()), candidates, rejected);
+  });
+}
+
+std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
+  using namespace framework;
+  return {EventRegistration(EventResource::kMeasurement, kUpdate),
+          EventRegistration(EventResource::kNode, kAdd)};
+}
+
+// --- score
+// --------------------------------------------------------------------------------------------------
+
+framework::Status LoadAware::Score(const framework::Attempt&, const RowSet&,
+                                   framework::ScoreColumn& scores) const {
+  if (weights_ == 0) return {};
+  const auto column = scores.OverwriteBytes();
+  std::copy_n(scores_.begin(), std::min(scores_.size(), column.size()), column.begin());
+  return {};
+}
+
+void LoadAware::Refresh(std::optional<Row> row) {
+  if (row) return RefreshRow(*row);
+  weights_ = 0;
+  for (const Part& part : parts_) {
+    if (part.signal->usable()) weights_ += part.signal->args().weight;
+  }
+  handle_.nodes.all().ForEach([this](std::size_t at) { RefreshRow(static_cast<Row>(at)); });
+}
+
+void LoadAware::RefreshRow(Row row) {
+  if (weights_ == 0) return;
+  double sum = 0;
+  for (const Part& part : parts_) {
+    if (part.signal->usable())
+      sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
+  }
+  if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);
+  scores_[row] = static_cast<std::uint8_t>(sum / static_cast<double>(weights_));  // 0 to 100, as theirs
+}
+
+std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt& attempt,
+                                                        const RowSet& feasible) const {
+  std::vector<framework::ScorePart> parts;
+  for (const Part& part : parts_) {
+    const LoadSignal& signal = *part.signal;
+    if (signal.args().weight == 0 || !signal.usable()) continue;
+    const std::size_t rows = attempt.nodes().rows();
+    framework::ScorePart& shown = parts.emplace_back(framework::ScorePart{
+        .name = signal.args().name,
+        .weight = signal.args().weight,
+        .load = std::vector<double>(rows, load_metrics::kNoValue),
+        .score = std::vector<double>(rows),
+    });
+    feasible.ForEach([&](std::size_t at) {
+      const Row row = static_cast<Row>(at);
+      shown.load[at] = signal.Expected(row);
+      shown.score[at] = signal.Score(row);
+    });
+  }
+  return parts;
+}
+
+}  // namespace berth::plugins

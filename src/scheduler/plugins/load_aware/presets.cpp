@@ -1,0 +1,129 @@
+#include "scheduler/plugins/load_aware/presets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/plugins/load_metrics/prometheus_args.hpp"
+
+namespace berth::plugins {
+namespace {
+
+struct BuiltIn {
+  std::string_view name;
+  std::string_view query;  // empty: BusyShareOf
+  LoadEstimate::From from;
+  std::string_view resource;
+  std::string_view guard;  // metric
+};
+
+constexpr std::string_view kNodeExporter = "node_load1";
+
+// Shares of what the node has, 0 to 1. Interfaces and disks that stand for others (bonds' slaves are left to
+// max, bridges and loops are no hardware) do not count.
+#define BERTH_REAL_LINKS \
+  R"({device!~"lo|veth.*|cali.*|cni.*|docker.*|flannel.*|br-.*|ifb.*|tunl.*|kube-ipvs.*"})"
+#define BERTH_REAL_DISKS R"({device!~"(loop|ram|zram|sr|dm-|md|fd).*"})"
+
+using enum LoadEstimate::From;
+
+constexpr BuiltIn kBuiltIns[] = {
+    {"cpu", "", kRequest, "cpu", kOneProcessor},
+    {"memory",
+     "1 - max by ($node) (node_memory_MemAvailable_bytes) / max by ($node) (node_memory_MemTotal_bytes)",
+     kRequest, "memory", kNodeExporter},
+    {"network-receive",
+     "max by ($node) (rate(node_network_receive_bytes_total" BERTH_REAL_LINKS
+     "[$window]) / (node_network_speed_bytes > 0))",
+     kMean, "", kNodeExporter},
+    {"network-transmit",
+     "max by ($node) (rate(node_network_transmit_bytes_total" BERTH_REAL_LINKS
+     "[$window]) / (node_network_speed_bytes > 0))",
+     kMean, "", kNodeExporter},
+    {"disk", "max by ($node) (rate(node_disk_io_time_seconds_total" BERTH_REAL_DISKS "[$window]))", kMean, "",
+     kNodeExporter},
+    {"load", R"(max by ($node) (node_load1) / count by ($node) (node_cpu_seconds_total{mode="idle"}))",
+     kRequest, "cpu", kNodeExporter},
+    {"cpu-pressure", "max by ($node) (rate(node_pressure_cpu_waiting_seconds_total[$window]))", kMean, "",
+     kNodeExporter},
+    {"memory-pressure", "max by ($node) (rate(node_pressure_memory_waiting_seconds_total[$window]))", kMean,
+     "", kNodeExporter},
+    {"io-pressure", "max by ($node) (rate(node_pressure_io_waiting_seconds_total[$window]))", kMean, "",
+     kNodeExporter},
+    {"gpu", "avg by ($node) (DCGM_FI_DEV_GPU_UTIL) / 100", kMean, "", ""},
+    {"gpu-memory",
+     "sum by ($node) (DCGM_FI_DEV_FB_USED) / (sum by ($node) (DCGM_FI_DEV_FB_USED) + sum by ($node) "
+     "(DCGM_FI_DEV_FB_FREE))",
+     kMean, "", ""},
+};
+#undef BERTH_REAL_LINKS
+#undef BERTH_REAL_DISKS
+
+const BuiltIn* Find(std::string_view name) {
+  const auto found = std::ranges::find(kBuiltIns, name, &BuiltIn::name);
+  return found == std::end(kBuiltIns) ? nullptr : found;
+}
+
+LoadSignalArgs Signal(std::string_view name, std::int64_t weight, double threshold,
+                      std::optional<double> target = {}) {
+  LoadSignalArgs signal = *BuiltInSignal(name);
+  signal.weight = weight;
+  signal.threshold = threshold;
+  signal.target = target;
+  return signal;
+}
+
+}  // namespace
+
+std::optional<LoadSignalArgs> BuiltInSignal(std::string_view name) {
+  const BuiltIn* known = Find(name);
+  if (known == nullptr) return std::nullopt;
+  LoadSignalArgs signal;
+  signal.name = name;
+  signal.query = known->query.empty() ? BusyShareOf("$window") : std::string(known->query);
+  signal.estimate = {.from = known->from, .resource = std::string(known->resource), .factor = 1};
+  return signal;
+}
+
+std::vector<std::string> BuiltInSignalNames() {
+  std::vector<std::string> names;
+  for (const BuiltIn& signal : kBuiltIns) names.emplace_back(signal.name);
+  return names;
+}
+
+std::optional<std::vector<LoadSignalArgs>> PresetSignals(std::string_view name) {
+  if (name == "none") return std::vector<LoadSignalArgs>();
+  if (name == "balanced") return std::vector{Signal("cpu", 1, 90), Signal("memory", 1, 90)};
+  if (name == "packing") return std::vector{Signal("cpu", 1, 85, 60), Signal("memory", 1, 90, 70)};
+  if (name == "streaming") {
+    std::vector signals{Signal("cpu", 2, 80), Signal("memory", 1, 90), Signal("network-receive", 1, 80),
+                        Signal("network-transmit", 1, 80), Signal("disk", 1, 85)};
+    for (LoadSignalArgs& signal : signals) {
+      if (signal.estimate.from == kRequest) signal.estimate.from = kHistory;
+    }
+    return signals;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> PresetNames() { return {"balanced", "packing", "streaming", "none"}; }
+
+std::string UseOf(std::string_view resource, std::string_view window) {
+  // The containers' own cgroups: a pod's sum and its sandbox would count twice. Of servers in a pair one
+  // counts.
+  constexpr std::string_view kPerPod = "sum by (namespace,pod) (max by (namespace,pod,container) ({}))";
+  constexpr std::string_view kContainers = R"({container!="",container!="POD"})";
+  if (resource == "cpu")
+    return fmt::format(kPerPod,
+                       fmt::format("rate(container_cpu_usage_seconds_total{}[{}])", kContainers, window));
+  if (resource == "memory")
+    return fmt::format(kPerPod, fmt::format("container_memory_working_set_bytes{}", kContainers));
+  return {};
+}
+
+std::string_view GuardMetricOf(std::string_view name) {
+  const BuiltIn* known = Find(name);
+  return known == nullptr ? std::string_view() : known->guard;
+}
+
+}  // namespace berth::plugins

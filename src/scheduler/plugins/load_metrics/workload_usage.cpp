@@ -1,0 +1,118 @@
+#include "scheduler/plugins/load_metrics/workload_usage.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace berth::plugins {
+namespace {
+
+// How much of what was known the newest answer replaces.
+constexpr double kNewest = 0.2;
+// So long a workload without pods is remembered, and so many of them.
+constexpr Duration kMemory = std::chrono::hours(24 * 7);
+constexpr std::size_t kMostWorkloads = 20000;
+
+constexpr std::string_view kTemplateHash = "pod-template-hash";
+
+// "report-28931040", the Job that a CronJob has made at that minute since 1970.
+std::string_view WithoutMinute(std::string_view job) {
+  constexpr std::size_t kMinuteDigits = 8;
+  const auto dash = job.rfind('-');
+  if (dash == job.npos || job.size() - dash - 1 != kMinuteDigits) return job;
+  const bool digits = std::all_of(job.begin() + static_cast<std::ptrdiff_t>(dash) + 1, job.end(),
+                                  [](unsigned char c) { return std::isdigit(c); });
+  return digits ? job.substr(0, dash) : job;
+}
+
+}  // namespace
+
+std::string WorkloadOf(const api::Pod& pod) {
+  const auto& controller = pod.metadata.controller;
+  if (!controller) return {};
+  std::string_view name = controller->name;
+  if (const std::string* hash = pod.metadata.labels.Find(kTemplateHash);
+      hash != nullptr && name.ends_with("-" + *hash)) {
+    name.remove_suffix(hash->size() + 1);
+  } else if (controller->kind == "Job") {
+    name = WithoutMinute(name);
+  }
+  return pod.metadata.ns + "/" + controller->kind + "/" + std::string(name);
+}
+
+WorkloadUsage::WorkloadUsage(framework::Handle& handle, load_metrics::SignalId signal)
+    : nodes_(handle.nodes), measurements_(handle.Shared<load_metrics::SignalTable>()), signal_(signal) {
+  nodes_.Observe(*this);
+  handle.Shared<load_metrics::SignalTable>().ListenToPods(
+      signal, [this](const load_metrics::SignalAnswer& answer) { Take(answer); });
+}
+
+WorkloadUsage::~WorkloadUsage() { nodes_.Forget(*this); }
+
+double WorkloadUsage::Of(const api::Pod& pod) const {
+  const auto found = workloads_.find(WorkloadOf(pod));
+  return found == workloads_.end() ? load_metrics::kNoValue : found->second.use;
+}
+
+void WorkloadUsage::PodAppears(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
+  if (imagined) return;
+  if (std::string workload = WorkloadOf(*pod.pod); !workload.empty())
+    running_.insert_or_assign(pod.pod->metadata.Key(), Running{&pod, std::move(workload)});
+}
+
+void WorkloadUsage::PodLeaves(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
+  if (imagined) return;
+  const auto found = running_.find(pod.pod->metadata.Key());
+  if (found != running_.end() && found->second.pod == &pod) running_.erase(found);
+}
+
+// A rate over a window that the pod has not run through is too small.
+bool WorkloadUsage::Teaches(const api::Pod& pod) const {
+  const Clock* clock = measurements_.clock();
+  if (clock == nullptr) return true;
+  if (pod.status.start_time == 0) return false;
+  const Duration running = clock->WallNow() - WallTime(std::chrono::seconds(pod.status.start_time));
+  return running > measurements_.signal(signal_).spec.window;
+}
+
+void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {
+  if (answer.renumbered) series_.clear();
+  if (answer.fresh != nullptr) {
+    for (const load_metrics::SeriesName& labels : *answer.fresh) {
+      std::string& name = series_.emplace_back();
+      if (labels.size() == 2) name = labels[0].second + "/" + labels[1].second;
+    }
+  }
+  std::vector<std::string_view> taught;
+  for (const auto& [series, value] : answer.samples) {
+    if (series >= series_.size() || !std::isfinite(value)) continue;
+    const auto pod = running_.find(series_[series]);
+    if (pod == running_.end() || !Teaches(*pod->second.pod->pod)) continue;
+    Workload& workload = workloads_[pod->second.workload];
+    workload.sum += value;
+    if (workload.pods++ == 0) taught.push_back(pod->second.workload);
+  }
+  for (const std::string_view name : taught) {
+    Workload& workload = workloads_.find(std::string(name))->second;
+    const double mean = workload.sum / workload.pods;
+    workload.use = std::isnan(workload.use) ? mean : (1 - kNewest) * workload.use + kNewest * mean;
+    workload.taught = answer.asked;
+    workload.sum = 0;
+    workload.pods = 0;
+  }
+  ForgetOld(answer.asked);
+  known_ = workloads_.size();
+}
+
+void WorkloadUsage::ForgetOld(MonoTime now) {
+  boost::unordered::erase_if(workloads_,
+                             [&](const auto& entry) { return now - entry.second.taught > kMemory; });
+  if (workloads_.size() <= kMostWorkloads) return;
+  std::vector<MonoTime> times;
+  for (const auto& [name, workload] : workloads_) times.push_back(workload.taught);
+  const auto last = times.begin() + static_cast<std::ptrdiff_t>(times.size() - kMostWorkloads);
+  std::ranges::nth_element(times, last);
+  boost::unordered::erase_if(workloads_, [&](const auto& entry) { return entry.second.taught < *last; });
+}
+
+}  // namespace berth::plugins

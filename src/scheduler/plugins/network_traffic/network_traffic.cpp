@@ -1,0 +1,142 @@
+#include "scheduler/plugins/network_traffic/network_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/plugins/load_metrics/prometheus_args.hpp"
+#include "scheduler/plugins/load_metrics/tutorial_log.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using cluster::Row;
+using load_metrics::SignalSpec;
+
+// A share of a link's speed as a whole number.
+constexpr double kWholeLink = 1e6;
+
+SignalSpec TrafficOf(const NetworkTrafficArgs& args) {
+  const Duration range = std::chrono::minutes(args.time_range_in_minutes);
+  const std::string window = PromQlDuration(range);
+  const std::string metric =
+      fmt::format(R"(node_network_receive_bytes_total{{device="{}"}})", args.network_interface);
+  SignalSpec spec{
+      .name = "network receive", .source = args.prometheus_address, .expression = {}, .window = range};
+  if (args.mode == NetworkTrafficArgs::Mode::kClassic) {
+    spec.expression = fmt::format("max by ($node) (sum_over_time({}[{}]))", metric, window);
+  } else {
+    spec.expression = fmt::format("max by ($node) (rate({}[{}]))", metric, window);
+    spec.guards = GuardsOf(spec.name, metric, window);
+  }
+  return spec;
+}
+
+SignalSpec SpeedOf(const NetworkTrafficArgs& args) {
+  return {.name = "network speed",
+          .source = args.prometheus_address,
+          .expression = fmt::format(R"(max by ($node) (node_network_speed_bytes{{device="{}"}} > 0))",
+                                    args.network_interface)};
+}
+
+// As Go converts a float64 to int64, but a hundred times the result is still a number.
+std::int64_t Whole(double value) {
+  constexpr double kMost = 9e16;
+  return static_cast<std::int64_t>(std::clamp(value, 0.0, kMost));
+}
+
+}  // namespace
+
+framework::Factory NetworkTraffic::Factory(std::string name) {
+  return [name](const framework::RawArgs& raw, framework::Handle& handle) -> framework::Made {
+    BERTH_TRY(const NetworkTrafficArgs args, ParseNetworkTrafficArgs(raw));
+    log::Info(fmt::format(
+        "[NetworkTraffic] args received. NetworkInterface: {}; TimeRangeInMinutes: {}, Address: {}",
+        args.network_interface, args.time_range_in_minutes, args.prometheus_address));
+    if (args.mode == NetworkTrafficArgs::Mode::kRate) {
+      log::Info(
+          "[NetworkTraffic] mode rate: nodes are compared by bytes per second, not by the sum of counter "
+          "readings, which grows with the age of a node; \"mode: classic\" in the arguments brings that "
+          "back");
+    }
+    return std::make_unique<NetworkTraffic>(name, args, handle);
+  };
+}
+
+NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args, framework::Handle& handle)
+    : name_(std::move(name)),
+      classic_(args.mode == NetworkTrafficArgs::Mode::kClassic),
+      nodes_(handle.nodes),
+      measurements_(handle.Shared<load_metrics::SignalTable>()),
+      traffic_(measurements_.Declare(TrafficOf(args))),
+      speed_(classic_ ? traffic_ : measurements_.Declare(SpeedOf(args))),
+      unmeasured_pods(handle, traffic_, [](const api::Pod&, const cluster::PodUse&) { return 1.0; }) {
+  measurements_.Listen(traffic_, [this] { Measured(); });
+  if (!classic_) measurements_.Listen(speed_, [this] { Measured(); });
+}
+
+// What can be worked out once per poll.
+void NetworkTraffic::Measured() {
+  const load_metrics::Signal& traffic = measurements_.signal(traffic_);
+  const load_metrics::Signal& speed = measurements_.signal(speed_);
+  by_share_ = !classic_;
+  nodes_.all().ForEach([&](std::size_t at) {
+    const Row row = static_cast<Row>(at);
+    if (!std::isnan(traffic.At(row)) && std::isnan(speed.At(row))) by_share_ = false;
+  });
+  std::vector<double> loads(nodes_.rows(), load_metrics::kNoValue);
+  nodes_.all().ForEach([&](std::size_t row) { loads[row] = LoadOf(static_cast<Row>(row), traffic.At(row)); });
+  median_ = load_metrics::MedianOf(loads);
+}
+
+// What is compared: bytes, or the share of the link.
+double NetworkTraffic::LoadOf(Row row, double bytes) const {
+  return by_share_ ? std::min(kWholeLink * bytes / measurements_.signal(speed_).At(row), kWholeLink) : bytes;
+}
+
+framework::Status NetworkTraffic::Score(const framework::Attempt& attempt, const RowSet& feasible,
+                                        framework::ScoreColumn& scores) const {
+  if (std::isnan(median_)) return {};
+  const load_metrics::Signal& traffic = measurements_.signal(traffic_);
+  const bool lines = WantsLineForEachNode(feasible);
+  const auto column = scores.Overwrite();
+  feasible.ForEach([&](std::size_t at) {
+    const Row row = static_cast<Row>(at);
+    const double measured = traffic.At(row);
+    const double load = LoadOf(row, measured + unmeasured_pods.At(row) * unmeasured_pods.PerPod());
+    column[row] = Whole(std::isnan(load) ? median_ : load);
+    if (lines && !std::isnan(measured)) {
+      log::Info(fmt::format("[NetworkTraffic] node '{}' bandwidth: {}", attempt.nodes().name(row),
+                            Whole(measured)));
+    }
+  });
+  return {};
+}
+
+framework::Status NetworkTraffic::Normalize(const framework::Attempt& attempt, const RowSet& feasible,
+                                            framework::ScoreColumn& scores) const {
+  std::int64_t highest = by_share_ && !std::isnan(median_) ? Whole(kWholeLink) : 0;
+  if (highest == 0) {
+    feasible.ForEach([&](std::size_t row) { highest = std::max(highest, scores.At(row)); });
+  }
+  if (highest == 0) {
+    scores.SetAll(framework::kMaxScore);
+    return {};
+  }
+  const auto column = scores.Mutable();
+  feasible.ForEach([&](std::size_t row) {
+    column[row] = framework::kMaxScore - column[row] * framework::kMaxScore / highest;
+  });
+  if (WantsLineForEachNode(feasible)) {
+    std::string line = "[NetworkTraffic] Nodes final score: [";
+    feasible.ForEach([&](std::size_t row) {
+      line += fmt::format("{}{{{} {}}}", line.ends_with('[') ? "" : " ",
+                          attempt.nodes().name(static_cast<Row>(row)), column[row]);
+    });
+    log::Info(line + "]");
+  }
+  return {};
+}
+
+}  // namespace berth::plugins

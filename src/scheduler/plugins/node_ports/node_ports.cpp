@@ -1,0 +1,46 @@
+#include "scheduler/plugins/node_ports/node_ports.hpp"
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+namespace {
+
+bool Collide(const std::vector<cluster::HostPort>& a, const std::vector<cluster::HostPort>& b) {
+  return std::ranges::any_of(a, [&](const cluster::HostPort& x) {
+    return std::ranges::any_of(b, [&](const cluster::HostPort& y) {
+      return x.port == y.port && (x.address == y.address || x.address == cluster::kAnyAddress ||
+                                  y.address == cluster::kAnyAddress);
+    });
+  });
+}
+
+}  // namespace
+
+NodePorts::NodePorts(framework::Handle& handle)
+    : symbols_(handle.symbols),
+      reason_(handle.reasons.Intern("node(s) didn't have free ports for the requested pod ports")) {}
+
+framework::PreFilterAnswer NodePorts::PreFilter(const framework::Attempt& attempt) const {
+  if (attempt.pod().use().ports.empty()) return {framework::Status::Skip(), std::nullopt};
+  return {};
+}
+
+void NodePorts::Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const {
+  RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
+  for (const cluster::HostPort& port : attempt.pod().use().ports)
+    attempt.nodes().AddPortConflicts(port, rejected);
+}
+
+std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
+  using namespace framework;
+  return {WhenAssignedPod(kDelete,
+                          [this](const cluster::PodInfo& pod, const api::Pod* gone, const api::Pod*) {
+                            return HasPlace(*gone) && Collide(pod.use().ports, HostPortsOf(*gone, symbols_))
+                                       ? Hint::kQueue
+                                       : Hint::kSkip;
+                          }),
+          {EventResource::kNode, kAdd}};
+}
+
+}  // namespace berth::plugins

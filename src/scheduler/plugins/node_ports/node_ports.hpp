@@ -1,0 +1,26 @@
+// Rejects nodes where a host port that the pod wants is taken.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class NodePorts final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodePorts(framework::Handle& handle);
+  std::string_view Name() const override { return "NodePorts"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  cluster::SymbolTable& symbols_;
+  framework::ReasonId reason_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,118 @@
+#include "scheduler/plugins/node_resources/balanced_allocation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kubernetes/api/requests.hpp"
+#include "base/wrap.hpp"
+#include "scheduler/plugins/node_resources/resource_kernels.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Attempt;
+using cluster::ResourceId;
+
+double Fraction(std::int64_t used, std::int64_t capacity) {
+  const double fraction = static_cast<double>(used) / static_cast<double>(capacity);
+  return fraction > 1 ? 1 : fraction;
+}
+
+// 100 for equal fractions, less the further apart they are. Every step rounds where the original's does.
+std::int64_t Balance(std::span<const double> fractions) {
+  double deviation = 0;
+  if (fractions.size() == 2) {
+    deviation = std::abs((fractions[0] - fractions[1]) / 2);
+  } else if (fractions.size() > 2) {
+    double total = 0;
+    for (const double fraction : fractions) total += fraction;
+    const double mean = total / static_cast<double>(fractions.size());
+    double squares = 0;
+    for (const double fraction : fractions) squares += (fraction - mean) * (fraction - mean);
+    deviation = std::sqrt(squares / static_cast<double>(fractions.size()));
+  }
+  return static_cast<std::int64_t>((1 - deviation) * static_cast<double>(framework::kMaxScore));
+}
+
+constexpr std::int64_t kHalf = framework::kMaxScore / 2;
+
+// 75 where the pod changes nothing, up to 100 where it evens the node out, down to 50 where it tilts it.
+std::int64_t Improvement(std::int64_t with_pod, std::int64_t without_pod) {
+  return kHalf + (kHalf + with_pod - without_pod) / 2;
+}
+
+// Rows where all resources but one are missing count as balanced.
+void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows, std::span<std::int64_t> values) {
+  std::vector<double> with_pod;
+  std::vector<double> without_pod;
+  rows.ForEach([&](std::size_t row) {
+    with_pod.clear();
+    without_pod.clear();
+    for (const ResourceAxis& axis : axes) {
+      if (axis.capacity[row] == 0) continue;
+      with_pod.push_back(Fraction(WrapAdd(axis.used[row], axis.request), axis.capacity[row]));
+      without_pod.push_back(Fraction(axis.used[row], axis.capacity[row]));
+    }
+    values[row] = Improvement(Balance(with_pod), Balance(without_pod));
+  });
+}
+
+}  // namespace
+
+framework::Made NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw,
+                                                        framework::Handle& handle) {
+  BERTH_TRY(const BalancedAllocationArgs args, ParseBalancedAllocationArgs(raw));
+  return std::make_unique<NodeResourcesBalancedAllocation>(args, handle);
+}
+
+NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args,
+                                                                 framework::Handle& handle) {
+  for (const WeightedResource& resource : args.resources) {
+    const ResourceId id = handle.symbols.InternResource(resource.name);
+    if (id.known()) {
+      resources_.push_back(id);
+    } else {
+      uncounted_.push_back(resource.name);
+    }
+  }
+}
+
+bool NodeResourcesBalancedAllocation::WantsAny(const cluster::PodInfo& pod) const {
+  if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use().requested.Of(id) != 0; }))
+    return true;
+  if (uncounted_.empty()) return false;
+  const api::ResourceList requests = api::PodRequests(*pod.pod, {.use_status = true});
+  return std::ranges::any_of(uncounted_, [&](const std::string& name) {
+    const auto found = requests.find(name);
+    return found != requests.end() && found->second.Value() != 0;
+  });
+}
+
+framework::Status NodeResourcesBalancedAllocation::PreScore(const Attempt& attempt, const RowSet&) const {
+  // A pod that asks for nothing would be drawn to the same balanced node again and again.
+  return WantsAny(attempt.pod()) ? framework::Status{} : framework::Status::Skip();
+}
+
+framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt, const RowSet& feasible,
+                                                         framework::ScoreColumn& scores) const {
+  if (!WantsAny(attempt.pod()))
+    return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
+  axes_.clear();
+  for (const ResourceId id : resources_) {
+    const std::int64_t request = attempt.pod().use().requested.Of(id);
+    if (request == 0 && id.value >= cluster::kFirstScalar) continue;
+    if (attempt.nodes().allocatable(id).empty()) continue;
+    axes_.push_back({attempt.nodes().allocatable(id), attempt.nodes().requested(id), request});
+  }
+  if (axes_.size() != 2) {
+    ScoreRows(axes_, feasible, scores.Overwrite());
+    return {};
+  }
+  // That is what nearly all profiles balance.
+  auto left = attempt.Scratch();
+  ScoreBalance(axes_[0], axes_[1], feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(axes_, *left, scores.Mutable());
+  return {};
+}
+
+}  // namespace berth::plugins

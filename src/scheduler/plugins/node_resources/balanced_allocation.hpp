@@ -1,0 +1,37 @@
+// Prefers nodes whose resources would be used evenly: no node with its memory gone and its cpu idle.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/node_resources/resource_args.hpp"
+#include "scheduler/plugins/node_resources/resource_kernels.hpp"
+
+namespace berth::plugins {
+
+class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
+                                              public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeResourcesBalancedAllocation"; }
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+
+ private:
+  bool WantsAny(const cluster::PodInfo& pod) const;
+
+  std::vector<cluster::ResourceId> resources_;
+  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the
+  // same.
+  std::vector<std::string> uncounted_;
+  // Of the pod that is scored; kept so that scoring allocates nothing.
+  mutable std::vector<ResourceAxis> axes_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,185 @@
+#include "scheduler/plugins/node_resources/node_resources_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/wrap.hpp"
+#include "scheduler/plugins/node_resources/resource_columns.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using cluster::Amounts;
+using framework::Attempt;
+using cluster::NodeTable;
+using cluster::ResourceId;
+
+// (capacity - requested) as percent of capacity.
+std::int64_t LeastRequested(std::int64_t requested, std::int64_t capacity) {
+  return requested > capacity ? 0 : Percent(WrapSub(capacity, requested), capacity);
+}
+
+std::int64_t MostRequested(std::int64_t requested, std::int64_t capacity) {
+  return Percent(std::min(requested, capacity), capacity);
+}
+
+std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int64_t requested,
+                                 std::int64_t capacity) {
+  constexpr std::int64_t kFull = 100;
+  return OnShape(shape, requested > capacity ? kFull : Percent(requested, capacity));
+}
+
+}  // namespace
+
+framework::Made NodeResourcesFit::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const NodeResourcesFitArgs args, ParseNodeResourcesFitArgs(raw));
+  return std::make_unique<NodeResourcesFit>(args, handle);
+}
+
+NodeResourcesFit::NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle)
+    : symbols_(handle.symbols),
+      reasons_(handle.reasons),
+      too_many_pods_(handle.reasons.Intern("Too many pods")),
+      ignored_resources_(args.ignored_resources),
+      ignored_groups_(args.ignored_resource_groups),
+      strategy_(args.strategy()),
+      shape_(args.shape) {
+  for (const auto& [name, weight] : args.resources) {
+    const ResourceId id = handle.symbols.InternResource(name);
+    if (id.known()) resources_.push_back({id, weight});
+  }
+  constexpr std::int64_t kPerScorePoint = framework::kMaxScore / 10;
+  for (ShapePoint& point : shape_) point.score *= kPerScorePoint;
+}
+
+void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
+  const NodeTable& nodes = attempt.nodes();
+  CollectAsked(attempt);
+  // On the few nodes that have changed since a class of pods was judged there is room, most of the time: seen
+  // at a glance, without a set for each reason.
+  constexpr std::size_t kFew = 16;
+  if (!candidates.HasMoreThan(kFew) &&
+      !candidates.AnyOf([&](std::size_t row) { return !FitsOn(nodes, row); }))
+    return;
+
+  const std::size_t rows = nodes.rows();
+  RowSet& crowded = out.Reject(too_many_pods_, rows);
+  AddCrowded(nodes.pod_count(), nodes.allowed_pods(), candidates, crowded);
+  RowSet& never = out.unresolvable();
+  never.Resize(rows);
+  for (const Asked& asked : asked_) {
+    RowSet& lacking = out.Reject(InsufficientReason(asked.resource, nodes.symbols()), rows);
+    if (asked.allocatable.empty()) {
+      lacking |= candidates;
+      never |= candidates;
+    } else {
+      AddInsufficient(asked.request, asked.allocatable, asked.requested, candidates, lacking, never);
+    }
+  }
+}
+
+void NodeResourcesFit::CollectAsked(const Attempt& attempt) const {
+  const NodeTable& nodes = attempt.nodes();
+  asked_.clear();
+  const auto add = [&](ResourceId resource, std::int64_t request) {
+    if (request > 0)
+      asked_.push_back({resource, request, nodes.allocatable(resource), nodes.requested(resource)});
+  };
+  const Amounts& request = attempt.pod().fit();
+  add(cluster::kCpu, request.milli_cpu);
+  add(cluster::kMemory, request.memory);
+  add(cluster::kEphemeralStorage, request.ephemeral_storage);
+  for (const auto& [resource, amount] : request.scalars) {
+    if (!Ignored(resource, nodes.symbols())) add(resource, amount);
+  }
+}
+
+bool NodeResourcesFit::FitsOn(const NodeTable& nodes, std::size_t row) const {
+  return nodes.pod_count()[row] < nodes.allowed_pods()[row] &&
+         std::ranges::all_of(asked_, [&](const Asked& asked) { return asked.FitsOn(row); });
+}
+
+bool NodeResourcesFit::Asked::FitsOn(std::size_t row) const {
+  return !allocatable.empty() && request <= WrapSub(allocatable[row], requested[row]);
+}
+
+framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& feasible,
+                                          framework::ScoreColumn& scores) const {
+  const NodeTable& nodes = attempt.nodes();
+  axes_.clear();
+  std::int64_t weights = 0;
+  for (const Resource& resource : resources_) {
+    const std::int64_t request = attempt.pod().score().Of(resource.id);
+    if (nodes.allocatable(resource.id).empty()) continue;
+    if (request == 0 && resource.id.value >= cluster::kFirstScalar) continue;
+    axes_.push_back(
+        {nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request, resource.weight});
+    weights += resource.weight;
+  }
+  if (strategy_ == ScoringStrategy::kRequestedToCapacityRatio || weights > kMaxWeightSum) {
+    ScoreRows(feasible, scores.Overwrite());
+    return {};
+  }
+  auto left = attempt.Scratch();
+  ScoreAllocation(strategy_ == ScoringStrategy::kLeastAllocated ? Allocation::kLeast : Allocation::kMost,
+                  axes_, feasible, scores.OverwriteBytes(), *left);
+  if (!left->Empty()) ScoreRows(*left, scores.Mutable());
+  return {};
+}
+
+// The same for whatever numbers and strategy.
+void NodeResourcesFit::ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const {
+  // Resources that score 0 do not count at all in the ratio strategy, as in the original.
+  const bool drop_zero = strategy_ == ScoringStrategy::kRequestedToCapacityRatio;
+  rows.ForEach([&](std::size_t row) {
+    std::int64_t sum = 0;
+    std::int64_t weights = 0;
+    for (const ResourceAxis& axis : axes_) {
+      if (axis.capacity[row] == 0) continue;
+      const std::int64_t points = Points(WrapAdd(axis.used[row], axis.request), axis.capacity[row]);
+      if (drop_zero && points <= 0) continue;
+      sum = WrapAdd(sum, WrapMul(points, axis.weight));
+      weights += axis.weight;
+    }
+    if (weights == 0) {
+      values[row] = 0;
+    } else if (drop_zero) {
+      values[row] =
+          static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
+    } else {
+      values[row] = sum / weights;
+    }
+  });
+}
+
+std::int64_t NodeResourcesFit::Points(std::int64_t requested, std::int64_t capacity) const {
+  switch (strategy_) {
+    case ScoringStrategy::kLeastAllocated:
+      return LeastRequested(requested, capacity);
+    case ScoringStrategy::kMostAllocated:
+      return MostRequested(requested, capacity);
+    case ScoringStrategy::kRequestedToCapacityRatio:
+      return RequestedToCapacity(shape_, requested, capacity);
+  }
+  return 0;
+}
+
+bool NodeResourcesFit::Ignored(ResourceId resource, const cluster::SymbolTable& words) const {
+  if ((ignored_resources_.empty() && ignored_groups_.empty()) || !words.IsExtended(resource)) return false;
+  const std::string& name = words.ResourceName(resource);
+  return std::ranges::find(ignored_resources_, name) != ignored_resources_.end() ||
+         std::ranges::find(ignored_groups_, name.substr(0, name.find('/'))) != ignored_groups_.end();
+}
+
+framework::ReasonId NodeResourcesFit::InsufficientReason(ResourceId resource,
+                                                         const cluster::SymbolTable& words) const {
+  if (insufficient_.size() <= resource.value) insufficient_.resize(resource.value + 1);
+  framework::ReasonId& reason = insufficient_[resource.value];
+  if (!reason.known()) reason = reasons_.Intern(fmt::format("Insufficient {}", words.ResourceName(resource)));
+  return reason;
+}
+
+}  // namespace berth::plugins

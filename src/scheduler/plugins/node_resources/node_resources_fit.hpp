@@ -1,0 +1,73 @@
+// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by how full they
+// would be.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/node_resources/resource_args.hpp"
+#include "scheduler/plugins/node_resources/resource_kernels.hpp"
+
+namespace berth::plugins {
+
+class NodeResourcesFit final : public framework::PreFilterPlugin,
+                               public framework::FilterPlugin,
+                               public framework::PreScorePlugin,
+                               public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "NodeResourcesFit"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::Status PreScore(const framework::Attempt&, const RowSet&) const override { return {}; }
+  framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  struct Resource {
+    cluster::ResourceId id;
+    std::int64_t weight = 1;
+  };
+  // What the pod that is filtered asks for, beside what nodes have of it.
+  struct Asked {
+    cluster::ResourceId resource;
+    std::int64_t request = 0;
+    std::span<const std::int64_t> allocatable;  // empty: no node ever offered it
+    std::span<const std::int64_t> requested;
+
+    bool FitsOn(std::size_t row) const;
+  };
+  void CollectAsked(const framework::Attempt& attempt) const;
+  bool FitsOn(const cluster::NodeTable& nodes, std::size_t row) const;
+  bool Ignored(cluster::ResourceId resource, const cluster::SymbolTable& words) const;
+  void ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const;
+  std::int64_t Points(std::int64_t requested, std::int64_t capacity) const;
+  framework::ReasonId InsufficientReason(cluster::ResourceId resource,
+                                         const cluster::SymbolTable& words) const;
+
+  const cluster::SymbolTable& symbols_;
+  framework::Reasons& reasons_;
+  framework::ReasonId too_many_pods_;
+  mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, made when first needed
+  std::vector<std::string> ignored_resources_;
+  std::vector<std::string> ignored_groups_;
+  ScoringStrategy strategy_;
+  std::vector<Resource> resources_;  // those that scheduling knows; others never count
+  std::vector<ShapePoint> shape_;    // scores scaled to 0..100
+  // Of the pod that is judged; kept so that judging allocates nothing.
+  mutable std::vector<Asked> asked_;
+  mutable std::vector<ResourceAxis> axes_;
+};
+
+}  // namespace berth::plugins

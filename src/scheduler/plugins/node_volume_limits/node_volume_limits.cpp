@@ -1,0 +1,199 @@
+#include "scheduler/plugins/node_volume_limits/node_volume_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kubernetes/api/csi_migration.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using api::Volume;
+using framework::Attempt;
+using cluster::CsiVolume;
+using framework::Hint;
+using cluster::Row;
+
+bool CanCount(const Volume& volume) {
+  return volume.source == Volume::Source::kPersistentVolumeClaim ||
+         volume.source == Volume::Source::kEphemeral || api::MigrationOf(volume.source) != nullptr;
+}
+
+bool HasCountable(const api::Pod& pod) { return std::ranges::any_of(pod.spec.volumes, CanCount); }
+
+// Rows where `count` more would be too many.
+void AddFull(const cluster::VolumesInUse::Driver& driver, std::int32_t count, const RowSet& rows,
+             RowSet& out) {
+  const RowSet::Blocks blocks = rows.blocks(driver.limit.size());
+  RowSet::Word* to = out.MutableWords(rows);
+  for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
+    const std::size_t begin = block * RowSet::kWordBits;
+    const std::size_t end = std::min(begin + RowSet::kWordBits, driver.limit.size());
+    RowSet::Word full = 0;
+    for (std::size_t row = begin; row < end; ++row)
+      full |= RowSet::Word{driver.in_use[row] + count > driver.limit[row]} << (row - begin);
+    to[block] |= full & blocks[block];
+  }
+}
+
+Hint AfterCsiNodeUpdate(const api::CSINode& before, const api::CSINode& after) {
+  const auto count_in = [](const api::CSINode& node, const std::string& name) {
+    std::int32_t count = 0;
+    for (const auto& driver : node.drivers) {
+      if (driver.name == name) count = driver.count.value_or(0);
+    }
+    return count;
+  };
+  const bool grew = std::ranges::any_of(after.drivers, [&](const api::CSINode::Driver& driver) {
+    return driver.count.value_or(0) > count_in(before, driver.name);
+  });
+  return grew ? Hint::kQueue : Hint::kSkip;
+}
+
+Expected<Hint> AfterDetachment(const api::Pod& waiting, const api::VolumeAttachment& gone) {
+  for (const Volume& volume : waiting.spec.volumes) {
+    if (volume.source == Volume::Source::kPersistentVolumeClaim) return Hint::kQueue;
+    const api::CsiMigration* migration = api::MigrationOf(volume.source);
+    if (migration == nullptr) continue;
+    if (auto handle = api::CsiHandleOf(volume); !handle) {
+      return std::unexpected(
+          std::move(handle).error().In(fmt::format("converting volume({}) from inline to csi", volume.name)));
+    }
+    if (gone.attacher == migration->driver) return Hint::kQueue;
+  }
+  return Hint::kSkip;
+}
+
+}  // namespace
+
+NodeVolumeLimits::NodeVolumeLimits(framework::Handle& handle)
+    : objects_(handle.objects),
+      volumes_(handle.volumes),
+      reasons_(handle.reasons),
+      driver_must_be_there_(handle.gates.Enabled("VolumeLimitScaling")),
+      exceeded_(handle.reasons.Intern("node(s) exceed max volume count")) {}
+
+framework::PreFilterAnswer NodeVolumeLimits::PreFilter(const Attempt& attempt) const {
+  if (!HasCountable(*attempt.pod().pod)) return {framework::Status::Skip(), std::nullopt};
+  return {};
+}
+
+NodeVolumeLimits::Wanted NodeVolumeLimits::Collect(const api::Pod& pod, bool with_csi_node) const {
+  Wanted wanted;
+  for (const Volume& volume : pod.spec.volumes) {
+    cluster::LookedUp found = volumes_.LookUp(pod, volume);
+    if (found.volume.migrated && !with_csi_node) continue;
+    if (!found.error.empty()) return {{}, std::move(found.error), found.claim_missing};
+    if (found.volume.id.empty()) continue;
+    if (std::ranges::find(wanted.volumes, found.volume.id, &CsiVolume::id) == wanted.volumes.end())
+      wanted.volumes.push_back(std::move(found.volume));
+  }
+  return wanted;
+}
+
+void NodeVolumeLimits::Filter(const Attempt& attempt, const RowSet& candidates,
+                              framework::Rejections& out) const {
+  const api::Pod& pod = *attempt.pod().pod;
+  auto with = attempt.Scratch();
+  *with |= candidates;
+  *with &= volumes_.with_csi_node();
+  auto without = attempt.Scratch();
+  *without |= candidates;
+  *without -= *with;
+  if (!with->Empty()) Evaluate(Collect(pod, true), attempt, *with, out);
+  if (!without->Empty()) Evaluate(Collect(pod, false), attempt, *without, out);
+}
+
+void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
+                             framework::Rejections& out) const {
+  if (wanted.claim_missing) {
+    rows.ForEach([&](std::size_t row) { out.Say(static_cast<Row>(row), wanted.error); });
+    out.unresolvable() |= rows;
+    return;
+  }
+  if (!wanted.error.empty()) return out.Fail(rows, wanted.error);
+  if (driver_must_be_there_) RejectWithoutDriver(wanted, attempt, rows, out);
+  rows &= volumes_.with_limits();
+  if (wanted.volumes.empty() || rows.Empty()) return;
+  auto uncountable = attempt.Scratch();
+  *uncountable |= rows;
+  *uncountable &= volumes_.uncountable();
+  uncountable->ForEach([&](std::size_t row) {
+    out.Fail(static_cast<Row>(row), volumes_.WhyUncountable(static_cast<Row>(row)));
+  });
+  rows -= *uncountable;
+  RowSet& rejected = out.Reject(exceeded_, attempt.nodes().rows());
+  for (std::size_t i = 0; i < wanted.volumes.size(); ++i) {
+    const std::string& driver = wanted.volumes[i].driver;
+    const auto first = std::ranges::find(wanted.volumes, driver, &CsiVolume::driver);
+    if (static_cast<std::size_t>(first - wanted.volumes.begin()) == i)
+      AddExceeded(driver, wanted, rows, rejected);
+  }
+}
+
+// Of several drivers that are missing the original names a random one; here it is the first in the order of
+// the pod's volumes.
+void NodeVolumeLimits::RejectWithoutDriver(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
+                                           framework::Rejections& out) const {
+  for (const CsiVolume& volume : wanted.volumes) {
+    const auto object = objects_.Of<api::CSIDriver>().Find(volume.driver);
+    if (object == nullptr || !object->prevent_pod_scheduling_if_missing) continue;
+    auto missing = attempt.Scratch();
+    *missing |= rows;
+    if (const auto* driver = volumes_.FindDriver(volume.driver)) *missing -= driver->installed;
+    if (missing->Empty()) continue;
+    rows -= *missing;
+    out.Reject(reasons_.Intern(volume.driver + " CSI driver is not installed on the node"),
+               attempt.nodes().rows()) |= *missing;
+  }
+}
+
+void NodeVolumeLimits::AddExceeded(const std::string& driver_name, const Wanted& wanted, const RowSet& rows,
+                                   RowSet& rejected) const {
+  const auto* driver = volumes_.FindDriver(driver_name);
+  if (driver == nullptr) return;
+  std::vector<const CsiVolume*> of_driver;
+  for (const CsiVolume& volume : wanted.volumes) {
+    if (volume.driver == driver_name) of_driver.push_back(&volume);
+  }
+  // As if none of them was there already; then the rows where some are, one by one.
+  RowSet full = rejected;
+  full.Clear();
+  AddFull(*driver, static_cast<std::int32_t>(of_driver.size()), rows, full);
+  for (const CsiVolume* volume : of_driver) {
+    volumes_.ForEachUser(volume->id, [&](Row row) {
+      if (!full.Has(row)) return;
+      const auto more = std::ranges::count_if(
+          of_driver, [&](const CsiVolume* other) { return !volumes_.IsUsed(other->id, row); });
+      if (more == 0 || driver->in_use[row] + more <= driver->limit[row]) full.Remove(row);
+    });
+  }
+  rejected |= full;
+}
+
+std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() const {
+  using namespace framework;
+  const auto answer = [](bool helps) { return helps ? Hint::kQueue : Hint::kSkip; };
+  return {{EventResource::kCSINode, kAdd},
+          When<api::CSINode>(EventResource::kCSINode, kUpdate,
+                             [](const cluster::PodInfo&, const api::CSINode* before, const api::CSINode* after) {
+                               return AfterCsiNodeUpdate(*before, *after);
+                             }),
+          WhenAssignedPod(kDelete,
+                          [answer](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
+                            return answer(HasPlace(*gone) && HasCountable(*gone));
+                          }),
+          When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
+                                           [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
+                                                    const api::PersistentVolumeClaim* claim) {
+                                             return answer(cluster::IsClaimOf(*waiting.pod, *claim));
+                                           }),
+          When<api::VolumeAttachment>(
+              EventResource::kVolumeAttachment, kDelete,
+              [](const cluster::PodInfo& waiting, const api::VolumeAttachment* gone, const api::VolumeAttachment*) {
+                return AfterDetachment(*waiting.pod, *gone);
+              })};
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,45 @@
+// Rejects nodes to which the pod's volumes could not be attached any more: each CSI driver says how many a
+// node takes.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/volume_dependency.hpp"
+
+namespace berth::plugins {
+
+class NodeVolumeLimits final : public framework::PreFilterPlugin, public framework::FilterPlugin {
+ public:
+  explicit NodeVolumeLimits(framework::Handle& handle);
+  std::string_view Name() const override { return "NodeVolumeLimits"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
+    return VolumeDependency(pod);
+  }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  // What the pod brings, each volume once.
+  struct Wanted {
+    std::vector<cluster::CsiVolume> volumes;
+    std::string error;
+    bool claim_missing = false;
+  };
+  Wanted Collect(const api::Pod& pod, bool with_csi_node) const;
+  // Judges the rows of one sort, with or without CSINode; clobbers `rows`.
+  void Evaluate(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
+             framework::Rejections& out) const;
+  void RejectWithoutDriver(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
+                           framework::Rejections& out) const;
+  void AddExceeded(const std::string& driver, const Wanted& wanted, const RowSet& rows,
+                   RowSet& rejected) const;
+
+  const cluster::ClusterObjects& objects_;
+  const cluster::VolumesInUse& volumes_;
+  framework::Reasons& reasons_;
+  const bool driver_must_be_there_;
+  framework::ReasonId exceeded_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,44 @@
+// Spread constraints for pods that have none of their own: those of the profile, about the pods that belong
+// together by a service or a controller.
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <string>
+#include <vector>
+
+#include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/selector_index.hpp"
+
+namespace berth::plugins {
+
+// What is deduced for a pod is remembered for the pods that look like it, until a service or a controller
+// changes. One thread: the scheduler loop's.
+class DefaultSpread {
+ public:
+  DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints,
+                cluster::SymbolTable& symbols, const cluster::ClusterObjects& objects);
+
+  // None if nothing makes the pod belong together with others. Valid until the next call.
+  const cluster::SpreadConstraints& For(const cluster::PodInfo& pod);
+
+ private:
+  struct Remembered {
+    std::string owner;          // kind and name: pods that look alike may belong to different controllers
+    std::uint64_t version = 0;  // of services and controllers
+    cluster::SpreadConstraints constraints;
+  };
+  cluster::SpreadConstraints Deduce(const cluster::PodInfo& pod) const;
+  api::ParsedSelector SelectorFor(const cluster::PodInfo& pod) const;
+  void FollowServices();
+
+  const std::vector<api::TopologySpreadConstraint> constraints_;
+  cluster::SymbolTable& symbols_;
+  const cluster::ClusterObjects& objects_;
+  boost::unordered_map<cluster::PodLabelsPtr, Remembered> remembered_;
+  cluster::SelectorIndex<std::shared_ptr<const api::Service>> services_;
+  std::uint64_t services_version_ = 0;
+  const cluster::SpreadConstraints none_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,217 @@
+// Hard constraints: which nodes would make the spread too uneven.
+#include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "scheduler/plugins/node_affinity/matching_rows.hpp"
+#include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
+
+namespace berth::plugins {
+
+using framework::Attempt;
+using cluster::Row;
+using cluster::SpreadConstraint;
+using framework::Status;
+
+namespace {
+
+constexpr const char* kNoState = "reading \"PreFilterPodTopologySpread\" from cycleState: not found";
+
+}  // namespace
+
+framework::Made PodTopologySpread::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+  BERTH_TRY(const PodTopologySpreadArgs args, ParsePodTopologySpreadArgs(raw));
+  return std::make_unique<PodTopologySpread>(args, handle);
+}
+
+PodTopologySpread::PodTopologySpread(const PodTopologySpreadArgs& args, framework::Handle& handle)
+    : symbols_(handle.symbols),
+      counters_(handle.counters),
+      system_defaults_(args.system_defaults),
+      match_label_keys_(handle.gates.Enabled("MatchLabelKeysInPodTopologySpread")),
+      hostname_(handle.symbols.InternKey("kubernetes.io/hostname")),
+      mismatch_(handle.reasons.Intern("node(s) didn't match pod topology spread constraints")),
+      missing_key_(handle.reasons.Intern(
+          "node(s) didn't match pod topology spread constraints (missing required label)")),
+      filter_key_(handle.NewKey<Imaginings>()),
+      score_key_(handle.NewKey<bool>()),
+      defaults_(args.default_constraints, handle.symbols, handle.objects) {}
+
+const cluster::SpreadConstraints& PodTopologySpread::ConstraintsOf(const cluster::PodInfo& pod) const {
+  if (pod.spread() == nullptr) return defaults_.For(pod);
+  if (match_label_keys_) return *pod.spread();
+  compiled_ = cluster::SpreadOf(*pod.pod, false, symbols_);
+  return *compiled_;
+}
+
+Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(
+    const cluster::PodInfo& pod) const {
+  const cluster::SpreadConstraints& constraints = ConstraintsOf(pod);
+  if (!constraints.hard_error.empty()) {
+    return Invalid(
+        fmt::format("obtaining pod's hard topology spread constraints: {}", constraints.hard_error));
+  }
+  return &constraints.hard;
+}
+
+framework::PreFilterAnswer PodTopologySpread::PreFilter(const Attempt& attempt) const {
+  const auto hard = HardOf(attempt.pod());
+  if (!hard)
+    return {Status::Error(fmt::format("get constraints from pod: {}", hard.error().message)), std::nullopt};
+  if ((*hard)->empty()) return {Status::Skip(), std::nullopt};
+
+  auto with_all_keys = attempt.Scratch();
+  *with_all_keys |= attempt.nodes().all();
+  RestrictToAllKeys(**hard, attempt.nodes(), *with_all_keys);
+  judged_count_ = (*hard)->size();
+  if (judged_.size() < judged_count_) judged_.resize(judged_count_);
+  for (std::size_t i = 0; i < judged_count_; ++i) {
+    judged_[i].constraint = &(**hard)[i];
+    Sum(attempt, *with_all_keys, judged_[i]);
+    FindLowest(judged_[i]);
+  }
+  attempt.state().Write(filter_key_, Imaginings{});
+  return {};
+}
+
+void PodTopologySpread::RestrictToAllKeys(const std::vector<SpreadConstraint>& constraints,
+                                          const cluster::NodeTable& nodes, RowSet& rows) {
+  for (const SpreadConstraint& constraint : constraints) {
+    if (const RowSet* with_key = nodes.WithKey(constraint.topology_key)) {
+      rows &= *with_key;
+    } else {
+      rows.Clear();
+    }
+  }
+}
+
+// Leaves the rows that count for the constraint by its inclusion policies.
+void PodTopologySpread::RestrictToIncluded(const Attempt& attempt, const SpreadConstraint& constraint,
+                                           RowSet& rows) const {
+  if (constraint.honor_affinity) RestrictToRequired(attempt.pod().selection(), attempt, rows);
+  if (constraint.honor_taints) {
+    auto untolerated = attempt.Scratch();
+    AddUntolerated(attempt, *untolerated);
+    rows -= *untolerated;
+  }
+}
+
+void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys, Evaluated& judged) const {
+  const SpreadConstraint& constraint = *judged.constraint;
+  judged.counts.Reset(constraint.topology_key, attempt.nodes());
+  judged.admitted = with_all_keys;
+  RestrictToIncluded(attempt, constraint, judged.admitted);
+  const cluster::Topology& topology = *judged.counts.topology;
+  judged.registered.assign(topology.domains(), false);
+  const RowSet* with_key = attempt.nodes().WithKey(constraint.topology_key);
+  if (with_key != nullptr && judged.admitted == *with_key) {
+    for (std::size_t i = 0; i < topology.domains(); ++i) judged.registered[i] = topology.rows_in[i] > 0;
+  } else {
+    judged.admitted.ForEach([&](std::size_t row) { judged.registered[topology.domain[row]] = true; });
+  }
+  if (!constraint.counts) return;
+  counters_.Matching(constraint.question).ForEach([&](std::uint32_t row, std::int64_t pods) {
+    if (judged.admitted.Has(row)) judged.counts.Add(row, pods);
+  });
+}
+
+void PodTopologySpread::FindLowest(Evaluated& judged) const {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
+  judged.lowest = judged.lowest_elsewhere = kNone;
+  judged.lowest_at = cluster::Topology::kNowhere;
+  judged.domains = 0;
+  for (std::uint32_t domain = 0; domain < judged.registered.size(); ++domain) {
+    if (!judged.registered[domain]) continue;
+    ++judged.domains;
+    const std::int64_t pods = judged.counts.by_domain[domain];
+    if (pods < judged.lowest) {
+      judged.lowest_elsewhere = std::exchange(judged.lowest, pods);
+      judged.lowest_at = domain;
+    } else if (pods < judged.lowest_elsewhere) {
+      judged.lowest_elsewhere = pods;
+    }
+  }
+}
+
+// Pods are imagined on one node at a time, so at most one domain of a constraint differs from what was
+// summed.
+std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const Imaginings& imagined) const {
+  const Evaluated& judged = judged_[index];
+  if (static_cast<std::int64_t>(judged.domains) < judged.constraint->min_domains) return 0;
+  std::int64_t pods = 0;
+  std::uint32_t domain = cluster::Topology::kNowhere;
+  for (const Imagined& part : imagined) {
+    if (part.constraint != index) continue;
+    domain = part.domain;
+    pods += part.pods;
+  }
+  if (domain == cluster::Topology::kNowhere) return judged.lowest;
+  const std::int64_t elsewhere = domain == judged.lowest_at ? judged.lowest_elsewhere : judged.lowest;
+  return std::min(elsewhere, judged.counts.by_domain[domain] + pods);
+}
+
+Status PodTopologySpread::Imagine(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
+                                  std::int64_t pods) const {
+  Imaginings* imagined = attempt.state().Read(filter_key_);
+  if (imagined == nullptr) return Status::Error(kNoState);
+  if (labels.ns != attempt.pod().use().labels->ns) return {};
+  for (std::size_t i = 0; i < judged_count_; ++i) {
+    const Evaluated& judged = judged_[i];
+    // Terminating pods count here, as they do in the original.
+    if (!judged.admitted.Has(row) ||
+        !judged.constraint->question->all_of.front().labels.Matches(labels.labels))
+      continue;
+    imagined->push_back({i, judged.counts.topology->domain[row], pods});
+  }
+  return {};
+}
+
+Status PodTopologySpread::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
+  return Imagine(attempt, *added.use().labels, row, 1);
+}
+Status PodTopologySpread::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
+                                    Row row) const {
+  return Imagine(attempt, *removed.use().labels, row, -1);
+}
+
+void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
+                               framework::Rejections& out) const {
+  const Imaginings* imagined = attempt.state().Read(filter_key_);
+  if (imagined == nullptr) return out.Fail(candidates, kNoState);
+  auto alive = attempt.Scratch();
+  *alive |= candidates;
+  for (std::size_t i = 0; i < judged_count_; ++i) {
+    const Evaluated& judged = judged_[i];
+    const cluster::Topology& topology = *judged.counts.topology;
+    RowSet& lacking = out.Reject(missing_key_, attempt.nodes().rows());
+    lacking |= *alive;
+    if (const RowSet* with_key = attempt.nodes().WithKey(judged.constraint->topology_key))
+      lacking -= *with_key;
+    out.unresolvable() |= lacking;
+    *alive -= lacking;
+
+    const std::int64_t limit =
+        judged.constraint->max_skew + GlobalMinimum(i, *imagined) - (judged.constraint->self_matches ? 1 : 0);
+    RowSet& uneven = out.Reject(mismatch_, attempt.nodes().rows());
+    const auto too_many = [&](std::uint32_t domain) {
+      std::int64_t pods = judged.counts.by_domain[domain];
+      for (const Imagined& part : *imagined) {
+        if (part.constraint == i && part.domain == domain) pods += part.pods;
+      }
+      return pods > limit;
+    };
+    if (limit >= 0 && imagined->empty()) {
+      AddRowsOf(topology, attempt.nodes(), *alive, judged.counts.touched, too_many, uneven);
+    } else {
+      alive->ForEach([&](std::size_t row) {
+        if (too_many(topology.domain[row])) uneven.Add(row);
+      });
+    }
+    *alive -= uneven;
+  }
+}
+
+}  // namespace berth::plugins

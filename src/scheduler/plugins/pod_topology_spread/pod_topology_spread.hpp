@@ -1,0 +1,132 @@
+// spec.topologySpreadConstraints, and the constraints a profile gives to pods without any (kube-scheduler
+// v1.37.1).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/cluster/pod_counters.hpp"
+#include "scheduler/plugins/pod_topology_spread/default_spread.hpp"
+#include "scheduler/plugins/pod_topology_spread/spread_args.hpp"
+#include "scheduler/plugins/topology/domain_counts.hpp"
+
+namespace berth::plugins {
+
+// Pods are counted by the cluster's counters, per row; a decision sums them per domain. What it sums is kept
+// in the plugin from attempt to attempt: only one attempt is under way at a time.
+class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
+                                public framework::FilterPlugin,
+                                public framework::PreScorePlugin,
+                                public framework::ScorePlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  PodTopologySpread(const PodTopologySpreadArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "PodTopologySpread"; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+  // Hard constraints (pod_topology_spread.cpp).
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
+                           cluster::Row row) const override;
+  framework::Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
+                              cluster::Row row) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+
+  // Soft constraints (spread_score.cpp).
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  framework::Status Normalize(const framework::Attempt& attempt, const RowSet& feasible,
+                              framework::ScoreColumn& scores) const override;
+
+ private:
+  // A hard constraint in this attempt.
+  struct Evaluated {
+    const cluster::SpreadConstraint* constraint = nullptr;
+    DomainCounts counts;
+    std::vector<bool> registered;  // by domain: some node counts for it
+    RowSet admitted;               // rows that count
+    std::size_t domains = 0;       // registered ones
+    // The smallest count of a registered domain, where it is, and the smallest elsewhere.
+    std::int64_t lowest = 0, lowest_elsewhere = 0;
+    std::uint32_t lowest_at = 0;
+  };
+  // A pod imagined on a domain, or gone from it.
+  struct Imagined {
+    std::size_t constraint = 0;
+    std::uint32_t domain = 0;
+    std::int64_t pods = 0;
+  };
+  using Imaginings = std::vector<Imagined>;
+  // A soft constraint in this attempt.
+  struct Weighed {
+    const cluster::SpreadConstraint* constraint = nullptr;
+    DomainCounts counts;
+    std::vector<bool> seen;                        // by domain: some scored node is in it
+    double weight = 0;                             // makes up for topologies with many domains
+    std::vector<double> of_domain;                 // what its nodes get
+    const cluster::RowCounts* by_row = nullptr;  // hostname: a node's own pods instead
+  };
+
+  static void RestrictToAllKeys(const std::vector<cluster::SpreadConstraint>& constraints,
+                                const cluster::NodeTable& nodes, RowSet& rows);
+  const cluster::SpreadConstraints& ConstraintsOf(const cluster::PodInfo& pod) const;
+  void RestrictToIncluded(const framework::Attempt& attempt, const cluster::SpreadConstraint& constraint,
+                          RowSet& rows) const;
+  void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, Evaluated& judged) const;
+  void FindLowest(Evaluated& judged) const;
+  std::int64_t GlobalMinimum(std::size_t index, const Imaginings& imagined) const;
+  framework::Status Imagine(const framework::Attempt& attempt, const cluster::PodLabels& labels,
+                            cluster::Row row, std::int64_t pods) const;
+  void Weigh(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted, bool require_all,
+             Weighed& weighed) const;
+  void AddToSums(const Weighed& weighed) const;
+  void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible) const;
+  std::size_t PlaceOf(std::size_t row) const;
+  std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const;
+  void ScoreByDomain(framework::ScoreColumn& scores) const;
+  void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored,
+                         framework::ScoreColumn& scores) const;
+  std::size_t MarkSeen(const framework::Attempt& attempt, const RowSet& scored, bool require_all,
+                       Weighed& weighed) const;
+
+  Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
+                                             const api::Pod* after) const;
+  Expected<framework::Hint> AfterTargetPod(const cluster::PodInfo& waiting, const api::Pod& before,
+                                           const api::Pod& after) const;
+  Expected<framework::Hint> AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
+                                      const api::Node* after) const;
+  Expected<const std::vector<cluster::SpreadConstraint>*> HardOf(const cluster::PodInfo& pod) const;
+
+  cluster::SymbolTable& symbols_;
+  cluster::PodCounters& counters_;
+  const bool system_defaults_;
+  const bool match_label_keys_;
+  const cluster::LabelKeyId hostname_;
+  const framework::ReasonId mismatch_;
+  const framework::ReasonId missing_key_;
+  const framework::StateKey<Imaginings> filter_key_;
+  const framework::StateKey<bool> score_key_;
+  mutable DefaultSpread defaults_;
+  mutable cluster::SpreadPtr compiled_;  // of a pod, where the features differ from what PodInfo holds
+  mutable std::vector<Evaluated> judged_;     // the first judged_count_ are valid
+  mutable std::size_t judged_count_ = 0;
+  mutable std::vector<Weighed> weighed_;
+  mutable std::size_t weighed_count_ = 0;
+  mutable RowSet ignored_;
+  mutable std::vector<double> sums_;                                 // by row
+  mutable std::vector<std::pair<std::uint32_t, double>> with_pods_;  // (row, sum)
+  mutable std::vector<std::int64_t> normalized_;                     // by sum, or by domain
+  // The one constraint about domains, if all others are about the nodes' own pods; null: sums are by row.
+  mutable const Weighed* common_ = nullptr;
+  mutable RowSet with_kind_;               // feasible nodes that have pods of the kind
+  mutable std::vector<std::int64_t> raw_;  // by domain, of nodes that have none
+  mutable std::vector<bool> present_;      // by domain: such a node is scored
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,315 @@
+// Soft constraints: nodes whose domains hold few of the pod's kind are the better ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/percent.hpp"
+#include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Attempt;
+using cluster::RowCounts;
+using cluster::SpreadConstraint;
+using framework::Status;
+using cluster::Topology;
+
+// The domain of nodes whose label is there and empty; nodes without the label belong to it where labels are
+// not required.
+std::uint32_t DomainOfEmpty(const Topology& topology, cluster::LabelKeyId key,
+                            const cluster::SymbolTable& words) {
+  const cluster::LabelId label = words.FindLabel(key, "");
+  if (!label.known()) return Topology::kNowhere;
+  const auto found = std::ranges::find(topology.label_of, label);
+  return found == topology.label_of.end() ? Topology::kNowhere
+                                          : static_cast<std::uint32_t>(found - topology.label_of.begin());
+}
+
+// Half away from zero, as math.Round.
+std::int64_t Round(double value) {
+  if (value < 0) return static_cast<std::int64_t>(std::round(value));
+  const auto whole = static_cast<std::int64_t>(value);
+  return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
+// How many domains there may be among the rows; having no label counts as one.
+std::size_t KindsOfRows(const cluster::NodeTable& nodes, const DomainCounts& counts, const RowSet& rows) {
+  const std::vector<std::uint32_t>& rows_in = counts.topology->rows_in;
+  const RowSet* with_key = nodes.WithKey(counts.key);
+  const bool all_have_it = with_key != nullptr && rows.IsSubsetOf(*with_key);
+  return rows_in.size() - static_cast<std::size_t>(std::ranges::count(rows_in, 0U)) + (all_have_it ? 0 : 1);
+}
+
+// The lowest and the highest raw score of the scored nodes; few pods of the kind are many points.
+struct RawRange {
+  std::int64_t lowest = INT64_MAX;
+  std::int64_t highest = 0;
+
+  void Take(std::int64_t raw) {
+    lowest = std::min(lowest, raw);
+    highest = std::max(highest, raw);
+  }
+  std::int64_t Points(std::int64_t raw) const {
+    return highest == 0 ? framework::kMaxScore : Percent(highest + lowest - raw, highest);
+  }
+};
+
+}  // namespace
+
+Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasible) const {
+  const cluster::SpreadConstraints& constraints = ConstraintsOf(attempt.pod());
+  if (!constraints.soft_error.empty()) {
+    return Status::Error(
+        fmt::format("calculating preScoreState: obtaining pod's soft topology spread constraints: {}",
+                    constraints.soft_error));
+  }
+  if (constraints.soft.empty()) return Status::Skip();
+  // With the system's own constraints a node without a zone is still worth spreading over.
+  const bool require_all = attempt.pod().spread() != nullptr || !system_defaults_;
+  auto counted = attempt.Scratch();
+  *counted |= attempt.nodes().all();
+  if (require_all) RestrictToAllKeys(constraints.soft, attempt.nodes(), *counted);
+  ignored_ = feasible;
+  ignored_ -= *counted;
+  if (!require_all) ignored_.Clear();
+  auto scored = attempt.Scratch();
+  *scored |= feasible;
+  *scored -= ignored_;
+  weighed_count_ = constraints.soft.size();
+  if (weighed_.size() < weighed_count_) weighed_.resize(weighed_count_);
+  for (std::size_t i = 0; i < weighed_count_; ++i) {
+    weighed_[i].constraint = &constraints.soft[i];
+    Weigh(attempt, *scored, *counted, require_all, weighed_[i]);
+  }
+  FindCommonSums(attempt, feasible);
+  attempt.state().Write(score_key_, true);
+  return {};
+}
+
+// How many domains the scored nodes are in.
+std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& scored, bool require_all,
+                                        Weighed& weighed) const {
+  const Topology& topology = *weighed.counts.topology;
+  weighed.seen.assign(topology.domains(), false);
+  std::size_t size = 0;
+  bool nowhere = false;
+  const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
+  if (with_key != nullptr && scored == *with_key) {
+    for (std::size_t i = 0; i < topology.domains(); ++i) {
+      weighed.seen[i] = topology.rows_in[i] > 0;
+      size += weighed.seen[i] ? 1 : 0;
+    }
+    return size;
+  }
+  std::size_t unseen = KindsOfRows(attempt.nodes(), weighed.counts, scored);
+  scored.AnyOf([&](std::size_t row) {
+    const std::uint32_t domain = topology.domain[row];
+    if (domain == Topology::kNowhere) {
+      unseen -= nowhere ? 0 : 1;
+      nowhere = true;
+    } else if (!weighed.seen[domain]) {
+      weighed.seen[domain] = true;
+      ++size;
+      --unseen;
+    }
+    return unseen == 0;
+  });
+  if (nowhere && !require_all) {
+    const std::uint32_t empty = DomainOfEmpty(topology, weighed.counts.key, attempt.nodes().symbols());
+    if (empty == Topology::kNowhere || !weighed.seen[empty]) ++size;
+  }
+  return size;
+}
+
+void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, const RowSet& counted,
+                              bool require_all, Weighed& weighed) const {
+  const SpreadConstraint& constraint = *weighed.constraint;
+  static const RowCounts kNobody;
+  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.question) : kNobody;
+  weighed.counts.Reset(constraint.topology_key, attempt.nodes());
+  const Topology& topology = *weighed.counts.topology;
+  if (constraint.topology_key == hostname_) {
+    weighed.weight = std::log(static_cast<double>(scored.Count() + 2));
+    weighed.by_row = &matching;
+    return;
+  }
+  weighed.by_row = nullptr;
+  weighed.weight = std::log(static_cast<double>(MarkSeen(attempt, scored, require_all, weighed) + 2));
+  auto included = attempt.Scratch();
+  *included |= counted;
+  RestrictToIncluded(attempt, constraint, *included);
+  const std::uint32_t empty =
+      require_all ? Topology::kNowhere
+                  : DomainOfEmpty(topology, constraint.topology_key, attempt.nodes().symbols());
+  matching.ForEach([&](std::uint32_t row, std::int64_t pods) {
+    if (!included->Has(row)) return;
+    const std::uint32_t domain = topology.domain[row] == Topology::kNowhere ? empty : topology.domain[row];
+    if (domain != Topology::kNowhere && weighed.seen[domain]) weighed.counts.by_domain[domain] += pods;
+  });
+  weighed.of_domain.resize(topology.domains());
+  for (std::size_t i = 0; i < topology.domains(); ++i) {
+    weighed.of_domain[i] = static_cast<double>(weighed.counts.by_domain[i]) * weighed.weight +
+                           static_cast<double>(constraint.max_skew - 1);
+  }
+}
+
+// Sums are built constraint by constraint, as the original adds them up: the order of additions shows in the
+// last bit.
+void PodTopologySpread::AddToSums(const Weighed& weighed) const {
+  const std::vector<std::uint32_t>& domain = weighed.counts.topology->domain;
+  if (weighed.by_row == nullptr) {
+    for (std::size_t row = 0; row < sums_.size(); ++row) {
+      if (domain[row] != Topology::kNowhere) sums_[row] += weighed.of_domain[domain[row]];
+    }
+    return;
+  }
+  // Most nodes have none of the pods.
+  const auto base = static_cast<double>(weighed.constraint->max_skew - 1);
+  with_pods_.clear();
+  weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t pods) {
+    if (domain[row] != Topology::kNowhere)
+      with_pods_.emplace_back(row, sums_[row] + (static_cast<double>(pods) * weighed.weight + base));
+  });
+  for (std::size_t row = 0; row < sums_.size(); ++row) {
+    if (domain[row] != Topology::kNowhere) sums_[row] += base;
+  }
+  for (const auto& [row, sum] : with_pods_) sums_[row] = sum;
+}
+
+Status PodTopologySpread::Score(const Attempt& attempt, const RowSet& feasible,
+                                framework::ScoreColumn& scores) const {
+  if (attempt.state().Read(score_key_) == nullptr)
+    return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  if (common_ != nullptr) {
+    ScoreByDomain(scores);
+    return {};
+  }
+  sums_.assign(attempt.nodes().rows(), 0.0);
+  for (std::size_t i = 0; i < weighed_count_; ++i) AddToSums(weighed_[i]);
+  const auto values = scores.Mutable();
+  feasible.ForEach([&](std::size_t row) { values[row] = Round(sums_[row]); });
+  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+  return {};
+}
+
+Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasible,
+                                    framework::ScoreColumn& scores) const {
+  if (attempt.state().Read(score_key_) == nullptr)
+    return Status::Error("reading \"PreScorePodTopologySpread\" from cycleState: not found");
+  auto scored = attempt.Scratch();
+  *scored |= feasible;
+  *scored -= ignored_;
+  if (common_ != nullptr) {
+    NormalizeByDomain(attempt, *scored, scores);
+    return {};
+  }
+  const auto values = scores.Mutable();
+  RawRange range;
+  scored->ForEach([&](std::size_t row) { range.Take(values[row]); });
+  // Nodes share few different sums: each is divided once.
+  constexpr std::int64_t kTableMax = 1024;
+  if (range.highest - range.lowest >= kTableMax) {
+    scored->ForEach([&](std::size_t row) { values[row] = range.Points(values[row]); });
+    return {};
+  }
+  normalized_.clear();
+  for (std::int64_t value = range.lowest; value <= range.highest; ++value)
+    normalized_.push_back(range.Points(value));
+  scored->ForEach([&](std::size_t row) {
+    values[row] = normalized_[static_cast<std::size_t>(values[row] - range.lowest)];
+  });
+  return {};
+}
+
+// --- where nodes of a domain are alike
+// -----------------------------------------------------------------------------------------
+
+// With at most one constraint about domains of several nodes, as with the system's own, nodes without pods of
+// the kind have what their domain has, and the others are few. Sets common_ to that constraint, else to null.
+void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
+  common_ = nullptr;
+  const Weighed* common = nullptr;
+  with_kind_.Resize(attempt.nodes().rows());
+  with_kind_.Clear();
+  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+    if (weighed.by_row != nullptr) {
+      const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
+      if (with_key == nullptr || !feasible.IsSubsetOf(*with_key)) return;
+      weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t) {
+        if (feasible.Has(row)) with_kind_.Add(row);
+      });
+    } else if (common != nullptr) {
+      return;
+    } else {
+      common = &weighed;
+    }
+  }
+  common_ = common;
+}
+
+// Added up in the order of AddToSums. The row's own pods count if there is one.
+std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const {
+  double sum = 0;
+  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+    if (weighed.by_row == nullptr) {
+      if (domain != Topology::kNowhere) sum += weighed.of_domain[domain];
+    } else {
+      const auto pods = static_cast<double>(row ? weighed.by_row->At(*row) : 0);
+      sum += pods * weighed.weight + static_cast<double>(weighed.constraint->max_skew - 1);
+    }
+  }
+  return Round(sum);
+}
+
+// Where the rows' domains stand in columns by domain: nodes without the label come last.
+std::size_t PodTopologySpread::PlaceOf(std::size_t row) const {
+  const Topology& topology = *common_->counts.topology;
+  return std::min<std::size_t>(topology.domain[row], topology.domains());
+}
+
+void PodTopologySpread::ScoreByDomain(framework::ScoreColumn& scores) const {
+  const Topology& topology = *common_->counts.topology;
+  raw_.clear();
+  for (std::uint32_t i = 0; i < topology.domains(); ++i) raw_.push_back(RawScore(i, {}));
+  raw_.push_back(RawScore(Topology::kNowhere, {}));
+  const auto values = scores.Overwrite();
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = raw_[PlaceOf(row)];
+  with_kind_.ForEach([&](std::size_t row) {
+    values[row] = RawScore(topology.domain[row], static_cast<std::uint32_t>(row));
+  });
+  ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
+}
+
+void PodTopologySpread::NormalizeByDomain(const Attempt& attempt, const RowSet& scored,
+                                          framework::ScoreColumn& scores) const {
+  RawRange range;
+  present_.assign(raw_.size(), false);
+  std::size_t unseen = KindsOfRows(attempt.nodes(), common_->counts, scored);
+  scored.AnyOf([&](std::size_t row) {
+    const std::size_t place = PlaceOf(row);
+    if (present_[place] || with_kind_.Has(row)) return false;
+    present_[place] = true;
+    range.Take(raw_[place]);
+    return --unseen == 0;
+  });
+  const auto values = scores.values();
+  with_kind_.ForEach([&](std::size_t row) {
+    if (scored.Has(row)) range.Take(values[row]);
+  });
+  normalized_.assign(raw_.size(), 0);
+  for (std::size_t i = 0; i < raw_.size(); ++i) {
+    if (present_[i]) normalized_[i] = range.Points(raw_[i]);
+  }
+  const auto bytes = scores.OverwriteBytes();
+  for (std::size_t row = 0; row < bytes.size(); ++row)
+    bytes[row] = static_cast<std::uint8_t>(normalized_[PlaceOf(row)]);
+  with_kind_.ForEach([&](std::size_t row) {
+    if (scored.Has(row)) bytes[row] = static_cast<std::uint8_t>(range.Points(values[row]));
+  });
+  ignored_.ForEach([&](std::size_t row) { bytes[row] = 0; });
+}
+
+}  // namespace berth::plugins

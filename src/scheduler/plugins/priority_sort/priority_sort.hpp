@@ -1,0 +1,18 @@
+// Orders activeQ: higher priority first, then who has waited longer.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class PrioritySort final : public framework::QueueSortPlugin {
+ public:
+  explicit PrioritySort(framework::Handle&) {}
+  std::string_view Name() const override { return "PrioritySort"; }
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
+    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+    return a.timestamp < b.timestamp;
+  }
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,37 @@
+// "sample-plugin": what a tutorial builds to show the extension points: it looks on and logs (-v=3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scheduler/framework/factory.hpp"
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+struct SamplePluginArgs {
+  std::string favorite_color;
+  std::int64_t favorite_number = 0;
+  std::string thanks_to;
+};
+
+Expected<SamplePluginArgs> ParseSamplePluginArgs(const framework::RawArgs& raw);
+config::ArgsCodec SamplePluginArgsCodec();
+
+class SamplePlugin final : public framework::PreFilterPlugin,
+                           public framework::FilterPlugin,
+                           public framework::PreBindPlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& raw, framework::Handle& handle);
+  std::string_view Name() const override { return "sample-plugin"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  PreFlight PreBindPreFlight(const framework::Placement&) override { return {}; }
+  void PreBind(const framework::Placement& placement, std::stop_token stop,
+               framework::Answer answer) override;
+  // It rejects nobody.
+  std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
+};
+
+}  // namespace berth::plugins

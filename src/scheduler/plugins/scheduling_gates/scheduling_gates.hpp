@@ -1,0 +1,16 @@
+// Keeps a pod out of the queue while it has scheduling gates.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+class SchedulingGates final : public framework::PreEnqueuePlugin {
+ public:
+  explicit SchedulingGates(framework::Handle&) {}
+  std::string_view Name() const override { return "SchedulingGates"; }
+  framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,57 @@
+// The volumes of one pod on their way: written to the API server, then looked at until they are bound.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/volume_binding/pod_claims.hpp"
+
+namespace berth::plugins {
+
+// Forgets the assumption that this version of the object was made on, not a later one.
+void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolume& volume);
+void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim);
+
+// Volumes are written first, then claims, one after the other; whoever provisions and binds does the rest.
+// Then every second, for the first time after one, what the API server says of them is checked. It holds
+// itself until it has answered. All on the scheduler loop's thread.
+class BindingRun : public std::enable_shared_from_this<BindingRun> {
+ public:
+  static void Start(framework::Handle& handle, const framework::Placement& placement,
+                    std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
+                    framework::Answer answer);
+
+  BindingRun(framework::Handle& handle, const framework::Placement& placement,
+             std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
+             framework::Answer answer);
+
+ private:
+  void WriteNext();
+  void Written(Expected<std::string> version);
+  void Wait(Duration passed);
+  void StopWaiting();
+  void Answer(framework::Status status);
+
+  // Nothing if not everything is bound yet.
+  Expected<bool> Check() const;
+  Expected<bool> CheckBinding(const BindingPlan::Binding& binding, const std::string& written,
+                              const api::Node& node) const;
+  Expected<bool> CheckProvision(const api::PersistentVolumeClaim& claim, const std::string& written,
+                                const api::Node& node) const;
+  Expected<void> CheckPlace(const api::PersistentVolume& volume, const api::Node& node,
+                            std::string_view context) const;
+
+  framework::Handle& handle_;
+  const framework::Placement& placement_;
+  const std::shared_ptr<PodClaims> claims_;
+  const Duration timeout_;
+  const std::stop_token stop_;
+  framework::Answer answer_;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop_;
+  std::vector<std::string> versions_;  // of what has been written, in the order of the plan
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,281 @@
+// Which nodes can use the pod's volumes, or get them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kubernetes/api/csi_migration.hpp"
+#include "kubernetes/api/label_selector.hpp"
+#include "scheduler/plugins/node_affinity/matching_rows.hpp"
+#include "scheduler/plugins/volume_binding/volume_binding.hpp"
+
+namespace berth::plugins {
+
+using framework::Attempt;
+using cluster::Row;
+
+struct VolumeBinding::Judgement {
+  explicit Judgement(const Attempt& attempt, framework::Rejections& out) : attempt(attempt), out(out) {}
+
+  const Attempt& attempt;
+  framework::Rejections& out;
+  framework::ScratchPool::Rows alive = attempt.Scratch();  // rows that could be judged so far
+  framework::ScratchPool::Rows wrong_place = attempt.Scratch();
+  framework::ScratchPool::Rows no_volume = attempt.Scratch();
+  framework::ScratchPool::Rows no_space = attempt.Scratch();
+  framework::ScratchPool::Rows lost = attempt.Scratch();
+
+  // The rows cannot be judged, whatever else is said of them. `rows` may be one of the sets here.
+  void Fail(const RowSet& rows, const std::string& what) {
+    out.Fail(rows, what);
+    *alive -= rows;
+    failed = true;
+  }
+  bool failed = false;
+};
+
+namespace {
+
+const api::Quantity& SizeOf(const api::PersistentVolumeClaim& claim) {
+  static const api::Quantity kNone;
+  return claim.storage ? *claim.storage : kNone;
+}
+
+std::string_view ModeOf(const std::string& mode) {
+  return mode.empty() ? std::string_view("Filesystem") : mode;
+}
+
+// What a volume must be like, whether it was made for the claim or is anybody's.
+bool Suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
+           bool uses_attributes) {
+  if (volume.storage.Compare(SizeOf(claim)) < 0) return false;
+  if (ModeOf(volume.volume_mode) != ModeOf(claim.volume_mode)) return false;
+  const std::string& attributes = volume.volume_attributes_class_name;
+  if (uses_attributes ? attributes != claim.volume_attributes_class_name : !attributes.empty()) return false;
+  return !volume.metadata.deleting();
+}
+
+bool OffersModes(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
+  return std::ranges::all_of(claim.access_modes, [&](const std::string& mode) {
+    return std::ranges::find(volume.access_modes, mode) != volume.access_modes.end();
+  });
+}
+
+bool ChosenFor(std::span<const DelayedClaim> earlier, const StorageIndex::Volume* volume, std::size_t row) {
+  return std::ranges::any_of(earlier, [&](const DelayedClaim& other) {
+    return other.matched.Has(row) && other.volumes[row] == volume;
+  });
+}
+
+}  // namespace
+
+void VolumeBinding::Filter(const Attempt& attempt, const RowSet& candidates,
+                           framework::Rejections& out) const {
+  const ClaimsPtr* known = attempt.state().Read(key_);
+  if (known == nullptr) return;
+  PodClaims& claims = **known;
+  claims.filtered = true;
+  Judgement judgement(attempt, out);
+  *judgement.alive |= candidates;
+  CheckBound(claims, judgement);
+  if (!claims.delayed.empty()) CheckDelayed(claims, judgement);
+  if (judgement.failed) Failures::Count(failures_.predicate);
+  const auto report = [&](framework::ReasonId reason, RowSet& rows) {
+    rows &= *judgement.alive;
+    if (rows.Empty()) return;
+    out.Reject(reason, attempt.nodes().rows()) |= rows;
+    out.unresolvable() |= rows;
+  };
+  report(wrong_place_, *judgement.wrong_place);
+  report(no_volume_, *judgement.no_volume);
+  report(no_space_, *judgement.no_space);
+  report(lost_, *judgement.lost);
+}
+
+// --- bound claims
+// -------------------------------------------------------------------------------------------
+
+// The first claim that a node cannot satisfy decides.
+void VolumeBinding::CheckBound(const PodClaims& claims, Judgement& judgement) const {
+  auto fine = judgement.attempt.Scratch();
+  *fine |= *judgement.alive;
+  for (const ClaimPtr& claim : claims.bound) {
+    StorageIndex::Volume* volume = index_.Find(claim->volume_name);
+    if (volume == nullptr) {
+      *judgement.lost |= *fine;
+      return;
+    }
+    auto before = judgement.attempt.Scratch();
+    *before |= *fine;
+    RestrictToAffinity(*volume, judgement, *fine);
+    *before -= *fine;
+    *judgement.wrong_place |= *before;
+  }
+}
+
+void VolumeBinding::RestrictToAffinity(StorageIndex::Volume& volume, Judgement& judgement,
+                                       RowSet& rows) const {
+  const api::CsiMigration* migration = api::MigrationOf(volume.object->source);
+  const RowSet* with_driver =
+      migration != nullptr ? handle_.volumes.MigratedFrom(migration->plugin) : nullptr;
+  if (with_driver == nullptr) return index_.Restrict(volume, judgement.attempt, rows);
+  auto migrated = judgement.attempt.Scratch();
+  *migrated |= rows;
+  *migrated &= *with_driver;
+  rows -= *migrated;
+  index_.Restrict(volume, judgement.attempt, rows);
+  if (migrated->Empty()) return;
+  if (const auto done = index_.RestrictMigrated(volume, judgement.attempt, *migrated); !done) {
+    return judgement.Fail(*migrated, "could not translate pv: " + done.error().message);
+  }
+  rows |= *migrated;
+}
+
+// --- claims that wait for a node
+// ----------------------------------------------------------------------------
+
+void VolumeBinding::CheckDelayed(PodClaims& claims, Judgement& judgement) const {
+  const Attempt& attempt = judgement.attempt;
+  auto here = attempt.Scratch();
+  *here |= *judgement.alive;
+  std::size_t first_free = 0;
+  for (; first_free < claims.delayed.size() && claims.delayed[first_free].node_selected; ++first_free) {
+    const Row selected = attempt.nodes().Find(claims.delayed[first_free].selected_node);
+    const bool possible = selected != cluster::kNoRow && here->Has(selected);
+    *judgement.no_volume |= *here;
+    here->Clear();
+    if (!possible) return;
+    here->Add(selected);
+    judgement.no_volume->Remove(selected);
+  }
+  const std::span<DelayedClaim> delayed = claims.delayed;
+  const std::span<DelayedClaim> unselected = delayed.subspan(first_free);
+  for (std::size_t i = 0; i < unselected.size() && !here->Empty(); ++i) {
+    Match(unselected[i], unselected.first(i), judgement, *here);
+    *here &= *judgement.alive;
+  }
+  for (DelayedClaim& claim : delayed) {
+    auto rows = attempt.Scratch();
+    *rows |= *here;
+    if (!claim.node_selected) *rows -= claim.matched;
+    if (!rows->Empty()) Provision(claim, judgement, *here, *rows);
+  }
+}
+
+// Chooses for each row the smallest volume that will do, unless an earlier claim of the pod has got it there.
+void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, Judgement& judgement,
+                          const RowSet& rows) const {
+  const Attempt& attempt = judgement.attempt;
+  const api::PersistentVolumeClaim& claim = *wanted.claim;
+  if (!uses_attributes_ && !claim.volume_attributes_class_name.empty()) {
+    return judgement.Fail(rows,
+                          fmt::format("unsupported volumeAttributesClassName is set on claim {} when the "
+                                      "feature-gate VolumeAttributesClass is disabled",
+                                      claim.metadata.Key()));
+  }
+  std::optional<api::ParsedSelector> selector;
+  if (claim.selector) {
+    auto parsed = api::ParseLabelSelector(&*claim.selector);
+    if (!parsed) {
+      return judgement.Fail(rows, fmt::format("error creating internal label selector for claim: {}: {}",
+                                              claim.metadata.Key(), parsed.error().message));
+    }
+    selector = *std::move(parsed);
+  }
+  wanted.volumes.resize(attempt.nodes().rows());
+  wanted.matched -= rows;
+  auto open = attempt.Scratch();
+  *open |= rows;
+  const auto take = [&](StorageIndex::Volume* volume, std::size_t row) {
+    if (!open->Has(row) || ChosenFor(earlier, volume, row)) return;
+    wanted.volumes[row] = volume;
+    wanted.matched.Add(row);
+    open->Remove(row);
+  };
+
+  // One made for the claim is the only choice wherever nobody has taken it, be it usable there or not.
+  for (StorageIndex::Volume* volume : index_.BoundTo(claim)) {
+    const api::PersistentVolume& object = *volume->object;
+    if (volume->class_name != wanted.class_name || !Suits(object, claim, uses_attributes_)) continue;
+    if (!object.claim_ref->uid.empty() && object.claim_ref->uid != claim.metadata.uid) continue;
+    auto settled = attempt.Scratch();
+    open->ForEach([&](std::size_t row) {
+      if (!ChosenFor(earlier, volume, row)) settled->Add(row);
+    });
+    auto usable = attempt.Scratch();
+    *usable |= *settled;
+    index_.Restrict(*volume, attempt, *usable);
+    usable->ForEach([&](std::size_t row) { take(volume, row); });
+    *open -= *settled;
+  }
+  for (StorageIndex::Volume* volume : index_.Free(wanted.class_name, SizeOf(claim))) {
+    if (open->Empty()) return;
+    const api::PersistentVolume& object = *volume->object;
+    if (object.phase != "Available" || !Suits(object, claim, uses_attributes_) || !OffersModes(object, claim))
+      continue;
+    if (selector && !selector->Matches(object.metadata.labels)) continue;
+    if (StorageIndex::Everywhere(*volume)) {
+      auto all = attempt.Scratch();
+      *all |= *open;
+      all->ForEach([&](std::size_t row) { take(volume, row); });
+    } else {
+      index_.RowsOf(*volume, attempt).ForEach([&](std::size_t row) { take(volume, row); });
+    }
+  }
+}
+
+// `rows` need a new volume; those that cannot have it leave `alive`.
+void VolumeBinding::Provision(DelayedClaim& wanted, Judgement& judgement, RowSet& alive, RowSet& rows) const {
+  const auto storage_class = handle_.objects.Of<api::StorageClass>().Find(wanted.class_name);
+  if (storage_class == nullptr) {
+    judgement.Fail(rows, fmt::format("failed to find storage class \"{}\"", wanted.class_name));
+    alive -= rows;
+    return;
+  }
+  const auto reject = [&](const RowSet& lacking, RowSet& reason) {
+    reason |= lacking;
+    alive -= lacking;
+  };
+  const std::string& provisioner = storage_class->provisioner;
+  if (provisioner.empty() || provisioner == "kubernetes.io/no-provisioner")
+    return reject(rows, *judgement.no_volume);
+  auto lacking = judgement.attempt.Scratch();
+  *lacking |= rows;
+  index_.Restrict(*storage_class, judgement.attempt, rows);
+  *lacking -= rows;
+  reject(*lacking, *judgement.no_volume);
+
+  std::ranges::for_each(wanted.capacity, [](std::int64_t& value) { value = DelayedClaim::kUntracked; });
+  lacking->Clear();
+  *lacking |= rows;
+  if (!KeepCapable(wanted, *storage_class, judgement, rows)) return;
+  *lacking -= rows;
+  reject(*lacking, *judgement.no_space);
+}
+
+// Leaves the rows with enough room. False if nobody keeps track of it.
+bool VolumeBinding::KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class,
+                                Judgement& judgement, RowSet& rows) const {
+  const auto& size = wanted.claim->storage;
+  if (!size) return false;
+  const auto driver = handle_.objects.Of<api::CSIDriver>().Find(storage_class.provisioner);
+  if (driver == nullptr || !driver->storage_capacity) return false;
+  const std::int64_t bytes = size->Value();
+  wanted.capacity.resize(judgement.attempt.nodes().rows(), DelayedClaim::kUntracked);
+  auto capable = judgement.attempt.Scratch();
+  for (const StorageIndex::Capacity& capacity : index_.Capacities(storage_class.metadata.name)) {
+    const auto& object = *capacity.object;
+    const auto& limit = object.maximum_volume_size ? object.maximum_volume_size : object.capacity;
+    if (!limit || limit->Value() < bytes) continue;
+    auto reached = judgement.attempt.Scratch();
+    *reached |= rows;
+    *reached -= *capable;
+    RestrictToTerm(capacity.nodes, judgement.attempt, *reached);
+    const std::int64_t whole = object.capacity.value_or(api::Quantity{}).Value();
+    reached->ForEach([&](std::size_t row) { wanted.capacity[row] = whole; });
+    *capable |= *reached;
+  }
+  rows &= *capable;
+  return true;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,81 @@
+// What VolumeBinding asks of volumes, classes and capacities, compiled once per object and shared by all
+// profiles.
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/row_group.hpp"
+#include "scheduler/framework/plugin.hpp"
+
+namespace berth::plugins {
+
+// Follows the cluster, assumptions included. Pointers to volumes stay good until the next change. One thread:
+// the scheduler loop's.
+class StorageIndex {
+ public:
+  explicit StorageIndex(framework::Handle& handle);
+
+  using Terms = std::vector<cluster::CompiledTerm>;
+  struct Volume {
+    std::shared_ptr<const api::PersistentVolume> object;
+    std::string class_name;
+
+   private:
+    friend class StorageIndex;
+    std::optional<Terms> terms;  // of the node affinity
+    std::optional<Expected<Terms>> migrated;
+    std::optional<RowGroup> rows;
+    std::uint64_t rows_generation = 0;
+  };
+
+  // Null if there is no such volume.
+  Volume* Find(const std::string& name);
+  // Volumes of the class that no claim has, the smallest first, from `size` up.
+  std::span<Volume* const> Free(const std::string& class_name, const api::Quantity& size) const;
+  // Volumes that somebody, the claim's author or a provisioner, has bound to the claim.
+  std::span<Volume* const> BoundTo(const api::PersistentVolumeClaim& claim) const;
+
+  // Does the volume's node affinity allow all nodes?
+  static bool Everywhere(const Volume& volume) { return !volume.object->node_affinity; }
+  // Leaves the rows that the node affinity allows. As in the original it speaks of labels alone.
+  void Restrict(Volume& volume, const framework::Attempt& attempt, RowSet& rows) const;
+  // The same in the words of the CSI driver that took the volume over from a plugin of Kubernetes.
+  Expected<void> RestrictMigrated(Volume& volume, const framework::Attempt& attempt, RowSet& rows) const;
+  // The rows themselves; kept as long as no node's labels change.
+  const RowGroup& RowsOf(Volume& volume, const framework::Attempt& attempt) const;
+
+  // Leaves the rows that the class's allowedTopologies allow.
+  void Restrict(const api::StorageClass& storage_class, const framework::Attempt& attempt, RowSet& rows);
+
+  struct Capacity {
+    std::shared_ptr<const api::CSIStorageCapacity> object;
+    cluster::CompiledTerm nodes;
+  };
+  std::span<const Capacity> Capacities(const std::string& class_name) const;
+
+ private:
+  struct Topologies {
+    std::vector<api::StorageClass::TopologyTerm> source;
+    Terms terms;
+  };
+  void VolumeChanged(const ports::Change<api::PersistentVolume>& change);
+  void CapacityChanged(const ports::Change<api::CSIStorageCapacity>& change);
+  void Shelve(Volume& volume);
+  void Unshelve(Volume& volume);
+  Terms Compile(const api::NodeSelector& selector) const;
+  cluster::CompiledTerm Compile(const api::LabelSelector& selector) const;
+
+  cluster::SymbolTable& words_;
+  boost::unordered_map<std::string, Volume> volumes_;
+  boost::unordered_map<std::string, std::vector<Volume*>> free_;      // by class; ascending size, then name
+  boost::unordered_map<std::string, std::vector<Volume*>> bound_to_;  // by namespace/name of the claim
+  boost::unordered_map<std::string, std::vector<Capacity>> capacities_;
+  boost::unordered_map<std::string, Topologies> topologies_;
+};
+
+}  // namespace berth::plugins

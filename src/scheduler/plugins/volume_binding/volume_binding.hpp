@@ -1,0 +1,95 @@
+// Finds nodes where the pod's claims are or can be satisfied: volumes that are bound must be usable there,
+// claims that wait for a node need a volume that exists or room for a new one. Binds them before the pod is
+// bound.
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/volume_dependency.hpp"
+#include "observability/metrics/registry.hpp"
+#include "scheduler/plugins/volume_binding/binding_args.hpp"
+#include "scheduler/plugins/volume_binding/pod_claims.hpp"
+#include "scheduler/plugins/volume_binding/storage_index.hpp"
+
+namespace berth::plugins {
+
+class VolumeBinding final : public framework::PreFilterPlugin,
+                            public framework::FilterPlugin,
+                            public framework::PreScorePlugin,
+                            public framework::ScorePlugin,
+                            public framework::ReservePlugin,
+                            public framework::PreBindPlugin {
+ public:
+  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  VolumeBinding(const VolumeBindingArgs& args, framework::Handle& handle);
+
+  std::string_view Name() const override { return "VolumeBinding"; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
+    return VolumeDependency(pod);
+  }
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
+  framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override {
+    return framework::ResultDependency::kNodes;
+  }
+  framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
+                          framework::ScoreColumn& scores) const override;
+  // Pods without volumes score the same everywhere.
+  framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
+    return VolumeDependency(pod);
+  }
+  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Status Reserve(const framework::Placement& placement) override;
+  void Unreserve(const framework::Placement& placement) override;
+  PreFlight PreBindPreFlight(const framework::Placement& placement) override;
+  void PreBind(const framework::Placement& placement, std::stop_token stop,
+               framework::Answer answer) override;
+
+ private:
+  using ClaimsPtr = std::shared_ptr<PodClaims>;
+  // One call of Filter.
+  struct Judgement;
+
+  // Why the claim of a volume keeps the pod from all nodes; empty: it does not.
+  std::string CheckClaim(const api::Pod& pod, const api::Volume& volume) const;
+  enum class Fate : std::uint8_t { kBound, kDelayed, kImmediate };
+  Expected<Fate> FateOf(const api::PersistentVolumeClaim& claim) const;
+  DelayedClaim Delay(ClaimPtr claim) const;
+
+  void CheckBound(const PodClaims& claims, Judgement& judgement) const;
+  void RestrictToAffinity(StorageIndex::Volume& volume, Judgement& judgement, RowSet& rows) const;
+  void CheckDelayed(PodClaims& claims, Judgement& judgement) const;
+  void Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, Judgement& judgement,
+             const RowSet& rows) const;
+  void Provision(DelayedClaim& wanted, Judgement& judgement, RowSet& alive, RowSet& rows) const;
+  bool KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class, Judgement& judgement,
+                   RowSet& rows) const;
+  std::int64_t ScoreOf(const PodClaims& claims, std::size_t row) const;
+  framework::Status Assume(PodClaims& claims, cluster::Row row, const std::string& node);
+  void Revert(const BindingPlan& plan);
+
+  // scheduler_volume_scheduling_stage_error_total, by operation; null where nobody measures.
+  struct Failures {
+    explicit Failures(metrics::Registry* registry);
+    static void Count(metrics::Counter* counter) {
+      if (counter != nullptr) counter->Add();
+    }
+    metrics::Counter* predicate = nullptr;
+    metrics::Counter* assume = nullptr;
+    metrics::Counter* bind = nullptr;
+  };
+
+  framework::Handle& handle_;
+  StorageIndex& index_;
+  const Failures failures_;
+  const Duration bind_timeout_;
+  const bool scores_;              // StorageCapacityScoring
+  const bool uses_attributes_;     // VolumeAttributesClass
+  std::vector<ShapePoint> shape_;  // scores scaled to 0..100
+  framework::StateKey<ClaimsPtr> key_;
+  framework::ReasonId wrong_place_, no_volume_, no_space_, lost_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,294 @@
+#include "scheduler/plugins/volume_binding/volume_binding.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/cluster.hpp"
+#include "testing/storage.hpp"
+
+namespace berth::plugins {
+namespace {
+
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using berth::testing::Amount;
+using berth::testing::ClaimVolume;
+using berth::testing::Cluster;
+using berth::testing::EphemeralVolume;
+using berth::testing::Fits;
+using berth::testing::MakeClaim;
+using berth::testing::MakeClass;
+using berth::testing::MakeNode;
+using berth::testing::MakeVolume;
+using berth::testing::NodeScores;
+using berth::testing::PodBuilder;
+using berth::testing::PodWith;
+using berth::testing::Term;
+using berth::testing::Unresolvable;
+using berth::testing::Verdict;
+using berth::testing::Verdicts;
+
+const std::string kAffinity = "node(s) didn't match PersistentVolume's node affinity";
+const std::string kNoVolume = "node(s) didn't find available persistent volumes to bind";
+const std::string kNoSpace = "node(s) did not have enough free storage";
+const std::string kLost = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+// Nodes "a" and "b" in zones of these names; class "fast" provisions, class "local" does not.
+class BindingTest : public ::testing::Test {
+ protected:
+  BindingTest() {
+    cluster.Add(MakeNode("a").Zone("a")).Add(MakeNode("b").Zone("b"));
+    cluster.Put(MakeClass()).Put(MakeClass("local", "kubernetes.io/no-provisioner"));
+    plugin = cluster.Make<VolumeBinding>();
+  }
+  void Put(const testing::ClaimBuilder& claim) { cluster.Put<PersistentVolumeClaim>(claim); }
+  void Put(const testing::VolumeBuilder& volume) { cluster.Put<PersistentVolume>(volume); }
+  static testing::VolumeBuilder Local(const std::string& name, const std::string& zone,
+                                      std::string_view size = "10Gi") {
+    return MakeVolume(name).Class("local").Size(size).ReachedFrom("topology.kubernetes.io/zone", {zone});
+  }
+  PodBuilder Wants(std::initializer_list<const char*> claims) {
+    PodBuilder pod = PodWith("p", {});
+    for (const char* claim : claims) WithVolume(pod, ClaimVolume(claim));
+    return pod;
+  }
+  Verdicts Evaluate(std::initializer_list<const char*> claims) { return Evaluate(Wants(claims)); }
+  Verdicts Evaluate(const PodBuilder& pod) {
+    const auto answer = cluster.PreFilter(*plugin, pod);
+    EXPECT_TRUE(answer.status.ok()) << answer.status.Message();
+    return cluster.Filter(*plugin, pod);
+  }
+  void Track(const std::string& zone, std::string_view capacity, std::string_view largest = "") {
+    api::CSIDriver driver;
+    driver.metadata.name = "csi.example.com";
+    driver.storage_capacity = true;
+    cluster.Put(driver);
+    api::CSIStorageCapacity object;
+    object.metadata.ns = "storage";
+    object.metadata.name = "in-" + zone;
+    object.storage_class_name = "fast";
+    object.capacity = Amount(capacity);
+    if (!largest.empty()) object.maximum_volume_size = Amount(largest);
+    api::LabelSelector topology;
+    topology.match_labels.Set("topology.kubernetes.io/zone", zone);
+    object.node_topology = topology;
+    cluster.Put(object);
+  }
+
+  Cluster cluster;
+  std::unique_ptr<VolumeBinding> plugin;
+};
+
+TEST_F(BindingTest, WhatPreFilterSaysOfClaims) {
+  api::StorageClass immediate = MakeClass("immediate");
+  immediate.volume_binding_mode = "Immediate";
+  cluster.Put(immediate);
+  const auto says = [&](const PodBuilder& pod) {
+    const auto status = cluster.PreFilter(*plugin, pod).status;
+    return status.skip() ? "skip" : status.Message();
+  };
+  EXPECT_EQ(says(Wants({})), "skip");
+  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" not found");
+  EXPECT_EQ(says(PodWith("p", {EphemeralVolume("e")})),
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-e\"");
+  Put(MakeClaim("p-e"));
+  EXPECT_EQ(says(PodWith("p", {EphemeralVolume("e")})),
+            "PVC default/p-e was not created for pod default/p (pod is not owner)");
+  Put(MakeClaim("c").Class("immediate"));
+  EXPECT_EQ(says(Wants({"c"})), "pod has unbound immediate PersistentVolumeClaims");
+  auto half_bound = MakeClaim("c");
+  half_bound.raw().volume_name = "v";
+  Put(half_bound);
+  EXPECT_EQ(says(Wants({"c"})), "pod has unbound immediate PersistentVolumeClaims");
+  half_bound.raw().phase = "Lost";
+  Put(half_bound);
+  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
+  auto deleting = MakeClaim("c");
+  deleting.raw().metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  Put(deleting);
+  EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" is being deleted");
+}
+
+TEST_F(BindingTest, BoundVolumesMustBeReachable) {
+  Put(Local("v", "a"));
+  Put(MakeClaim("c").BoundTo("v"));
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kAffinity})}}));
+  Put(MakeClaim("d").BoundTo("none"));
+  EXPECT_EQ(Evaluate({"c", "d"}), (Verdicts{{"a", Unresolvable({kLost})}, {"b", Unresolvable({kAffinity})}}))
+      << "the first claim that fails decides";
+  // A volume is shown labels alone: what is said of the node's name is not looked at.
+  Put(MakeVolume("named").Reached({Term({}, {{"metadata.name", "In", {"a"}}})}));
+  Put(MakeClaim("e").BoundTo("named"));
+  EXPECT_EQ(Evaluate({"e"}).at("b"), Fits());
+}
+
+TEST_F(BindingTest, MigratedVolumesAreReachedByTheDriversTopology) {
+  cluster.Add(MakeNode("m").Zone("a").Label("topology.ebs.csi.aws.com/zone", "b"));
+  auto csi_node = testing::MakeCsiNode("m", {});
+  csi_node.metadata.annotations = api::Labels{
+      {"storage.alpha.kubernetes.io/migrated-plugins", "kubernetes.io/gce-pd,kubernetes.io/aws-ebs"}};
+  cluster.Put(csi_node);
+  Put(MakeVolume("v")
+          .InTree(PersistentVolume::Source::kAwsElasticBlockStore, "vol-1")
+          .ReachedFrom("topology.kubernetes.io/zone", {"a"}));
+  Put(MakeClaim("c").BoundTo("v"));
+  EXPECT_EQ(Evaluate({"c"}),
+            (Verdicts{{"a", Fits()}, {"b", Unresolvable({kAffinity})}, {"m", Unresolvable({kAffinity})}}));
+  Put(MakeVolume("v").InTree(PersistentVolume::Source::kAwsElasticBlockStore, "aws://bad"));
+  EXPECT_EQ(
+      Evaluate({"c"}).at("m"),
+      (Verdict{
+          framework::Code::kError,
+          {"could not translate pv: failed to translate Kubernetes ID to EBS Volume ID Invalid format for "
+           "AWS volume (aws://bad)"}}));
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Fits());
+}
+
+TEST_F(BindingTest, AClaimThatWaitsTakesAVolumeThatFits) {
+  const auto claim = [] { return MakeClaim("c").Class("local"); };
+  const struct {
+    const char* what;
+    testing::VolumeBuilder volume;
+    bool fits;
+  } rows[] = {
+      {"as it should be", Local("v", "a"), true},
+      {"too small", Local("v", "a", "4Gi"), false},
+      {"of another class", Local("v", "a").Class("fast"), false},
+      {"another claim's", Local("v", "a").ClaimedBy("d"), false},
+      {"an earlier claim's of that name", Local("v", "a").ClaimedBy("c", "gone"), false},
+      {"made for the claim", Local("v", "a").ClaimedBy("c"), true},
+  };
+  for (const auto& row : rows) {
+    Put(claim());
+    Put(row.volume);
+    EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", row.fits ? Fits() : Unresolvable({kNoVolume})},
+                                      {"b", Unresolvable({kNoVolume})}}))
+        << row.what;
+  }
+  auto odd = Local("v", "a");
+  odd.raw().phase = "Released";
+  Put(odd);
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Unresolvable({kNoVolume}));
+  auto block = Local("v", "a");
+  block.raw().volume_mode = "Block";
+  Put(block);
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Unresolvable({kNoVolume}));
+  Put(Local("v", "a"));
+  Put(claim().Modes({"ReadWriteMany"}));
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Unresolvable({kNoVolume}));
+  auto choosy = claim();
+  choosy.raw().selector = api::LabelSelector{{{"kind", "ssd"}}, {}};
+  Put(choosy);
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Unresolvable({kNoVolume}));
+  Put(Local("v", "a").Label("kind", "ssd"));
+  EXPECT_EQ(Evaluate({"c"}).at("a"), Fits());
+}
+
+TEST_F(BindingTest, EachClaimNeedsAVolumeOfItsOwn) {
+  Put(MakeClaim("c").Class("local"));
+  Put(MakeClaim("d").Class("local").Size("8Gi"));
+  Put(Local("v", "a"));
+  EXPECT_EQ(Evaluate({"d", "c"}).at("a"), Unresolvable({kNoVolume}));
+  Put(Local("w", "a", "6Gi"));
+  EXPECT_EQ(Evaluate({"d", "c"}).at("a"), Fits()) << "the smaller claim takes the smaller volume";
+}
+
+TEST_F(BindingTest, AVolumeMadeForTheClaimIsTheOnlyChoice) {
+  Put(MakeClaim("c").Class("local"));
+  Put(Local("mine", "b").ClaimedBy("c", "uid-of-c"));
+  Put(Local("other", "a"));
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Fits()}}));
+}
+
+TEST_F(BindingTest, WhatCannotBeFoundIsMadeWhereTheClassAllows) {
+  Put(MakeClaim("c"));
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Fits()}}));
+  auto limited = MakeClass();
+  limited.allowed_topologies = {{{"topology.kubernetes.io/zone", {"b"}}}, {}};
+  cluster.Put(limited);
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Fits()}}));
+  Put(MakeClaim("c").Annotation("volume.kubernetes.io/selected-node", "a"));
+  cluster.Put(MakeClass());
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoVolume})}}));
+}
+
+TEST_F(BindingTest, RoomIsLookedAtIfTheDriverKeepsTrack) {
+  Put(MakeClaim("c").Size("5Gi"));
+  Track("a", "5Gi");
+  Track("b", "100Gi", "4Gi");
+  EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoSpace})}}));
+  Put(MakeClaim("d").Class("local"));
+  EXPECT_EQ(Evaluate({"c", "d"}).at("a"), Unresolvable({kNoVolume}));
+}
+
+TEST_F(BindingTest, ScoresSayHowMuchIsLeft) {
+  Put(MakeClaim("c").Size("30Gi"));
+  Track("a", "100Gi");
+  Track("b", "40Gi");
+  Evaluate({"c"});
+  EXPECT_EQ(cluster.Scores(*plugin, Wants({"c"})), (NodeScores{{"a", 70}, {"b", 25}}));
+  Put(MakeClaim("d").Size("30Gi"));
+  Evaluate({"c", "d"});
+  EXPECT_EQ(cluster.Scores(*plugin, Wants({"c", "d"})), (NodeScores{{"a", 40}, {"b", 0}}));
+  Put(MakeClaim("e").Class("local"));
+  Put(Local("v", "a", "20Gi"));
+  Evaluate({"e"});
+  EXPECT_EQ(cluster.Scores(*plugin, Wants({"e"})).at("a"), 75) << "5Gi of a volume with 20Gi";
+  cluster.PreFilter(*plugin, Wants({}));
+  EXPECT_TRUE(cluster.PreScore(*plugin, Wants({})).ok()) << "it has its say for pods without volumes too";
+}
+
+TEST_F(BindingTest, WhatIsReservedIsShownToTheNextPod) {
+  Put(MakeClaim("c").Class("local"));
+  Put(MakeClaim("d").Class("local"));
+  Put(MakeClaim("new"));
+  Put(Local("v", "a"));
+  EXPECT_EQ(Evaluate({"c", "new"}).at("a"), Fits());
+  const auto info = cluster.Prepare(Wants({"c", "new"}));
+  const std::string node = "a";
+  framework::CycleState state = cluster.state().Clone();
+  const framework::Placement placement{info, node, state};
+  ASSERT_TRUE(plugin->Reserve(placement).ok());
+  EXPECT_TRUE(plugin->PreBindPreFlight(placement).status.ok());
+  const auto volume = cluster.objects().Of<PersistentVolume>().FindAssumed("v");
+  EXPECT_EQ(*volume->claim_ref, (PersistentVolume::ClaimRef{"default", "c", "uid-of-c"}));
+  EXPECT_EQ(*volume->metadata.Annotation("pv.kubernetes.io/bound-by-controller"), "yes");
+  const auto claim = cluster.objects().Of<PersistentVolumeClaim>().FindAssumed("default", "new");
+  EXPECT_EQ(*claim->metadata.Annotation("volume.kubernetes.io/selected-node"), "a");
+  EXPECT_EQ(Evaluate({"d"}).at("a"), Unresolvable({kNoVolume})) << "taken";
+  EXPECT_EQ(Evaluate({"new"}).at("b"), Unresolvable({kNoVolume})) << "to be made on the other node";
+  plugin->Unreserve(placement);
+  EXPECT_EQ(Evaluate({"d"}).at("a"), Fits());
+  EXPECT_EQ(Evaluate({"new"}).at("b"), Fits());
+}
+
+TEST_F(BindingTest, NothingIsReservedForBoundClaims) {
+  Put(MakeVolume("v"));
+  Put(MakeClaim("c").BoundTo("v"));
+  Evaluate({"c"});
+  const auto info = cluster.Prepare(Wants({"c"}));
+  const std::string node = "a";
+  framework::CycleState state = cluster.state().Clone();
+  const framework::Placement placement{info, node, state};
+  ASSERT_TRUE(plugin->Reserve(placement).ok());
+  EXPECT_TRUE(plugin->PreBindPreFlight(placement).status.skip());
+}
+
+TEST(VolumeBindingArgs, AreChecked) {
+  Cluster cluster;
+  const auto error = [&](const std::string& args) {
+    const auto made = cluster.TryMake<VolumeBinding>(args);
+    return made ? std::string() : made.error().message;
+  };
+  EXPECT_EQ(error("bindTimeoutSeconds: 0"), "");
+  EXPECT_EQ(error("shape: []"), "");
+  EXPECT_EQ(error("bindTimeoutSeconds: -1"),
+            "profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: -1: invalid "
+            "BindTimeoutSeconds, should "
+            "not be a negative value");
+  EXPECT_EQ(error("shape: [{utilization: 5, score: 11}]"),
+            "profiles[0].pluginConfig[0].args.shape[0].score: Invalid value: 11: not in valid range [0, 10]");
+  EXPECT_NE(error("bindTimeout: 5").find("unknown field \"bindTimeout\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::plugins

@@ -1,0 +1,119 @@
+#include "scheduler/plugins/volume_restrictions/volume_restrictions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace berth::plugins {
+namespace {
+
+using api::Volume;
+using framework::Attempt;
+using framework::Status;
+
+bool IsClaim(const Volume& volume) { return volume.source == Volume::Source::kPersistentVolumeClaim; }
+
+bool UsesClaim(const api::Pod& pod, const std::string& claim) {
+  return std::ranges::any_of(pod.spec.volumes,
+                             [&](const Volume& volume) { return IsClaim(volume) && volume.id == claim; });
+}
+
+bool SharesADisk(const api::Pod& a, const api::Pod& b) {
+  return std::ranges::any_of(a.spec.volumes, [&](const Volume& x) {
+    return std::ranges::any_of(b.spec.volumes, [&](const Volume& y) { return cluster::Collide(x, y); });
+  });
+}
+
+bool SharesAClaim(const api::Pod& a, const api::Pod& b) {
+  return std::ranges::any_of(
+      a.spec.volumes, [&](const Volume& volume) { return IsClaim(volume) && UsesClaim(b, volume.id); });
+}
+
+}  // namespace
+
+VolumeRestrictions::VolumeRestrictions(framework::Handle& handle)
+    : objects_(handle.objects),
+      volumes_(handle.volumes),
+      key_(handle.NewKey<SoleUse>()),
+      disk_taken_(handle.reasons.Intern("node(s) had no available disk")),
+      claim_taken_(
+          handle.reasons.Intern("node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
+                                "access mode already in-use by another pod")) {}
+
+framework::PreFilterAnswer VolumeRestrictions::PreFilter(const Attempt& attempt) const {
+  const api::Pod& pod = *attempt.pod().pod;
+  if (pod.spec.volumes.empty()) return {Status::Skip(), std::nullopt};
+  SoleUse sole;
+  for (const Volume& volume : pod.spec.volumes) {
+    if (!IsClaim(volume)) continue;
+    const auto claim = objects_.Of<api::PersistentVolumeClaim>().Find(pod.metadata.ns, volume.id);
+    if (claim == nullptr) {
+      return {Status::Unresolvable(fmt::format("persistentvolumeclaim \"{}\" not found", volume.id)),
+              std::nullopt};
+    }
+    if (std::ranges::find(claim->access_modes, "ReadWriteOncePod") == claim->access_modes.end()) continue;
+    if (std::ranges::find(sole.claims, volume.id) != sole.claims.end()) continue;
+    sole.claims.push_back(volume.id);
+    if (volumes_.ClaimIsUsed(pod.metadata.ns, volume.id)) ++sole.uses;
+  }
+  if (sole.uses == 0 && !std::ranges::any_of(pod.spec.volumes, cluster::IsExclusiveDisk))
+    return {Status::Skip(), std::nullopt};
+  attempt.state().Write(key_, std::move(sole));
+  return {};
+}
+
+void VolumeRestrictions::Count(const Attempt& attempt, const api::Pod& pod, int amount) const {
+  SoleUse* sole = attempt.state().Read(key_);
+  if (sole == nullptr || sole->claims.empty()) return;
+  for (const Volume& volume : pod.spec.volumes) {
+    if (IsClaim(volume) && std::ranges::find(sole->claims, volume.id) != sole->claims.end())
+      sole->uses += amount;
+  }
+}
+
+Status VolumeRestrictions::AddPod(const Attempt& attempt, const cluster::PlacedPod& added,
+                                  cluster::Row) const {
+  Count(attempt, *added.pod, 1);
+  return {};
+}
+
+Status VolumeRestrictions::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
+                                     cluster::Row) const {
+  Count(attempt, *removed.pod, -1);
+  return {};
+}
+
+void VolumeRestrictions::Filter(const Attempt& attempt, const RowSet& candidates,
+                                framework::Rejections& out) const {
+  RowSet& rejected = out.Reject(disk_taken_, attempt.nodes().rows());
+  for (const Volume& volume : attempt.pod().pod->spec.volumes)
+    volumes_.disks().AddConflicts(volume, rejected);
+  const SoleUse* sole = attempt.state().Read(key_);
+  if (sole == nullptr || sole->uses <= 0) return;
+  auto others = attempt.Scratch();
+  *others |= candidates;
+  *others -= rejected;
+  out.Reject(claim_taken_, attempt.nodes().rows()) |= *others;
+}
+
+std::vector<framework::EventRegistration> VolumeRestrictions::EventsToRegister() const {
+  using namespace framework;
+  return {WhenAssignedPod(kDelete,
+                          [](const cluster::PodInfo& waiting, const api::Pod* gone, const api::Pod*) {
+                            const api::Pod& pod = *waiting.pod;
+                            const bool helps = gone->metadata.ns == pod.metadata.ns &&
+                                               (SharesADisk(pod, *gone) || SharesAClaim(pod, *gone));
+                            return helps ? Hint::kQueue : Hint::kSkip;
+                          }),
+          {EventResource::kNode, kAdd},
+          When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
+                                           [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
+                                              const api::PersistentVolumeClaim* claim) {
+                                             const bool helps =
+                                                 claim->metadata.ns == waiting.pod->metadata.ns &&
+                                                 UsesClaim(*waiting.pod, claim->metadata.name);
+                                             return helps ? Hint::kQueue : Hint::kSkip;
+                                           })};
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,42 @@
+// Rejects nodes where a disk that the pod names itself is taken, and all nodes while another pod uses a claim
+// that is for one pod only (ReadWriteOncePod).
+#pragma once
+
+#include "scheduler/framework/plugin.hpp"
+#include "scheduler/plugins/volume_dependency.hpp"
+
+namespace berth::plugins {
+
+class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, public framework::FilterPlugin {
+ public:
+  explicit VolumeRestrictions(framework::Handle& handle);
+  std::string_view Name() const override { return "VolumeRestrictions"; }
+  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
+    return VolumeDependency(pod);
+  }
+  framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
+                           cluster::Row row) const override;
+  framework::Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,
+                              cluster::Row row) const override;
+  void Filter(const framework::Attempt& attempt, const RowSet& candidates,
+              framework::Rejections& out) const override;
+  std::vector<framework::EventRegistration> EventsToRegister() const override;
+
+ private:
+  // Claims of the pod for one pod only, and how often others use them. As in the original a use is one by the
+  // claim's name, whatever the namespace, once preemption has touched the count.
+  struct SoleUse {
+    std::vector<std::string> claims;
+    std::int64_t uses = 0;
+  };
+  void Count(const framework::Attempt& attempt, const api::Pod& pod, int amount) const;
+
+  const cluster::ClusterObjects& objects_;
+  const cluster::VolumesInUse& volumes_;
+  framework::StateKey<SoleUse> key_;
+  framework::ReasonId disk_taken_;
+  framework::ReasonId claim_taken_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,68 @@
+// Attempts that are under way, and what happened in the cluster since each of them began.
+#pragma once
+
+#include <boost/unordered_map.hpp>
+#include <list>
+#include <string>
+#include <utility>
+
+#include "scheduler/framework/cluster_event.hpp"
+#include "scheduler/framework/queued_pod.hpp"
+
+namespace berth::queue {
+
+// One list in the order of time, of attempts' beginnings and events. An event is kept as long as an attempt
+// that began before it is under way. One thread.
+class InFlight {
+ public:
+  // False if an attempt for that UID is under way already.
+  bool Begin(const framework::QueuedPodPtr& pod);
+  // The attempt ended; events that no other attempt needs go. `forget(event label, how many)` is told.
+  template <class Forget>
+  void End(const std::string& uid, Forget&& forget) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    const std::string& key = found->second->pod->info.key;
+    if (const auto latest = by_key_.find(key); latest != by_key_.end() && latest->second == found->second)
+      by_key_.erase(latest);
+    items_.erase(found->second);
+    pods_.erase(found);
+    while (!items_.empty() && items_.front().pod == nullptr) {
+      forget(items_.front().event.label);
+      items_.pop_front();
+    }
+  }
+  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects) {
+    items_.push_back({nullptr, event, objects});
+  }
+  bool Has(const std::string& uid) const { return pods_.contains(uid); }
+  // By "namespace/name": the one that began last, if that is still under way; else null.
+  api::PodPtr FindByKey(const std::string& key) const;
+  bool empty() const { return pods_.empty(); }
+  std::size_t size() const { return pods_.size(); }
+  std::size_t events() const { return items_.size() - pods_.size(); }
+
+  // Calls visit(event, objects) for everything since the attempt began, until it returns false.
+  template <class Visit>
+  void ForEachSince(const std::string& uid, Visit&& visit) const {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    for (auto item = std::next(found->second); item != items_.end(); ++item) {
+      if (item->pod == nullptr && !visit(item->event, item->objects)) return;
+    }
+  }
+
+ private:
+  struct Item {
+    framework::QueuedPodPtr pod;  // an attempt began; null: an event
+    framework::ClusterEvent event;
+    framework::EventObjects objects;
+  };
+  using Items = std::list<Item>;
+
+  Items items_;
+  boost::unordered_map<std::string, Items::const_iterator> pods_;    // by UID
+  boost::unordered_map<std::string, Items::const_iterator> by_key_;  // the latest of each "namespace/name"
+};
+
+}  // namespace berth::queue

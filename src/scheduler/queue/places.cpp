@@ -1,0 +1,135 @@
+// The places where pods wait, and the books about who is where.
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/queue/queue_metrics.hpp"
+#include "scheduler/queue/scheduling_queue.hpp"
+
+namespace berth::queue {
+
+using framework::QueuedPodPtr;
+
+bool SchedulingQueue::MoreUrgent::operator()(const Entry* a, const Entry* b) const {
+  if (policy->Less(*a->pod, *b->pod)) return true;
+  if (policy->Less(*b->pod, *a->pod)) return false;
+  return a->sequence < b->sequence;
+}
+
+bool SchedulingQueue::SoonerOver::operator()(const Entry* a, const Entry* b) const {
+  if (a->pod->backoff_expiry != b->pod->backoff_expiry)
+    return a->pod->backoff_expiry < b->pod->backoff_expiry;
+  return MoreUrgent{policy}(a, b);
+}
+
+QueueSizes SchedulingQueue::sizes() const {
+  QueueSizes sizes;
+  sizes.active = active_.size();
+  sizes.backoff = backoff_.size() + error_backoff_.size();
+  sizes.gated = gated_;
+  sizes.unschedulable = unschedulable_.size() - sizes.gated;
+  sizes.in_flight = in_flight_.size();
+  return sizes;
+}
+
+const char* SchedulingQueue::PlaceName(const Entry& entry) {
+  switch (entry.place) {
+    case Place::kActive:
+      return "active";
+    case Place::kBackoff:
+    case Place::kErrorBackoff:
+      return "backoff";
+    default:
+      return entry.pod->gated() ? "gated" : "unschedulable";
+  }
+}
+
+SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
+  const auto found = entries_.find(uid);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
+  Entry& entry = entries_[pod->info.pod->metadata.uid];
+  pod->backoff_expiry = ExpiryOf(*pod);
+  entry.pod = std::move(pod);
+  entry.sequence = next_sequence_++;
+  by_key_.insert(&entry);
+  return entry;
+}
+
+void SchedulingQueue::Remove(Entry& entry) {
+  Leave(entry);
+  const auto [begin, end] = by_key_.equal_range(&entry);
+  by_key_.erase(std::find(begin, end, &entry));
+  const QueuedPodPtr pod = entry.pod;  // its UID outlives the entry
+  entries_.erase(pod->info.pod->metadata.uid);
+}
+
+void SchedulingQueue::Leave(Entry& entry) {
+  if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-1);
+  switch (std::exchange(entry.place, Place::kNone)) {
+    case Place::kActive:
+      active_.erase(&entry);
+      meters_->active.Add(-1);
+      break;
+    case Place::kBackoff:
+      backoff_.erase(&entry);
+      meters_->backoff.Add(-1);
+      break;
+    case Place::kErrorBackoff:
+      error_backoff_.erase(&entry);
+      meters_->backoff.Add(-1);
+      break;
+    case Place::kUnschedulable:
+      unschedulable_.back()->slot = entry.slot;
+      unschedulable_[entry.slot] = unschedulable_.back();
+      unschedulable_.pop_back();
+      gated_ -= entry.pod->gated() ? 1 : 0;
+      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
+      break;
+    case Place::kNone:
+      break;
+  }
+}
+
+void SchedulingQueue::Enter(Entry& entry, Place place) {
+  entry.place = place;
+  if (place != Place::kNone) {
+    entry.cause = &meters_->ByCause(PlaceName(entry), *entry.pod);
+    entry.cause->Add();
+  }
+  switch (place) {
+    case Place::kActive:
+      active_.insert(&entry);
+      meters_->active.Add();
+      break;
+    case Place::kBackoff:
+      backoff_.insert(&entry);
+      meters_->backoff.Add();
+      break;
+    case Place::kErrorBackoff:
+      error_backoff_.insert(&entry);
+      meters_->backoff.Add();
+      break;
+    case Place::kUnschedulable:
+      entry.slot = unschedulable_.size();
+      unschedulable_.push_back(&entry);
+      gated_ += entry.pod->gated() ? 1 : 0;
+      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
+      break;
+    case Place::kNone:
+      break;
+  }
+}
+
+void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
+  if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
+    entry.pod->first_attempt_ready = clock_.Now();
+  Enter(entry, place);
+  meters_->Incoming(place == Place::kActive          ? "active"
+                    : place == Place::kUnschedulable ? "unschedulable"
+                                                     : "backoff",
+                    event);
+}
+
+}  // namespace berth::queue

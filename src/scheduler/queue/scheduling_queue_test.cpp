@@ -1,0 +1,692 @@
+#include "scheduler/queue/scheduling_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "testing/builders.hpp"
+
+namespace berth::queue {
+namespace {
+
+using namespace std::chrono_literals;
+using berth::testing::MakePod;
+using berth::testing::PodBuilder;
+using framework::ClusterEvent;
+using framework::EventResource;
+using framework::QueuedPod;
+using framework::QueuedPodPtr;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr ClusterEvent kNodeAdd{EventResource::kNode, framework::kAdd, "NodeAdd"};
+constexpr ClusterEvent kPodDelete{EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"};
+constexpr ClusterEvent kGatesGone{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated,
+                                  "TargetPodUpdatePodSchedulingGatesEliminated"};
+
+// Priority, then time; gates gate; a plugin hopes for the events that the test says.
+class FakePolicy final : public QueuePolicy {
+ public:
+  bool Less(const QueuedPod& a, const QueuedPod& b) const override {
+    if (a.info.priority() != b.info.priority()) return a.info.priority() > b.info.priority();
+    return a.timestamp < b.timestamp;
+  }
+  framework::Status PreEnqueue(const QueuedPod& pod) const override {
+    if (pod.info.pod->spec.scheduling_gates.empty()) return {};
+    auto status = framework::Status::Unresolvable("gated");
+    status.plugin = "Gates";
+    return status;
+  }
+  bool IsAnyRegistered(const ClusterEvent& event) const override {
+    return std::ranges::any_of(hopes, [&](const auto& hope) { return hope.second.Matches(event); });
+  }
+  bool IsRegisteredBy(std::uint32_t, const std::string& plugin, const ClusterEvent& event) const override {
+    const auto found = hopes.find(plugin);
+    return found != hopes.end() && found->second.Matches(event);
+  }
+  framework::Requeue EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
+                             const framework::EventObjects&) const override {
+    asked_profile = pod.profile;
+    const auto hopes_so = [&](const std::string& plugin) { return IsRegisteredBy(0, plugin, event); };
+    if (std::ranges::any_of(pod.pending, hopes_so)) return framework::Requeue::kImmediately;
+    return std::ranges::any_of(pod.rejectors, hopes_so) ? framework::Requeue::kAfterBackoff
+                                                        : framework::Requeue::kSkip;
+  }
+  std::map<std::string, ClusterEvent> hopes{
+      {"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
+  mutable std::uint32_t asked_profile = 99;
+};
+
+class QueueTest : public ::testing::Test {
+ protected:
+  cluster::PodInfo Info(const PodBuilder& pod) { return cluster::PreparePod(pod.Share(), words); }
+  void Add(const PodBuilder& pod, std::uint32_t profile = 0) { queue.Add(Info(pod), profile); }
+  // The name of the pod popped, "" if there is none; it stays in flight as `popped`.
+  std::string Pop() {
+    popped = queue.Pop();
+    return popped ? popped->info.pod->metadata.name : "";
+  }
+  void Reject(const std::string& plugin) {
+    popped->rejectors = {plugin};
+    queue.Requeue(popped);
+  }
+  void Break() {
+    popped->rejectors.clear();
+    queue.Requeue(popped);
+  }
+  void Update(const PodBuilder& pod, std::span<const ClusterEvent> events) {
+    queue.Update(Info(pod), 0, events, {nullptr, pod.Share()});
+  }
+  void PublishEvent(const ClusterEvent& event) { queue.MoveAll(event, {}); }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    queue.Tick();
+  }
+  std::string Metrics() { return registry.Expose(); }
+
+  cluster::SymbolTable words;
+  ManualClock clock;
+  FakePolicy policy;
+  metrics::Registry registry;
+  SchedulingQueue queue{{}, clock, policy, registry};
+  QueuedPodPtr popped;
+};
+
+// --- order
+// --------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, TheMostUrgentPodComesFirst) {
+  Add(MakePod("low").Priority(1));
+  clock.Advance(1ms);
+  Add(MakePod("high").Priority(9));
+  clock.Advance(1ms);
+  Add(MakePod("second-low").Priority(1));
+  EXPECT_EQ(Pop(), "high");
+  EXPECT_EQ(Pop(), "low");
+  EXPECT_EQ(Pop(), "second-low");
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, PodsOfOneMomentComeInTheOrderOfArrival) {
+  for (const auto* name : {"z", "a", "m"}) Add(MakePod(name));
+  EXPECT_EQ(Pop(), "z");
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(Pop(), "m");
+}
+
+TEST_F(QueueTest, APodIsKnownByItsUid) {
+  Add(MakePod("a").Priority(1));
+  Add(MakePod("a").Priority(2));
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.priority(), 2);
+  EXPECT_EQ(popped->attempts, 1);
+}
+
+TEST_F(QueueTest, AnAttemptThatIsDoneMayStillComeBackAfterAnError) {
+  Add(MakePod("a"));
+  Pop();
+  EXPECT_EQ(queue.sizes().in_flight, 1U);
+  queue.Done(popped->info.pod->metadata.uid);
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
+  EXPECT_EQ(queue.sizes().active + queue.sizes().backoff, 0U);
+  Break();
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, ARejectionAfterDoneIsTriedAgainSinceNobodyNotedWhatHappened) {
+  Add(MakePod("a"));
+  Pop();
+  queue.Done(popped->info.pod->metadata.uid);
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+// --- back-off
+// -----------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
+  Add(MakePod("a"));
+  Add(MakePod("busy").Priority(100));  // keeps Pop from taking "a" early
+  for (const auto delay : {1s, 2s, 4s, 8s, 10s, 10s}) {
+    ASSERT_EQ(Pop(), "busy");
+    const auto busy = popped;
+    ASSERT_EQ(Pop(), "a");
+    Reject("Fit");
+    popped = busy;
+    Break();
+    PublishEvent(kPodDelete);
+    EXPECT_EQ(queue.sizes().backoff, 2U);
+    Wait(delay);
+    EXPECT_EQ(queue.sizes().backoff, 2U)
+        << "the second in which the delay of " << delay.count() << " s ends still belongs to it";
+    Wait(1s);
+    EXPECT_EQ(queue.sizes().active, 2U) << "after " << delay.count() << " s and one more";
+  }
+}
+
+TEST_F(QueueTest, ABackoffEndsOnAWholeSecond) {
+  clock.Advance(300ms);
+  Add(MakePod("a"));
+  Pop();
+  Break();             // at x.3: the delay ends at x.3 + 1 s, on the whole second (x + 1).0
+  Wait(1700ms - 1ms);  // (x + 1).999
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  Wait(1ms);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+TEST_F(QueueTest, AfterErrorsPodsWaitOutTheirBackoff) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  EXPECT_EQ(Pop(), "") << "not early";
+  Wait(2s);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->consecutive_errors, 1);
+  Break();
+  Wait(2s);
+  EXPECT_EQ(Pop(), "") << "the second error doubles the delay";
+  Wait(1s);
+  EXPECT_EQ(Pop(), "a");
+}
+
+TEST_F(QueueTest, ARejectionEndsTheCountOfErrors) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  Wait(2s);
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(popped->consecutive_errors, 0);
+  EXPECT_EQ(popped->unschedulable_count, 1);
+}
+
+TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  Add(MakePod("b"));
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 2);
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_queue_incoming_pods_total{event=\"PopFromBackoffQ\",queue=\"active\"} 1"));
+}
+
+TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent) {
+  for (const auto* name : {"twice", "low", "high"})
+    Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
+  std::vector<QueuedPodPtr> pods;
+  while (!Pop().empty()) pods.push_back(popped);
+  for (const auto& pod : pods) {
+    if (pod->info.pod->metadata.name == "twice") pod->unschedulable_count = 1;
+    popped = pod;
+    Reject("Fit");
+  }
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(Pop(), "high");
+  EXPECT_EQ(Pop(), "low");
+  EXPECT_EQ(Pop(), "twice");
+}
+
+TEST_F(QueueTest, PendingPodsSkipTheBackoff) {
+  Add(MakePod("a"));
+  Pop();
+  popped->pending = {"Fit"};
+  Reject("Fit");
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+// --- rejections and events
+// ----------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
+  Add(MakePod("a"), 7);
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  PublishEvent(kNodeAdd);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  EXPECT_EQ(policy.asked_profile, 7U);
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+}
+
+TEST_F(QueueTest, APodWhoseBackoffIsOverGoesStraightToTheActiveQueue) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  Wait(2s);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "time alone frees nobody";
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  Wait(5min);
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "longer than five minutes, not five minutes";
+  Wait(30s);
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_THAT(
+      Metrics(),
+      HasSubstr("scheduler_queue_incoming_pods_total{event=\"UnschedulableTimeout\",queue=\"active\"} 1"));
+}
+
+TEST_F(QueueTest, NextDueIsTheNextFlush) {
+  clock.Advance(700ms);
+  SchedulingQueue later({}, clock, policy, registry);
+  EXPECT_EQ(later.NextDue() - clock.Now(), 300ms);
+  clock.Advance(1500ms);
+  queue.Tick();
+  EXPECT_EQ((queue.NextDue().time_since_epoch()) % 1s, 0s) << "on a whole second from then on";
+  EXPECT_EQ(queue.NextDue() - clock.Now(), 800ms);
+}
+
+// --- gates
+// --------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
+  Add(MakePod("a").Gate("g"));
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(Pop(), "");
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  clock.Advance(3s);
+  Update(MakePod("a"), std::span(&kGatesGone, 1));
+  EXPECT_EQ(queue.sizes().gated, 0U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 1);
+  EXPECT_EQ(popped->first_attempt_ready, clock.Now()) << "the time behind a gate does not count";
+}
+
+TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  Update(MakePod("a").Gate("late"), {});
+  PublishEvent(kPodDelete);
+  EXPECT_EQ(queue.sizes().gated, 1U);
+  EXPECT_EQ(queue.sizes().active + queue.sizes().backoff + queue.sizes().unschedulable, 0U);
+}
+
+// --- updates and deletes
+// ------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
+  Add(MakePod("a"));
+  Add(MakePod("b"));
+  Update(MakePod("b").Priority(1), {});
+  EXPECT_EQ(Pop(), "b");
+  EXPECT_EQ(popped->info.priority(), 1);
+}
+
+TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Tolerations");
+  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
+                                     "TargetPodUpdatePodToleration"};
+  Update(MakePod("a").Label("x", "y"), std::span(&kToleration, 1));
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  policy.hopes.emplace("Tolerations", kToleration);
+  Update(MakePod("a").Tolerating("k", "Exists"), std::span(&kToleration, 1));
+  EXPECT_EQ(queue.sizes().unschedulable, 0U);
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnUpdateInBackoffChangesThePodInPlace) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  Update(MakePod("a").Priority(3), {});
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+  Wait(2s);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.priority(), 3);
+}
+
+TEST_F(QueueTest, AnUpdateOfAnUnknownPodAddsIt) {
+  Update(MakePod("a"), {});
+  EXPECT_EQ(Pop(), "a");
+}
+
+TEST_F(QueueTest, APodInFlightIsLeftAlone) {
+  Add(MakePod("a"));
+  Pop();
+  Update(MakePod("a").Priority(5), {});
+  EXPECT_EQ(queue.sizes().in_flight, 1U);
+  EXPECT_EQ(popped->info.priority(), 0);
+  EXPECT_EQ(queue.sizes().active, 0U);
+}
+
+TEST_F(QueueTest, ADeletedPodIsNowhere) {
+  Add(MakePod("active"));
+  Add(MakePod("gated").Gate("g"));
+  queue.Delete("uid-of-active");
+  queue.Delete("uid-of-gated");
+  queue.Delete("uid-of-nobody");
+  const QueueSizes sizes = queue.sizes();
+  EXPECT_EQ(sizes.active + sizes.backoff + sizes.unschedulable + sizes.gated + sizes.in_flight, 0U);
+  EXPECT_EQ(Pop(), "");
+}
+
+TEST_F(QueueTest, AnAttemptSurvivesTheDeletionOfItsPod) {
+  Add(MakePod("a"));
+  Pop();
+  queue.Delete("uid-of-a");
+  EXPECT_EQ(queue.sizes().in_flight, 1U) << "whoever has it finds out and says Done";
+  queue.Done("uid-of-a");
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
+}
+
+TEST_F(QueueTest, OfAPodThatIsBackAlreadyTheOldOneIsDropped) {
+  Add(MakePod("a"));
+  Pop();
+  const auto old = popped;
+  Add(MakePod("a"));
+  old->rejectors = {"Fit"};
+  queue.Requeue(old);
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(queue.sizes().in_flight, 0U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->attempts, 1);
+}
+
+TEST_F(QueueTest, OfOnePodThereIsOneAttemptAtATime) {
+  Add(MakePod("a"));
+  Pop();
+  Add(MakePod("a"));
+  EXPECT_EQ(Pop(), "") << "the second entry is dropped";
+  EXPECT_EQ(queue.sizes().active, 0U);
+}
+
+// --- in flight
+// ----------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, WhatHappensDuringAnAttemptIsNotMissed) {
+  Add(MakePod("a"));
+  Pop();
+  PublishEvent(kPodDelete);
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, WhatHappenedBeforeAnAttemptIsOverlookedByIt) {
+  Add(MakePod("first"));
+  Pop();
+  const auto first = popped;
+  PublishEvent(kPodDelete);
+  Add(MakePod("second"));
+  Pop();
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  popped = first;
+  Reject("Fit");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnEventIsKeptOnlyAsLongAsSomebodyMayNeedIt) {
+  const auto kept = [&](int count) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_inflight_events{event=\"AssignedPodDelete\"} " +
+                                     std::to_string(count) + "\n"));
+  };
+  Add(MakePod("a"));
+  Add(MakePod("b"));
+  Pop();
+  const auto a = popped;
+  PublishEvent(kPodDelete);
+  Pop();
+  PublishEvent(kPodDelete);
+  kept(2);
+  popped = a;
+  Break();
+  kept(1);
+  queue.Done("uid-of-b");
+  kept(0);
+  PublishEvent(kPodDelete);
+  kept(0);
+}
+
+TEST_F(QueueTest, AnUpdateDuringAnAttemptCountsWhenThePodComesBack) {
+  constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
+                                     "TargetPodUpdatePodToleration"};
+  policy.hopes.emplace("Tolerations", kToleration);
+  Add(MakePod("a"));
+  Pop();
+  Update(MakePod("a").Tolerating("k", "Exists"), std::span(&kToleration, 1));
+  Reject("Tolerations");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, AnEventThatNobodyWaitsForIsNotKept) {
+  Add(MakePod("a"));
+  Pop();
+  PublishEvent({EventResource::kNode, framework::kUpdateNodeTaint, "NodeUpdateNodeTaint"});
+  EXPECT_THAT(Metrics(), Not(HasSubstr("NodeUpdateNodeTaint")));
+}
+
+TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
+  for (const auto* name : {"low", "high"}) {
+    Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
+    Pop();
+    Reject("Fit");
+  }
+  queue.MoveAll(kPodDelete, {}, [](const QueuedPod& pod) { return pod.info.priority() < 5; });
+  EXPECT_EQ(queue.sizes().unschedulable, 1U);
+  EXPECT_EQ(Pop(), "low");
+}
+
+TEST_F(QueueTest, OfAllThatHappenedDuringAnAttemptTheStrongestOpinionCounts) {
+  Add(MakePod("a"));
+  Pop();
+  PublishEvent(kPodDelete);  // Fit: after the back-off
+  PublishEvent(kNodeAdd);    // Affinity, which answered Pending: at once
+  popped->rejectors = {"Fit", "Affinity"};
+  popped->pending = {"Affinity"};
+  queue.Requeue(popped);
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+// --- activation
+// ---------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, ActivatedPodsSkipEventAndBackoff) {
+  Add(MakePod("rejected"));
+  Pop();
+  Reject("Fit");
+  Add(MakePod("broken"));
+  Pop();
+  Break();
+  const std::vector<std::string> pods{"default/rejected", "default/broken", "default/unknown"};
+  queue.Activate(pods);
+  EXPECT_EQ(queue.sizes().active, 2U);
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_queue_incoming_pods_total{event=\"ForceActivate\",queue=\"active\"} 2"));
+}
+
+TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
+  Add(MakePod("a"));
+  Add(MakePod("other"));
+  Pop();
+  const auto a = popped;
+  Pop();
+  const std::string key = "default/a";
+  queue.Activate(std::span(&key, 1));
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "it was not meant for the other one";
+  popped = a;
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().backoff, 1U);
+}
+
+TEST_F(QueueTest, APodThatWasCreatedAgainIsActivatedAndNotItsPredecessor) {
+  Add(MakePod("a").Uid("old"));
+  Pop();
+  const auto old = popped;
+  queue.Delete("old");
+  Add(MakePod("a").Uid("new"));
+  Pop();
+  const std::string key = "default/a";
+  queue.Activate(std::span(&key, 1));
+  Reject("Affinity");
+  EXPECT_EQ(queue.sizes().backoff, 1U) << "the new one was meant";
+  queue.Activate(std::span(&key, 1));
+  EXPECT_EQ(queue.sizes().active, 1U);
+  EXPECT_EQ(Pop(), "a");
+  EXPECT_EQ(popped->info.pod->metadata.uid, "new");
+}
+
+// --- nominations
+// --------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, APodIsNominatedWhileItWaitsAndWhileItIsInFlight) {
+  const auto nominated = [&] {
+    std::map<std::string, std::string> nodes;
+    for (const auto& [uid, nomination] : queue.nominator().all())
+      nodes[uid] = words.node_names.Text(nomination.node);
+    return nodes;
+  };
+  using Nodes = std::map<std::string, std::string>;
+  Add(MakePod("a").Nominated("n1"));
+  Add(MakePod("gated").Gate("g").Nominated("n2"));
+  EXPECT_EQ(nominated(), (Nodes{{"uid-of-a", "n1"}, {"uid-of-gated", "n2"}}));
+  Pop();
+  queue.nominator().Set(popped, words.node_names.Intern("n3"));
+  EXPECT_EQ(nominated()["uid-of-a"], "n3");
+  Break();
+  Update(MakePod("a").Nominated("n1"), {});
+  EXPECT_EQ(nominated()["uid-of-a"], "n1") << "a word about nominations counts";
+  queue.Delete("uid-of-gated");
+  Update(MakePod("a"), {});
+  EXPECT_EQ(nominated(), Nodes{});
+}
+
+TEST_F(QueueTest, ANominationInMemorySurvivesAnUpdateThatDoesNotSpeakOfIt) {
+  Add(MakePod("a"));
+  Pop();
+  Break();
+  queue.nominator().Set(popped, words.node_names.Intern("n1"));
+  Update(MakePod("a").Label("x", "y"), {});
+  EXPECT_EQ(queue.nominator().all().size(), 1U);
+  queue.nominator().Set(popped, cluster::NodeNameId{});
+  EXPECT_THAT(queue.nominator().all(), IsEmpty());
+}
+
+// --- metrics
+// ------------------------------------------------------------------------------------------------------
+
+TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
+  const auto pending = [&](const std::string& place, int count) {
+    EXPECT_THAT(Metrics(),
+                HasSubstr("scheduler_pending_pods{queue=\"" + place + "\"} " + std::to_string(count) + "\n"));
+  };
+  for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
+  Add(MakePod("a"));
+  Add(MakePod("g").Gate("g"));
+  pending("active", 1);
+  pending("gated", 1);
+  Pop();
+  pending("active", 0);
+  Reject("Fit");
+  pending("unschedulable", 1);
+  PublishEvent(kPodDelete);
+  pending("unschedulable", 0);
+  pending("backoff", 1);
+  Update(MakePod("a").Label("x", "y"), {});
+  pending("backoff", 1);
+  Wait(2s);
+  pending("backoff", 0);
+  pending("active", 1);
+  queue.Delete("uid-of-a");
+  queue.Delete("uid-of-g");
+  for (const auto* place : {"active", "backoff", "unschedulable", "gated"}) pending(place, 0);
+}
+
+TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
+  Add(MakePod("a"));
+  Pop();
+  Reject("Fit");
+  PublishEvent(kPodDelete);
+  Wait(2s);
+  const auto counted = [&](const std::string& event, const std::string& place) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_queue_incoming_pods_total{event=\"" + event + "\",queue=\"" +
+                                     place + "\"} 1\n"));
+  };
+  counted("UnscheduledPodAdd", "active");
+  counted("ScheduleAttemptFailure", "unschedulable");
+  counted("AssignedPodDelete", "backoff");
+  counted("BackoffComplete", "active");
+}
+
+TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
+  Add(MakePod("a"));
+  Pop();
+  popped->rejectors = {"Fit", "Affinity"};
+  queue.Requeue(popped);
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 1\n"));
+  EXPECT_THAT(
+      Metrics(),
+      HasSubstr("scheduler_unschedulable_pods{plugin=\"Affinity\",profile=\"default-scheduler\"} 1\n"));
+  PublishEvent(kPodDelete);
+  Pop();
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
+  Reject("Fit");
+  queue.Delete("uid-of-a");
+  EXPECT_THAT(Metrics(),
+              HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
+}
+
+TEST_F(QueueTest, EveryWaitingPodIsCountedOnceByWhatHeldItBackLast) {
+  const auto counted = [&](const std::string& cause, const std::string& place, int pods) {
+    EXPECT_THAT(Metrics(), HasSubstr("berth_pending_pods_by_cause{cause=\"" + cause + "\",queue=\"" + place +
+                                     "\"} " + std::to_string(pods) + "\n"));
+  };
+  Add(MakePod("a"));
+  counted("new", "active", 1);
+  Pop();
+  counted("new", "active", 0);
+  popped->rejectors = {"Fit", "Affinity"};
+  queue.Requeue(popped);
+  counted("Affinity+Fit", "unschedulable", 1);
+  PublishEvent(kPodDelete);
+  counted("Affinity+Fit", "unschedulable", 0);
+  counted("Affinity+Fit", "backoff", 1);
+  Pop();
+  counted("Affinity+Fit", "backoff", 0);
+  popped->rejectors.clear();
+  queue.Requeue(popped);
+  counted("error", "backoff", 1);
+  queue.Delete("uid-of-a");
+  counted("error", "backoff", 0);
+}
+
+TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
+  cluster::SymbolTable words;
+  ManualClock clock;
+  FakePolicy policy;
+  metrics::Registry registry;
+  SchedulingQueue queue({.max_backoff = 0s}, clock, policy, registry);
+  queue.Add(cluster::PreparePod(MakePod("a").Share(), words), 0);
+  const auto pod = queue.Pop();
+  pod->rejectors = {"Fit"};
+  queue.Requeue(pod);
+  queue.MoveAll(kPodDelete, {});
+  EXPECT_EQ(queue.sizes().active, 1U);
+}
+
+}  // namespace
+}  // namespace berth::queue

@@ -1,0 +1,120 @@
+#include "scheduler/record/attempt_record.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace berth::record {
+
+std::string_view ResultName(Result result) {
+  static constexpr std::array<std::string_view, 5> kNames{"scheduled", "unschedulable", "error", "gated",
+                                                          "ignored"};
+  return kNames[static_cast<std::size_t>(result)];
+}
+
+std::int64_t AttemptRecord::Total(std::uint32_t row) const {
+  std::int64_t total = base_total;
+  for (const ScoreSnapshot::OfPlugin& plugin : scores.plugins()) total += plugin.weight() * plugin[row];
+  for (const ExtenderShare::Scores& extender : extenders.scores) total += extender.values[row];
+  return total;
+}
+
+RowSet AttemptRecord::Best() const {
+  if (result != Result::kScheduled || !best.Empty()) return best;
+  RowSet rows(nodes->by_row.size());
+  std::int64_t highest = INT64_MIN;
+  feasible.ForEach([&](std::size_t index) {
+    const auto row = static_cast<std::uint32_t>(index);
+    const std::int64_t total = Total(row);
+    if (total > highest) rows.Clear();
+    highest = std::max(highest, total);
+    if (total == highest) rows.Add(row);
+  });
+  return rows;
+}
+
+std::size_t AttemptRecord::Bytes() const {
+  struct {
+    std::size_t operator()(const RowSet& set) const { return set.words().size_bytes(); }
+    std::size_t operator()(const SharedRows& set) const { return set.Bytes(); }
+  } set_bytes;
+  std::size_t bytes =
+      sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + left_out_reason.size();
+  bytes +=
+      set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(left_out) + set_bytes(best);
+  for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
+  for (const Spoken& part : spoken) {
+    bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
+    for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
+  }
+  bytes += scores.Bytes();
+  for (const auto& silence : extenders.silent) bytes += sizeof(silence) + set_bytes(silence.rows);
+  for (const auto& part : extenders.scores)
+    bytes += sizeof(part) + part.values.size() * sizeof(part.values.front());
+  for (const auto& trouble : extenders.errors) bytes += sizeof(trouble) + trouble.error.size();
+  if (nomination) {
+    bytes += set_bytes(nomination->choices);
+    for (const std::string& name : nomination->victims) bytes += sizeof(name) + name.size();
+  }
+  return bytes + post_filter.size();
+}
+
+std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,
+                                                  std::string_view& plugin) const {
+  std::vector<std::string> texts;
+  for (const Rejection& rejection : rejections) {
+    if (!rejection.rows.Has(row)) continue;
+    plugin = rejection.plugin;
+    texts.push_back(reasons.Text(rejection.reason));
+  }
+  for (const Spoken& part : spoken) {
+    for (const auto& [said_of, text] : part.reasons.rows) {
+      if (said_of != row) continue;
+      plugin = part.plugin;
+      texts.push_back(part.reasons.texts[text]);
+    }
+  }
+  for (const ExtenderShare::Silence& silence : extenders.silent) {
+    if (!texts.empty() || !silence.rows.Has(row)) continue;
+    plugin = "Extender";
+    texts.push_back(fmt::format("rejected by extender {} without reason", silence.extender));
+  }
+  return texts;
+}
+
+namespace {
+
+// "2 Insufficient cpu, 3 node(s) ...": as text, so that "10 x" comes before "2 y", as the original sorts.
+std::string Histogram(const AttemptRecord& record, const framework::Reasons& reasons) {
+  std::map<std::string, std::size_t, std::less<>> counts;
+  const auto count = [&](const std::string& reason, std::size_t nodes) {
+    if (nodes > 0) counts[reason] += nodes;
+  };
+  for (const Rejection& rejection : record.rejections)
+    count(reasons.Text(rejection.reason), rejection.rows.Count());
+  for (const Spoken& part : record.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
+  }
+  count(record.left_out_reason, record.left_out.Count());
+  for (const std::string& reason : record.extenders.strangers) count(reason, 1);
+  std::vector<std::string> parts;
+  for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));
+  std::ranges::sort(parts);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons) {
+  std::string message = fmt::format("0/{} nodes are available:", record.all.Count());
+  const std::string why = record.pre_filter ? fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "))
+                                            : Histogram(record, reasons);
+  if (!why.empty()) message += " " + why + ".";
+  if (!record.post_filter.empty()) message += " " + record.post_filter;
+  return message;
+}
+
+}  // namespace berth::record

@@ -1,0 +1,70 @@
+#include "scheduler/record/score_history.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace berth::record {
+namespace {
+
+using ByPlugin = std::vector<std::vector<std::uint8_t>>;
+
+ByPlugin Read(const ScoreSnapshot& scores, std::size_t rows) {
+  ByPlugin read;
+  for (const ScoreSnapshot::OfPlugin& plugin : scores.plugins()) {
+    for (auto& row = read.emplace_back(); row.size() < rows;) row.push_back(plugin[row.size()]);
+  }
+  return read;
+}
+
+TEST(ScoreSnapshot, AVersionStaysWhatItWasWhateverChangesLater) {
+  Random random(1);
+  ByPlugin now(3, std::vector<std::uint8_t>(50));
+  ScoreHistory history;
+  for (std::size_t plugin = 0; plugin < now.size(); ++plugin) {
+    history.Add("P", 1);
+    history.SetAll(plugin, now[plugin]);
+  }
+  std::vector<std::pair<ScoreSnapshot, ByPlugin>> versions;
+  // More changes than one page carries.
+  for (int step = 0; step < 1500; ++step) {
+    for (std::uint64_t i = random.Below(4); i > 0; --i) {
+      const std::size_t plugin = random.Below(2);
+      const std::size_t row = random.Below(now[plugin].size());
+      now[plugin][row] = static_cast<std::uint8_t>(random.Below(101));
+      history.Set(plugin, row, now[plugin][row]);
+    }
+    if (step % 100 == 99) {
+      const auto score = static_cast<std::uint8_t>(step / 100);
+      now[2].assign(now[2].size(), score);
+      history.SetAll(2, score);
+    }
+    versions.emplace_back(history.Version(), now);
+  }
+  for (const auto& [version, expected] : versions) ASSERT_EQ(Read(version, 50), expected);
+}
+
+TEST(ScoreSnapshot, WhatIsTheSameForAllRowsIsKeptOnce) {
+  ScoreHistory history;
+  history.Add("Taints", 3);
+  history.SetAll(0, std::uint8_t{100});
+  const ScoreSnapshot scores = history.Version();
+  const ScoreSnapshot::OfPlugin taints = scores.plugins().front();
+  EXPECT_EQ(taints.plugin(), "Taints");
+  EXPECT_EQ(taints.weight(), 3);
+  EXPECT_TRUE(taints.uniform());
+  EXPECT_EQ(taints[4711], 100);
+}
+
+TEST(ScoreSnapshot, VersionsShareWhatTheyHaveInCommon) {
+  ScoreHistory history;
+  history.Add("A", 1);
+  history.SetAll(0, std::vector<std::uint8_t>(5000, 7));
+  EXPECT_LT(history.Version().Bytes(), 500U);
+  EXPECT_GE(ScoreSnapshot({{"A", 1, 0, std::vector<std::uint8_t>(5000, 7)}}).Bytes(), 5000U);
+  EXPECT_EQ(ScoreSnapshot().Bytes(), 0U);
+  EXPECT_TRUE(ScoreSnapshot().plugins().empty());
+}
+
+}  // namespace
+}  // namespace berth::record

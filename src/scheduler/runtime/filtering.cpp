@@ -1,0 +1,208 @@
+// Filter: every plugin once per pod, in profile order, each about the rows that no earlier one rejected.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/runtime/guarded.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using framework::Attempt;
+using framework::FilterOutcome;
+using cluster::Row;
+using framework::Status;
+
+void Profile::RunFilters(const Attempt& attempt, cluster::NodeTable& table,
+                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                         const RowSet& candidates, FilterOutcome& out) const {
+  PointTimer timer(*this, ExtensionPoint::kFilter);
+  ImagineFilters(attempt, table, pre_filter, nominations, candidates, out);
+  // That no node is left is no failure of the filters: the original counts it as a success, too.
+  if (!out.errors.empty()) timer.code = framework::Code::kError;
+}
+
+void Profile::ImagineFilters(const Attempt& attempt, cluster::NodeTable& table,
+                             const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                             const RowSet& candidates, FilterOutcome& out) const {
+  out.Reset(candidates);
+  if (!nominations.empty()) {
+    auto nominated = attempt.Scratch();
+    for (const Nomination& nomination : nominations) {
+      if (candidates.Has(nomination.row)) nominated->Add(nomination.row);
+    }
+    auto others = attempt.Scratch();
+    *others |= candidates;
+    *others -= *nominated;
+    // With the nominated pods in place: these may well arrive first.
+    out.feasible = *nominated;
+    RunNominatedPass(attempt, table, pre_filter, nominations, *nominated, out);
+    // Without them: these may never arrive. Rows that passed and rows without nominations.
+    out.feasible |= *others;
+  }
+  RunFilterPass(attempt, pre_filter, out);
+}
+
+void Profile::RunFiltersFrom(std::size_t first, const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                             const RowSet& candidates, FilterOutcome& out) const {
+  PointTimer timer(*this, ExtensionPoint::kFilter);
+  out.Reset(candidates);
+  RunFilterPass(attempt, pre_filter, out, first);
+  if (!out.errors.empty()) timer.code = framework::Code::kError;
+}
+
+bool Profile::HasExtensions(const PreFilterOutcome& pre_filter) const {
+  return pre_filter.skipped_extensions.Count() < extensions_.size();
+}
+
+void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_filter, FilterOutcome& out,
+                            std::size_t first) const {
+  RowSet& alive = out.feasible;
+  if (alive.Empty()) return;
+  for (std::size_t i = first; i < filters_.size(); ++i) {
+    if (pre_filter.skipped_filters.Has(i)) continue;
+    AskFilter(i, attempt, alive);
+    TakeAnswer(i, attempt, alive, out);
+    if (alive.Empty()) return;
+  }
+}
+
+// A plugin that reads only the row it judges answers for all rows at once, with everybody's nominated pods in
+// place. One with extensions would see pods nominated to other rows too, which is not what is asked: it goes
+// row by row, with that row's pods alone and a memory of its own.
+void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table,
+                               const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                               const RowSet& candidates, FilterOutcome& out) const {
+  if (candidates.Empty()) return;
+  auto alive = attempt.Scratch();
+  *alive |= candidates;
+  const auto has_extension = [&](std::size_t filter) {
+    return std::ranges::find(extensions_, filter, &Extension::filter) != extensions_.end();
+  };
+  std::optional<cluster::NodeTable::Overlay> everybody;
+  for (std::size_t i = 0; i < filters_.size(); ++i) {
+    if (pre_filter.skipped_filters.Has(i)) continue;
+    if (!has_extension(i)) {
+      if (!everybody) {
+        everybody.emplace(table);
+        for (const Nomination& nomination : nominations) {
+          if (candidates.Has(nomination.row)) everybody->Add(nomination.row, *nomination.pod);
+        }
+      }
+      AskFilter(i, attempt, *alive);
+      TakeAnswer(i, attempt, *alive, out);
+    } else {
+      everybody.reset();
+      auto rows = attempt.Scratch();
+      *rows |= *alive;
+      rows->ForEach([&](std::size_t index) {
+        const Row row = static_cast<Row>(index);
+        framework::CycleState state = attempt.state().Clone();
+        const Attempt what_if = attempt.With(state);
+        cluster::NodeTable::Overlay overlay(table);
+        Status status;
+        for (const Nomination& nomination : nominations) {
+          if (nomination.row != row || !status.ok()) continue;
+          status = RunAddPod(what_if, pre_filter, overlay.Add(row, *nomination.pod), row);
+        }
+        auto alone = attempt.Scratch();
+        alone->Add(row);
+        if (status.ok()) {
+          AskFilter(i, what_if, *alone);
+        } else {
+          answer_.Reset();
+          answer_.Fail(row, status.Message());
+        }
+        TakeAnswer(i, attempt, *alone, out);
+        if (!alone->Has(row)) alive->Remove(row);
+      });
+    }
+    if (alive->Empty()) return;
+  }
+}
+
+void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
+  answer_.Reset();
+  if (!evaluations_.filter.empty()) evaluations_.filter[index]->Add(candidates.Count());
+  const Status status = Guarded(ExtensionPoint::kFilter, *filters_[index], [&] {
+    filters_[index]->Filter(attempt, candidates, answer_);
+    return Status{};
+  });
+  if (status.ok()) return;
+  answer_.Reset();
+  answer_.Fail(static_cast<Row>(candidates.First()), status.Message());
+}
+
+// Rows that the answer rejects leave `alive` and the feasible ones, which may be the same; an earlier
+// plugin's verdict on a row is the one that counts.
+void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
+  const bool rejects = std::ranges::any_of(
+      answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
+  if (!rejects && answer_.errors().empty() && answer_.spoken().rows.empty()) return;
+  for (const auto& [row, what] : answer_.errors()) {
+    if (!alive.Has(row)) continue;
+    alive.Remove(row);
+    out.feasible.Remove(row);
+    out.errors.emplace_back(
+        row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[index]->Name(), what)));
+  }
+  auto rejected = attempt.Scratch();
+  for (const framework::Rejections::Entry& entry : answer_.entries()) {
+    if (entry.rows.Empty()) continue;
+    if (out.used == out.rejections.size()) out.rejections.emplace_back();
+    FilterOutcome::Rejection& rejection = out.rejections[out.used];
+    rejection.rows = entry.rows;
+    rejection.rows &= alive;
+    if (rejection.rows.Empty()) continue;
+    rejection.plugin = index;
+    rejection.reason = entry.reason;
+    *rejected |= rejection.rows;
+    ++out.used;
+  }
+  if (!answer_.spoken().rows.empty()) {
+    FilterOutcome::Spoken spoken{index, answer_.spoken()};
+    std::erase_if(spoken.reasons.rows, [&](const auto& said) { return !alive.Has(said.first); });
+    for (const auto& [row, text] : spoken.reasons.rows) rejected->Add(row);
+    if (!spoken.reasons.rows.empty()) out.spoken.push_back(std::move(spoken));
+  }
+  if (rejected->Empty()) return;
+  if (answer_.pending()) out.pending.push_back(index);
+  auto unresolvable = attempt.Scratch();
+  *unresolvable |= answer_.unresolvable();
+  *unresolvable &= *rejected;
+  out.unresolvable |= *unresolvable;
+  out.feasible -= *rejected;
+  if (&alive != &out.feasible) alive -= *rejected;
+}
+
+Status Profile::RunAddPod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                          const cluster::PlacedPod& added, Row row) const {
+  for (std::size_t i = 0; i < extensions_.size(); ++i) {
+    if (pre_filter.skipped_extensions.Has(i)) continue;
+    framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
+    const Status status = Guarded(ExtensionPoint::kPreFilterExtensionAddPod, plugin,
+                                  [&] { return plugin.AddPod(attempt, added, row); });
+    if (!status.ok()) {
+      return Status::Error(
+          fmt::format("running AddPod on PreFilter plugin \"{}\": {}", plugin.Name(), status.Message()));
+    }
+  }
+  return {};
+}
+
+Status Profile::RunRemovePod(const Attempt& attempt, const PreFilterOutcome& pre_filter,
+                             const cluster::PlacedPod& removed, Row row) const {
+  for (std::size_t i = 0; i < extensions_.size(); ++i) {
+    if (pre_filter.skipped_extensions.Has(i)) continue;
+    framework::PreFilterExtensionsPlugin& plugin = *extensions_[i].plugin;
+    const Status status = Guarded(ExtensionPoint::kPreFilterExtensionRemovePod, plugin,
+                                  [&] { return plugin.RemovePod(attempt, removed, row); });
+    if (!status.ok()) {
+      return Status::Error(
+          fmt::format("running RemovePod on PreFilter plugin \"{}\": {}", plugin.Name(), status.Message()));
+    }
+  }
+  return {};
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,106 @@
+// What the runs of a profile's plugins cost, under kube-scheduler's metric names, and which of them take too
+// long.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/random.hpp"
+#include "scheduler/framework/status.hpp"
+#include "observability/tracing/attempt_trace.hpp"
+#include "observability/metrics/registry.hpp"
+
+namespace berth::runtime {
+
+enum class ExtensionPoint : std::uint8_t {
+  kPreEnqueue,
+  kPreFilter,
+  kPreFilterExtensionAddPod,
+  kPreFilterExtensionRemovePod,
+  kFilter,
+  kPostFilter,
+  kPreScore,
+  kScore,
+  kScoreExtensionNormalize,
+  kReserve,
+  kUnreserve,
+  kPermit,
+  kPreBindPreFlight,
+  kPreBind,
+  kBind,
+  kPostBind,
+};
+inline constexpr std::size_t kExtensionPoints = 16;
+std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as metrics name it
+
+struct InstrumentOptions {
+  // A call on the scheduler loop that takes longer holds up every pod: counted and logged, never interrupted.
+  Duration budget = std::chrono::milliseconds(100);
+  std::uint64_t seed = 1;
+};
+
+// One profile's. The time of each extension point is always taken; that of each plugin in a tenth of the
+// attempts, as in kube-scheduler, and always for plugins that are not Berth's own. One thread: the loop's.
+class MetricsRecorder {
+ public:
+  MetricsRecorder(metrics::Registry& registry, const Clock& clock, std::string profile,
+              InstrumentOptions options);
+
+  // Whose extension points run while it lives, if anybody collects them. Either may be null.
+  class Traced {
+   public:
+    Traced(MetricsRecorder* metrics_recorder, std::shared_ptr<tracing::AttemptTrace> trace)
+        : metrics_recorder_(metrics_recorder) {
+      if (metrics_recorder_ != nullptr) before_ = std::exchange(metrics_recorder_->trace_, std::move(trace));
+    }
+    ~Traced() {
+      if (metrics_recorder_ != nullptr) metrics_recorder_->trace_ = std::move(before_);
+    }
+    Traced(const Traced&) = delete;
+    Traced& operator=(const Traced&) = delete;
+
+   private:
+    MetricsRecorder* metrics_recorder_;
+    std::shared_ptr<tracing::AttemptTrace> before_;
+  };
+  // Draws lots whether the plugins of this attempt are timed one by one.
+  static constexpr std::uint64_t kSampled = 10;  // one of so many
+  void BeginAttempt() { sampled_ = random_.Below(kSampled) == 0; }
+  bool sampled() const { return sampled_; }
+  MonoTime Now() const { return clock_.Now(); }
+
+  void PointTook(ExtensionPoint point, framework::Code code, MonoTime began);
+  // `stands_for`: so many calls, of which this one was timed.
+  void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took,
+                  std::uint64_t stands_for = 1);
+  // Counts what a plugin has looked at: pods before filtering and scoring, else nodes.
+  metrics::Counter& Evaluations(ExtensionPoint point, std::string_view plugin);
+  void PermitWaited(framework::Code code, MonoTime began);
+  void HintTook(std::string_view plugin, std::string_view event, std::string_view hint, Duration took);
+
+ private:
+  using PluginKey = std::tuple<std::string_view, ExtensionPoint, framework::Code>;
+  metrics::Counter& TimeOf(ExtensionPoint point, std::string_view plugin);
+  void Overrun(ExtensionPoint point, std::string_view plugin, Duration took);
+
+  metrics::Registry& registry_;
+  const Clock& clock_;
+  const std::string profile_;
+  const InstrumentOptions options_;
+  Random random_;
+  bool sampled_ = false;
+  std::shared_ptr<tracing::AttemptTrace> trace_;
+  std::array<std::array<metrics::Histogram*, 7>, kExtensionPoints> points_{};
+  std::map<PluginKey, metrics::Histogram*> plugins_;  // names are the plugins' own, which outlive this
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
+  // Nanoseconds; shared with the registry, which shows seconds and may live longer.
+  std::map<std::pair<std::string_view, ExtensionPoint>, std::shared_ptr<metrics::Counter>> times_;
+};
+
+}  // namespace berth::runtime

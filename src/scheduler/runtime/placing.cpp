@@ -1,0 +1,174 @@
+// What happens to a pod once it has a node: Reserve, Permit, PreBind, Bind, PostBind.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "observability/log/log.hpp"
+#include "scheduler/runtime/guarded.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using framework::Code;
+using framework::Placement;
+using framework::Status;
+
+namespace {
+
+constexpr Duration kLongestPermitWait = std::chrono::minutes(15);
+
+// Rejections go through as they are, everything else is an error of that extension point.
+Status Named(Status status, std::string_view point, std::string_view plugin) {
+  if (status.ok()) return status;
+  if (!status.rejected())
+    status = Status::Error(fmt::format("running {} plugin \"{}\": {}", point, plugin, status.Message()));
+  status.plugin = plugin;
+  return status;
+}
+
+}  // namespace
+
+Status Profile::RunReserve(const Placement& placement) const {
+  PointTimer timer(*this, ExtensionPoint::kReserve);
+  for (framework::ReservePlugin* plugin : reserves_) {
+    Status status = Guarded(ExtensionPoint::kReserve, *plugin, [&] { return plugin->Reserve(placement); });
+    if (status.ok()) continue;
+    timer.code = status.code;
+    return Named(std::move(status), "Reserve", plugin->Name());
+  }
+  return {};
+}
+
+void Profile::RunUnreserve(const Placement& placement) const {
+  if (reserves_.empty()) return;
+  PointTimer timer(*this, ExtensionPoint::kUnreserve);
+  for (auto plugin = reserves_.rbegin(); plugin != reserves_.rend(); ++plugin) {
+    const Status status = Guarded(ExtensionPoint::kUnreserve, **plugin, [&] {
+      (*plugin)->Unreserve(placement);
+      return Status{};
+    });
+    if (!status.ok()) {
+      log::Error("Unreserve failed", {{"pod", placement.pod.key},
+                                      {"node", placement.node},
+                                      {"plugin", (*plugin)->Name()},
+                                      {"err", status.Message()}});
+    }
+  }
+}
+
+PermitOutcome Profile::RunPermit(const Placement& placement) const {
+  PermitOutcome outcome;
+  PointTimer timer(*this, ExtensionPoint::kPermit);
+  for (framework::PermitPlugin* plugin : permits_) {
+    framework::PermitAnswer answer =
+        Guarded(ExtensionPoint::kPermit, *plugin, [&] { return plugin->Permit(placement); });
+    if (answer.status.ok()) continue;
+    if (answer.status.code == Code::kWait) {
+      outcome.waits.emplace_back(plugin->Name(), std::clamp(answer.timeout, Duration{}, kLongestPermitWait));
+      outcome.status.code = Code::kWait;
+      continue;
+    }
+    timer.code = answer.status.code;
+    return {Named(std::move(answer.status), "Permit", plugin->Name()), {}};
+  }
+  timer.code = outcome.status.code;
+  return outcome;
+}
+
+PreFlightOutcome Profile::RunPreBindPreFlight(const Placement& placement) const {
+  PreFlightOutcome outcome{Status::Skip(), {}};
+  if (pre_binds_.empty()) return outcome;
+  PointTimer timer(*this, ExtensionPoint::kPreBindPreFlight);
+  bool open = false;  // may the last group take another plugin?
+  for (framework::PreBindPlugin* plugin : pre_binds_) {
+    framework::PreBindPlugin::PreFlight answer = Guarded(ExtensionPoint::kPreBindPreFlight, *plugin,
+                                                         [&] { return plugin->PreBindPreFlight(placement); });
+    const Status& status = answer.status;
+    if (!status.ok() && !status.skip()) {
+      timer.code = Code::kError;
+      outcome.groups.clear();
+      outcome.status =
+          status.code == Code::kError
+              ? Status::Error(
+                    fmt::format("running PreBindPreFlight \"{}\": {}", plugin->Name(), status.Message()))
+              : Status::Error(fmt::format("PreBindPreFlight {} returned \"{}\", which is unsupported. It is "
+                                          "supposed to return Success, Skip, or Error status",
+                                          plugin->Name(), framework::CodeName(status.code)));
+      return outcome;
+    }
+    // Without AllowParallel a group ends here, even if this plugin has nothing to do.
+    if (!answer.allow_parallel) open = false;
+    if (status.skip()) continue;
+    outcome.status = {};
+    if (!open) outcome.groups.emplace_back();
+    outcome.groups.back().push_back(plugin);
+    open = answer.allow_parallel;
+  }
+  timer.code = outcome.status.code;
+  return outcome;
+}
+
+namespace {
+
+constexpr std::string_view kBind = "Bind";
+
+// An answer that may come from two sides: from whatever thread the plugin hands it to, and from here if the
+// plugin throws. The first one counts.
+class FirstAnswer {
+ public:
+  FirstAnswer(framework::Answer answer, std::string_view point, std::string_view plugin)
+      : answer_(std::move(answer)), point_(point), plugin_(plugin) {}
+
+  void Say(Status status) {
+    if (said_.test_and_set()) return;
+    // What the answer holds on to is let go of at once.
+    framework::Answer answer = std::exchange(answer_, nullptr);
+    const bool next = point_ == kBind && status.skip();  // the next bind plugin is to be asked
+    answer(next ? std::move(status) : Named(std::move(status), point_, plugin_));
+  }
+
+ private:
+  std::atomic_flag said_;
+  framework::Answer answer_;
+  const std::string_view point_;
+  const std::string_view plugin_;
+};
+
+}  // namespace
+
+void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& placement, std::stop_token stop,
+                           framework::Answer answer) const {
+  const auto first = std::make_shared<FirstAnswer>(std::move(answer), "PreBind", plugin.Name());
+  const Status thrown = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
+    plugin.PreBind(placement, std::move(stop), [first](Status said) { first->Say(std::move(said)); });
+    return Status{};
+  });
+  if (!thrown.ok()) first->Say(thrown);
+}
+
+void Profile::StartBind(std::size_t index, const Placement& placement, framework::Answer answer) const {
+  framework::BindPlugin& plugin = *binders_[index];
+  const auto first = std::make_shared<FirstAnswer>(std::move(answer), kBind, plugin.Name());
+  const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {
+    plugin.Bind(placement, [first](Status said) { first->Say(std::move(said)); });
+    return Status{};
+  });
+  if (!thrown.ok()) first->Say(thrown);
+}
+
+void Profile::RunPostBind(const Placement& placement) const {
+  PointTimer timer(*this, ExtensionPoint::kPostBind);
+  for (framework::PostBindPlugin* plugin : post_binds_) {
+    const Status status = Guarded(ExtensionPoint::kPostBind, *plugin, [&] {
+      plugin->PostBind(placement);
+      return Status{};
+    });
+    if (!status.ok()) {
+      log::Error("PostBind failed",
+                 {{"pod", placement.pod.key}, {"plugin", plugin->Name()}, {"err", status.Message()}});
+    }
+  }
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,232 @@
+// From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight.
+// The rules and the texts are kube-scheduler v1.37.1's.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/nearest.hpp"
+#include "base/wrap.hpp"
+#include "scheduler/runtime/profile.hpp"
+
+namespace berth::runtime {
+
+using config::PluginRef;
+using config::PluginSet;
+using config::Point;
+
+class ProfileBuilder {
+ public:
+  ProfileBuilder(const config::Profile& config, const Registry& registry, framework::Handle& handle)
+      : config_(config), registry_(registry), handle_(handle) {}
+
+  Expected<std::unique_ptr<Profile>> Build(std::unique_ptr<MetricsRecorder> metrics_recorder) {
+    profile_ = std::unique_ptr<Profile>(new Profile());
+    profile_->metrics_recorder_ = std::move(metrics_recorder);
+    profile_->name_ = config_.scheduler_name;
+    profile_->percentage_ = config_.percentage_of_nodes_to_score;
+    BERTH_CHECKED(Instantiate());
+    BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
+    std::vector<framework::QueueSortPlugin*> sorts;
+    BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
+    BERTH_CHECKED(Expand(Point::kPreFilter, "PreFilterPlugin", profile_->pre_filters_));
+    BERTH_CHECKED(Expand(Point::kFilter, "FilterPlugin", profile_->filters_));
+    BERTH_CHECKED(Expand(Point::kPostFilter, "PostFilterPlugin", profile_->post_filters_));
+    BERTH_CHECKED(Expand(Point::kPreScore, "PreScorePlugin", profile_->pre_scores_));
+    std::vector<framework::ScorePlugin*> scores;
+    BERTH_CHECKED(Expand(Point::kScore, "ScorePlugin", scores));
+    BERTH_CHECKED(Expand(Point::kReserve, "ReservePlugin", profile_->reserves_));
+    BERTH_CHECKED(Expand(Point::kPermit, "PermitPlugin", profile_->permits_));
+    BERTH_CHECKED(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
+    BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
+    BERTH_CHECKED(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
+    BERTH_CHECKED(CheckGroupPoints());
+    for (framework::ScorePlugin* plugin : scores)
+      profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
+    if (sorts.size() != 1) {
+      return Invalid(fmt::format(
+          "only one queue sort plugin required for profile with scheduler name \"{}\", but got {}",
+          config_.scheduler_name, sorts.size()));
+    }
+    profile_->sort_ = sorts.front();
+    if (profile_->binders_.empty()) {
+      return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
+                                 config_.scheduler_name));
+    }
+    BERTH_CHECKED(CheckScoreWeights());
+    FindExtensions();
+    profile_->CollectEvents();
+    profile_->FindPartners();
+    return std::move(profile_);
+  }
+
+ private:
+  // One instance of each plugin that is enabled anywhere serves all points.
+  Expected<void> Instantiate() {
+    for (std::size_t i = 0; i < config::kPointCount; ++i) {
+      for (const PluginRef& plugin : config_.plugins[i].enabled) {
+        BERTH_CHECKED(InstantiateOne(plugin, static_cast<Point>(i)));
+      }
+    }
+    return {};
+  }
+
+  Expected<void> InstantiateOne(const PluginRef& plugin, Point point) {
+    if (instances_.contains(plugin.name)) return {};
+    const framework::Factory* factory = registry_.Find(plugin.name);
+    if (factory == nullptr) {
+      const std::string near = Nearest(plugin.name, registry_.Names());
+      return Invalid(fmt::format("{} \"{}\" does not exist{}", TypeName(point), plugin.name,
+                                 near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    }
+    const auto args = config_.plugin_args.find(plugin.name);
+    const auto path = config_.args_paths.find(plugin.name);
+    auto made = (*factory)({args == config_.plugin_args.end() ? nullptr : &args->second,
+                            path == config_.args_paths.end() ? "" : path->second},
+                           handle_);
+    if (!made)
+      return std::unexpected(
+          std::move(made).error().In(fmt::format("initializing plugin \"{}\"", plugin.name)));
+    instances_[plugin.name] = made->get();
+    if (registry_.IsForeign(plugin.name)) profile_->foreign_.push_back(made->get());
+    profile_->plugins_.push_back(std::move(*made));
+    return {};
+  }
+
+  static std::string TypeName(Point point) {
+    if (point == Point::kMultiPoint) return "PreFilterPlugin";  // the first point that the original expands
+    std::string name(PointName(point));
+    name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return name + "Plugin";
+  }
+
+  // Explicit entries that multiPoint has too, then the rest of multiPoint, then the other explicit ones.
+  template <class T>
+  Expected<void> Expand(Point point, std::string_view type_name, std::vector<T*>& out) {
+    const PluginSet& set = config_.at(point);
+    std::vector<std::string_view> explicit_names;
+    for (const PluginRef& plugin : set.enabled) {
+      if (framework::As<T>(instances_.at(plugin.name)) == nullptr) {
+        return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
+      }
+      if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
+        return Invalid(fmt::format("plugin \"{}\" already registered as \"{}\"", plugin.name, type_name));
+      }
+      explicit_names.push_back(plugin.name);
+    }
+    std::vector<std::string_view> overrides;
+    std::vector<std::string_view> from_multi;
+    std::vector<std::string_view> seen;
+    if (!set.DisablesAll()) {
+      for (const PluginRef& plugin : config_.at(Point::kMultiPoint).enabled) {
+        const auto instance = instances_.find(plugin.name);
+        if (instance == instances_.end() || framework::As<T>(instance->second) == nullptr) continue;
+        if (set.Disables(plugin.name)) continue;
+        if (std::ranges::find(explicit_names, plugin.name) != explicit_names.end()) {
+          overrides.push_back(plugin.name);
+          continue;
+        }
+        if (std::ranges::find(seen, plugin.name) != seen.end()) {
+          return Invalid(fmt::format("plugin \"{}\" already registered as \"{}\"", plugin.name, type_name));
+        }
+        seen.push_back(plugin.name);
+        from_multi.push_back(plugin.name);
+      }
+    }
+    const auto add = [&](std::string_view name) {
+      out.push_back(framework::As<T>(instances_.at(std::string(name))));
+    };
+    const auto overridden = [&](std::string_view name) {
+      return std::ranges::find(overrides, name) != overrides.end();
+    };
+    for (const std::string_view name : explicit_names) {
+      if (overridden(name)) add(name);
+    }
+    for (const std::string_view name : from_multi) add(name);
+    for (const std::string_view name : explicit_names) {
+      if (!overridden(name)) add(name);
+    }
+    return {};
+  }
+
+  // Points that only pod groups come by. Berth does not run them; what can be there is known by name.
+  Expected<void> CheckGroupPoints() const {
+    BERTH_CHECKED(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
+    BERTH_CHECKED(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
+    return AllowOnly(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin",
+                     {"DynamicResources", "DefaultPreemption"});
+  }
+
+  Expected<void> AllowOnly(Point point, std::string_view type_name,
+                           std::initializer_list<std::string_view> names) const {
+    for (const PluginRef& plugin : config_.at(point).enabled) {
+      if (std::ranges::find(names, plugin.name) == names.end())
+        return Invalid(fmt::format("plugin \"{}\" does not extend {} plugin", plugin.name, type_name));
+    }
+    return {};
+  }
+
+  // The sum of all scores must stay below 2^63, worked out as the original does: a negative weight makes it
+  // wrap.
+  Expected<void> CheckScoreWeights() const {
+    std::int64_t total = 0;
+    std::vector<std::string_view> seen;
+    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+      for (const PluginRef& ref : config_.at(point).enabled) {
+        if (framework::As<framework::ScorePlugin>(instances_.at(ref.name)) == nullptr) continue;
+        if (std::ranges::find(seen, ref.name) != seen.end()) continue;
+        seen.push_back(ref.name);
+        const std::int64_t most = (ref.weight == 0 ? 1 : ref.weight) * framework::kMaxScore;
+        if (most > WrapSub(INT64_MAX, total))
+          return Invalid("score plugins: total score of Score plugins could overflow");
+        total += most;
+      }
+    }
+    return {};
+  }
+
+  void FindExtensions() {
+    for (framework::PreFilterPlugin* plugin : profile_->pre_filters_) {
+      auto* extension = framework::As<framework::PreFilterExtensionsPlugin>(plugin);
+      if (extension == nullptr) continue;
+      const auto filter =
+          std::ranges::find(profile_->filters_, plugin->Name(), &framework::FilterPlugin::Name);
+      profile_->extensions_.push_back(
+          {extension, filter == profile_->filters_.end()
+                          ? SIZE_MAX
+                          : static_cast<std::size_t>(filter - profile_->filters_.begin())});
+    }
+  }
+
+  // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0
+  // means 1.
+  std::int64_t WeightOf(std::string_view plugin) const {
+    for (const Point point : {Point::kScore, Point::kMultiPoint}) {
+      for (const PluginRef& ref : config_.at(point).enabled) {
+        if (ref.name == plugin) return ref.weight == 0 ? 1 : ref.weight;
+      }
+    }
+    return 1;
+  }
+
+  const config::Profile& config_;
+  const Registry& registry_;
+  framework::Handle& handle_;
+  std::unique_ptr<Profile> profile_;
+  std::map<std::string, framework::Plugin*, std::less<>> instances_;
+};
+
+Expected<std::unique_ptr<Profile>> Profile::Build(const config::Profile& config, const Registry& registry,
+                                                  framework::Handle& handle,
+                                                  std::unique_ptr<MetricsRecorder> metrics_recorder) {
+  auto built = ProfileBuilder(config, registry, handle).Build(std::move(metrics_recorder));
+  if (!built) {
+    return std::unexpected(std::move(built).error().In(
+        fmt::format("initializing profiles: creating profile for scheduler name {}", config.scheduler_name)));
+  }
+  (*built)->PrepareEvaluations();
+  return built;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,60 @@
+// Which plugins exist.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/args_codec.hpp"
+#include "scheduler/framework/factory.hpp"
+
+namespace berth::runtime {
+
+class Registry {
+ public:
+  void Add(std::string name, framework::Factory factory) {
+    factories_.insert_or_assign(std::move(name), std::move(factory));
+  }
+  // With arguments that the configuration can complete, check and write out.
+  void Add(std::string name, framework::Factory factory, config::ArgsCodec codec) {
+    SetCodec(name, std::move(codec));
+    Add(std::move(name), std::move(factory));
+  }
+  // A plugin that is not Berth's own: every call of it is timed. Nothing is left of one that had its name.
+  void AddForeign(std::string name, framework::Factory factory) {
+    codecs_.erase(name);
+    notes_.erase(name);
+    foreign_.insert(name);
+    Add(std::move(name), std::move(factory));
+  }
+  void SetCodec(std::string name, config::ArgsCodec codec) {
+    codecs_.insert_or_assign(std::move(name), std::move(codec));
+  }
+  // What the log shall say when a profile enables the plugin.
+  void SetNote(std::string name, std::string note) {
+    notes_.insert_or_assign(std::move(name), std::move(note));
+  }
+
+  // Null if there is no such plugin.
+  const framework::Factory* Find(std::string_view name) const {
+    const auto found = factories_.find(name);
+    return found == factories_.end() ? nullptr : &found->second;
+  }
+  bool IsForeign(std::string_view name) const { return foreign_.contains(name); }
+  const config::ArgsCodecs& codecs() const { return codecs_; }
+  const std::map<std::string, std::string, std::less<>>& notes() const { return notes_; }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, factory] : factories_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::map<std::string, framework::Factory, std::less<>> factories_;
+  std::set<std::string, std::less<>> foreign_;
+  config::ArgsCodecs codecs_;
+  std::map<std::string, std::string, std::less<>> notes_;
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,120 @@
+#include "service/auth/authorizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "http/loop.hpp"
+#include "observability/log/log.hpp"
+#include "service/auth/expiring_cache.hpp"
+#include "service/auth/reviews.hpp"
+
+namespace berth::service {
+namespace {
+
+constexpr std::size_t kRemembered = 8192;
+// What a client sends is not kept if it is as long as this: it might only want to fill our memory.
+constexpr std::size_t kTooLongToKeep = 10'000;
+
+std::string_view WithoutSlash(std::string_view path) {
+  if (path.starts_with('/')) path.remove_prefix(1);
+  return path;
+}
+
+Decision AsDecision(const AccessVerdict& verdict) {
+  using enum Decision::Kind;
+  if (verdict.denied) {
+    return {kDeny, verdict.reason,
+            verdict.allowed ? "webhook subject access review returned both allow and deny response" : ""};
+  }
+  if (verdict.allowed) return {kAllow, verdict.reason};
+  // Nobody is asked behind the API server; whoever had no opinion is named with its reason.
+  return {kNoOpinion, verdict.reason.empty() ? "" : "kubernetes.io/webhook: " + verdict.reason};
+}
+
+}  // namespace
+
+Expected<AlwaysAllowed> AlwaysAllowed::Parse(const std::vector<std::string>& paths) {
+  AlwaysAllowed allowed;
+  for (const std::string& given : paths) {
+    std::string path(WithoutSlash(given));
+    if (path.substr(0, path.size() - 1).contains('*') && path.size() > 1) {
+      return Invalid(fmt::format("only trailing * allowed in \"{}\"", path));
+    }
+    if (path.ends_with('*')) {
+      path.pop_back();
+      allowed.prefixes_.push_back(std::move(path));
+    } else {
+      allowed.paths_.push_back(std::move(path));
+    }
+  }
+  return allowed;
+}
+
+bool AlwaysAllowed::Allows(std::string_view path) const {
+  path = WithoutSlash(path);
+  return std::ranges::find(paths_, path) != paths_.end() ||
+         std::ranges::any_of(prefixes_, [&](const auto& prefix) { return path.starts_with(prefix); });
+}
+
+struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
+  Impl(http::Loop& loop, client::Api* api, Random& random, metrics::Registry& registry, AlwaysAllowed always,
+       Duration authorized_ttl, Duration unauthorized_ttl)
+      : loop(loop),
+        always(std::move(always)),
+        authorized_ttl(authorized_ttl),
+        unauthorized_ttl(unauthorized_ttl) {
+    if (api == nullptr) return;
+    reviews.emplace(loop, *api, random, registry,
+                    ReviewOptions{.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                  .kind = "authz",
+                                  .timeout = std::chrono::seconds(10)});
+  }
+
+  void Ask(const User& user, const std::string& verb, const std::string& path, Done done) {
+    if (std::ranges::find(user.groups, "system:masters") != user.groups.end() || always.Allows(path)) {
+      return done({Decision::Kind::kAllow});
+    }
+    if (!reviews) return done({});
+    std::string body = AccessReviewBody(user, verb, path);
+    if (const auto known = cache.Get(body, loop.Now())) return done(AsDecision(*known));
+    const bool keep = verb.size() + path.size() < kTooLongToKeep;
+    std::string key = keep ? body : "";
+    reviews->Post(std::move(body),
+                  [this, key = std::move(key), done = std::move(done)](client::Reply reply) mutable {
+                    Answered(key, std::move(reply), done);
+                  });
+  }
+
+  void Answered(const std::string& key, client::Reply reply, Done& done) {
+    const auto unusable = [&](const std::string& error) {
+      log::Error("Failed to make webhook authorizer request: " + error);
+      done({Decision::Kind::kNoOpinion, "", error});
+    };
+    if (!reply) return unusable(reply.error().message);
+    const auto verdict = ParseAccessReview(*reply);
+    if (!verdict) return unusable(verdict.error().message);
+    if (!key.empty()) {
+      cache.Put(key, *verdict, loop.Now(), verdict->allowed ? authorized_ttl : unauthorized_ttl);
+    }
+    done(AsDecision(*verdict));
+  }
+
+  http::Loop& loop;
+  const AlwaysAllowed always;
+  const Duration authorized_ttl, unauthorized_ttl;
+  ExpiringCache<AccessVerdict> cache{kRemembered};  // by the whole question
+  std::optional<ReviewClient> reviews;
+};
+
+Authorizer::Authorizer(http::Loop& loop, client::Api* api, Random& random, metrics::Registry& registry,
+                       AlwaysAllowed always, Duration authorized_ttl, Duration unauthorized_ttl)
+    : impl_(std::make_shared<Impl>(loop, api, random, registry, std::move(always), authorized_ttl,
+                                   unauthorized_ttl)) {}
+Authorizer::~Authorizer() = default;
+
+void Authorizer::Ask(const User& user, const std::string& verb, const std::string& path, Done done) {
+  impl_->Ask(user, verb, path, std::move(done));
+}
+
+}  // namespace berth::service

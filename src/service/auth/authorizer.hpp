@@ -1,0 +1,56 @@
+// Who may do what.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "service/auth/review_client.hpp"
+#include "service/auth/user.hpp"
+#include "service/serving_options.hpp"
+
+namespace berth::service {
+
+struct Decision {
+  enum class Kind { kAllow, kDeny, kNoOpinion };
+  Kind kind = Kind::kNoOpinion;
+  std::string reason{};
+  std::string error{};  // with kDeny or kNoOpinion: why nobody could say
+};
+
+// Paths that everybody may read: whole ones, and prefixes with a trailing *.
+class AlwaysAllowed {
+ public:
+  // Only the last character of a path may be a *.
+  static Expected<AlwaysAllowed> Parse(const std::vector<std::string>& paths);
+  bool Allows(std::string_view path) const;
+
+ private:
+  std::vector<std::string> paths_, prefixes_;  // without their first slash
+};
+
+// In this order: the group system:masters may do everything; the paths above are open; else the API server is
+// asked, if there is one, and its answer kept for a while. Lives on the loop; destroyed, it calls nobody
+// back.
+class Authorizer {
+ public:
+  using Done = std::move_only_function<void(Decision)>;
+
+  // `api` may be null.
+  Authorizer(http::Loop& loop, client::Api* api, Random& random, metrics::Registry& registry,
+             AlwaysAllowed always, Duration authorized_ttl, Duration unauthorized_ttl);
+  ~Authorizer();
+  Authorizer(const Authorizer&) = delete;
+  Authorizer& operator=(const Authorizer&) = delete;
+
+  // `verb` is the method in lower case. Calls `done` once, perhaps at once.
+  void Ask(const User& user, const std::string& verb, const std::string& path, Done done);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace berth::service

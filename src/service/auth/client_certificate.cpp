@@ -1,0 +1,53 @@
+#include "service/auth/client_certificate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <openssl/sha.h>
+
+namespace berth::service {
+namespace {
+
+std::string HexPairs(const std::string& bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    if (!out.empty()) out += ':';
+    out += fmt::format("{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+std::string Sha256(const std::string& der) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(der.data()), der.size(), digest);
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
+
+Expected<std::string> UidOf(const http::PeerCertificate& peer) {
+  const auto refused = [](std::string why) { return Fail(ErrorCode::kUnauthorized, std::move(why)); };
+  if (peer.user_ids.empty()) return std::string();
+  if (peer.user_ids.size() > 1) {
+    return refused(fmt::format("expected 1 UID, but found multiple: [{}]", fmt::join(peer.user_ids, " ")));
+  }
+  if (peer.user_ids.front().empty()) return refused("UID cannot be an empty string");
+  return peer.user_ids.front();
+}
+
+}  // namespace
+
+Expected<std::optional<User>> UserOfCertificate(const http::PeerCertificate& peer,
+                                                const http::AuthorityPool& authorities, WallTime now) {
+  if (const auto verified = authorities.Verify(peer, now); !verified) {
+    return Fail(ErrorCode::kUnauthorized,
+                fmt::format("verifying certificate SN={}, SKID={}, AKID={} failed: {}", peer.serial_number,
+                            HexPairs(peer.subject_key_id), HexPairs(peer.authority_key_id),
+                            verified.error().message));
+  }
+  if (peer.common_name.empty()) return std::nullopt;
+  BERTH_TRY(std::string uid, UidOf(peer));
+  return User{peer.common_name,
+              std::move(uid),
+              peer.organizations,
+              {{"authentication.kubernetes.io/credential-id", {"X509SHA256=" + Sha256(peer.chain.front())}}}};
+}
+
+}  // namespace berth::service

@@ -1,0 +1,57 @@
+// Answers that hold for a while.
+#pragma once
+
+#include <list>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace berth::service {
+
+// Keeps at most `capacity` entries; the one used longest ago goes first. One thread.
+template <class Value>
+class ExpiringCache {
+ public:
+  explicit ExpiringCache(std::size_t capacity) : capacity_(capacity) {}
+
+  std::optional<Value> Get(const std::string& key, MonoTime now) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return std::nullopt;
+    if (now >= found->second->expires) {
+      entries_.erase(found->second);
+      by_key_.erase(found);
+      return std::nullopt;
+    }
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->value;
+  }
+  // A time to live of nothing or less keeps nothing.
+  void Put(const std::string& key, Value value, MonoTime now, Duration time_to_live) {
+    if (time_to_live <= Duration::zero()) return;
+    if (const auto known = by_key_.find(key); known != by_key_.end()) {
+      entries_.erase(known->second);
+      by_key_.erase(known);
+    }
+    entries_.push_front({key, std::move(value), now + time_to_live});
+    by_key_.emplace(key, entries_.begin());
+    if (entries_.size() <= capacity_) return;
+    by_key_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string key;
+    Value value;
+    MonoTime expires;
+  };
+  const std::size_t capacity_;
+  std::list<Entry> entries_{};
+  std::unordered_map<std::string, typename std::list<Entry>::iterator> by_key_{};
+};
+
+}  // namespace berth::service

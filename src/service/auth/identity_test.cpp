@@ -1,0 +1,272 @@
+// Who asks: certificates, front proxies, tokens, and the order in which they count.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "kubernetes/client/fake_api.hpp"
+#include "http/fake_loop.hpp"
+#include "service/auth/authenticator.hpp"
+#include "service/auth/client_certificate.hpp"
+#include "service/auth/front_proxy.hpp"
+#include "service/auth/reviews.hpp"
+#include "service/fake_environment.hpp"
+#include "service/fake_peers.hpp"
+
+namespace berth::service {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+constexpr const char* kAnna = R"({"status":{"authenticated":true,"user":{"username":"anna"}}})";
+
+TEST(BearerToken, IsReadAsTheOriginalReadsIt) {
+  EXPECT_EQ(BearerToken("Bearer abc"), "abc");
+  EXPECT_EQ(BearerToken("  bEARER abc  "), "abc");
+  EXPECT_EQ(BearerToken("Bearer abc def"), "abc");
+  for (const char* none : {"", "Bearer", "Bearer ", "Bearer  abc", "Basic abc", "Bearerabc", "\tx"}) {
+    EXPECT_EQ(BearerToken(none), "") << none;
+  }
+}
+
+TEST(TokenReview, IsReadAndWritten) {
+  EXPECT_EQ(TokenReviewBody("a\"\xFF"),
+            R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},)"
+            R"("spec":{"token":"a\")"
+            "\xEF\xBF\xBD"
+            R"("},"status":{"user":{}}})");
+  const auto verdict = ParseTokenReview(
+      R"({"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"u","uid":"1",)"
+      R"("groups":["a","b"],"extra":{"k":["v","w"]}}}})");
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->authenticated);
+  EXPECT_EQ(verdict->user, (User{"u", "1", {"a", "b"}, {{"k", {"v", "w"}}}}));
+  EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "what is not said is not so";
+  for (const char* wrong :
+       {"", "[]", R"({"kind":"Pod"})", R"({"status":1})", R"({"status":{"authenticated":"yes"}})",
+        R"({"status":{"user":{"groups":[1]}}})", R"({"status":{"user":{"extra":{"k":"v"}}}})"}) {
+    EXPECT_FALSE(ParseTokenReview(wrong)) << wrong;
+  }
+}
+
+class Identity : public testing::Test {
+ protected:
+  static http::CertificateAuthority Authority(const char* name) {
+    return *http::CertificateAuthority::Make(name);
+  }
+
+  http::CertificateAuthority clients_ = Authority("clients"), proxies_ = Authority("proxies"),
+                             strangers_ = Authority("strangers");
+  const SystemClock clock_;
+  http::FakeLoop loop_;
+  client::FakeApi api_;
+  Random random_{1};
+  metrics::Registry metrics_;
+  FakeEnvironment environment_;
+};
+
+TEST_F(Identity, ACertificateNamesItsUser) {
+  const auto pool = *http::AuthorityPool::Parse(clients_.pem());
+  const auto user = UserOfCertificate(*Peer(clients_, "anna", {"a", "b"}), *pool, clock_.WallNow());
+  ASSERT_TRUE(user && *user);
+  EXPECT_EQ((*user)->name, "anna");
+  EXPECT_THAT((*user)->groups, ElementsAre("a", "b"));
+  EXPECT_THAT((*user)->extra.at("authentication.kubernetes.io/credential-id").front(),
+              StartsWith("X509SHA256="));
+}
+
+TEST_F(Identity, ACertificateMustBeOursAndValidAndAClients) {
+  const auto pool = *http::AuthorityPool::Parse(clients_.pem());
+  const auto ask = [&](const http::PeerCertificate& peer, Duration later) {
+    return UserOfCertificate(peer, *pool, clock_.WallNow() + later);
+  };
+  const auto peer = Peer(clients_, "anna");
+  EXPECT_THAT(ask(*Peer(strangers_, "anna"), 0s).error().message,
+              HasSubstr("failed: x509: certificate signed by unknown authority"));
+  for (const Duration later : {Duration(24h * 365 * 20), Duration(-48h)}) {
+    EXPECT_THAT(ask(*peer, later).error().message,
+                HasSubstr("x509: certificate has expired or is not yet valid"));
+  }
+  http::PeerCertificate server = *peer;
+  server.chain = {DerOf(clients_.ForServer({"x"})->certificate)};
+  EXPECT_THAT(ask(server, 0s).error().message,
+              HasSubstr("x509: certificate specifies an incompatible key usage"));
+  http::PeerCertificate broken = *peer;
+  broken.chain = {"rubbish"};
+  EXPECT_THAT(ask(broken, 0s).error().message, HasSubstr("malformed"));
+  http::PeerCertificate several = *peer;
+  several.user_ids = {"1", "2"};
+  EXPECT_EQ(ask(several, 0s).error().message, "expected 1 UID, but found multiple: [1 2]");
+}
+
+TEST_F(Identity, AuthoritiesAreABundleOfCertificates) {
+  EXPECT_EQ(http::AuthorityPool::Parse("").error().message,
+            "data does not contain any valid RSA or ECDSA certificates");
+  EXPECT_FALSE(http::AuthorityPool::Parse("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
+  const auto both = http::AuthorityPool::Parse(clients_.pem() + strangers_.pem());
+  ASSERT_TRUE(both);
+  for (const auto* authority : {&clients_, &strangers_}) {
+    EXPECT_TRUE((*both)->Verify(*Peer(*authority, "x"), clock_.WallNow()));
+  }
+}
+
+TEST_F(Identity, AFrontProxySpeaksForOthers) {
+  FrontProxy proxy;
+  proxy.authorities = *http::AuthorityPool::Parse(proxies_.pem());
+  proxy.allowed_names = {"front-proxy"};
+  proxy.username_headers = {"x-user", "x-remote-user"};
+  proxy.group_headers = {"X-Remote-Group"};
+  proxy.extra_header_prefixes = {"X-Remote-Extra-"};
+  http::Request request;
+  request.headers = {{"X-Remote-User", "anna"},
+                     {"x-remote-group", "a"},
+                     {"X-Remote-Group", ""},
+                     {"X-REMOTE-GROUP", "b"},
+                     {"X-Remote-Extra-Acme.com%2fP", "1"},
+                     {"x-remote-extra-acme.com%2Fp", "2"},
+                     {"X-Remote-Extra-50%", "3"}};
+  const auto ask = [&] { return AskFrontProxy(request, proxy, clock_.WallNow()); };
+  EXPECT_FALSE(*ask()) << "no certificate, no opinion";
+  request.peer = Peer(proxies_, "front-proxy");
+  EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
+  request.peer = Peer(proxies_, "somebody");
+  EXPECT_EQ(ask().error().message, "x509: subject with cn=somebody is not in the allowed list");
+  request.peer = Peer(clients_, "front-proxy");
+  EXPECT_FALSE(ask());
+  request.peer = Peer(proxies_, "front-proxy");
+  request.headers = {{"X-Remote-Group", "system:masters"}};
+  EXPECT_FALSE(*ask()) << "without a name there is no user";
+}
+
+class Tokens : public Identity {
+ protected:
+  void Ask(const char* token) {
+    tokens_.Ask(token, [this](Expected<User> user) {
+      said_.push_back(user ? user->name : "error: " + user.error().message);
+    });
+  }
+  void Answer(client::Reply reply) { api_.Answer(std::move(reply)); }
+
+  TokenReviewer tokens_{loop_, api_, random_, metrics_, 10s};
+  std::vector<std::string> said_;
+};
+
+TEST_F(Tokens, AreAskedAboutOnceForEverybodyAndRemembered) {
+  Ask("t");
+  Ask("t");
+  EXPECT_THAT(api_.asked, ElementsAre("POST /apis/authentication.k8s.io/v1/tokenreviews"));
+  EXPECT_THAT(api_.open.front().request.body, HasSubstr(R"("spec":{"token":"t"})"));
+  EXPECT_EQ(api_.open.front().request.timeout, 10s);
+  Answer(kAnna);
+  EXPECT_THAT(said_, ElementsAre("anna", "anna"));
+  loop_.Advance(9s);
+  Ask("t");
+  EXPECT_EQ(said_.size(), 3u);
+  loop_.Advance(1s);
+  Ask("t");
+  EXPECT_EQ(api_.asked.size(), 2u) << "ten seconds are over";
+}
+
+TEST_F(Tokens, ThatAreUnknownAreRememberedUnlessTheServerCallsThemAnError) {
+  Ask("t");
+  Answer(R"({"status":{}})");
+  Ask("t");
+  EXPECT_THAT(said_, ElementsAre("error: invalid bearer token", "error: invalid bearer token"));
+  EXPECT_EQ(api_.asked.size(), 1u);
+  Ask("u");
+  Answer(R"({"status":{"error":"it has expired"}})");
+  Ask("u");
+  EXPECT_EQ(said_.back(), "error: it has expired");
+  EXPECT_EQ(api_.asked.size(), 3u);
+}
+
+TEST_F(Tokens, AnUnreachableServerIsAnErrorAtOnce) {
+  Ask("t");
+  Answer(client::NotReached());
+  EXPECT_THAT(said_, ElementsAre("error: connection refused"));
+  Ask("t");
+  EXPECT_EQ(api_.asked.size(), 2u) << "it is asked again";
+}
+
+TEST_F(Tokens, AServerInTroubleIsAskedAgainForTenSeconds) {
+  Ask("t");
+  int tries = 0;
+  while (said_.empty() && tries < 10) {
+    ++tries;
+    Answer(client::Refused(500, "InternalError"));
+    loop_.Advance(4s);
+  }
+  EXPECT_EQ(tries, 4) << "the fifth would begin after the ten seconds";
+  EXPECT_THAT(said_, ElementsAre("error: InternalError"));
+}
+
+TEST_F(Tokens, NobodyIsCalledWhenTheAskerHasGone) {
+  bool called = false;
+  {
+    TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
+    tokens.Ask("t", [&](const Expected<User>&) { called = true; });
+  }
+  EXPECT_TRUE(api_.open.empty());
+  EXPECT_FALSE(called);
+}
+
+class Union : public Identity {
+ protected:
+  Union() {
+    environment_.Put("/ca", clients_.pem());
+    environment_.Put("/proxy-ca", proxies_.pem());
+    options_.client_ca_file = "/ca";
+    options_.request_header.client_ca_file = "/proxy-ca";
+  }
+  std::string Ask(http::Request request, const char* answer = nullptr) {
+    Trust trust(options_, {loop_, environment_, random_}, [] {});
+    EXPECT_TRUE(trust.ReadFiles());
+    TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
+    FilterMetrics meters(metrics_);
+    Authenticator authenticator(trust, &tokens, clock_, meters);
+    std::string said = "nothing";
+    authenticator.Ask(request, [&](Expected<User> user) {
+      if (!user) {
+        said = "error: " + user.error().message;
+        return;
+      }
+      said = user->name;
+      for (const std::string& group : user->groups) said += " " + group;
+    });
+    if (answer != nullptr) api_.Answer(answer);
+    return said;
+  }
+  AuthenticationOptions options_;
+};
+
+TEST_F(Union, TheFirstThatKnowsTheUserCounts) {
+  http::Request request;
+  EXPECT_EQ(Ask(request), "system:anonymous system:unauthenticated");
+  request.headers = {{"Authorization", "Bearer t"}, {"X-Remote-User", "bert"}};
+  EXPECT_EQ(Ask(request, kAnna), "anna system:authenticated");
+  request.peer = Peer(clients_, "carl", {"g"});
+  EXPECT_EQ(Ask(request), "carl g system:authenticated") << "whatever the token says";
+  request.peer = Peer(proxies_, "any");
+  EXPECT_EQ(Ask(request), "bert system:authenticated");
+}
+
+TEST_F(Union, OneWrongCredentialIsForgivenForAGoodOne) {
+  http::Request request;
+  request.peer = Peer(strangers_, "root", {"system:masters"});
+  EXPECT_THAT(Ask(request), StartsWith("error: [x509: certificate signed by unknown authority, verifying"));
+  request.headers = {{"Authorization", "Bearer t"}};
+  EXPECT_EQ(Ask(request, kAnna), "anna system:authenticated");
+  EXPECT_THAT(Ask(request, R"({"status":{}})"), HasSubstr(", invalid bearer token]"));
+}
+
+TEST_F(Union, AnonymousStaysAlone) {
+  http::Request request;
+  request.peer = Peer(proxies_, "any");
+  request.headers = {{"X-Remote-User", "system:anonymous"}};
+  EXPECT_EQ(Ask(request), "system:anonymous");
+}
+
+}  // namespace
+}  // namespace berth::service

@@ -1,0 +1,33 @@
+// The words of TokenReview and SubjectAccessReview.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "service/auth/user.hpp"
+
+namespace berth::service {
+
+// authentication.k8s.io/v1, without audiences: kube-scheduler does not ask for any.
+std::string TokenReviewBody(std::string_view token);
+
+struct TokenVerdict {
+  bool authenticated = false;
+  std::string error;
+  User user;
+};
+// What cannot be read as a TokenReview is an error.
+Expected<TokenVerdict> ParseTokenReview(std::string_view text);
+
+// authorization.k8s.io/v1: may the user do `verb` (a method in lower case) to a path that is no resource?
+std::string AccessReviewBody(const User& user, std::string_view verb, std::string_view path);
+
+struct AccessVerdict {
+  bool allowed = false;
+  bool denied = false;
+  std::string reason;
+};
+Expected<AccessVerdict> ParseAccessReview(std::string_view text);
+
+}  // namespace berth::service

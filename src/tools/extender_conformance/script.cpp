@@ -1,0 +1,244 @@
+#include "tools/extender_conformance/script.hpp"
+
+#include <fmt/format.h>
+
+#include "kubernetes/api/go_json.hpp"
+
+namespace berth::extender_conformance {
+namespace {
+
+// A node's JSON under another name, as large as nodes are in truth: their list of images.
+std::string LargeNode(std::string_view name) {
+  std::string text = fmt::format(
+      "{{\"metadata\":{{\"name\":\"{}\",\"uid\":\"u-{}\"}},\"spec\":{{}},\"status\":{{\"allocatable\":"
+      "{{\"cpu\":\"8\",\"memory\":\"16Gi\",\"pods\":\"110\"}},\"images\":[",
+      name, name);
+  for (int i = 0; i < 50; ++i) {
+    text += fmt::format(
+        "{}{{\"names\":[\"registry.example/team/image-{}@sha256:{:064x}\",\"registry.example/"
+        "team/image-{}:v1.{}\"],\"sizeBytes\":{}}}",
+        i == 0 ? "" : ",", i, i, i, i, 1000000 + i);
+  }
+  return text + "]}}";
+}
+
+class Script {
+ public:
+  Script(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
+         const std::function<void(const Played&)>& tell)
+      : plan_(plan), cluster_(cluster), peer_(peer), clock_(clock), tell_(tell) {
+    for (const Cluster::Node& node : cluster.nodes) names_.push_back(node.name);
+    for (std::size_t i = 0; i < plan.many; ++i) many_.push_back(fmt::format("berth-check-{:05}", i));
+  }
+
+  void Run() {
+    if (!plan_.filter.empty()) PlayFilter();
+    if (!plan_.prioritize.empty()) PlayPrioritize();
+    if (!plan_.preempt.empty()) PlayPreempt();
+    if (!plan_.bind.empty()) {
+      Case(
+          "bind: a pod that does not exist", plan_.bind,
+          R"({"PodName":"berth-check-no-such-pod","PodNamespace":"default","PodUID":"00000000-0000-0000-0000-000000000000","Node":"berth-check-no-such-node"})",
+          &JudgeRefusedBinding);
+    }
+    PlayWire();
+  }
+
+ private:
+  // {"Pod":...,"Nodes":...,"NodeNames":...} with something more at its end.
+  std::string Question(std::string_view nodes, std::string_view names, std::string_view more = "") const {
+    return fmt::format("{{\"Pod\":{},\"Nodes\":{},\"NodeNames\":{}{}}}", cluster_.pod, nodes, names, more);
+  }
+  static std::string List(const std::vector<std::string>& names) {
+    std::string out = "[";
+    for (const std::string& name : names) {
+      if (out.size() > 1) out += ',';
+      api::AppendGoString(out, name);
+    }
+    return out + "]";
+  }
+  std::string ByName(const std::vector<std::string>& names, std::string_view more = "") const {
+    return Question("null", List(names), more);
+  }
+  std::string Whole(const std::vector<std::string>& texts) const {
+    std::string list = "{\"metadata\":{},\"items\":";
+    if (texts.empty()) return Question(list + "null}", "null");
+    for (std::size_t i = 0; i < texts.size(); ++i) list += (i == 0 ? "[" : ",") + texts[i];
+    return Question(list + "]}", "null");
+  }
+  std::vector<std::string> Texts() const {
+    std::vector<std::string> texts;
+    for (const Cluster::Node& node : cluster_.nodes) texts.push_back(node.json);
+    return texts;
+  }
+
+  template <class Judge>
+  void Case(std::string name, const std::string& verb, const std::string& body, Judge&& judge) {
+    const MonoTime began = clock_.Now();
+    const std::vector<Answer> answers = peer_.Ask(verb, {body});
+    const Duration took = clock_.Now() - began;
+    Finding finding = judge(answers.front());
+    Slow(took, finding);
+    tell_({std::move(name), std::move(finding), took});
+  }
+  void Slow(Duration took, Finding& finding) const {
+    if (finding.result == Result::kWrong || plan_.timeout <= Duration::zero() || took * 2 < plan_.timeout)
+      return;
+    finding.Warn(
+        fmt::format("took {:.2f} s, more than half of the time that it has; no other pod is decided "
+                    "meanwhile",
+                    std::chrono::duration<double>(took).count()));
+  }
+
+  void PlayFilter() {
+    const auto filter = [](const std::vector<std::string>& asked, bool whole) {
+      return [asked, whole](const Answer& answer) { return JudgeFilter(answer, asked, whole); };
+    };
+    const std::string& verb = plan_.filter;
+    if (plan_.names) {
+      Case("filter: names", verb, ByName(names_), filter(names_, false));
+      Case("filter: one name", verb, ByName({names_.front()}), filter({names_.front()}, false));
+      Case("filter: no names", verb, ByName({}), filter({}, false));
+      const std::vector<std::string> ghosts{"berth-check-ghost", names_.front()};
+      Case("filter: a node that it cannot know yet", verb, ByName(ghosts), filter(ghosts, false));
+      Case(fmt::format("filter: {} names", many_.size()), verb, ByName(many_), filter(many_, false));
+      Case("filter: fields of later releases", verb,
+           ByName(names_, R"(,"Later":{"deep":[1,{"x":null}]},"AndMore":7)"), filter(names_, false));
+    }
+    if (!plan_.whole) return;
+    Case("filter: whole nodes", verb, Whole(Texts()), filter(names_, true));
+    Case("filter: no whole nodes", verb, Whole({}), filter({}, true));
+    const std::vector<std::string> some(many_.begin(),
+                                        many_.begin() + static_cast<std::ptrdiff_t>(many_.size() / 5));
+    std::vector<std::string> texts;
+    for (const std::string& name : some) texts.push_back(LargeNode(name));
+    Case(fmt::format("filter: {} whole nodes", some.size()), verb, Whole(texts), filter(some, true));
+  }
+
+  void PlayPrioritize() {
+    const auto scores = [](const std::vector<std::string>& asked) {
+      return [asked](const Answer& answer) { return JudgePrioritize(answer, asked); };
+    };
+    const std::string& verb = plan_.prioritize;
+    if (plan_.names) {
+      Case("prioritize: names", verb, ByName(names_), scores(names_));
+      Case(fmt::format("prioritize: {} names", many_.size()), verb, ByName(many_), scores(many_));
+    }
+    if (plan_.whole) Case("prioritize: whole nodes", verb, Whole(Texts()), scores(names_));
+  }
+
+  void PlayPreempt() {
+    std::vector<AskedVictims> asked;
+    std::string meta, whole;
+    for (const std::string& name : names_) {
+      const std::string uid = fmt::format("berth-check-victim-{}", name);
+      asked.push_back({name, {uid}});
+      std::string key;
+      api::AppendGoString(key, name);
+      const std::string_view comma = meta.empty() ? "" : ",";
+      meta += fmt::format(R"({}{}:{{"Pods":[{{"UID":"{}"}}],"NumPDBViolations":0}})", comma, key, uid);
+      whole += fmt::format(
+          R"({}{}:{{"Pods":[{{"metadata":{{"name":"v","namespace":"default","uid":"{}"}},"spec":{{"nodeName":{},"containers":[{{"name":"c","image":"i"}}]}},"status":{{}}}}],"NumPDBViolations":0}})",
+          comma, key, uid, key);
+    }
+    const auto judge = [&](const Answer& answer) { return JudgePreempt(answer, asked); };
+    if (plan_.names) {
+      Case("preempt: victims by UID", plan_.preempt,
+           fmt::format(R"({{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{{{}}}}})",
+                       cluster_.pod, meta),
+           judge);
+    }
+    if (plan_.whole) {
+      Case("preempt: whole victims", plan_.preempt,
+           fmt::format(R"({{"Pod":{},"NodeNameToVictims":{{{}}},"NodeNameToMetaVictims":null}})",
+                       cluster_.pod, whole),
+           judge);
+    }
+  }
+
+  // What does not depend on the verb; asked of the first that is offered.
+  void PlayWire() {
+    const bool filters = !plan_.filter.empty();
+    const std::string& verb = filters                     ? plan_.filter
+                              : !plan_.prioritize.empty() ? plan_.prioritize
+                                                          : plan_.preempt;
+    if (verb.empty()) return;
+    Case("wire: no JSON", verb, "{\"Pod\":{\"metadata\":", &JudgeRubbish);
+    Case("wire: nothing", verb, "", &JudgeRubbish);
+    PlayMethod(verb);
+    if (!filters && plan_.prioritize.empty()) return;
+    const std::string body = plan_.names ? ByName(names_) : Whole(Texts());
+    const auto judge = [&](const Answer& answer) {
+      return filters ? JudgeFilter(answer, names_, !plan_.names) : JudgePrioritize(answer, names_);
+    };
+    PlayKeepAlive(verb, body);
+    const MonoTime began = clock_.Now();
+    const auto answers = peer_.Ask(verb, std::vector<std::string>(plan_.at_once, body));
+    const Duration took = clock_.Now() - began;
+    Finding finding;
+    for (const Answer& answer : answers) {
+      const Finding one = judge(answer);
+      if (one.result > finding.result) finding = one;
+    }
+    Slow(took, finding);
+    tell_({fmt::format("wire: {} questions at once", plan_.at_once), std::move(finding), took});
+  }
+
+  void PlayMethod(const std::string& verb) {
+    const MonoTime began = clock_.Now();
+    const auto bare = peer_.AskBare("GET", verb, "");
+    Finding finding;
+    if (!bare) {
+      finding.Warn(fmt::format("GET: {}", bare.error().message));
+    } else if (bare->status < 400 || bare->status >= 500) {
+      finding.Warn(
+          fmt::format("GET is answered with status {}: where a redirect by 301, 302 or 303 stands in "
+                      "between, kube-scheduler's question arrives as a GET without its body; 405 would "
+                      "say so",
+                      bare->status));
+    }
+    tell_({"wire: GET", std::move(finding), clock_.Now() - began});
+  }
+
+  void PlayKeepAlive(const std::string& verb, const std::string& body) {
+    const MonoTime began = clock_.Now();
+    Finding finding;
+    for (int i = 0; i < 2; ++i) {
+      const auto bare = peer_.AskBare("POST", verb, body);
+      if (!bare) {
+        finding.Wrong(fmt::format("POST: {}", bare.error().message));
+      } else if (bare->closes && i == 0) {
+        finding.Warn("the connection is closed after each answer: every pod pays for a new one");
+      }
+    }
+    tell_({"wire: a second question on the same connection", std::move(finding), clock_.Now() - began});
+  }
+
+  const Plan& plan_;
+  const Cluster& cluster_;
+  Peer& peer_;
+  const Clock& clock_;
+  const std::function<void(const Played&)>& tell_;
+  std::vector<std::string> names_;
+  std::vector<std::string> many_;
+};
+
+}  // namespace
+
+Cluster MadeUpCluster(const std::string& resource) {
+  Cluster cluster;
+  for (const char* name : {"berth-check-a", "berth-check-b", "berth-check-c"})
+    cluster.nodes.push_back({name, LargeNode(name)});
+  const std::string managed = resource.empty() ? "" : fmt::format(",\"{}\":\"1\"", resource);
+  cluster.pod = fmt::format(
+      R"({{"metadata":{{"name":"berth-check","namespace":"default","uid":"berth-check-pod"}},"spec":{{"schedulerName":"default-scheduler","containers":[{{"name":"c","image":"registry.example/app:v1","resources":{{"limits":{{"cpu":"100m"{0}}},"requests":{{"cpu":"100m"{0}}}}}}}]}},"status":{{"phase":"Pending"}}}})",
+      managed);
+  return cluster;
+}
+
+void Play(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
+          const std::function<void(const Played&)>& tell) {
+  Script(plan, cluster, peer, clock, tell).Run();
+}
+
+}  // namespace berth::extender_conformance

@@ -1,0 +1,244 @@
+#include "tools/extender_conformance/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "scheduler/extenders/json.hpp"
+#include "scheduler/extenders/replies.hpp"
+
+namespace berth::extender_conformance {
+namespace {
+
+using extenders::Json;
+
+constexpr int kOk = 200;
+constexpr std::int64_t kHighestScore = 10;
+
+constexpr std::string_view kFilterFails =
+    "the pod's attempt ends with this error (ignorable: the extender is passed over)";
+constexpr std::string_view kScoresLost = "none of its scores count";
+constexpr std::string_view kNoPreemption = "there is no preemption this time (ignorable: it is passed over)";
+
+// The first few of a list, for people.
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+void DecodingFailed(const Error& error, std::string_view consequence, Finding& finding) {
+  finding.Wrong(fmt::format("Go's decoder says: {}; {}", error.message, consequence));
+}
+
+// Does the first value of the answer, an object, have this key in any case?
+bool HasKey(const extenders::Reply& reply, std::string_view name) {
+  const auto value = extenders::FirstValue(reply.body);
+  bool has = false;
+  if (value && value->kind() == Json::Kind::kObject)
+    value->ForEachMember([&](std::string_view key, const Json&) { has |= extenders::IsKey(key, name); });
+  return has;
+}
+
+void JudgeFailed(const extenders::FilterReply& reply, const std::set<std::string>& asked,
+                 const std::set<std::string>& passed, Finding& finding) {
+  std::vector<std::string> unasked, both, silent;
+  for (const auto* map : {&reply.failed, &reply.failed_and_unresolvable}) {
+    for (const auto& [node, why] : *map) {
+      if (!asked.contains(node)) unasked.push_back(node);
+      if (passed.contains(node)) both.push_back(node);
+    }
+  }
+  for (const std::string& node : asked) {
+    if (!passed.contains(node) && !reply.failed.contains(node) &&
+        !reply.failed_and_unresolvable.contains(node))
+      silent.push_back(node);
+  }
+  if (!unasked.empty())
+    finding.Warn(
+        fmt::format("FailedNodes speaks of {}, which was not asked about: it shows up in the pod's "
+                    "event all the same",
+                    Listed(unasked)));
+  if (!both.empty())
+    finding.Warn(fmt::format("{}: let through and rejected at once; it counts as let through", Listed(both)));
+  if (!silent.empty())
+    finding.Warn(
+        fmt::format("{} left out without a word: rejected, but the pod's event will not say why, and "
+                    "preemption never tries there",
+                    Listed(silent)));
+}
+
+}  // namespace
+
+std::string_view ResultName(Result result) {
+  constexpr std::string_view kNames[] = {"pass", "warn", "wrong"};
+  return kNames[static_cast<std::size_t>(result)];
+}
+
+void Finding::Say(Result worse, std::string what) {
+  result = std::max(result, worse);
+  said.push_back(std::move(what));
+}
+
+bool Arrived(const Answer& answer, std::string_view consequence, Finding& finding) {
+  if (!answer) {
+    finding.Wrong(fmt::format("{}; {}", answer.error().message, consequence));
+    return false;
+  }
+  if (answer->status != kOk) {
+    std::string body = answer->body.substr(0, 100);
+    while (!body.empty() && (body.back() == '\n' || body.back() == '\r')) body.pop_back();
+    finding.Wrong(fmt::format("status {}{}{}: only 200 is an answer; {}", answer->status,
+                              body.empty() ? "" : ", ", body, consequence));
+    return false;
+  }
+  return true;
+}
+
+Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole) {
+  Finding finding;
+  if (!Arrived(answer, kFilterFails, finding)) return finding;
+  const auto reply = extenders::ReadFilterReply(*answer);
+  if (!reply) {
+    DecodingFailed(reply.error(), kFilterFails, finding);
+    return finding;
+  }
+  if (!reply->error.empty()) {
+    finding.Warn(fmt::format("Error \"{}\": {}", reply->error, kFilterFails));
+    return finding;
+  }
+  const bool by_name = !whole && reply->node_names;
+  if (!by_name && !reply->nodes) {
+    if (whole && reply->node_names) {
+      finding.Wrong(
+          "NodeNames without Nodes: whole nodes were sent (nodeCacheCapable: false), so names do not count "
+          "and "
+          "every node is rejected");
+    } else if (!asked.empty() && reply->failed.empty() && reply->failed_and_unresolvable.empty()) {
+      finding.Wrong("neither NodeNames nor Nodes: every node is rejected, without a reason");
+    }
+  } else if (!whole && !by_name) {
+    finding.Warn("Nodes where names were sent: taken, but NodeNames is what nodeCacheCapable: true asks for");
+  }
+  const std::set<std::string> known(asked.begin(), asked.end());
+  const auto names = by_name ? *reply->node_names : reply->nodes.value_or(std::vector<std::string>());
+  std::vector<std::string> strangers;
+  std::ranges::copy_if(names, std::back_inserter(strangers),
+                       [&](const std::string& name) { return !known.contains(name); });
+  if (!strangers.empty()) {
+    finding.Wrong(fmt::format("{} let through, but not asked about: {}", Listed(strangers),
+                              by_name ? kFilterFails : "the pod may be bound to it all the same"));
+  }
+  JudgeFailed(*reply, known, {names.begin(), names.end()}, finding);
+  return finding;
+}
+
+Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& asked) {
+  Finding finding;
+  if (!Arrived(answer, kScoresLost, finding)) return finding;
+  const auto scores = extenders::ReadPrioritizeReply(*answer);
+  if (!scores) {
+    DecodingFailed(scores.error(), kScoresLost, finding);
+    return finding;
+  }
+  std::map<std::string, int> times;
+  for (const std::string& node : asked) times[node] = 0;
+  std::vector<std::string> strangers, odd, twice, missing;
+  for (const extenders::HostPriority& one : *scores) {
+    if (one.score < 0 || one.score > kHighestScore) odd.push_back(fmt::format("{}={}", one.host, one.score));
+    const auto found = times.find(one.host);
+    if (found == times.end()) {
+      strangers.push_back(one.host);
+    } else if (++found->second == 2) {
+      twice.push_back(one.host);
+    }
+  }
+  for (const auto& [node, count] : times) {
+    if (count == 0) missing.push_back(node);
+  }
+  if (!odd.empty())
+    finding.Warn(
+        fmt::format("{}: outside of 0 to 10; it counts as it is, times weight times 10", Listed(odd)));
+  if (!strangers.empty())
+    finding.Warn(fmt::format("scores for {}, not asked about: ignored", Listed(strangers)));
+  if (!twice.empty()) finding.Warn(fmt::format("{} more than once: the scores add up", Listed(twice)));
+  if (!missing.empty()) finding.Warn(fmt::format("no score for {}: counts as 0", Listed(missing)));
+  return finding;
+}
+
+Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& asked) {
+  Finding finding;
+  if (!Arrived(answer, kNoPreemption, finding)) return finding;
+  const auto reply = extenders::ReadPreemptReply(*answer);
+  if (!reply) {
+    DecodingFailed(reply.error(), kNoPreemption, finding);
+    return finding;
+  }
+  if (!HasKey(*answer, "NodeNameToMetaVictims")) {
+    finding.Wrong(fmt::format(
+        "no NodeNameToMetaVictims{}: every node is dropped and nobody is preempted",
+        HasKey(*answer, "NodeNameToVictims") ? "; NodeNameToVictims does not count, whatever was sent" : ""));
+    return finding;
+  }
+  const auto value = extenders::FirstValue(answer->body);
+  value->ForEachMember([&](std::string_view key, const Json& map) {
+    if (!extenders::IsKey(key, "NodeNameToMetaVictims") || map.kind() != Json::Kind::kObject) return;
+    map.ForEachMember([&](std::string_view node, const Json& victims) {
+      if (victims.is_null())
+        finding.Wrong(fmt::format("null in place of the victims on {}: brings kube-scheduler down", node));
+    });
+  });
+  for (const auto& [node, victims] : *reply) {
+    const auto found = std::ranges::find(asked, node, &AskedVictims::node);
+    if (found == asked.end()) {
+      finding.Wrong(fmt::format("node \"{}\" was not asked about; {}", node, kNoPreemption));
+      continue;
+    }
+    if (victims.uids.empty())
+      finding.Wrong(fmt::format("no victims on \"{}\": a node that shall not be used has to be left out; {}",
+                                node, kNoPreemption));
+    for (const std::string& uid : victims.uids) {
+      if (std::ranges::find(found->uids, uid) == found->uids.end())
+        finding.Wrong(fmt::format("victim \"{}\" was not one on \"{}\"; {} unless the pod runs there", uid,
+                                  node, kNoPreemption));
+    }
+  }
+  return finding;
+}
+
+Finding JudgeRefusedBinding(const Answer& answer) {
+  Finding finding;
+  // Whatever is an error is right here.
+  if (!answer || answer->status != kOk) {
+    finding.Warn(
+        fmt::format("{}: the pod goes back to the queue, but an answer of status 200 with an Error "
+                    "says why",
+                    answer ? fmt::format("status {}", answer->status) : answer.error().message));
+    return finding;
+  }
+  const auto error = extenders::ReadBindReply(*answer);
+  if (!error) {
+    DecodingFailed(error.error(), "the pod goes back to the queue, and nobody learns why", finding);
+  } else if (error->empty()) {
+    finding.Wrong(
+        "no Error, though there is no such pod: kube-scheduler would hold the pod for bound, and its room on "
+        "the node for taken");
+  }
+  return finding;
+}
+
+Finding JudgeRubbish(const Answer& answer) {
+  Finding finding;
+  if (!answer || answer->status != kOk) return finding;
+  const auto reply = extenders::ReadFilterReply(*answer);
+  if (!reply || !reply->error.empty()) return finding;
+  finding.Warn("status 200 and no Error: a question that was cut off on its way would count as answered");
+  return finding;
+}
+
+}  // namespace berth::extender_conformance

@@ -1,0 +1,101 @@
+#include "tools/extender_conformance/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace berth::extender_conformance {
+namespace {
+
+const std::vector<std::string> kAsked{"a", "b"};
+
+Answer Says(std::string body, int status = 200) { return extenders::Reply{status, std::move(body)}; }
+
+struct Row {
+  std::string name;
+  Finding finding;
+  Result result;
+  std::string said;
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+class AnAnswer : public testing::TestWithParam<Row> {};
+TEST_P(AnAnswer, IsWorthWhatKubeSchedulerMakesOfIt) {
+  EXPECT_EQ(ResultName(GetParam().finding.result), ResultName(GetParam().result));
+  std::string said;
+  for (const std::string& one : GetParam().finding.said) said += one + "\n";
+  EXPECT_NE(said.find(GetParam().said), std::string::npos) << said;
+  EXPECT_EQ(said.empty(), GetParam().result == Result::kPass);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Filter, AnAnswer,
+    testing::Values(
+        Row{"all", JudgeFilter(Says(R"({"NodeNames":["a","b"]})"), kAsked, false), Result::kPass, ""},
+        Row{"any case", JudgeFilter(Says(R"({"nodenames":["a","b"]})"), kAsked, false), Result::kPass, ""},
+        Row{"one with a reason",
+            JudgeFilter(Says(R"({"NodeNames":["a"],"FailedNodes":{"b":"hot"}})"), kAsked, false),
+            Result::kPass, ""},
+        Row{"all rejected", JudgeFilter(Says(R"({"FailedNodes":{"a":"x","b":"x"}})"), kAsked, false),
+            Result::kPass, ""},
+        Row{"nothing", JudgeFilter(Says("{}"), kAsked, false), Result::kWrong, "neither NodeNames nor Nodes"},
+        Row{"nothing of nothing", JudgeFilter(Says("{}"), {}, false), Result::kPass, ""},
+        Row{"silence", JudgeFilter(Says(R"({"NodeNames":["a"]})"), kAsked, false), Result::kWarn,
+            "without a word"},
+        Row{"stranger", JudgeFilter(Says(R"({"NodeNames":["a","b","c"]})"), kAsked, false), Result::kWrong,
+            R"("c" let through, but not asked about)"},
+        Row{"both", JudgeFilter(Says(R"({"NodeNames":["a","b"],"FailedNodes":{"a":"x"}})"), kAsked, false),
+            Result::kWarn, "at once"},
+        Row{"nodes for names",
+            JudgeFilter(Says(R"({"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}})"),
+                        kAsked, false),
+            Result::kWarn, "Nodes where names were sent"},
+        Row{"names for nodes", JudgeFilter(Says(R"({"NodeNames":["a","b"]})"), kAsked, true), Result::kWrong,
+            "names do not count"},
+        Row{"wrong type", JudgeFilter(Says(R"({"NodeNames":"a"})"), kAsked, false), Result::kWrong,
+            "cannot unmarshal string"},
+        Row{"status", JudgeFilter(Says("oh no\n", 500), kAsked, false), Result::kWrong,
+            "status 500, oh no:"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Prioritize, AnAnswer,
+    testing::Values(Row{"good",
+                        JudgePrioritize(Says(R"([{"Host":"a","Score":0},{"Host":"b","Score":10}])"), kAsked),
+                        Result::kPass, ""},
+                    Row{"float", JudgePrioritize(Says(R"([{"Host":"a","Score":7.0}])"), kAsked),
+                        Result::kWrong, "number 7.0"},
+                    Row{"range",
+                        JudgePrioritize(Says(R"([{"Host":"a","Score":-1},{"Host":"b","Score":11}])"), kAsked),
+                        Result::kWarn, R"("a=-1", "b=11")"},
+                    Row{"missing", JudgePrioritize(Says(R"([{"Host":"a","Score":1}])"), kAsked),
+                        Result::kWarn, R"(no score for "b")"},
+                    Row{"twice", JudgePrioritize(Says(R"([{"Host":"a"},{"Host":"a"},{"Host":"b"}])"), kAsked),
+                        Result::kWarn, "add up"},
+                    Row{"null", JudgePrioritize(Says("null"), kAsked), Result::kWarn, "no score for"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Preempt, AnAnswer,
+    testing::Values(
+        Row{"same",
+            JudgePreempt(Says(R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u"}]}}})"), {{"a", {"u"}}}),
+            Result::kPass, ""},
+        Row{"none", JudgePreempt(Says(R"({"NodeNameToMetaVictims":{}})"), {{"a", {"u"}}}), Result::kPass, ""},
+        Row{"null", JudgePreempt(Says(R"({"NodeNameToMetaVictims":{"a":null}})"), {{"a", {"u"}}}),
+            Result::kWrong, "brings kube-scheduler down"},
+        Row{"whole", JudgePreempt(Says(R"({"NodeNameToVictims":{}})"), {{"a", {"u"}}}), Result::kWrong,
+            "does not count"},
+        Row{"stranger",
+            JudgePreempt(Says(R"({"NodeNameToMetaVictims":{"x":{"Pods":[{"UID":"u"}]}}})"), {{"a", {"u"}}}),
+            Result::kWrong, "was not asked about"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, AnAnswer,
+    testing::Values(Row{"bound", JudgeRefusedBinding(Says(R"({"Error":""})")), Result::kWrong,
+                        "there is no such pod"},
+                    Row{"refused", JudgeRefusedBinding(Says(R"({"Error":"no"})")), Result::kPass, ""},
+                    Row{"refused by status", JudgeRefusedBinding(Says("", 404)), Result::kWarn, "status 404"},
+                    Row{"rubbish refused", JudgeRubbish(Says("", 400)), Result::kPass, ""},
+                    Row{"rubbish taken", JudgeRubbish(Says("{}")), Result::kWarn, "cut off"}));
+
+}  // namespace
+}  // namespace berth::extender_conformance

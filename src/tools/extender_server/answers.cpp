@@ -1,0 +1,94 @@
+#include "tools/extender_server/answers.hpp"
+
+#include <fmt/format.h>
+
+#include "kubernetes/api/go_json.hpp"
+
+namespace berth::extender_server {
+namespace {
+
+template <class List, class Append>
+void AppendList(std::string& out, const List& list, Append&& append) {
+  out += '[';
+  for (const auto& one : list) {
+    if (out.back() != '[') out += ',';
+    append(one);
+  }
+  out += ']';
+}
+
+void AppendFailed(std::string& out, const NodesQuestion& question, const FilterVerdict& verdict,
+                  bool unresolvable) {
+  out += '{';
+  for (const FilterVerdict::Failed& failed : verdict.failed) {
+    if (failed.unresolvable != unresolvable) continue;
+    if (out.back() != '{') out += ',';
+    api::AppendGoString(out, question.names[failed.node]);
+    out += ':';
+    api::AppendGoString(out, failed.why);
+  }
+  out += '}';
+}
+
+}  // namespace
+
+std::string FilterAnswer(const NodesQuestion& question, const FilterVerdict& verdict) {
+  std::string out = "{\"Nodes\":";
+  if (question.whole && verdict.error.empty()) {
+    std::size_t size = 1024;
+    for (const std::size_t node : verdict.passed) size += question.objects[node].size() + 1;
+    out.reserve(size);
+    out += "{\"metadata\":{},\"items\":";
+    AppendList(out, verdict.passed, [&](std::size_t node) { out += question.objects[node]; });
+    out += "},\"NodeNames\":null";
+  } else if (verdict.error.empty()) {
+    out += "null,\"NodeNames\":";
+    AppendList(out, verdict.passed,
+               [&](std::size_t node) { api::AppendGoString(out, question.names[node]); });
+  } else {
+    out += "null,\"NodeNames\":null";
+  }
+  out += ",\"FailedNodes\":";
+  AppendFailed(out, question, verdict, false);
+  out += ",\"FailedAndUnresolvableNodes\":";
+  AppendFailed(out, question, verdict, true);
+  out += ",\"Error\":";
+  api::AppendGoString(out, verdict.error);
+  return out += '}';
+}
+
+std::string PrioritizeAnswer(const NodesQuestion& question, std::span<const std::int64_t> scores) {
+  std::string out;
+  std::size_t node = 0;
+  AppendList(out, scores, [&](std::int64_t score) {
+    out += "{\"Host\":";
+    api::AppendGoString(out, question.names[node++]);
+    out += fmt::format(",\"Score\":{}}}", score);
+  });
+  return out;
+}
+
+std::string PreemptAnswer(const PreemptQuestion& question, std::span<const std::size_t> kept) {
+  std::string out = "{\"NodeNameToMetaVictims\":{";
+  for (const std::size_t index : kept) {
+    const NodeVictims& victims = question.nodes[index];
+    if (out.back() != '{') out += ',';
+    api::AppendGoString(out, victims.node);
+    out += ":{\"Pods\":";
+    AppendList(out, victims.uids, [&](const std::string& uid) {
+      out += "{\"UID\":";
+      api::AppendGoString(out, uid);
+      out += '}';
+    });
+    out += fmt::format(",\"NumPDBViolations\":{}}}", victims.violations);
+  }
+  return out += "}}";
+}
+
+std::string BindAnswer(std::string_view error) {
+  std::string out = "{\"Error\":";
+  api::AppendGoString(out, error);
+  return out += '}';
+}
+
+}  // namespace berth::extender_server

@@ -1,0 +1,215 @@
+#include "tools/extender_server/evaluator.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace berth::extender_server {
+
+using extenders::FindRow;
+using cluster::Row;
+
+namespace {
+
+// The words on each row, in the order in which they were said.
+std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
+                                      const framework::Reasons& reasons, std::size_t rows) {
+  std::vector<std::string> texts(rows);
+  const auto say = [&](std::size_t row, std::string_view text) {
+    if (!texts[row].empty()) texts[row] += ", ";
+    texts[row] += text;
+  };
+  for (const auto& rejection : outcome.all()) {
+    const std::string_view text = reasons.Text(rejection.reason);
+    rejection.rows.ForEach([&](std::size_t row) { say(row, text); });
+  }
+  for (const auto& part : outcome.spoken) {
+    for (const auto& [row, text] : part.reasons.rows) say(row, part.reasons.texts[text]);
+  }
+  return texts;
+}
+
+}  // namespace
+
+// One pod under judgement.
+struct Evaluator::Evaluation {
+  Evaluation(assembly::Engine& engine, const runtime::Profile& profile, const api::PodPtr& pod,
+        std::span<const runtime::Nomination> all, framework::ScratchPool& scratch)
+      : table(engine.cache().nodes()),
+        profile(profile),
+        info(cluster::PreparePod(pod, engine.symbols())),
+        attempt(info, table, state, scratch) {
+    for (const runtime::Nomination& nomination : all) {
+      if (nomination.row != cluster::kNoRow && nomination.pod->priority() >= info.priority() &&
+          nomination.pod->pod->metadata.uid != pod->metadata.uid)
+        nominations.push_back(nomination);
+    }
+    pre_filter = profile.RunPreFilter(attempt);
+  }
+
+  // Those of the rows that PreFilter left.
+  RowSet Left(const RowSet& rows) const {
+    if (!pre_filter.narrowed) return rows;
+    RowSet left(table.rows());
+    for (const cluster::NodeNameId name : pre_filter.nodes) {
+      if (const Row row = table.Find(name); row != cluster::kNoRow && rows.Has(row)) left.Add(row);
+    }
+    return left;
+  }
+
+  cluster::NodeTable& table;
+  const runtime::Profile& profile;
+  cluster::PodInfo info;
+  framework::CycleState state;
+  framework::Attempt attempt;
+  std::vector<runtime::Nomination> nominations;
+  runtime::PreFilterOutcome pre_filter;
+};
+
+const runtime::Profile& Evaluator::ProfileOf(const api::Pod& pod) const {
+  const std::string& name = options_.profile.empty() ? pod.spec.scheduler_name.str() : options_.profile;
+  const runtime::Profile* profile = engine_.FindProfile(name);
+  return profile != nullptr ? *profile : *engine_.profiles().front();
+}
+
+FilterVerdict Evaluator::Filter(const NodesQuestion& question, std::span<const runtime::Nomination> nominations) {
+  FilterVerdict verdict;
+  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
+  const runtime::PreFilterOutcome& pre_filter = trial.pre_filter;
+  if (!pre_filter.status.ok() && !pre_filter.status.rejected()) {
+    verdict.error = pre_filter.status.Message();
+    return verdict;
+  }
+  std::vector<Row> rows;
+  RowSet asked(trial.table.rows());
+  for (const std::string& name : question.names) {
+    rows.push_back(FindRow(trial.table, name));
+    if (rows.back() != cluster::kNoRow) asked.Add(rows.back());
+  }
+  const RowSet candidates = trial.Left(asked);
+  outcome_.Reset(candidates);
+  if (pre_filter.status.ok()) {
+    trial.profile.RunFilters(trial.attempt, trial.table, pre_filter, trial.nominations, candidates, outcome_);
+    if (!outcome_.errors.empty()) {
+      verdict.error = outcome_.errors.front().second.Message();
+      return verdict;
+    }
+  }
+  const auto reasons = ReasonsByRow(outcome_, engine_.reasons(), trial.table.rows());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row row = rows[i];
+    if (row == cluster::kNoRow) {
+      verdict.failed.push_back({i, fmt::format("Berth does not know node {} yet", question.names[i]), true});
+    } else if (!pre_filter.status.ok()) {
+      verdict.failed.push_back({i, pre_filter.status.Message(),
+                                pre_filter.status.code == framework::Code::kUnschedulableAndUnresolvable});
+    } else if (!candidates.Has(row)) {
+      verdict.failed.push_back(
+          {i, fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(pre_filter.narrowing, " ")),
+           true});
+    } else if (outcome_.feasible.Has(row)) {
+      verdict.passed.push_back(i);
+    } else {
+      verdict.failed.push_back({i, reasons[row], outcome_.unresolvable.Has(row)});
+    }
+  }
+  return verdict;
+}
+
+Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesQuestion& question) {
+  std::vector<std::int64_t> scores(question.names.size(), 0);
+  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, {}, scratch_);
+  const framework::Status& status = trial.pre_filter.status;
+  if (!status.ok()) {
+    if (status.rejected()) return scores;
+    return Fail(ErrorCode::kInternal, status.Message());
+  }
+  std::vector<Row> rows;
+  RowSet known(trial.table.rows());
+  for (const std::string& name : question.names) {
+    rows.push_back(FindRow(trial.table, name));
+    if (rows.back() != cluster::kNoRow) known.Add(rows.back());
+  }
+  if (known.Empty()) return scores;
+  const framework::Status scored =
+      trial.profile.RunScores(trial.attempt, known, engine_.cache().VisitingOrder(), columns_, skipped_);
+  if (!scored.ok()) return Fail(ErrorCode::kInternal, scored.Message());
+  const std::vector<std::int64_t> by_row = Scaled(known, trial.profile);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != cluster::kNoRow) scores[i] = by_row[rows[i]];
+  }
+  return scores;
+}
+
+// Rounded to the nearest.
+std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::Profile& profile) const {
+  std::vector<std::int64_t> totals(engine_.cache().nodes().rows(), 0);
+  std::int64_t weights = 0;
+  const auto plugins = profile.scores();
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    weights += plugins[i].weight;
+    if (skipped_.Has(i)) continue;
+    rows.ForEach([&](std::size_t row) { totals[row] += columns_[i].At(row) * plugins[i].weight; });
+  }
+  std::int64_t low = 0;
+  std::int64_t high = weights * framework::kMaxScore;
+  if (options_.stretch) {
+    low = INT64_MAX;
+    high = INT64_MIN;
+    rows.ForEach([&](std::size_t row) {
+      low = std::min(low, totals[row]);
+      high = std::max(high, totals[row]);
+    });
+    if (low == high) --low;  // all are the best
+  }
+  const std::int64_t range = std::max<std::int64_t>(high - low, 1);
+  for (std::int64_t& total : totals)
+    total =
+        std::clamp<std::int64_t>(((total - low) * kHighestScore * 2 + range) / (range * 2), 0, kHighestScore);
+  return totals;
+}
+
+Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptQuestion& question,
+                                                  std::span<const runtime::Nomination> nominations) {
+  std::vector<std::size_t> kept;
+  Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
+  const framework::Status& status = trial.pre_filter.status;
+  if (!status.ok()) {
+    if (status.rejected()) return kept;
+    return Fail(ErrorCode::kInternal, status.Message());
+  }
+  for (std::size_t i = 0; i < question.nodes.size(); ++i) {
+    const NodeVictims& victims = question.nodes[i];
+    const Row row = FindRow(trial.table, victims.node);
+    if (row == cluster::kNoRow || victims.uids.empty()) continue;
+    if (FitsWithout(trial, row, victims)) kept.push_back(i);
+  }
+  return kept;
+}
+
+bool Evaluator::FitsWithout(const Evaluation& trial, Row row, const NodeVictims& victims) {
+  RowSet alone(trial.table.rows());
+  alone.Add(row);
+  alone = trial.Left(alone);
+  if (alone.Empty()) return false;
+  framework::CycleState state = trial.state.Clone();
+  const framework::Attempt imagined = trial.attempt.With(state);
+  cluster::NodeTable::Overlay overlay(trial.table);
+  std::set<std::string_view> seen;
+  for (const std::string& uid : victims.uids) {
+    if (!seen.insert(uid).second) continue;
+    const auto pods = trial.table.pods(row);
+    const auto found = std::ranges::find(
+        pods, uid, [](const cluster::PlacedPod* placed) { return placed->pod->metadata.uid; });
+    if (found == pods.end()) continue;
+    cluster::PlacedPod& victim = **found;
+    overlay.Remove(row, victim);
+    if (!trial.profile.RunRemovePod(imagined, trial.pre_filter, victim, row).ok()) return false;
+  }
+  trial.profile.ImagineFilters(imagined, trial.table, trial.pre_filter, trial.nominations, alone, outcome_);
+  return outcome_.errors.empty() && outcome_.feasible.Has(row);
+}
+
+}  // namespace berth::extender_server

@@ -1,0 +1,199 @@
+#include "tools/extender_server/questions.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "scheduler/extenders/json.hpp"
+
+namespace berth::extender_server {
+namespace {
+
+using extenders::Json;
+
+// A value in the text of an error: short enough to be read.
+std::string Shown(const Json& value) {
+  constexpr std::size_t kMost = 60;
+  const std::string_view text = value.text();
+  return text.size() <= kMost ? std::string(text) : std::string(text.substr(0, kMost)) + "...";
+}
+
+Error Wrong(std::string_view field, std::string_view expected, const Json& value) {
+  return {ErrorCode::kInvalid, fmt::format("{}: expected {}, got {}", field, expected, Shown(value))};
+}
+
+Expected<Json> ReadObject(std::string_view body) {
+  auto value = extenders::FirstValue(body);
+  if (!value) return Invalid(fmt::format("the body is not JSON: {}", value.error().message));
+  if (value->kind() != Json::Kind::kObject)
+    return std::unexpected(
+        Wrong("the body", "an object such as {\"Pod\":{...},\"NodeNames\":[...]}", *value));
+  return value;
+}
+
+// The member of that name in any case; of several the last. Null if there is none.
+Json Member(const Json& object, std::string_view name) {
+  Json found;
+  object.ForEachMember([&](std::string_view key, const Json& value) {
+    if (extenders::IsKey(key, name)) found = value;
+  });
+  return found;
+}
+
+Expected<std::string> Text(const Json& object, std::string_view name, std::string_view field) {
+  const Json value = Member(object, name);
+  if (value.is_null()) return std::string();
+  if (value.kind() != Json::Kind::kString) return std::unexpected(Wrong(field, "a string", value));
+  return value.String();
+}
+
+Expected<api::PodPtr> ReadPod(const Json& body, api::Decoder& decoder) {
+  const Json value = Member(body, "Pod");
+  if (value.kind() != Json::Kind::kObject) return std::unexpected(Wrong("Pod", "a pod", value));
+  auto pod = decoder.Object<api::Pod>(value.text());
+  if (!pod) return Invalid("Pod." + pod.error().message);
+  if (pod->metadata.name.empty()) return Invalid("Pod.metadata.name: expected a name, got none");
+  api::ApplyDefaults(*pod);
+  return std::make_shared<const api::Pod>(std::move(*pod));
+}
+
+// visit(field, item) for each; stops at the first error.
+template <class Visit>
+Expected<void> EachItem(const Json& list, std::string_view field, Visit&& visit) {
+  Expected<void> outcome;
+  std::size_t index = 0;
+  list.ForEachItem([&](const Json& item) {
+    if (outcome) outcome = visit(fmt::format("{}[{}]", field, index), item);
+    ++index;
+  });
+  return outcome;
+}
+
+Expected<void> ReadNames(const Json& list, NodesQuestion& question) {
+  if (list.kind() != Json::Kind::kArray) return std::unexpected(Wrong("NodeNames", "a list of names", list));
+  std::size_t index = 0;
+  Expected<void> outcome;
+  list.ForEachItem([&](const Json& item) {
+    if (outcome && item.kind() != Json::Kind::kString)
+      outcome = std::unexpected(Wrong(fmt::format("NodeNames[{}]", index), "a name", item));
+    if (outcome) question.names.push_back(item.String());
+    ++index;
+  });
+  return outcome;
+}
+
+Expected<void> ReadNodes(const Json& list, NodesQuestion& question) {
+  if (list.kind() != Json::Kind::kObject) return std::unexpected(Wrong("Nodes", "a NodeList", list));
+  const Json items = Member(list, "items");
+  if (items.is_null()) return {};
+  if (items.kind() != Json::Kind::kArray)
+    return std::unexpected(Wrong("Nodes.items", "a list of nodes", items));
+  return EachItem(items, "Nodes.items", [&](const std::string& field, const Json& node) -> Expected<void> {
+    if (node.kind() != Json::Kind::kObject) return std::unexpected(Wrong(field, "a node", node));
+    const Json metadata = Member(node, "metadata");
+    if (metadata.kind() != Json::Kind::kObject)
+      return std::unexpected(Wrong(field + ".metadata", "an object with a name", metadata));
+    BERTH_TRY(std::string name, Text(metadata, "name", field + ".metadata.name"));
+    if (name.empty()) return Invalid(field + ".metadata.name: expected a name, got none");
+    question.names.push_back(std::move(name));
+    question.objects.push_back(node.text());
+    return {};
+  });
+}
+
+// One pod of a victims' list: a whole one has its UID in the metadata.
+Expected<std::string> UidOf(const Json& pod, bool whole, const std::string& field) {
+  if (pod.kind() != Json::Kind::kObject) return std::unexpected(Wrong(field, "a pod", pod));
+  if (!whole) return Text(pod, "UID", field + ".UID");
+  const Json metadata = Member(pod, "metadata");
+  if (metadata.kind() != Json::Kind::kObject)
+    return std::unexpected(Wrong(field + ".metadata", "an object with a uid", metadata));
+  return Text(metadata, "uid", field + ".metadata.uid");
+}
+
+Expected<NodeVictims> ReadVictims(const Json& value, bool whole, const std::string& field) {
+  NodeVictims victims;
+  if (value.is_null()) return victims;
+  if (value.kind() != Json::Kind::kObject) return std::unexpected(Wrong(field, "victims", value));
+  const Json number = Member(value, "NumPDBViolations");
+  if (!number.is_null()) {
+    const std::string_view text = number.text();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), victims.violations);
+    if (error != std::errc{} || end != text.data() + text.size())
+      return std::unexpected(Wrong(field + ".NumPDBViolations", "an integer", number));
+  }
+  const Json pods = Member(value, "Pods");
+  if (pods.is_null()) return victims;
+  if (pods.kind() != Json::Kind::kArray) return std::unexpected(Wrong(field + ".Pods", "a list", pods));
+  BERTH_CHECKED(
+      EachItem(pods, field + ".Pods", [&](const std::string& at, const Json& pod) -> Expected<void> {
+        BERTH_TRY(victims.uids.emplace_back(), UidOf(pod, whole, at));
+        return {};
+      }));
+  return victims;
+}
+
+}  // namespace
+
+Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> body, api::Decoder& decoder) {
+  NodesQuestion question;
+  question.body = std::move(body);
+  BERTH_TRY(const Json value, ReadObject(*question.body));
+  BERTH_TRY(question.pod, ReadPod(value, decoder));
+  const Json names = Member(value, "NodeNames");
+  const Json nodes = Member(value, "Nodes");
+  if (!names.is_null()) {
+    BERTH_CHECKED(ReadNames(names, question));
+  } else if (!nodes.is_null()) {
+    question.whole = true;
+    BERTH_CHECKED(ReadNodes(nodes, question));
+  } else {
+    return Invalid("NodeNames, Nodes: expected one of them, got null for both");
+  }
+  return question;
+}
+
+Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Decoder& decoder) {
+  PreemptQuestion question;
+  BERTH_TRY(const Json value, ReadObject(body));
+  BERTH_TRY(question.pod, ReadPod(value, decoder));
+  const Json meta = Member(value, "NodeNameToMetaVictims");
+  const bool whole = meta.is_null();
+  const Json map = whole ? Member(value, "NodeNameToVictims") : meta;
+  const std::string_view field = whole ? "NodeNameToVictims" : "NodeNameToMetaVictims";
+  if (map.is_null())
+    return Invalid("NodeNameToMetaVictims, NodeNameToVictims: expected one of them, got null for both");
+  if (map.kind() != Json::Kind::kObject)
+    return std::unexpected(Wrong(field, "a map from node to victims", map));
+  Expected<void> outcome;
+  map.ForEachMember([&](std::string_view key, const Json& member) {
+    if (!outcome) return;
+    const std::string node = extenders::Unquoted(key);
+    auto victims = ReadVictims(member, whole, fmt::format("{}[{}]", field, node));
+    if (!victims) {
+      outcome = std::unexpected(std::move(victims).error());
+      return;
+    }
+    victims->node = node;
+    question.nodes.push_back(std::move(*victims));
+  });
+  BERTH_CHECKED(outcome);
+  return question;
+}
+
+Expected<BindQuestion> ReadBindQuestion(const std::string& body) {
+  BERTH_TRY(const Json value, ReadObject(body));
+  BindQuestion question;
+  BERTH_TRY(question.pod, Text(value, "PodName", "PodName"));
+  BERTH_TRY(question.ns, Text(value, "PodNamespace", "PodNamespace"));
+  BERTH_TRY(question.uid, Text(value, "PodUID", "PodUID"));
+  BERTH_TRY(question.node, Text(value, "Node", "Node"));
+  for (const auto& [field, text] :
+       {std::pair("PodName", &question.pod), std::pair("PodNamespace", &question.ns),
+        std::pair("PodUID", &question.uid), std::pair("Node", &question.node)}) {
+    if (text->empty()) return Invalid(fmt::format("{}: expected a text, got none", field));
+  }
+  return question;
+}
+
+}  // namespace berth::extender_server

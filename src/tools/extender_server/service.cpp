@@ -1,0 +1,248 @@
+#include "tools/extender_server/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "tools/extender_server/answers.hpp"
+#include "tools/extender_server/questions.hpp"
+#include "http/loop.hpp"
+#include "http/server.hpp"
+#include "observability/log/log.hpp"
+#include "observability/metrics/registry.hpp"
+#include "service/endpoints.hpp"
+#include "service/gate.hpp"
+#include "service/negotiation.hpp"
+#include "service/target.hpp"
+
+namespace berth::extender_server {
+namespace {
+
+constexpr std::string_view kVerbs[] = {"filter", "prioritize", "preempt", "bind"};
+constexpr double kSeconds[] = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02,
+                               0.05,   0.1,    0.2,    0.5,   1,     2,     5,    10};
+
+struct Outcome {
+  int status = 200;
+  std::string text;         // JSON with status 200, else words
+  std::string complaint{};  // of an answer with status 200: what went wrong in it
+  std::size_t nodes = 0;    // that were judged
+};
+
+Outcome Refused(int status, std::string text) { return {status, std::move(text)}; }
+
+std::string_view ResultName(const Outcome& outcome) {
+  if (outcome.status == 200) return outcome.complaint.empty() ? "success" : "error";
+  if (outcome.status == 400 || outcome.status == 405) return "bad_request";
+  if (outcome.status == 401) return "unauthorized";
+  if (outcome.status == 429) return "too_many";
+  if (outcome.status == 503) return "not_ready";
+  return "error";
+}
+
+http::Response ResponseOf(Outcome outcome) {
+  http::Response response;
+  response.status = outcome.status;
+  if (outcome.status == 200) {
+    response.content_type = "application/json";
+  } else {
+    outcome.text += '\n';
+    if (outcome.status == 429 || outcome.status == 503) response.headers.Add("Retry-After", "1");
+    if (outcome.status == 405) response.headers.Add("Allow", "POST");
+  }
+  response.body = http::Share(std::move(outcome.text));
+  return response;
+}
+
+// Requests that may be under way still when the service is gone hold on to this.
+struct Meters {
+  Meters(metrics::Registry& registry) : registry(registry) {
+    registry.CallbackGauge("berth_extender_server_in_flight",
+                           "[ALPHA] Questions that have been read and not been answered yet.", {},
+                           [this] { return static_cast<double>(in_flight.load()); });
+  }
+  ~Meters() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
+
+  void Took(std::string_view verb, const Outcome& outcome, Duration took) {
+    registry
+        .Counter("berth_extender_server_requests_total",
+                 "[ALPHA] Questions of schedulers by verb and result.",
+                 {{"verb", std::string(verb)}, {"result", std::string(ResultName(outcome))}})
+        .Add();
+    registry
+        .Histogram("berth_extender_server_duration_seconds",
+                   "[ALPHA] From the whole question to its answer, waiting included.", kSeconds,
+                   {{"verb", std::string(verb)}})
+        .Observe(std::chrono::duration<double>(took).count());
+    if (outcome.nodes > 0) {
+      registry
+          .Counter("berth_extender_server_nodes_total", "[ALPHA] Nodes judged.",
+                   {{"verb", std::string(verb)}})
+          .Add(outcome.nodes);
+    }
+  }
+
+  metrics::Registry& registry;
+  std::atomic<std::int64_t> in_flight{0};
+};
+
+}  // namespace
+
+struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
+  Impl(ServiceOptions options, ServiceParts parts)
+      : options(std::move(options)), parts(std::move(parts)), meters(this->parts.metrics) {}
+
+  // One question on its way.
+  struct Visit {
+    Impl& service;
+    std::string_view verb;
+    MonoTime began;
+    std::string peer;
+    std::shared_ptr<http::Exchange> exchange;
+    bool counted = false;
+
+    void Answer(Outcome outcome) {
+      if (counted) service.meters.in_flight.fetch_sub(1);
+      const Duration took = service.parts.clock.Now() - began;
+      service.meters.Took(verb, outcome, took);
+      if (const auto log = log::V(2)) {
+        log.Info("Answered", {{"verb", verb},
+                              {"status", outcome.status},
+                              {"nodes", outcome.nodes},
+                              {"seconds", std::chrono::duration<double>(took).count()},
+                              {"peer", peer},
+                              {"err", outcome.status == 200 ? outcome.complaint : outcome.text}});
+      }
+      exchange->Respond(ResponseOf(std::move(outcome)));
+    }
+  };
+  using VisitPtr = std::shared_ptr<Visit>;
+
+  void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
+  std::optional<Outcome> MayAsk(const http::Request& request, std::string_view verb) const;
+  Expected<void> Read(http::Request request, const VisitPtr& visit);
+  template <class Question>
+  void Submit(const VisitPtr& visit, Question question, Outcome (Impl::*judge)(const Question&));
+  Outcome Filter(const NodesQuestion& question);
+  Outcome Prioritize(const NodesQuestion& question);
+  Outcome Preempt(const PreemptQuestion& question);
+  void Bind(const VisitPtr& visit, const BindQuestion& question);
+
+  const ServiceOptions options;
+  const ServiceParts parts;
+  Meters meters;
+  api::Decoder decoder;
+};
+
+Service::Service(ServiceOptions options, ServiceParts parts)
+    : impl_(std::make_shared<Impl>(std::move(options), std::move(parts))) {}
+Service::~Service() = default;
+
+void Service::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
+  impl_->Handle(std::move(request), std::move(exchange));
+}
+
+void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
+  auto shared = service::FromAnyThread(parts.io, std::move(exchange));
+  const auto target = service::ParseTarget(request.target);
+  if (!target) return shared->Respond(service::BadRequest());
+  const std::string_view path = target->path;
+  std::string_view verb;
+  for (const std::string_view known : kVerbs) {
+    if (path.size() == options.prefix.size() + 1 + known.size() && path.starts_with(options.prefix) &&
+        path.ends_with(known) && path[options.prefix.size()] == '/' && (options.bind || known != "bind"))
+      verb = known;
+  }
+  if (verb.empty()) {
+    if (!parts.endpoints.IsForEverybody(path)) {
+      return shared->Respond(ResponseOf(
+          Refused(404, fmt::format("{}: expected {}/filter, /prioritize, /preempt{}, or /healthz, /readyz, "
+                                   "/metrics",
+                                   path, options.prefix, options.bind ? ", /bind" : ""))));
+    }
+    if (request.method != "GET" && request.method != "HEAD")
+      return shared->Respond(service::PlainError(405, "Method Not Allowed"));
+    return parts.endpoints.Answer(
+        request, *target, [shared](http::Response response) { shared->Respond(std::move(response)); });
+  }
+  const auto visit = std::make_shared<Visit>(
+      Visit{*this, verb, parts.clock.Now(), request.peer ? request.peer->common_name : "", shared});
+  if (auto refused = MayAsk(request, verb)) return visit->Answer(*std::move(refused));
+  visit->counted = true;
+  meters.in_flight.fetch_add(1);
+  if (const auto read = Read(std::move(request), visit); !read)
+    visit->Answer(Refused(400, fmt::format("{}: {}", verb, read.error().message)));
+}
+
+std::optional<Outcome> Service::Impl::MayAsk(const http::Request& request, std::string_view verb) const {
+  if (options.need_certificate && (request.peer == nullptr || !request.peer->trusted))
+    return Refused(401, "a client certificate that --client-ca-file has signed is needed");
+  if (request.method != "POST")
+    return Refused(405, fmt::format("{}: expected POST, got {}", verb, request.method));
+  if (!parts.ready()) return Refused(503, "the cluster has not been seen whole yet: see /readyz?verbose");
+  if (meters.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
+    return Refused(429, fmt::format("{} questions are being answered, which is the most at a time",
+                                    options.most_in_flight));
+  return std::nullopt;
+}
+
+Expected<void> Service::Impl::Read(http::Request request, const VisitPtr& visit) {
+  if (visit->verb == "bind") {
+    BERTH_TRY(const BindQuestion question, ReadBindQuestion(request.body));
+    Bind(visit, question);
+  } else if (visit->verb == "preempt") {
+    BERTH_TRY(PreemptQuestion question, ReadPreemptQuestion(request.body, decoder));
+    Submit(visit, std::move(question), &Impl::Preempt);
+  } else {
+    BERTH_TRY(NodesQuestion question,
+              ReadNodesQuestion(std::make_shared<const std::string>(std::move(request.body)), decoder));
+    Submit(visit, std::move(question), visit->verb == "filter" ? &Impl::Filter : &Impl::Prioritize);
+  }
+  return {};
+}
+
+template <class Question>
+void Service::Impl::Submit(const VisitPtr& visit, Question question,
+                           Outcome (Impl::*judge)(const Question&)) {
+  parts.post([self = shared_from_this(), visit, question = std::move(question), judge] {
+    const Duration waited = self->parts.clock.Now() - visit->began;
+    if (waited > self->options.deadline) {
+      return visit->Answer(
+          Refused(503, fmt::format("not judged: its turn came after {:.1f} s, and --deadline is {:.1f} s",
+                                   std::chrono::duration<double>(waited).count(),
+                                   std::chrono::duration<double>(self->options.deadline).count())));
+    }
+    visit->Answer((self.get()->*judge)(question));
+  });
+}
+
+Outcome Service::Impl::Filter(const NodesQuestion& question) {
+  const auto nominations = parts.nominations();
+  FilterVerdict verdict = parts.judge.Filter(question, nominations);
+  return {200, FilterAnswer(question, verdict), std::move(verdict.error), question.names.size()};
+}
+
+Outcome Service::Impl::Prioritize(const NodesQuestion& question) {
+  const auto scores = parts.judge.Prioritize(question);
+  if (!scores) return Refused(500, scores.error().message);
+  return {200, PrioritizeAnswer(question, *scores), {}, question.names.size()};
+}
+
+Outcome Service::Impl::Preempt(const PreemptQuestion& question) {
+  const auto nominations = parts.nominations();
+  const auto kept = parts.judge.Preempt(question, nominations);
+  if (!kept) return Refused(500, kept.error().message);
+  return {200, PreemptAnswer(question, *kept), {}, question.nodes.size()};
+}
+
+void Service::Impl::Bind(const VisitPtr& visit, const BindQuestion& question) {
+  parts.api.Bind({question.ns, question.pod, question.uid, question.node},
+                 [self = shared_from_this(), visit](Expected<void> bound) {
+                   std::string error = bound ? std::string() : bound.error().message;
+                   visit->Answer({200, BindAnswer(error), error, 0});
+                 });
+}
+
+}  // namespace berth::extender_server

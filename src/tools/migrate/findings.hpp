@@ -1,0 +1,70 @@
+// What a look at a cluster and its scheduler's configuration found, and how it is told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::migrate {
+
+enum class Level : std::uint8_t {
+  kOk,       // looked at, nothing changes
+  kNote,     // something is different, and nobody has to do anything
+  kWarning,  // somebody should look at it before the change, or it could not be looked at
+  kBlocker,  // with Berth it would not work
+};
+std::string_view LevelName(Level level);  // "ok", "note", "warning", "blocker"
+
+enum class Topic : std::uint8_t { kServer, kConfiguration, kExtenders, kWorkloads, kPermissions, kSize };
+std::string_view TopicName(Topic topic);  // "server", "configuration", ...
+
+struct Finding {
+  Level level = Level::kOk;
+  Topic topic = Topic::kServer;
+  std::string what;                     // one sentence, without a full stop
+  std::string remedy = {};              // what to do about it; empty: nothing
+  std::vector<std::string> names = {};  // a few of the objects it is about
+  std::size_t count = 0;                // how many objects it is about; 0: it is not about objects
+  bool unseen = false;                  // without what could not be looked at there is no verdict
+};
+
+using Findings = std::vector<Finding>;
+
+// Objects of one kind: how many there are, and the names of the first few.
+class Tally {
+ public:
+  void Add(std::string_view name) {
+    if (++count_ <= kShown) names_.emplace_back(name);
+  }
+  std::size_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr std::size_t kShown = 3;
+  std::size_t count_ = 0;
+  std::vector<std::string> names_;
+};
+
+// A finding about objects.
+Finding About(const Tally& tally, Level level, Topic topic, std::string what, std::string remedy = {});
+
+struct Verdict {
+  std::size_t ok = 0, notes = 0, warnings = 0, blockers = 0;
+  bool unseen = false;
+  // 0: nothing stands in the way; 2: there is a blocker; 1: there is none in what could be seen.
+  int exit_code() const { return blockers > 0 ? 2 : unseen ? 1 : 0; }
+};
+Verdict Evaluate(const Findings& findings);
+
+// For people: by topic, the gravest first within each; ends with a line that sums up.
+std::string ToText(const Findings& findings, std::string_view server);
+// One document: {"server":...,"findings":[{"level","topic","what","remedy","names","count"}],"ok":n,...}.
+std::string ToJson(const Findings& findings, std::string_view server);
+
+// "1 pod", "1,234 pods".
+std::string Counted(std::size_t number, std::string_view noun);
+
+}  // namespace berth::migrate

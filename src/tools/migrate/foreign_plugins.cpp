@@ -1,0 +1,44 @@
+#include "tools/migrate/foreign_plugins.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace berth::migrate {
+namespace {
+
+constexpr std::string_view kSigs = "kubernetes-sigs/scheduler-plugins";
+constexpr std::string_view kByLoad =
+    "Berth's LoadAware places pods by what a Prometheus measures (docs/guide/load-aware.md)";
+constexpr std::string_view kKeep =
+    "there is nothing like it: keep its profile with the scheduler that has it, or write it anew in C++ "
+    "(docs/guide/plugins.md)";
+
+constexpr ForeignPlugin kKnown[] = {
+    {"CapacityScheduling", kSigs, kKeep},
+    {"Coscheduling", kSigs,
+     "Berth does not schedule pod groups together: keep its profile with the scheduler that has it"},
+    {"CrossNodePreemption", kSigs, kKeep},
+    {"LoadVariationRiskBalancing", kSigs, kByLoad},
+    {"LowRiskOverCommitment", kSigs, kByLoad},
+    {"NetworkOverhead", kSigs, kKeep},
+    {"NodeMetadata", kSigs, kKeep},
+    {"NodeResourceTopologyMatch", kSigs, kKeep},
+    {"NodeResourcesAllocatable", kSigs,
+     "NodeResourcesFit with scoringStrategy LeastAllocated or MostAllocated comes near"},
+    {"Peaks", kSigs, kByLoad},
+    {"PodState", kSigs, kKeep},
+    {"PreemptionToleration", kSigs, "DefaultPreemption without it: preemptionPolicy Never is the nearest"},
+    {"QOSSort", kSigs, "PrioritySort: give the pods priorities"},
+    {"SySched", kSigs, kKeep},
+    {"TargetLoadPacking", kSigs, kByLoad},
+    {"TopologicalSort", kSigs, "PrioritySort: give the pods priorities"},
+};
+
+}  // namespace
+
+const ForeignPlugin* FindForeignPlugin(std::string_view name) {
+  const auto* const found = std::ranges::find(kKnown, name, &ForeignPlugin::name);
+  return found == std::end(kKnown) ? nullptr : found;
+}
+
+}  // namespace berth::migrate

@@ -1,0 +1,39 @@
+#include "tools/migrate/live_server.hpp"
+
+#include <fmt/format.h>
+
+#include <future>
+
+#include "kubernetes/client/connection_config.hpp"
+
+namespace berth::migrate {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};  // for a page of a list that the server is slow to make
+
+}  // namespace
+
+Expected<std::unique_ptr<LiveServer>> LiveServer::Connect(const std::string& kubeconfig, http::IoThread& io,
+                                                          const client::Environment& environment,
+                                                          const Clock& clock) {
+  BERTH_TRY(const client::ConnectionConfig where,
+            client::LoadConnection({.kubeconfig = kubeconfig}, environment));
+  auto server = std::make_unique<LiveServer>();
+  server->url_ =
+      fmt::format("http{}://{}{}", where.origin.tls ? "s" : "", where.origin.HostPort(), where.origin.prefix);
+  BERTH_TRY(server->connection_,
+            client::Connection::Open(io, where, environment, server->unseen_, clock, "migrate"));
+  return server;
+}
+
+client::Reply LiveServer::Ask(client::ApiRequest request) {
+  request.timeout = kPatience;
+  // Shared: whoever fulfils a promise may still be busy with it when its future is ready.
+  const auto answered = std::make_shared<std::promise<client::Reply>>();
+  auto reply = answered->get_future();
+  connection_->api().Send(std::move(request),
+                          [answered](client::Reply got) { answered->set_value(std::move(got)); });
+  return reply.get();
+}
+
+}  // namespace berth::migrate

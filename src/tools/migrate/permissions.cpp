@@ -1,0 +1,96 @@
+#include "tools/migrate/permissions.hpp"
+
+#include <fmt/format.h>
+
+namespace berth::migrate {
+namespace {
+
+// Verbs on resources, both separated by spaces.
+struct Row {
+  std::string_view group, resources, verbs;
+  Level without;
+  std::string_view consequence;
+};
+
+// In all namespaces.
+constexpr Row kEverywhere[] = {
+    {"", "pods nodes persistentvolumes persistentvolumeclaims", "list watch", Level::kBlocker,
+     "nothing is scheduled"},
+    {"policy", "poddisruptionbudgets", "list watch", Level::kBlocker, "nothing is scheduled"},
+    {"storage.k8s.io", "storageclasses csinodes", "list watch", Level::kBlocker, "nothing is scheduled"},
+    {"", "pods/binding", "create", Level::kBlocker, "no pod is bound"},
+    {"", "persistentvolumes persistentvolumeclaims", "patch", Level::kBlocker,
+     "pods whose volumes wait for their first consumer fail"},
+    {"", "pods/status", "patch", Level::kBlocker,
+     "pods are not told why they wait, and nothing is preempted"},
+    {"", "pods", "delete", Level::kBlocker, "nothing is preempted"},
+    {"", "pods", "get", Level::kWarning,
+     "a pod whose binding's answer was lost is reported as failed until the watch tells"},
+    {"", "namespaces services replicationcontrollers", "list watch", Level::kWarning,
+     "affinity by namespace labels and the default spreading do without it"},
+    {"apps", "replicasets statefulsets", "list watch", Level::kWarning,
+     "the default spreading does without it"},
+    {"storage.k8s.io", "csidrivers csistoragecapacities volumeattachments", "list watch", Level::kWarning,
+     "capacity and limits of volumes are judged without it"},
+    {"resource.k8s.io", "deviceclasses resourceclaims resourceslices devicetaintrules", "list watch",
+     Level::kWarning, "devices are not known"},
+    {"events.k8s.io", "events", "create patch", Level::kWarning, "pods have no events"},
+    {"authentication.k8s.io", "tokenreviews", "create", Level::kWarning,
+     "whoever asks for metrics with a token is refused"},
+    {"authorization.k8s.io", "subjectaccessreviews", "create", Level::kWarning,
+     "whoever asks for metrics over HTTPS is refused"},
+};
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    words.emplace_back(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(words.back().size() + 1, text.size()));
+  }
+  return words;
+}
+
+void AddRow(const Row& row, std::string_view ns, std::string_view name, std::vector<Permission>& all) {
+  for (const std::string& resource : Words(row.resources)) {
+    const auto slash = resource.find('/');
+    for (const std::string& verb : Words(row.verbs)) {
+      all.push_back({.verb = verb,
+                     .group = std::string(row.group),
+                     .resource = resource.substr(0, slash),
+                     .subresource = slash == resource.npos ? "" : resource.substr(slash + 1),
+                     .ns = std::string(ns),
+                     .name = std::string(name),
+                     .without = row.without,
+                     .consequence = std::string(row.consequence)});
+    }
+  }
+}
+
+}  // namespace
+
+std::string Permission::Text() const {
+  std::string text = fmt::format("{} {}{}{}", verb, resource, subresource.empty() ? "" : "/", subresource);
+  if (!group.empty()) text += "." + group;
+  if (!name.empty()) return fmt::format("{} {}/{}", text, ns, name);
+  return ns.empty() ? text : fmt::format("{} in {}", text, ns);
+}
+
+std::vector<Permission> NeededPermissions(const Lease& lease) {
+  std::vector<Permission> all;
+  for (const Row& row : kEverywhere) AddRow(row, "", "", all);
+  if (lease.wanted) {
+    const std::string_view group = "coordination.k8s.io";
+    AddRow({group, "leases", "get update", Level::kBlocker, "it never leads"}, lease.ns, lease.name, all);
+    AddRow({group, "leases", "create", Level::kBlocker, "it never leads, unless the lease exists already"},
+           lease.ns, "", all);
+    AddRow({group, "leases", "watch", Level::kNote, "a standby polls, and takes over seconds later"},
+           lease.ns, lease.name, all);
+    AddRow({"", "events", "create", Level::kNote, "no event says who became leader"}, lease.ns, "", all);
+  }
+  AddRow({"", "configmaps", "get list watch", Level::kWarning,
+          "whoever asks for metrics with a client certificate is refused"},
+         "kube-system", "extension-apiserver-authentication", all);
+  return all;
+}
+
+}  // namespace berth::migrate

@@ -1,0 +1,37 @@
+// What `berth scheduler` needs to be allowed: the one list of it in the program. A test compares it with the
+// shipped roles.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/migrate/findings.hpp"
+
+namespace berth::migrate {
+
+struct Permission {
+  std::string verb{};
+  std::string group{};        // empty: the core group
+  std::string resource{};     // "pods"
+  std::string subresource{};  // "binding"; empty: the resource itself
+  std::string ns{};           // empty: in all namespaces
+  std::string name{};         // empty: whatever its name
+  // Without it: kBlocker if scheduling fails, kWarning if something else does, kNote if it is done another
+  // way.
+  Level without = Level::kBlocker;
+  std::string consequence{};  // of being without it
+
+  std::string Text() const;  // "patch pods/status", "get leases.coordination.k8s.io kube-system/berth"
+  friend auto operator<=>(const Permission&, const Permission&) = default;
+};
+
+struct Lease {
+  std::string ns = "kube-system";
+  std::string name = "kube-scheduler";
+  bool wanted = true;  // leaderElection.leaderElect
+};
+
+std::vector<Permission> NeededPermissions(const Lease& lease);
+
+}  // namespace berth::migrate

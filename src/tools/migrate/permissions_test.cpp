@@ -1,0 +1,90 @@
+#include "tools/migrate/permissions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "kubernetes/api/decode.hpp"
+#include "config/value.hpp"
+
+namespace berth::migrate {
+namespace {
+
+std::string Contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> Texts(const config::Value& rule, std::string_view member) {
+  std::vector<std::string> texts;
+  if (const config::Value* list = rule.Find(member))
+    for (const config::Value& item : list->items) texts.push_back(item.text);
+  return texts;
+}
+
+// What one rule of a role allows, each permission as text.
+void Expand(const config::Value& rule, const std::string& ns, std::set<std::string>& out) {
+  std::vector<std::string> names = Texts(rule, "resourceNames");
+  if (names.empty()) names.emplace_back();
+  for (const std::string& group : Texts(rule, "apiGroups")) {
+    for (const std::string& resource : Texts(rule, "resources")) {
+      for (const std::string& verb : Texts(rule, "verbs")) {
+        for (const std::string& name : names)
+          out.insert(
+              Permission{.verb = verb, .group = group, .resource = resource, .ns = ns, .name = name}.Text());
+      }
+    }
+  }
+}
+
+std::set<std::string> AllowedBy(const std::string& file) {
+  std::set<std::string> allowed;
+  const auto documents = api::SplitDocuments(Contents(std::string(BERTH_ROLES) + "/" + file));
+  EXPECT_TRUE(documents) << file;
+  for (const api::Document& document : documents->objects) {
+    if (document.kind != "ClusterRole" && document.kind != "Role") continue;
+    const auto role = config::ParseValue(document.json);
+    const config::Value* ns = role->Find("metadata")->Find("namespace");
+    for (const config::Value& rule : role->Find("rules")->items)
+      Expand(rule, ns == nullptr ? "" : ns->text, allowed);
+  }
+  return allowed;
+}
+
+TEST(Permissions, AreThoseOfTheShippedRoles) {
+  std::set<std::string> shipped = AllowedBy("cluster.yaml");
+  shipped.merge(AllowedBy("kube-system.yaml"));
+  std::set<std::string> needed;
+  for (const Permission& permission : NeededPermissions({.name = "berth"})) needed.insert(permission.Text());
+  EXPECT_EQ(needed, shipped);
+  EXPECT_GT(needed.size(), 50U);
+}
+
+TEST(Permissions, WhatIsWatchedIsAllThatShadowModeMayDo) {
+  std::set<std::string> watched;
+  for (const Permission& permission : NeededPermissions({.name = "berth"})) {
+    const bool everywhere = permission.ns.empty() && permission.name.empty();
+    if (everywhere && (permission.verb == "list" || permission.verb == "watch"))
+      watched.insert(permission.Text());
+  }
+  EXPECT_EQ(watched, AllowedBy("../shadow/rbac.yaml"));
+}
+
+TEST(Permissions, WithoutLeaderElectionNoLeaseIsNeeded) {
+  for (const Permission& permission : NeededPermissions({.wanted = false}))
+    EXPECT_NE(permission.resource, "leases") << permission.Text();
+}
+
+TEST(Permissions, AreAboutTheLeaseOfTheConfiguration) {
+  const auto needed = NeededPermissions({.ns = "scheduling", .name = "second"});
+  EXPECT_TRUE(std::ranges::any_of(needed, [](const Permission& permission) {
+    return permission.Text() == "update leases.coordination.k8s.io scheduling/second";
+  }));
+}
+
+}  // namespace
+}  // namespace berth::migrate

@@ -1,0 +1,157 @@
+#include "tools/migrate/running_scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kubernetes/api/decode.hpp"
+#include "process/files.hpp"
+
+namespace berth::migrate {
+namespace {
+
+using config::Value;
+
+constexpr std::string_view kProgram = "kube-scheduler";
+
+const std::vector<Value>& ItemsOf(const Value& value, std::string_view name) {
+  static const std::vector<Value> kNone;
+  const Value* list = value.Find(name);
+  return list == nullptr ? kNone : list->items;
+}
+
+std::vector<std::string> TextsOf(const Value& value, std::string_view name) {
+  std::vector<std::string> texts;
+  for (const Value& item : ItemsOf(value, name)) texts.push_back(item.text);
+  return texts;
+}
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Of a pod, or of what makes pods.
+const Value* PodSpecOf(const Value& object) {
+  const Value* spec = object.Find("spec");
+  if (spec == nullptr || spec->Find("containers") != nullptr) return spec;
+  const Value* pod_template = spec->Find("template");
+  return pod_template == nullptr ? nullptr : pod_template->Find("spec");
+}
+
+bool RunsScheduler(const Value& container) {
+  for (const char* member : {"command", "args"}) {
+    const auto& words = ItemsOf(container, member);
+    if (!words.empty() && FileName(words.front().text) == kProgram) return true;
+  }
+  return TextAt(container, {"image"}).contains(kProgram);
+}
+
+// Everything behind the program's name; an entry point of the image may stand in front of it.
+Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
+  std::vector<std::string> words = TextsOf(container, "command");
+  if (words.empty()) words.emplace_back(kProgram);
+  for (std::string& word : TextsOf(container, "args")) words.push_back(std::move(word));
+  auto flags = words.begin() + 1;
+  if (FileName(words.front()) != kProgram) {
+    const auto program =
+        std::ranges::find_if(words, [](const std::string& word) { return FileName(word) == kProgram; });
+    if (program != words.end()) flags = program + 1;
+  }
+  const auto odd =
+      std::find_if(flags, words.end(), [](const std::string& word) { return word.find('\n') != word.npos; });
+  if (odd != words.end() || FileName(words.front()) == "sh" || FileName(words.front()) == "bash")
+    return Invalid(fmt::format("it is started by {}: only a plain command line can be read", words.front()));
+  return std::vector<std::string>(flags, words.end());
+}
+
+// `object`: a pod, or what makes pods.
+Expected<RunningScheduler> Read(const Value& object, std::string where) {
+  const Value* spec = PodSpecOf(object);
+  if (spec == nullptr) return Invalid("not a pod: it has no containers");
+  const auto& containers = ItemsOf(*spec, "containers");
+  const auto found = std::ranges::find_if(containers, RunsScheduler);
+  if (found == containers.end()) return Invalid("no container of it runs kube-scheduler");
+  RunningScheduler scheduler;
+  scheduler.where = std::move(where);
+  scheduler.ns = TextAt(object, {"metadata", "namespace"});
+  scheduler.image = TextAt(*found, {"image"});
+  BERTH_TRY(scheduler.args, ArgumentsOf(*found));
+  scheduler.pod = *spec;
+  scheduler.container = *found;
+  return scheduler;
+}
+
+// The key under which a ConfigMap volume shows a file: its name, unless `items` say otherwise.
+std::string KeyOf(const Value& config_map, const std::string& file) {
+  for (const Value& item : ItemsOf(config_map, "items")) {
+    if (TextAt(item, {"path"}) == file) return TextAt(item, {"key"});
+  }
+  return file;
+}
+
+}  // namespace
+
+std::optional<MountedFile> RunningScheduler::Find(const std::string& path) const {
+  for (const Value& mount : ItemsOf(container, "volumeMounts")) {
+    const std::string at = TextAt(mount, {"mountPath"});
+    const std::string sub_path = TextAt(mount, {"subPath"});
+    if (at.empty() || (path != at && !path.starts_with(at.ends_with('/') ? at : at + "/"))) continue;
+    std::string rest = path.substr(std::min(path.size(), at.size()));
+    while (rest.starts_with('/')) rest.erase(0, 1);
+    if (!sub_path.empty()) rest = rest.empty() ? sub_path : sub_path + "/" + rest;
+    for (const Value& volume : ItemsOf(pod, "volumes")) {
+      if (TextAt(volume, {"name"}) != TextAt(mount, {"name"})) continue;
+      if (const Value* config_map = volume.Find("configMap"))
+        return MountedFile{TextAt(*config_map, {"name"}), KeyOf(*config_map, rest), ""};
+      if (const std::string host = TextAt(volume, {"hostPath", "path"}); !host.empty())
+        return MountedFile{"", "", rest.empty() ? host : host + "/" + rest};
+    }
+  }
+  return std::nullopt;
+}
+
+Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
+  BERTH_TRY(const std::string text, process::ReadWholeFile(path));
+  auto documents = api::SplitDocuments(text);
+  if (!documents) return std::unexpected(std::move(documents).error().In(path));
+  Error last{ErrorCode::kInvalid, "there is no object in it"};
+  if (!documents->errors.empty()) last.message = documents->errors.front();
+  for (const api::Document& document : documents->objects) {
+    auto object = config::ParseValue(document.json);
+    auto scheduler = object ? Read(*object, path) : std::unexpected(object.error());
+    if (scheduler) return scheduler;
+    last = scheduler.error();
+  }
+  return std::unexpected(std::move(last).In(path));
+}
+
+Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
+  BERTH_TRY(const Value list,
+            AskForTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
+                                                   "labelSelector=component%3Dkube-scheduler"}));
+  LiveSchedulers live;
+  for (const Value& pod : ItemsOf(list, "items")) {
+    const std::string name = TextAt(pod, {"metadata", "name"});
+    auto scheduler = Read(pod, "pod kube-system/" + name);
+    if (!scheduler) return std::unexpected(std::move(scheduler).error().In("pod kube-system/" + name));
+    ++live.count;
+    if (!live.first) {
+      live.first = std::move(*scheduler);
+    } else if (live.first->args != scheduler->args) {
+      live.differ = true;
+    }
+  }
+  return live;
+}
+
+Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns,
+                                        const MountedFile& file) {
+  const std::string where = fmt::format("ConfigMap {}/{}", ns, file.config_map);
+  auto answer = AskForTree(
+      server, {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, file.config_map)});
+  if (!answer) return std::unexpected(std::move(answer).error().In(where));
+  const Value* data = answer->Find("data");
+  const Value* text = data == nullptr ? nullptr : data->Find(file.key);
+  if (text == nullptr) return Fail(ErrorCode::kNotFound, fmt::format("{}: no key {}", where, file.key));
+  return text->text;
+}
+
+}  // namespace berth::migrate

@@ -1,0 +1,105 @@
+#include "tools/migrate/server_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "kubernetes/client/resources.hpp"
+
+namespace berth::migrate {
+namespace {
+
+constexpr int kOldest = 31, kNewest = 37;
+
+// The minor version of "v1.33.2-gke.1"; 0 if it is none of ours.
+int MinorOf(std::string_view version) {
+  if (!version.starts_with("v1.")) return 0;
+  int minor = 0;
+  std::from_chars(version.data() + 3, version.data() + version.size(), minor);
+  return minor;
+}
+
+Finding OnVersion(const std::string& version) {
+  const int minor = MinorOf(version);
+  const std::string ours = fmt::format("Berth works with 1.{} to 1.{}", kOldest, kNewest);
+  if (minor >= kOldest && minor <= kNewest)
+    return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; {}", version, ours)};
+  return {Level::kWarning, Topic::kServer,
+          fmt::format("Kubernetes {}, where {}", version.empty() ? "?" : version, ours),
+          minor > kNewest ? "Berth decides as kube-scheduler v1.37.1 does, without what is newer"
+                          : "try it beside the running scheduler first, with a profile name of its own"};
+}
+
+// Asks for each group version once.
+class Groups {
+ public:
+  explicit Groups(Server& server) : server_(server) {}
+
+  // The path of the first version that has the resource; empty: none has.
+  Expected<std::string> PathOf(std::string_view group, std::string_view plural, auto&& versions) {
+    for (const std::string_view version : versions) {
+      if (version.empty()) continue;
+      const std::string path = client::Resource::GroupPath(group, version);
+      BERTH_TRY(const auto* names, NamesAt(path));
+      if (std::ranges::find(*names, plural) != names->end()) return fmt::format("{}/{}", path, plural);
+    }
+    return std::string();
+  }
+
+ private:
+  Expected<const std::vector<std::string>*> NamesAt(const std::string& path) {
+    const auto known = names_.find(path);
+    if (known != names_.end()) return &known->second;
+    const client::Reply reply = server_.Ask({.path = path});
+    if (!reply && reply.error().code != ErrorCode::kNotFound) return std::unexpected(reply.error().ToError());
+    std::vector<std::string> names;
+    if (reply) {
+      BERTH_TRY(names, decoder_.ResourceNames(*reply));
+    }
+    return &names_.emplace(path, std::move(names)).first->second;
+  }
+
+  Server& server_;
+  api::Decoder decoder_;
+  std::map<std::string, std::vector<std::string>> names_;
+};
+
+Expected<void> Discover(Server& server, ServerFacts& facts) {
+  Groups groups(server);
+  for (const client::Resource& resource : client::kResources) {
+    BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));
+    if (path.empty()) facts.absent.insert(fmt::format("{}.{}", resource.plural, resource.group));
+    if (resource.plural == "resourceslices") facts.resource_slices = path;
+    if (resource.plural == "deviceclasses") facts.device_classes = path;
+  }
+  constexpr std::string_view kVersions[] = {"v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"};
+  BERTH_TRY(facts.pod_groups, groups.PathOf("scheduling.k8s.io", "podgroups", kVersions));
+  return {};
+}
+
+}  // namespace
+
+Expected<ServerFacts> AskServer(Server& server, Findings& findings) {
+  ServerFacts facts;
+  BERTH_TRY(const config::Value version, AskForTree(server, {.path = "/version"}));
+  facts.version = TextAt(version, {"gitVersion"});
+  findings.push_back(OnVersion(facts.version));
+  if (const auto found = Discover(server, facts); !found) {
+    findings.push_back(
+        {Level::kWarning, Topic::kServer,
+         fmt::format("not found out which resources the server has: {}", found.error().message),
+         "Berth asks for them too: bind its user to the role system:discovery"});
+  } else if (!facts.absent.empty()) {
+    findings.push_back(
+        {Level::kNote, Topic::kServer,
+         fmt::format("the server does not have {}; Berth does without, and looks for them again "
+                     "every five minutes",
+                     fmt::join(facts.absent, ", "))});
+  }
+  return facts;
+}
+
+}  // namespace berth::migrate

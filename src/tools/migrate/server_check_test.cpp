@@ -1,0 +1,78 @@
+#include "tools/migrate/server_check.hpp"
+
+#include <gmock/gmock.h>
+
+#include "kubernetes/client/resources.hpp"
+#include "tools/migrate/fake_server.hpp"
+
+namespace berth::migrate {
+namespace {
+
+using testing::HasSubstr;
+
+// Has everything that is watched, each in its preferred version.
+FakeServer Complete(const std::string& version) {
+  FakeServer server;
+  server.Put("/version", R"({"gitVersion":")" + version + R"("})");
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const client::Resource& resource : client::kResources)
+    groups[client::Resource::GroupPath(resource.group, resource.versions[0])].emplace_back(resource.plural);
+  for (const auto& [path, plurals] : groups) server.Serve(path, plurals);
+  return server;
+}
+
+TEST(ServerCheck, TellsOfTheVersion) {
+  const struct {
+    const char* version;
+    Level level;
+  } kCases[] = {
+      {"v1.31.0", Level::kOk},      {"v1.37.1", Level::kOk},      {"v1.33.4-eks-1a2b", Level::kOk},
+      {"v1.30.9", Level::kWarning}, {"v1.38.0", Level::kWarning}, {"", Level::kWarning},
+  };
+  for (const auto& one : kCases) {
+    FakeServer server = Complete(one.version);
+    Findings findings;
+    ASSERT_TRUE(AskServer(server, findings));
+    ASSERT_EQ(findings.size(), 1U) << one.version;
+    EXPECT_EQ(findings[0].level, one.level) << one.version;
+  }
+}
+
+TEST(ServerCheck, NamesWhatTheServerDoesNotHave) {
+  FakeServer server = Complete("v1.33.0");
+  server.Put("/apis/resource.k8s.io/v1", [](const auto&) { return client::Refused(404, "NotFound"); });
+  server.Serve("/apis/resource.k8s.io/v1beta1", {"deviceclasses", "resourceclaims", "resourceslices"});
+  server.Serve("/apis/scheduling.k8s.io/v1alpha2", {"podgroups", "workloads"});
+  Findings findings;
+  const auto facts = AskServer(server, findings);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->absent, std::set<std::string>{"devicetaintrules.resource.k8s.io"});
+  EXPECT_EQ(facts->device_classes, "/apis/resource.k8s.io/v1beta1/deviceclasses");
+  EXPECT_EQ(facts->pod_groups, "/apis/scheduling.k8s.io/v1alpha2/podgroups");
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[1].level, Level::kNote);
+  EXPECT_THAT(findings[1].what, HasSubstr("does not have devicetaintrules.resource.k8s.io"));
+}
+
+TEST(ServerCheck, AServerThatDoesNotAnswerIsAnError) {
+  FakeServer server;
+  server.Put("/version", [](const auto&) { return client::NotReached(); });
+  Findings findings;
+  const auto facts = AskServer(server, findings);
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().message, "connection refused");
+}
+
+TEST(ServerCheck, ForbiddenDiscoveryIsAWarning) {
+  FakeServer server;
+  server.Put("/version", R"({"gitVersion":"v1.37.1"})");
+  server.Forbid("/api/v1");
+  Findings findings;
+  ASSERT_TRUE(AskServer(server, findings));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[1].level, Level::kWarning);
+  EXPECT_THAT(findings[1].remedy, HasSubstr("system:discovery"));
+}
+
+}  // namespace
+}  // namespace berth::migrate

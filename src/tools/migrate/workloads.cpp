@@ -1,0 +1,257 @@
+#include "tools/migrate/workloads.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "kubernetes/api/csi_migration.hpp"
+#include "base/text_layout.hpp"
+
+namespace berth::migrate {
+namespace {
+
+// What kube-scheduler watches, too.
+constexpr std::string_view kAlive = "status.phase!=Succeeded,status.phase!=Failed";
+// Labels of the pod groups of Coscheduling (kubernetes-sigs/scheduler-plugins), now and once.
+constexpr const char* kGangLabels[] = {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"};
+constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
+
+Finding NotListed(std::string_view what, const Error& error) {
+  Finding finding{Level::kWarning, Topic::kWorkloads,
+                  fmt::format("not looked at: {}: {}", what, error.message),
+                  "let somebody look who may list them"};
+  finding.unseen = what == "pods" || what == "nodes";
+  return finding;
+}
+
+// Pods that ask for one thing, and how many of them have no node yet.
+struct Asking {
+  Tally all;
+  std::size_t waiting = 0;
+
+  void Add(const api::Pod& pod) {
+    all.Add(pod.metadata.Key());
+    if (pod.spec.node_name.empty()) ++waiting;
+  }
+  std::string Text() const {
+    if (waiting == 0) return Counted(all.count(), "pod");
+    return fmt::format("{} ({} pending)", Counted(all.count(), "pod"), WithCommas(waiting));
+  }
+};
+
+class Survey {
+ public:
+  Survey(Lists& lists, const ServerFacts& facts, const WorkloadQuestion& question)
+      : lists_(lists), facts_(facts), question_(question) {}
+
+  Findings Make() {
+    CountNodes();
+    ReadDeviceClasses();
+    ReadPods();
+    ReadVolumes();
+    ReadSlices();
+    ReadGroups();
+    TellSize();
+    return std::move(findings_);
+  }
+
+ private:
+  void Tell(Finding finding) { findings_.push_back(std::move(finding)); }
+
+  void CountNodes() {
+    const auto listed = lists_.ForEachName("/api/v1/nodes", [&](const std::string&) { ++size_.nodes; });
+    if (!listed) Tell(NotListed("nodes", listed.error()));
+    complete_ = complete_ && listed;
+  }
+
+  void ReadDeviceClasses() {
+    if (facts_.device_classes.empty()) return;
+    const auto listed = lists_.ForEach<api::DeviceClass>(
+        facts_.device_classes, "", [&](const api::DeviceClass& device_class) {
+          devices_.emplace(std::string(kImplicitPrefix) + device_class.metadata.name);
+          if (device_class.extended_resource_name) devices_.insert(*device_class.extended_resource_name);
+        });
+    if (!listed) Tell(NotListed("device classes", listed.error()));
+  }
+
+  bool RequestsDevice(const api::Pod& pod) const {
+    if (devices_.empty()) return false;
+    const auto any = [&](const auto& containers) {
+      return std::ranges::any_of(containers, [&](const api::Container& container) {
+        return std::ranges::any_of(container.resources.requests,
+                                   [&](const auto& request) { return devices_.contains(request.first); });
+      });
+    };
+    return any(pod.spec.containers) || any(pod.spec.init_containers);
+  }
+
+  void ReadPod(const api::Pod& pod) {
+    ++(pod.spec.node_name.empty() ? size_.waiting_pods : size_.placed_pods);
+    if (!question_.schedulers.contains(pod.spec.scheduler_name)) {
+      others_[pod.spec.scheduler_name].Add(pod);
+      return;
+    }
+    ours_.Add(pod);
+    if (!pod.spec.resource_claims.empty()) claims_.Add(pod);
+    if (RequestsDevice(pod)) device_requests_.Add(pod);
+    if (pod.spec.pod_group) grouped_.Add(pod);
+    if (std::ranges::any_of(kGangLabels,
+                            [&](const char* label) { return pod.metadata.labels.Find(label) != nullptr; }))
+      gangs_.Add(pod);
+    for (const api::Volume& volume : pod.spec.volumes) {
+      if (const auto* migration = api::MigrationOf(volume.source))
+        in_tree_[migration].Add(pod.metadata.Key());
+    }
+  }
+
+  void ReadPods() {
+    const auto listed =
+        lists_.ForEach<api::Pod>("/api/v1/pods", kAlive, [&](const api::Pod& pod) { ReadPod(pod); });
+    complete_ = complete_ && listed;
+    if (!listed) return Tell(NotListed("pods", listed.error()));
+    const std::string served = fmt::format("{}", fmt::join(question_.schedulers, ", "));
+    if (ours_.all.empty()) {
+      Tell({Level::kNote, Topic::kWorkloads, fmt::format("no pod names {} as its scheduler", served)});
+    } else {
+      Tell({Level::kOk, Topic::kWorkloads, fmt::format("{} would be Berth's, by {}", ours_.Text(), served)});
+    }
+    TellDevices();
+    TellGroups();
+    TellOthers();
+  }
+
+  void TellDevices() {
+    constexpr std::string_view kRemedy =
+        "keep kube-scheduler for them: give them a schedulerName of its own, and Berth the others";
+    const std::string remedy(kRemedy);
+    if (!claims_.all.empty())
+      Tell(About(claims_.all, Level::kBlocker, Topic::kWorkloads,
+                 fmt::format("{} with resource claims (DRA), which Berth does not allocate: they would wait",
+                             claims_.Text()),
+                 remedy));
+    if (!device_requests_.all.empty())
+      Tell(About(device_requests_.all, Level::kBlocker, Topic::kWorkloads,
+                 fmt::format("{} that request a resource which a DeviceClass provides: they would wait",
+                             device_requests_.Text()),
+                 remedy));
+  }
+
+  void TellGroups() {
+    if (!grouped_.all.empty()) {
+      const bool on = question_.gates.Enabled("GenericWorkload");
+      Tell(About(
+          grouped_.all, on ? Level::kBlocker : Level::kNote, Topic::kWorkloads,
+          on ? fmt::format("{} of pod groups, which Berth does not schedule together: with the feature "
+                           "gate GenericWorkload they would wait",
+                           grouped_.Text())
+             : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
+                           "both schedulers place them one by one",
+                           grouped_.Text()),
+          on ? "keep kube-scheduler for them, or leave the gate off: they are placed one by one then" : ""));
+    }
+    if (!gangs_.all.empty())
+      Tell(
+          About(gangs_.all, Level::kWarning, Topic::kWorkloads,
+                fmt::format("{} with the label of Coscheduling's pod groups: Berth does not have that plugin "
+                            "and would place them one by one",
+                            gangs_.Text()),
+                "keep the scheduler with that plugin for them"));
+  }
+
+  void TellOthers() {
+    for (const auto& [name, pods] : others_) {
+      Tell(About(pods.all, Level::kNote, Topic::kWorkloads,
+                 fmt::format("{} of scheduler \"{}\", which no profile has: another scheduler's, left alone",
+                             pods.Text(), name)));
+    }
+  }
+
+  void ReadVolumes() {
+    std::map<std::string, std::size_t, std::less<>> drivers;
+    std::size_t others = 0;
+    const auto listed = lists_.ForEach<api::PersistentVolume>(
+        "/api/v1/persistentvolumes", "", [&](const api::PersistentVolume& volume) {
+          if (const auto* migration = api::MigrationOf(volume.source)) {
+            in_tree_[migration].Add(volume.metadata.name);
+          } else if (volume.source == api::PersistentVolume::Source::kCsi) {
+            ++drivers[volume.driver];
+          } else {
+            ++others;
+          }
+        });
+    if (!listed) Tell(NotListed("persistent volumes", listed.error()));
+    for (const auto& [migration, tally] : in_tree_)
+      Tell(About(tally, Level::kNote, Topic::kWorkloads,
+                 fmt::format("{} of {} in pods or persistent volumes, counted with the CSI driver {} as "
+                             "kube-scheduler does; its CSINode objects must be there",
+                             Counted(tally.count(), "volume"), migration->plugin, migration->driver)));
+    if (drivers.empty() && others == 0) return;
+    std::vector<std::string> texts;
+    for (const auto& [driver, count] : drivers) texts.push_back(fmt::format("{} {}", WithCommas(count), driver));
+    if (others > 0) texts.push_back(fmt::format("{} not by CSI", WithCommas(others)));
+    Tell({Level::kOk, Topic::kWorkloads,
+          fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
+                      fmt::join(texts, ", "))});
+  }
+
+  void ReadSlices() {
+    if (facts_.resource_slices.empty() || !claims_.all.empty() || !device_requests_.all.empty()) return;
+    Tally slices;
+    const auto listed =
+        lists_.ForEachName(facts_.resource_slices, [&](const std::string& name) { slices.Add(name); });
+    if (!listed) return Tell(NotListed("resource slices", listed.error()));
+    if (!slices.empty())
+      Tell(About(slices, Level::kWarning, Topic::kWorkloads,
+                 fmt::format("{} of devices; no pod asks for one at the moment, and one that did would wait",
+                             Counted(slices.count(), "resource slice")),
+                 "keep kube-scheduler for pods with resource claims"));
+  }
+
+  void ReadGroups() {
+    if (facts_.pod_groups.empty() || !grouped_.all.empty()) return;
+    Tally groups;
+    const auto listed =
+        lists_.ForEachName(facts_.pod_groups, [&](const std::string& name) { groups.Add(name); });
+    if (!listed) return Tell(NotListed("pod groups", listed.error()));
+    if (!groups.empty())
+      Tell(About(
+          groups, Level::kNote, Topic::kWorkloads,
+          fmt::format("{} without a pod of Berth's at the moment", Counted(groups.count(), "pod group")),
+          "Berth does not schedule pod groups together (docs/differences.md)"));
+  }
+
+  void TellSize() {
+    if (!complete_) return;
+    Tell({Level::kOk, Topic::kSize,
+          fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB more as it "
+                      "remembers attempts and classes of pods (--berth-record-memory, --berth-class-memory)",
+                      Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
+                      WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
+  }
+
+  Lists& lists_;
+  const ServerFacts& facts_;
+  const WorkloadQuestion& question_;
+  Findings findings_;
+  bool complete_ = true;  // everything was seen that is counted
+  ClusterSize size_;
+  std::set<std::string, std::less<>> devices_;  // extended resources that device classes provide
+  Asking ours_, claims_, device_requests_, grouped_, gangs_;
+  std::map<std::string, Asking, std::less<>> others_;  // by scheduler
+  std::map<const api::CsiMigration*, Tally> in_tree_;
+};
+
+}  // namespace
+
+Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadQuestion& question) {
+  return Survey(lists, facts, question).Make();
+}
+
+std::size_t MemoryFor(const ClusterSize& size) {
+  constexpr std::size_t kBase = std::size_t{20} << 20;
+  constexpr std::size_t kNode = 2300, kPlaced = 713, kWaiting = 1102;
+  return kBase + size.nodes * kNode + size.placed_pods * kPlaced + size.waiting_pods * kWaiting;
+}
+
+}  // namespace berth::migrate

@@ -1,0 +1,242 @@
+#include "tools/shadow/evaluator.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace berth::shadow {
+
+using cluster::Row;
+using record::AttemptRecord;
+
+namespace {
+
+algorithm::AlgorithmOptions WholeCluster() {
+  return {.percentage_of_nodes_to_score = 100,
+          .sample = false,
+          .tie_break = algorithm::TieBreak::kFirstByName,
+          .equivalence_cache_bytes = 0};
+}
+
+// As long as it lives there is nobody whom a plugin could ask for deeds.
+class ScopedDryRun {
+ public:
+  explicit ScopedDryRun(framework::Handle& handle)
+      : handle_(handle), services_(std::exchange(handle.services, nullptr)) {}
+  ~ScopedDryRun() { handle_.services = services_; }
+  ScopedDryRun(const ScopedDryRun&) = delete;
+  ScopedDryRun& operator=(const ScopedDryRun&) = delete;
+
+ private:
+  framework::Handle& handle_;
+  framework::SchedulerServices* const services_;
+};
+
+std::vector<ScorePart> PartsOf(const AttemptRecord& record, Row theirs, Row ours) {
+  std::vector<ScorePart> parts;
+  for (const auto& scores : record.scores.plugins()) {
+    const std::int64_t a = scores[theirs], b = scores[ours];
+    if (a != b) parts.push_back({std::string(scores.plugin()), scores.weight(), a, b});
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string ReasonsWithoutCounts(std::string_view message) {
+  std::set<std::string> reasons;
+  std::size_t begin = 0;
+  while (begin < message.size()) {
+    const std::size_t end = std::min(message.find_first_of(",:.", begin), message.size());
+    std::string_view part = message.substr(begin, end - begin);
+    part.remove_prefix(std::min(part.find_first_not_of(" 0123456789/"), part.size()));
+    if (!part.empty()) reasons.emplace(part);
+    begin = end + 1;
+  }
+  return fmt::format("{}", fmt::join(reasons, "|"));
+}
+
+struct Evaluator::Evaluation {
+  const cluster::PodInfo& pod;
+  const runtime::Profile& profile;
+  const std::span<const runtime::Nomination> nominations;
+  algorithm::ScheduleResult decision = {};
+  const AttemptRecord& record() const { return *decision.record; }
+};
+
+Evaluator::Evaluator(assembly::Engine& engine, std::int64_t percentage)
+    : engine_(engine), percentage_(percentage), algorithm_(WholeCluster(), engine.reasons()) {}
+
+Comparison Evaluator::Compare(const cluster::PodInfo& pod, const runtime::Profile& profile,
+                          const Choice& theirs, std::span<const runtime::Nomination> nominations) {
+  const ScopedDryRun nobody(engine_.handle());
+  Comparison comparison;
+  comparison.pod = pod.key;
+  comparison.profile = profile.name();
+  comparison.theirs = theirs;
+  if (const framework::Status gate = profile.RunPreEnqueue(pod); !gate.ok()) {
+    comparison.outcome = theirs.bound() ? Outcome::kInfeasible : Outcome::kMessage;
+    comparison.plugin = gate.plugin;
+    comparison.reason = comparison.ours.message = gate.Message();
+    return comparison;
+  }
+  Evaluation trial{pod, profile, nominations};
+  trial.decision = algorithm_.Schedule(pod, profile, view_.Of(engine_.cache()), nominations);
+  const AttemptRecord& record = trial.record();
+  comparison.nodes = record.all.Count();
+  comparison.feasible = record.feasible.Count();
+  if (record.result == record::Result::kScheduled) {
+    comparison.ours.node = record.nodes->by_row[record.node];
+    comparison.equal_best = record.Best().Count();
+  } else {
+    comparison.ours.message = record.message;
+    comparison.ours.nominated = trial.decision.nominate.value_or(pod.pod->status.nominated_node_name);
+    if (record.nomination) comparison.victims = record.nomination->victims;
+  }
+  if (record.result == record::Result::kError) {
+    comparison.reason = record.message;
+  } else if (theirs.bound()) {
+    CompareNodes(trial, comparison);
+  } else {
+    CompareFailures(trial, comparison);
+  }
+  return comparison;
+}
+
+void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
+  const AttemptRecord& record = trial.record();
+  const cluster::NodeTable& nodes = engine_.cache().nodes();
+  const Row theirs = nodes.Find(engine_.symbols().node_names.Find(comparison.theirs.node));
+  if (theirs == cluster::kNoRow || !record.feasible.Has(theirs)) {
+    comparison.outcome = Outcome::kInfeasible;
+    if (theirs == cluster::kNoRow) {
+      comparison.reason = "Berth does not know the node";
+    } else if (record.pre_filter) {
+      comparison.plugin = record.pre_filter->plugin;
+      comparison.reason = fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "));
+    } else if (record.left_out.Has(theirs)) {
+      comparison.plugin = record.left_out_plugins;
+      comparison.reason = record.left_out_reason;
+    } else {
+      std::string_view plugin;
+      const auto reasons = record.ReasonsOf(theirs, engine_.reasons(), plugin);
+      comparison.plugin = plugin;
+      comparison.reason = fmt::format("{}", fmt::join(reasons, ", "));
+    }
+    return;
+  }
+  const RowSet best = record.Best();
+  if (best.Has(theirs)) {
+    comparison.outcome = best.HasMoreThan(1) ? Outcome::kTie : Outcome::kSame;
+    return;
+  }
+  if (!record.scored) {  // its nominated node fits: the search ended there
+    comparison.outcome = Outcome::kNomination;
+    comparison.reason = fmt::format("the pod is nominated to {}, which fits", comparison.ours.node);
+    return;
+  }
+  NoteTotals(record, theirs, comparison);
+  const auto sampled = Sampled(trial, theirs, comparison);
+  comparison.outcome = sampled ? Outcome::kSampled : Outcome::kWorse;
+  comparison.because = sampled.value_or("");
+}
+
+void Evaluator::NoteTotals(const AttemptRecord& record, Row theirs, Comparison& comparison) const {
+  comparison.their_total = record.Total(theirs);
+  comparison.our_total = record.Total(record.node);
+  record.feasible.ForEach([&](std::size_t row) {
+    comparison.better += record.Total(static_cast<Row>(row)) > comparison.their_total;
+  });
+  comparison.parts = PartsOf(record, theirs, record.node);
+  const auto loss = [](const ScorePart& part) { return (part.ours - part.theirs) * part.weight; };
+  if (const auto most = std::ranges::max_element(comparison.parts, {}, loss);
+      most != comparison.parts.end()) {
+    comparison.plugin = most->plugin;
+    comparison.reason = "lower score";
+  }
+}
+
+void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison) const {
+  const AttemptRecord& record = trial.record();
+  if (record.result == record::Result::kScheduled) {
+    comparison.outcome = Outcome::kPlaceable;
+    comparison.reason = fmt::format("{} of {} nodes fit", comparison.feasible, comparison.nodes);
+    return;
+  }
+  const Choice& theirs = comparison.theirs;
+  const bool equally_good = record.nomination && !theirs.nominated.empty() &&
+                            record.nomination->choices.Has(engine_.cache().nodes().Find(
+                                engine_.symbols().node_names.Find(theirs.nominated)));
+  // Who says nothing of a nomination leaves it as it is, whatever that is by now.
+  const bool same_nomination = !trial.decision.nominate || theirs.nominated == comparison.ours.nominated;
+  if (equally_good || (theirs.message == record.message && same_nomination)) {
+    comparison.outcome = Outcome::kUnschedulable;
+  } else if (!same_nomination) {
+    comparison.outcome = Outcome::kNomination;
+    comparison.reason = record.post_filter;
+  } else if (ReasonsWithoutCounts(theirs.message) == ReasonsWithoutCounts(record.message)) {
+    comparison.outcome = Outcome::kCounts;
+    comparison.because = fmt::format("Berth counts \"{}\"", record.message);
+  } else {
+    comparison.outcome = Outcome::kMessage;
+    comparison.reason = record.message;
+  }
+}
+
+// If more nodes are better than are left out, one of them was looked at, whatever the sample was.
+std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs, const Comparison& comparison) {
+  const AttemptRecord& record = trial.record();
+  const std::size_t searched = comparison.nodes - record.left_out.Count();
+  const std::size_t wanted = algorithm::NodesToFind(PercentageOf(trial.profile), searched);
+  if (wanted >= comparison.feasible || comparison.better > comparison.feasible - wanted) return std::nullopt;
+  std::string why = fmt::format("kube-scheduler scores {} of the {} nodes that fit, {} are better", wanted,
+                                comparison.feasible, comparison.better);
+  if (const auto run = RunThatPrefers(trial, theirs, wanted)) why += ", and this is the best " + *run;
+  return why;
+}
+
+// kube-scheduler looks at nodes in turn. The longest run around theirs without a better node, if it is long
+// enough, is decided anew: scores are normalised over the nodes that are looked at.
+std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row theirs, std::size_t wanted) {
+  constexpr std::size_t kTries = 4;
+  const AttemptRecord& record = trial.record();
+  const auto order = engine_.cache().VisitingOrder();
+  const std::size_t count = order.size();
+  const auto at = static_cast<std::size_t>(std::ranges::find(order, theirs) - order.begin());
+  if (at == count) return std::nullopt;
+  const std::int64_t total = record.Total(theirs);
+  // How many steps back and on from theirs one can go without meeting a better node.
+  const auto reach = [&](std::size_t step) {
+    std::size_t steps = 0, row = at;
+    while (steps + 1 < count) {
+      row = (row + step) % count;
+      if (record.feasible.Has(order[row]) && record.Total(order[row]) > total) break;
+      ++steps;
+    }
+    return steps;
+  };
+  const std::size_t back = reach(count - 1);
+  for (std::size_t i = 0; i < kTries; ++i) {
+    const std::size_t start = (at + count - back * (kTries - i) / kTries) % count;
+    if (BestOfRun(trial, theirs, start))
+      return fmt::format("of the {} from {} on", wanted, record.nodes->by_row[order[start]]);
+  }
+  return std::nullopt;
+}
+
+bool Evaluator::BestOfRun(const Evaluation& trial, Row theirs, std::size_t start) {
+  algorithm::ClusterView view = view_.Of(engine_.cache());
+  std::vector<Row> turned(view.visiting_order.begin(), view.visiting_order.end());
+  view.visiting_order = turned;
+  std::ranges::rotate(turned, turned.begin() + static_cast<std::ptrdiff_t>(start));
+  algorithm::AlgorithmOptions options = WholeCluster();
+  options.percentage_of_nodes_to_score = percentage_;
+  options.sample = options.adaptive = true;
+  algorithm::SchedulingAlgorithm algorithm(options, engine_.reasons());
+  const algorithm::ScheduleResult decision = algorithm.Schedule(trial.pod, trial.profile, view, trial.nominations);
+  return decision.record->result == record::Result::kScheduled && decision.record->Best().Has(theirs);
+}
+
+}  // namespace berth::shadow

@@ -1,0 +1,213 @@
+// What another scheduler did, beside what Berth would have done.
+#include "tools/shadow/fake_world.hpp"
+
+namespace berth::shadow {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
+  struct Row {
+    const char* what;
+    const char* node;
+    const char* outcome;
+    const char* plugin;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"the emptiest node is the best", "empty", "same", "", ""},
+      {"one that is used more has a lower score", "used", "worse", "NodeResourcesFit", "lower score"},
+      {"a full one is rejected", "full", "infeasible", "NodeResourcesFit", "Insufficient cpu"},
+      {"so is one that is cordoned", "closed", "infeasible", "NodeUnschedulable",
+       "node(s) were unschedulable"},
+      {"nobody has heard of it", "elsewhere", "infeasible", "", "Berth does not know the node"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    nodes.clear();
+    pods.clear();
+    Begin({});
+    for (const char* name : {"empty", "used", "full"}) Node(Roomy(name));
+    Node(Roomy("closed").Cordoned());
+    Pod(MakePod("a").Cpu("4").Memory("4Gi").OnNode("used"));
+    Pod(MakePod("b").Cpu("8").Memory("4Gi").OnNode("full"));
+    Sync();
+    Pod(Small("web"));
+    Binds("web", row.node);
+    Conclude();
+    EXPECT_EQ(Only(), row.outcome);
+    if (*row.reason == 0) continue;
+    ASSERT_THAT(report->Disagreements(), SizeIs(1));
+    const Comparison found = report->Disagreements().front();
+    EXPECT_EQ(found.plugin, row.plugin);
+    EXPECT_EQ(found.reason, row.reason);
+    EXPECT_EQ(found.ours.node, "empty");
+    EXPECT_EQ(found.theirs.node, row.node);
+    EXPECT_EQ(found.pod, "default/web");
+    EXPECT_THAT(ToText(found), HasSubstr(row.reason));
+  }
+}
+
+TEST_F(ShadowTest, AmongEqualNodesEitherIsAgreedTo) {
+  for (const char* name : {"a", "b", "c"}) Node(Roomy(name));
+  Sync();
+  Pod(Small("web"));
+  Binds("web", "c");
+  EXPECT_EQ(Only(), "tie");
+}
+
+TEST_F(ShadowTest, WhatScoresAreMadeOfIsToldOfBothNodes) {
+  for (const char* name : {"a", "b"}) Node(Roomy(name));
+  Pod(MakePod("other").Cpu("4").Memory("8Gi").OnNode("b"));
+  Sync();
+  Pod(Small("web"));
+  Binds("web", "b");
+  Conclude();
+  ASSERT_THAT(report->Disagreements(), SizeIs(1));
+  const Comparison found = report->Disagreements().front();
+  EXPECT_LT(found.their_total, found.our_total);
+  std::int64_t gap = 0;
+  for (const ScorePart& part : found.parts) gap += part.weight * (part.ours - part.theirs);
+  EXPECT_EQ(gap, found.our_total - found.their_total);
+  EXPECT_EQ(found.better, 1U);
+  EXPECT_THAT(ToJson(found), HasSubstr(R"("scores":[{"plugin":"NodeResources)"));
+}
+
+TEST_F(ShadowTest, OnlyPodsOfItsProfilesThatWaitedAreCompared) {
+  Node(Roomy("a"));
+  Pod(Small("before"));
+  Binds("before", "a");  // the first lists: nobody knows when that was
+  Sync();
+  Pod(Small("foreign").Scheduler("somebody-else"));
+  Binds("foreign", "a");
+  Pod(Small("static").OnNode("a"));
+  Conclude();
+  EXPECT_EQ(Only(), "");
+}
+
+// --- sampling
+
+TEST_F(ShadowTest, ALowerScoreIsSampledIfKubeSchedulerNeedNotHaveSeenABetterNode) {
+  struct Row {
+    const char* what;
+    std::int64_t percentage;
+    int used;  // of 300 nodes, one after the other; the pod goes to the first of them
+    const char* outcome;
+  };
+  const Row rows[] = {
+      {"141 of 300 are looked at, and so many do not have a better one among them", 0, 200, "sampled"},
+      {"more are better than are left out: one of them was looked at", 0, 100, "worse"},
+      {"all are looked at", 100, 200, "worse"},
+      {"a tenth is looked at, but never less than a hundred", 10, 101, "sampled"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    nodes.clear();
+    pods.clear();
+    Begin({.percentage_of_nodes_to_score = row.percentage});
+    for (int i = 0; i < 300; ++i) {
+      const std::string name = std::to_string(1000 + i);
+      Node(Roomy(name));
+      if (i < row.used) Pod(MakePod("on-" + name).Cpu("4").Memory("8Gi").OnNode(name));
+    }
+    Sync();
+    Pod(Small("web"));
+    Binds("web", "1000");
+    Conclude();
+    EXPECT_EQ(Only(), row.outcome);
+    if (report->Explained().empty()) continue;
+    const std::string because = report->Explained().front().because;
+    EXPECT_THAT(because, HasSubstr("of the 300 nodes that fit"));
+    EXPECT_THAT(because, HasSubstr("and this is the best of the"));
+  }
+}
+
+// --- failures
+
+constexpr const char* kTooSmall =
+    "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 Preemption is not "
+    "helpful for scheduling.";
+
+TEST_F(ShadowTest, AFailureIsComparedWordForWord) {
+  struct Row {
+    const char* what;
+    const char* cpu;
+    const char* message;
+    const char* outcome;
+  };
+  const Row rows[] = {
+      {"both say the same", "64", kTooSmall, "unschedulable"},
+      {"the same of other numbers of nodes", "64",
+       "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is "
+       "not "
+       "helpful for scheduling.",
+       "counts"},
+      {"other reasons", "64", "0/2 nodes are available: 2 Insufficient memory.", "message"},
+      {"Berth has a place for it", "1", kTooSmall, "placeable"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    nodes.clear();
+    pods.clear();
+    Begin({});
+    for (const char* name : {"a", "b"}) Node(Roomy(name));
+    Sync();
+    Pod(MakePod("web").Cpu(row.cpu));
+    Fails("web", row.message);
+    Conclude();
+    EXPECT_EQ(Only(), row.outcome);
+  }
+}
+
+TEST_F(ShadowTest, APreemptionIsAgreedToOnAnyEquallyGoodNodeAndDrivesNobodyOut) {
+  for (const char* name : {"a", "b", "c"}) Node(MakeNode(name).Cpu("2").Memory("4Gi"));
+  Pod(MakePod("on-a").Cpu("2").OnNode("a"));
+  Pod(MakePod("on-b").Cpu("2").OnNode("b"));
+  Pod(MakePod("on-c").Cpu("2").Priority(5).OnNode("c"));
+  Sync();
+  Pod(MakePod("first").Cpu("1").Priority(10));
+  Fails("first", "0/3 nodes are available: 3 Insufficient cpu. preemption: whatever", "b");
+  EXPECT_EQ(Only(), "unschedulable");
+  Gone("first");
+  Pod(MakePod("second").Cpu("1").Priority(10));
+  Fails("second", "0/3 nodes are available: 3 Insufficient cpu. preemption: whatever", "c");
+  Conclude();
+  EXPECT_EQ(Only(), "unschedulable nomination");
+  ASSERT_THAT(report->Disagreements(), SizeIs(1));
+  EXPECT_EQ(report->Disagreements().front().ours.nominated, "a");
+  EXPECT_THAT(report->Disagreements().front().victims, ::testing::ElementsAre("default/on-a"));
+}
+
+TEST_F(ShadowTest, ErrorsOfTheOtherAndNominationsThatAreTakenBackAreNoDecisions) {
+  Node(Roomy("a"));
+  Sync();
+  Pod(MakePod("web").Cpu("64"));
+  Fails("web", "running PreFilter plugin: no", "", "SchedulerError");
+  EXPECT_EQ(Only(), "their_error");
+  Pod(MakePod("other").Cpu("64"));
+  Fails(
+      "other",
+      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not "
+      "helpful for scheduling.",
+      "a");
+  Conclude();
+  const std::string before = Only();
+  api::Pod cleared = *pods["other"];
+  cleared.status.nominated_node_name = "";
+  Pod(cleared);
+  Conclude();
+  EXPECT_EQ(Only(), before);
+}
+
+TEST(ReasonsWithoutCounts, DifferInNothingButNumbers) {
+  const std::string one = ReasonsWithoutCounts(
+      "0/12 nodes are available: 10 Insufficient cpu, 2 node(s) were unschedulable. preemption: none.");
+  EXPECT_EQ(one,
+            ReasonsWithoutCounts("0/9 nodes are available: 4 node(s) were unschedulable, 5 Insufficient cpu. "
+                                 "preemption: none."));
+  EXPECT_NE(one, ReasonsWithoutCounts("0/9 nodes are available: 9 Insufficient cpu. preemption: none."));
+}
+
+}  // namespace
+}  // namespace berth::shadow

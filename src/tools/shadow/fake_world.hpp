@@ -1,0 +1,133 @@
+// A world in which another scheduler is played by the test.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/assembly/in_tree_plugins.hpp"
+#include "tools/shadow/shadow.hpp"
+#include "tools/shadow/shadow_sink.hpp"
+#include "testing/builders.hpp"
+#include "testing/fakes.hpp"
+
+namespace berth::shadow {
+
+using berth::testing::MakeNode;
+using berth::testing::MakePod;
+using berth::testing::NodeBuilder;
+using berth::testing::PodBuilder;
+
+// The test says what the watches bring. Nothing may have been written when it ends.
+class ShadowTest : public ::testing::Test {
+ protected:
+  ShadowTest() { Begin({}); }
+  ~ShadowTest() override {
+    EXPECT_THAT(api.bindings, ::testing::IsEmpty());
+    EXPECT_THAT(api.patches, ::testing::IsEmpty());
+    EXPECT_THAT(api.deletions, ::testing::IsEmpty());
+    EXPECT_THAT(events.events, ::testing::IsEmpty());
+  }
+
+  void Begin(ShadowOptions options, std::size_t keep = 8) {
+    sink.reset();
+    shadow.reset();
+    report.reset();
+    follower.reset();
+    std::vector<std::string> notes;
+    engine = std::move(
+        assembly::Engine::Build(config::DefaultSchedulerConfig(), assembly::InTreePlugins(), api, notes)
+            .value());
+    cycle::SchedulerOptions following;
+    following.stand_by = true;
+    follower.emplace(following, cycle::SchedulerParts{engine->handle(), engine->cache(), engine->profiles(),
+                                                     events, clock, nobody_looks});
+    report.emplace(keep, clock, metrics);
+    shadow.emplace(options, *engine, clock, *report);
+    sink.emplace(*follower, *shadow);
+  }
+  void Settle() {
+    while (follower->RunOnce()) {
+    }
+  }
+  void Sync() {
+    sink->OnSynced();
+    Settle();
+  }
+  void Wait(Duration time) {
+    clock.Advance(time);
+    Settle();
+  }
+  // Until nothing is waited for any more.
+  void Conclude() { Wait(std::chrono::seconds(2)); }
+
+  void Node(const NodeBuilder& node) {
+    api::NodePtr shared = node.Share();
+    const std::string name = shared->metadata.name;
+    sink->On(ports::Change<api::Node>{nodes.contains(name) ? nodes[name] : nullptr, shared});
+    nodes[name] = shared;
+    Settle();
+  }
+  // As it is from now on; a pod that is new appears.
+  void Pod(api::Pod pod) {
+    pod.metadata.resource_version = std::to_string(++version);
+    if (pod.metadata.uid.empty()) pod.metadata.uid = "u-" + pod.metadata.name;
+    auto shared = std::make_shared<const api::Pod>(std::move(pod));
+    const std::string name = shared->metadata.name;
+    sink->On(ports::Change<api::Pod>{pods.contains(name) ? pods[name] : nullptr, shared});
+    pods[name] = shared;
+    Settle();
+  }
+  void Gone(const std::string& name) {
+    sink->On(ports::Change<api::Pod>{pods[name], nullptr});
+    pods.erase(name);
+    Settle();
+  }
+  void Binds(const std::string& name, const std::string& node) {
+    api::Pod bound = *pods[name];
+    bound.spec.node_name = node;
+    Pod(bound);
+  }
+  void Fails(const std::string& name, const std::string& message, const std::string& nominated = "",
+             const std::string& reason = "Unschedulable") {
+    api::Pod failed = *pods[name];
+    api::PodCondition condition;
+    condition.type = "PodScheduled";
+    condition.status = "False";
+    condition.reason = reason;
+    condition.message = message;
+    failed.status.conditions = {};
+    failed.status.conditions.push_back(condition);
+    failed.status.nominated_node_name = nominated;
+    Pod(failed);
+  }
+
+  // The one comparison that was made.
+  std::string Only() const {
+    std::string found;
+    for (std::size_t i = 0; i < kOutcomes; ++i) {
+      const auto outcome = static_cast<Outcome>(i);
+      const auto count = report->Count(outcome);
+      if (count > 0) found += (found.empty() ? "" : " ") + std::string(OutcomeName(outcome));
+      if (count > 1) found += " x" + std::to_string(count);
+    }
+    return found;
+  }
+
+  ManualClock clock;
+  metrics::Registry metrics, nobody_looks;
+  berth::testing::FakeApiWriter api;
+  berth::testing::FakeEventSink events;
+  std::unique_ptr<assembly::Engine> engine;
+  std::optional<cycle::Scheduler> follower;
+  std::optional<Report> report;
+  std::optional<Shadow> shadow;
+  std::optional<ShadowSink> sink;
+  std::map<std::string, api::NodePtr> nodes;
+  std::map<std::string, api::PodPtr> pods;
+  std::uint64_t version = 100;
+};
+
+inline NodeBuilder Roomy(const std::string& name) { return MakeNode(name).Cpu("8").Memory("16Gi"); }
+inline PodBuilder Small(const std::string& name) { return MakePod(name).Cpu("1").Memory("1Gi"); }
+
+}  // namespace berth::shadow

@@ -1,0 +1,128 @@
+#include "tools/shadow/history.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+namespace berth::shadow {
+namespace {
+
+bool OnNode(const api::PodPtr& pod) {
+  return pod != nullptr && !pod->spec.node_name.empty() && !pod->terminal();
+}
+
+bool SameUid(const api::PodPtr& a, const api::PodPtr& b) {
+  return a != nullptr && b != nullptr && a->metadata.uid == b->metadata.uid;
+}
+
+}  // namespace
+
+std::string Step::Text() const {
+  return std::visit(
+      [&]<class T>(const ports::Change<T>& one) {
+        const T& object = one.after != nullptr ? *one.after : *one.before;
+        std::string kind(T::kKind);
+        kind.front() = static_cast<char>(kind.front() | 0x20);
+        const std::string what = kind + " " + object.metadata.Key();
+        if (decision) return what + (node.empty() ? " not placed" : " on " + node);
+        return what + (one.after == nullptr ? " gone" : one.before == nullptr ? " new" : " changed");
+      },
+      change);
+}
+
+void Nominations::Take(const Step& step) {
+  const auto* change = std::get_if<ports::Change<api::Pod>>(&step.change);
+  if (change == nullptr) return;
+  if (change->before != nullptr && !SameUid(change->before, change->after))
+    by_uid_.erase(change->before->metadata.uid);
+  if (step.nominated != nullptr) {
+    by_uid_[step.uid] = step.nominated;
+  } else {
+    by_uid_.erase(step.uid);
+  }
+}
+
+std::vector<runtime::Nomination> Nominations::All(const cluster::NodeTable& nodes) const {
+  std::vector<runtime::Nomination> all;
+  all.reserve(by_uid_.size());
+  for (const auto& [uid, pod] : by_uid_) all.push_back({nodes.Find(pod->nominated), pod.get()});
+  return all;
+}
+
+void History::Note(Step step) {
+  assert(!elsewhere_);
+  nominations_.Take(step);
+  const MonoTime oldest = step.at - max_age_;
+  steps_.push_back(std::move(step));
+  while (steps_.size() > max_steps_ || steps_.front().at < oldest) {
+    dropped_.Take(steps_.front());
+    steps_.pop_front();
+    ++first_;
+  }
+}
+
+void History::Clear() {
+  first_ = end();
+  steps_.clear();
+  dropped_ = nominations_;
+}
+
+void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
+  if (elsewhere_ && from != shown_from_) Restore();
+  if (!elsewhere_) {
+    elsewhere_ = true;
+    shown_from_ = from;
+    real_nominations_ = std::move(nominations_);
+    done_.assign(end() - from, true);
+    before_shown_ = dropped_;
+    for (std::uint64_t at = first_; at < from; ++at) before_shown_.Take((*this)[at]);
+  }
+  // What both have in common at the beginning stays.
+  std::size_t common = 0;
+  while (common < done_.size() && done_[common] == happened[common]) ++common;
+  for (std::size_t i = done_.size(); i-- > common;) {
+    if (done_[i]) Undo((*this)[from + i].change);
+    done_[i] = false;
+  }
+  for (std::size_t i = common; i < done_.size(); ++i) {
+    if (happened[i]) done_[i] = Do((*this)[from + i].change);
+  }
+  nominations_ = before_shown_;
+  for (std::uint64_t at = from; at < end(); ++at) {
+    if (happened[at - from]) nominations_.Take((*this)[at]);
+  }
+}
+
+void History::Restore() {
+  if (!elsewhere_) return;
+  Show(shown_from_, std::vector<bool>(done_.size(), true));
+  nominations_ = std::move(real_nominations_);
+  elsewhere_ = false;
+}
+
+bool History::Do(const AnyChange& change) {
+  return std::visit([this](const auto& one) { return Move(one.before, one.after); }, change);
+}
+
+void History::Undo(const AnyChange& change) {
+  std::visit([this](const auto& one) { Move(one.after, one.before); }, change);
+}
+
+bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
+  cluster::ClusterState& cache = engine_.cache();
+  if (OnNode(from) && !cache.Knows(from->metadata.uid)) return false;  // it is not there in this view
+  if (OnNode(from) && !(OnNode(to) && SameUid(from, to))) cache.RemovePod(from->metadata.uid);
+  if (OnNode(to)) cache.AddPod(to);
+  return true;
+}
+
+bool History::Move(const api::NodePtr& from, const api::NodePtr& to) {
+  if (to == nullptr) {
+    engine_.cache().RemoveNode(from->metadata.name);
+  } else {
+    engine_.cache().AddNode(to);
+  }
+  return true;
+}
+
+}  // namespace berth::shadow

@@ -1,0 +1,198 @@
+#include "tools/shadow/shadow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "observability/log/log.hpp"
+
+namespace berth::shadow {
+namespace {
+
+const api::PodCondition* PodScheduled(const api::Pod& pod) {
+  const auto& conditions = pod.status.conditions;
+  const auto found = std::ranges::find(conditions, "PodScheduled", &api::PodCondition::type);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+bool Renominated(const api::Pod& before, const api::Pod& after) {
+  return before.status.nominated_node_name != after.status.nominated_node_name;
+}
+
+// Whether the other scheduler has said just now that it found no node.
+bool JustFailed(const api::Pod& before, const api::Pod& after) {
+  const api::PodCondition* now = PodScheduled(after);
+  if (now == nullptr || now->status != "False") return false;
+  if (now->reason != "Unschedulable" && now->reason != "SchedulerError") return false;
+  const api::PodCondition* was = PodScheduled(before);
+  if (was == nullptr || was->message != now->message || was->reason != now->reason) return true;
+  // A nomination alone that is taken back is no attempt: the message is still that of the last one.
+  return Renominated(before, after) && !after.status.nominated_node_name.empty();
+}
+
+}  // namespace
+
+void Shadow::Before(const ports::Change<api::Pod>& change) {
+  Step step{clock_.Now(), change};
+  step.uid = (change.after != nullptr ? change.after : change.before)->metadata.uid;
+  const bool waited = change.before != nullptr && change.before->spec.node_name.empty() &&
+                      change.after != nullptr && change.before->metadata.uid == change.after->metadata.uid;
+  const bool bound = waited && !change.after->spec.node_name.empty();
+  if (bound ||
+      (waited && (JustFailed(*change.before, *change.after) || Renominated(*change.before, *change.after)))) {
+    step.decision = true;
+    step.node = bound ? change.after->spec.node_name : change.after->status.nominated_node_name;
+    const auto arrival = arrivals_.find(step.uid);
+    step.turn = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
+  }
+  if (Nominated(change.after)) {
+    step.nominated =
+        std::make_shared<const cluster::PodInfo>(cluster::PreparePod(change.after, engine_.symbols()));
+  }
+  const bool late = SeenLate(change.after);
+  if (synced_ && waited) Look(change, late);
+  FollowTurns(change);
+  Note(std::move(step));
+}
+
+bool Shadow::Nominated(const api::PodPtr& pod) const {
+  return pod != nullptr && pod->spec.node_name.empty() && !pod->terminal() &&
+         !pod->status.nominated_node_name.empty() && engine_.FindProfile(pod->spec.scheduler_name) != nullptr;
+}
+
+void Shadow::Note(Step step) {
+  applying_ = true;
+  history_.Note(std::move(step));
+}
+
+void Shadow::After() {
+  applying_ = false;
+  Tick();
+}
+
+// Where pods stand in the other scheduler's queue: behind those that came before, and a pod that failed again
+// behind those that came meanwhile.
+void Shadow::FollowTurns(const ports::Change<api::Pod>& change) {
+  const auto& [before, after] = change;
+  if (before != nullptr && (after == nullptr || before->metadata.uid != after->metadata.uid))
+    arrivals_.erase(before->metadata.uid);
+  if (after == nullptr) return;
+  if (!after->spec.node_name.empty() || after->terminal()) {
+    arrivals_.erase(after->metadata.uid);
+  } else if (engine_.FindProfile(after->spec.scheduler_name) != nullptr) {
+    const auto [arrival, is_new] = arrivals_.try_emplace(after->metadata.uid, next_arrival_);
+    const bool failed = !is_new && before != nullptr && JustFailed(*before, *after);
+    if (is_new || failed) arrival->second = next_arrival_++;
+  }
+}
+
+// Versions only grow along a watch; after an interruption a list brings what was missed in the order of
+// names.
+bool Shadow::SeenLate(const api::PodPtr& pod) {
+  if (pod == nullptr) return false;
+  std::uint64_t version = 0;
+  const std::string& text = pod->metadata.resource_version;
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  const bool late = version < newest_version_;
+  newest_version_ = std::max(newest_version_, version);
+  return late;
+}
+
+void Shadow::Look(const ports::Change<api::Pod>& change, bool late) {
+  const api::Pod& after = *change.after;
+  const runtime::Profile* profile = engine_.FindProfile(after.spec.scheduler_name);
+  if (profile == nullptr) return;
+  Choice theirs;
+  bool error = false;
+  if (!after.spec.node_name.empty()) {
+    theirs.node = after.spec.node_name;
+  } else if (JustFailed(*change.before, after)) {
+    const api::PodCondition& said = *PodScheduled(after);
+    theirs.message = said.message;
+    theirs.nominated = after.status.nominated_node_name;
+    error = said.reason == "SchedulerError";
+  } else {
+    return;
+  }
+  if (!late && !error) return Compare(change.before, *profile, std::move(theirs));
+  Comparison comparison;
+  comparison.when = clock_.WallNow();
+  comparison.pod = after.metadata.Key();
+  comparison.profile = profile->name();
+  comparison.theirs = std::move(theirs);
+  comparison.outcome = late ? Outcome::kMissed : Outcome::kTheirError;
+  report_.Add(std::move(comparison));
+}
+
+void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs) {
+  const MonoTime begin = clock_.Now();
+  Open open{.seen = {.pod = cluster::PreparePod(pod, engine_.symbols()),
+                     .profile = &profile,
+                     .theirs = std::move(theirs),
+                     .turn = {pod->spec.priority, 0},
+                     .position = history_.end()},
+            .comparison = {},
+            .due = begin + options_.patience};
+  if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
+    open.seen.turn.arrival = arrival->second;
+  const auto nominations = history_.nominations();
+  open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
+  open.comparison.when = clock_.WallNow();
+  report_.Decided(clock_.Now() - begin);
+  if (open.comparison.settled()) return report_.Add(std::move(open.comparison));
+  open_.push_back(std::move(open));
+  report_.Waiting(open_.size());
+}
+
+void Shadow::Tick() {
+  if (applying_) return;
+  const MonoTime now = clock_.Now();
+  ConcludeWhile([&] { return open_.front().due <= now || open_.size() > options_.waiting; });
+}
+
+std::optional<MonoTime> Shadow::NextDue() const {
+  if (open_.empty()) return std::nullopt;
+  return open_.front().due;
+}
+
+void Shadow::Finish() {
+  if (applying_) return;
+  ConcludeWhile([] { return true; });
+}
+
+void Shadow::ConcludeWhile(auto&& due) {
+  while (!open_.empty() && due()) {
+    Open open = std::move(open_.front());
+    open_.pop_front();
+    Conclude(std::move(open));
+  }
+  report_.Waiting(open_.size());
+}
+
+// Where hardly anything is agreed to, looking for explanations must not keep the watches waiting.
+std::optional<Comparison> Shadow::Explain(const Open& open) {
+  constexpr Duration kFree = std::chrono::seconds(5);
+  const MonoTime begin = clock_.Now();
+  if (searched_ > kFree + (begin - began_) / 2) return std::nullopt;
+  auto explained = FindExplainingView(open.seen, history_, evaluator_, clock_, begin + options_.search);
+  searched_ += clock_.Now() - begin;
+  return explained;
+}
+
+void Shadow::Conclude(Open open) {
+  if (auto explained = Explain(open)) {
+    explained->when = open.comparison.when;
+    explained->outcome = Outcome::kRaced;
+    explained->at_first = OutcomeName(open.comparison.outcome);
+    if (!open.comparison.reason.empty())
+      explained->at_first += fmt::format(" ({}: {})", open.comparison.plugin, open.comparison.reason);
+    open.comparison = *std::move(explained);
+  }
+  if (open.comparison.verdict() == Verdict::kDisagreed) {
+    log::Warning("The other scheduler has decided otherwise", {{"what", ToText(open.comparison)}});
+  }
+  report_.Add(std::move(open.comparison));
+}
+
+}  // namespace berth::shadow

@@ -1,0 +1,123 @@
+// The order in which things are seen, and views that explain a choice.
+#include "tools/shadow/fake_world.hpp"
+
+namespace berth::shadow {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+TEST_F(ShadowTest, APodThatWasDecidedFirstMayBeSeenLater) {
+  for (const char* name : {"a", "b"}) Node(Roomy(name));
+  Pod(MakePod("on-b").Cpu("2").Memory("4Gi").OnNode("b"));
+  Sync();
+  Pod(MakePod("first").Cpu("6").Memory("12Gi"));
+  Pod(MakePod("second").Cpu("1").Memory("1Gi"));
+  Binds("second", "b");  // because a is full of the first one, which nobody has seen there yet
+  EXPECT_EQ(Only(), "");
+  Binds("first", "a");
+  EXPECT_EQ(Only(), "same");  // the first one, at once
+  Conclude();
+  EXPECT_EQ(Only(), "same raced");
+  ASSERT_THAT(report->Explained(), SizeIs(1));
+  EXPECT_THAT(report->Explained().front().because, HasSubstr("knowing already of pod default/first on a"));
+  EXPECT_THAT(report->Explained().front().at_first, StartsWith("worse (NodeResourcesFit"));
+}
+
+TEST_F(ShadowTest, WhatTheOtherDidNotKnowYetExplainsItsChoice) {
+  Node(Roomy("a"));
+  Node(Roomy("b"));
+  Pod(MakePod("on-b").Cpu("4").Memory("8Gi").OnNode("b"));
+  Sync();
+  Pod(Small("web"));
+  Node(Roomy("a").Cordoned());
+  Binds("web", "a");
+  Conclude();
+  EXPECT_EQ(Only(), "raced");
+  ASSERT_THAT(report->Explained(), SizeIs(1));
+  EXPECT_EQ(report->Explained().front().because, "decided before it knew of node a changed");
+  EXPECT_THAT(report->Explained().front().at_first, HasSubstr("node(s) were unschedulable"));
+}
+
+TEST_F(ShadowTest, WhatTheOtherKnewFirstExplainsItsChoice) {
+  Node(Roomy("b"));
+  Sync();
+  Pod(Small("web"));
+  Binds("web", "a");
+  Node(Roomy("a"));
+  Conclude();
+  EXPECT_EQ(Only(), "raced");
+}
+
+TEST_F(ShadowTest, AFailureIsOfTheClusterBeforeSomebodyLeft) {
+  Node(MakeNode("a").Cpu("2").Memory("4Gi"));
+  Pod(MakePod("old").Cpu("2").OnNode("a"));
+  Sync();
+  Pod(Small("web"));
+  Gone("old");
+  Fails("web",
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption "
+        "victims "
+        "found for incoming pod.");
+  Conclude();
+  EXPECT_EQ(Only(), "raced");
+}
+
+TEST_F(ShadowTest, WhatHappenedLongAgoExplainsNothing) {
+  Begin({.window = std::chrono::seconds(5)});
+  Node(Roomy("a"));
+  Node(Roomy("b"));
+  Sync();
+  Pod(Small("web"));
+  Node(Roomy("a").Cordoned());
+  Wait(std::chrono::seconds(10));
+  Binds("web", "a");
+  Conclude();
+  EXPECT_EQ(Only(), "infeasible");
+}
+
+TEST_F(ShadowTest, TheClusterIsAsItWasAfterOtherViewsWereTried) {
+  Node(Roomy("a"));
+  Node(Roomy("b"));
+  Sync();
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    Pod(Small(name));
+    Binds(name, i % 2 == 0 ? "a" : "b");
+  }
+  Node(Roomy("c"));
+  Gone("p0");
+  Pod(MakePod("web").Cpu("64"));
+  Binds("web", "a");  // no view can explain this
+  Node(Roomy("b").Cordoned());
+  Conclude();
+  EXPECT_EQ(report->Count(Outcome::kInfeasible), 1U);
+  const cluster::NodeTable& table = engine->cache().nodes();
+  const auto used = [&](const char* name) {
+    return table.requested(cluster::kCpu)[table.Find(engine->symbols().node_names.Find(name))];
+  };
+  EXPECT_EQ(used("a"), 66000);
+  EXPECT_EQ(used("b"), 3000);
+  EXPECT_EQ(used("c"), 0);
+  EXPECT_EQ(engine->cache().pod_count(), 6U);
+  const auto same = report->Count(Outcome::kSame);
+  Pod(Small("next"));
+  Binds("next", "c");
+  EXPECT_EQ(report->Count(Outcome::kSame), same + 1);  // a is full, b is closed
+}
+
+TEST_F(ShadowTest, WhatAnInterruptedWatchBringsIsNotJudged) {
+  Node(Roomy("a"));
+  Sync();
+  Pod(Small("early"));
+  Pod(Small("late"));
+  version = 500;
+  Binds("late", "a");
+  version = 200;
+  Binds("early", "a");  // a list brings it, sorted by name
+  EXPECT_EQ(report->Count(Outcome::kMissed), 1U);
+}
+
+}  // namespace
+}  // namespace berth::shadow
