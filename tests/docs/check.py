@@ -92,7 +92,7 @@ class Checker:
         page = ROOT / "docs" / "reference" / "metrics.md"
         self.metrics = set(re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE)) if page.exists() else set()
         # Functions of loaded plugins have names like metrics.
-        self.symbols = "".join(header.read_text() for header in (ROOT / "src").glob("plugin_abi/*.h"))
+        self.symbols = "".join(header.read_text() for header in (ROOT / "src").glob("scheduler/plugin_host/*.h"))
 
     def document(self, path):
         if path not in self.documents:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The layering check finds what it is there to find."""
+"""The layering check reports each kind of error."""
 
 import pathlib
 import subprocess
@@ -9,21 +9,29 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).with_name("check_layers.py")
 SOUND = {
-    "CMakeLists.txt": "foreach(module base api core)\n",
+    "CMakeLists.txt": "foreach(module base kubernetes/api\n  scheduler/queue scheduler/cycle)\n",
     "src/base/CMakeLists.txt": "berth_module(base)\n",
+    "src/base/README.md": "# base\n",
     "src/base/a.hpp": "#include <vector>\n",
-    "src/kubernetes/api/CMakeLists.txt": "berth_module(api DEPS base LIBS yaml-cpp)\n",
+    "src/kubernetes/README.md": "# kubernetes\n",
+    "src/kubernetes/api/CMakeLists.txt": "berth_module(kubernetes/api DEPS base LIBS yaml-cpp)\n",
     "src/kubernetes/api/b.hpp": '#include "base/a.hpp"\n',
-    "src/kubernetes/api/b.cpp": '#include "api/b.hpp"\n#include <yaml-cpp/yaml.h>\n',
-    "src/scheduler/cycle/CMakeLists.txt": "berth_module(core DEPS api)\n",
-    "src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n',
+    "src/kubernetes/api/b.cpp": '#include "kubernetes/api/b.hpp"\n#include <yaml-cpp/yaml.h>\n',
+    "src/scheduler/README.md": "# scheduler\n",
+    "src/scheduler/queue/CMakeLists.txt": "berth_module(scheduler/queue DEPS base)\n",
+    "src/scheduler/queue/q.hpp": '#include "base/a.hpp"\n',
+    "src/scheduler/cycle/CMakeLists.txt": "berth_module(scheduler/cycle\n  DEPS kubernetes/api scheduler/queue)\n",
+    "src/scheduler/cycle/c.cpp": '#include "kubernetes/api/b.hpp"\n#include "scheduler/queue/q.hpp"\n',
     "src/scheduler/cycle/c_test.cpp": '#include "base/a.hpp"\n',
 }
+CYCLE = SOUND["src/scheduler/cycle/c.cpp"]
 
 
 def check(changes):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (SOUND | changes).items():
+            if text is None:
+                continue
             path = pathlib.Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
@@ -40,33 +48,63 @@ class Layers(unittest.TestCase):
 
     def test_an_include_needs_a_direct_dependency(self):
         self.assert_found(
-            {"src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n#include "base/a.hpp"\n'},
-            'src/scheduler/cycle/c.cpp:2: includes "base/a.hpp", but core does not declare base',
+            {"src/scheduler/cycle/c.cpp": CYCLE + '#include "base/a.hpp"\n'},
+            'src/scheduler/cycle/c.cpp:3: includes "base/a.hpp", but scheduler/cycle does not declare base',
+        )
+
+    def test_a_dependency_within_a_directory_is_declared_too(self):
+        self.assert_found(
+            {"src/scheduler/cycle/CMakeLists.txt": "berth_module(scheduler/cycle DEPS kubernetes/api)\n"},
+            'src/scheduler/cycle/c.cpp:2: includes "scheduler/queue/q.hpp", '
+            "but scheduler/cycle does not declare scheduler/queue",
         )
 
     def test_a_dependency_must_be_used_outside_of_tests(self):
         self.assert_found(
-            {"src/scheduler/cycle/CMakeLists.txt": "berth_module(core DEPS base api)\n"},
-            "src/scheduler/cycle/CMakeLists.txt:1: core declares base and includes nothing of it",
+            {"src/scheduler/cycle/CMakeLists.txt":
+                 "berth_module(scheduler/cycle DEPS base kubernetes/api scheduler/queue)\n"},
+            "src/scheduler/cycle/CMakeLists.txt:1: scheduler/cycle declares base and includes nothing of it",
         )
 
     def test_heavy_headers_stay_out_of_headers(self):
         self.assert_found({"src/kubernetes/api/b.hpp": '#include "base/a.hpp"\n#include <yaml-cpp/yaml.h>\n'},
                           "src/kubernetes/api/b.hpp:2: yaml-cpp/yaml.h is too heavy for a header")
 
-    def test_nobody_uses_what_stands_above(self):
+    def test_a_module_does_not_use_a_module_above_it(self):
         self.assert_found(
-            {"src/base/CMakeLists.txt": "berth_module(base DEPS api)\n", "src/base/a.hpp": '#include "api/b.hpp"\n'},
-            "src/base/CMakeLists.txt:1: base stands below api in the list of modules and cannot use it",
+            {"src/scheduler/queue/CMakeLists.txt": "berth_module(scheduler/queue DEPS base scheduler/cycle)\n",
+             "src/scheduler/queue/q.cpp": '#include "scheduler/cycle/c.hpp"\n'},
+            "src/scheduler/queue/CMakeLists.txt:1: scheduler/queue stands below scheduler/cycle "
+            "in the list of modules and cannot use it",
+        )
+
+    def test_first_level_directories_do_not_form_a_circle(self):
+        self.assert_found(
+            {"CMakeLists.txt": "foreach(module base scheduler/queue kubernetes/api scheduler/cycle)\n",
+             "src/kubernetes/api/CMakeLists.txt": "berth_module(kubernetes/api DEPS base scheduler/queue)\n",
+             "src/kubernetes/api/b.hpp": '#include "base/a.hpp"\n#include "scheduler/queue/q.hpp"\n'},
+            "src/kubernetes/api/b.hpp:2: kubernetes uses scheduler, and scheduler uses kubernetes: "
+            "a circle of first-level directories",
+            "src/scheduler/cycle/c.cpp:1: scheduler uses kubernetes, and kubernetes uses scheduler: "
+            "a circle of first-level directories",
         )
 
     def test_test_support_stays_out_of_the_program(self):
-        self.assert_found({"src/scheduler/cycle/c.cpp": '#include "api/b.hpp"\n#include "testing/builders.hpp"\n'},
-                          'src/scheduler/cycle/c.cpp:2: includes "testing/builders.hpp" outside of a test')
+        self.assert_found({"src/scheduler/cycle/c.cpp": CYCLE + '#include "testing/builders.hpp"\n'},
+                          'src/scheduler/cycle/c.cpp:3: includes "testing/builders.hpp" outside of a test')
 
     def test_every_module_is_in_the_list(self):
-        self.assert_found({"CMakeLists.txt": "foreach(module base api)\n"},
-                          "src/scheduler/cycle/CMakeLists.txt:1: core is missing in the list of modules of CMakeLists.txt")
+        self.assert_found({"CMakeLists.txt": "foreach(module base kubernetes/api scheduler/queue)\n"},
+                          "src/scheduler/cycle/CMakeLists.txt:1: scheduler/cycle is missing in the list of modules "
+                          "of CMakeLists.txt")
+
+    def test_a_module_is_called_like_its_directory(self):
+        self.assert_found({"src/base/CMakeLists.txt": "berth_module(basis)\n"},
+                          "src/base/CMakeLists.txt:1: the module is called basis, its directory base")
+
+    def test_every_first_level_directory_has_a_readme(self):
+        self.assert_found({"src/base/README.md": None},
+                          "src/base/README.md:1: the file is missing: purpose, entry points, allowed dependents")
 
 
 if __name__ == "__main__":

@@ -125,9 +125,9 @@ struct EventRegistration {
 //
 //   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
 //   after) { ... })
-template <class T, class EvaluateHint>
-EventRegistration When(EventResource resource, ActionMask action, EvaluateHint opinion) {
-  static_assert(std::is_invocable_r_v<Expected<Hint>, EvaluateHint, const cluster::PodInfo&, const T*, const T*>,
+template <class T, class HintFunction>
+EventRegistration When(EventResource resource, ActionMask action, HintFunction opinion) {
+  static_assert(std::is_invocable_r_v<Expected<Hint>, HintFunction, const cluster::PodInfo&, const T*, const T*>,
                 "a hint is called with (const PodInfo& waiting, const Object* before, const Object* after)");
   return {
       resource, action,
@@ -135,16 +135,16 @@ EventRegistration When(EventResource resource, ActionMask action, EvaluateHint o
         return opinion(waiting, objects.Before<T>(), objects.After<T>());
       }};
 }
-template <class EvaluateHint>
-EventRegistration WhenNode(ActionMask action, EvaluateHint opinion) {
+template <class HintFunction>
+EventRegistration WhenNode(ActionMask action, HintFunction opinion) {
   return When<api::Node>(EventResource::kNode, action, std::move(opinion));
 }
-template <class EvaluateHint>
-EventRegistration WhenAssignedPod(ActionMask action, EvaluateHint opinion) {
+template <class HintFunction>
+EventRegistration WhenAssignedPod(ActionMask action, HintFunction opinion) {
   return When<api::Pod>(EventResource::kAssignedPod, action, std::move(opinion));
 }
-template <class EvaluateHint>
-EventRegistration WhenTargetPod(ActionMask action, EvaluateHint opinion) {
+template <class HintFunction>
+EventRegistration WhenTargetPod(ActionMask action, HintFunction opinion) {
   return When<api::Pod>(EventResource::kTargetPod, action, std::move(opinion));
 }
 
