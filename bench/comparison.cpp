@@ -129,7 +129,7 @@ Expected<void> Stage::StartScheduler(const Contender& contender) {
 
 Expected<void> Stage::Post(const std::vector<std::string>& bodies, const load_generator::PostOptions& options) const {
   std::atomic<std::size_t> refused = 0;
-  BERTH_CHECKED(
+  BERTH_RETURN_IF_ERROR(
       load_generator::PostAll(port, "/api/v1/namespaces/default/pods", bodies, options, [&](std::size_t, int status) {
         if (status != 201) ++refused;
       }));

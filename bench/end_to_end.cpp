@@ -78,9 +78,9 @@ class BindCounter {
 
 Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
   Stage stage;
-  BERTH_CHECKED(stage.StartSandbox(settings.sandbox, result.nodes));
+  BERTH_RETURN_IF_ERROR(stage.StartSandbox(settings.sandbox, result.nodes));
   BindCounter bound;
-  BERTH_CHECKED(bound.Start(stage.port));
+  BERTH_RETURN_IF_ERROR(bound.Start(stage.port));
   const auto bodies = PodBodies(settings.pod_kind, "pod", settings.pods);
   const auto timed_out = [&] {
     return Fail(ErrorCode::kTimeout,
@@ -90,19 +90,19 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
   MonoTime start;
   std::size_t expected = settings.pods;
   if (settings.before_start) {
-    BERTH_CHECKED(stage.Post(bodies));
+    BERTH_RETURN_IF_ERROR(stage.Post(bodies));
     start = Clock::now();
-    BERTH_CHECKED(stage.StartScheduler(contender));
+    BERTH_RETURN_IF_ERROR(stage.StartScheduler(contender));
   } else {
-    BERTH_CHECKED(stage.StartScheduler(contender));
-    BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "warm", settings.warmup)));
+    BERTH_RETURN_IF_ERROR(stage.StartScheduler(contender));
+    BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "warm", settings.warmup)));
     if (!bound.Await(settings.warmup, settings.patience_seconds)) return timed_out();
     std::this_thread::sleep_for(std::chrono::seconds(1));
     expected += settings.warmup;
     result.cpu_seconds = -stage.scheduler->CpuSeconds();
     result.sandbox_cpu_seconds = -stage.sandbox->CpuSeconds();
     start = Clock::now();
-    BERTH_CHECKED(stage.Post(bodies));
+    BERTH_RETURN_IF_ERROR(stage.Post(bodies));
   }
   if (!bound.Await(expected, settings.patience_seconds)) return timed_out();
   result.seconds = std::chrono::duration<double>(bound.last() - start).count();

@@ -88,21 +88,21 @@ Expected<void> AwaitAll(const Sightings& sightings, std::size_t wanted, double p
 
 Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
   Stage stage;
-  BERTH_CHECKED(stage.StartSandbox(settings.sandbox, result.nodes));
-  BERTH_CHECKED(stage.StartScheduler(contender));
+  BERTH_RETURN_IF_ERROR(stage.StartSandbox(settings.sandbox, result.nodes));
+  BERTH_RETURN_IF_ERROR(stage.StartScheduler(contender));
   constexpr std::size_t kWarm = 200;
   const auto pods = static_cast<std::size_t>(settings.rate * settings.seconds);
   Sightings warm("warm", kWarm), created("pod", pods), bound("pod", pods);
-  BERTH_CHECKED(warm.Start(stage.port, "spec.nodeName!="));
-  BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "warm", kWarm)));
-  BERTH_CHECKED(AwaitAll(warm, kWarm, settings.patience_seconds, stage));
-  BERTH_CHECKED(created.Start(stage.port, "spec.nodeName="));
-  BERTH_CHECKED(bound.Start(stage.port, "spec.nodeName!="));
+  BERTH_RETURN_IF_ERROR(warm.Start(stage.port, "spec.nodeName!="));
+  BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "warm", kWarm)));
+  BERTH_RETURN_IF_ERROR(AwaitAll(warm, kWarm, settings.patience_seconds, stage));
+  BERTH_RETURN_IF_ERROR(created.Start(stage.port, "spec.nodeName="));
+  BERTH_RETURN_IF_ERROR(bound.Start(stage.port, "spec.nodeName!="));
 
   result.cpu_seconds = -stage.scheduler->CpuSeconds();
-  BERTH_CHECKED(stage.Post(PodBodies(settings.pod_kind, "pod", pods),
+  BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "pod", pods),
                            {.connections = 4, .pipelined = 1, .per_second = settings.rate}));
-  BERTH_CHECKED(AwaitAll(bound, pods, settings.patience_seconds, stage));
+  BERTH_RETURN_IF_ERROR(AwaitAll(bound, pods, settings.patience_seconds, stage));
   result.cpu_seconds += stage.scheduler->CpuSeconds();
   for (std::size_t pod = 0; pod < pods; ++pod)
     result.millis.push_back(

@@ -61,6 +61,10 @@ if(BERTH_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+if(BERTH_SANITIZE OR BERTH_FUZZ)
+  add_compile_definitions(BERTH_DEBUG_CHECKS)  # base/check.hpp
+endif()
+
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -57,9 +57,9 @@ inline std::unexpected<Error> Invalid(std::string message) {
   if (!result) return std::unexpected(std::move(result).error()); \
   declaration = std::move(*result)
 
-// The same where there is no value to bind.
-#define BERTH_CHECKED(expression)                               \
+// BERTH_RETURN_IF_ERROR(Validate(options)): the same for an expression without a value.
+#define BERTH_RETURN_IF_ERROR(expression)                               \
   do {                                                          \
-    if (auto berth_checked = (expression); !berth_checked)      \
-      return std::unexpected(std::move(berth_checked).error()); \
+    if (auto berth_error = (expression); !berth_error)      \
+      return std::unexpected(std::move(berth_error).error()); \
   } while (false)

@@ -85,13 +85,13 @@ Demo::~Demo() {
 }
 
 Expected<void> Demo::Run() {
-  BERTH_CHECKED(StartSandbox());
-  BERTH_CHECKED(StartScheduler());
-  BERTH_CHECKED(Submit());
-  BERTH_CHECKED(AwaitPlacement());
-  BERTH_CHECKED(ShowSummary());
-  BERTH_CHECKED(ShowPreemption());
-  if (settings_.keep) BERTH_CHECKED(KeepRunning());
+  BERTH_RETURN_IF_ERROR(StartSandbox());
+  BERTH_RETURN_IF_ERROR(StartScheduler());
+  BERTH_RETURN_IF_ERROR(Submit());
+  BERTH_RETURN_IF_ERROR(AwaitPlacement());
+  BERTH_RETURN_IF_ERROR(ShowSummary());
+  BERTH_RETURN_IF_ERROR(ShowPreemption());
+  if (settings_.keep) BERTH_RETURN_IF_ERROR(KeepRunning());
   failed_ = false;
   return {};
 }
@@ -110,7 +110,7 @@ Expected<void> Demo::StartSandbox() {
                             Log("sandbox")));
   sandbox_.emplace(std::move(child));
   for (int i = 0; i < 3000 && !std::filesystem::exists(kubeconfig_); ++i) {
-    BERTH_CHECKED(CheckChildren());
+    BERTH_RETURN_IF_ERROR(CheckChildren());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   BERTH_TRY(port_, load_generator::PortIn(kubeconfig_));
@@ -122,7 +122,7 @@ Expected<void> Demo::StartSandbox() {
 
 Expected<void> Demo::StartScheduler() {
   const std::string config = folder_ / "scheduler.yaml";
-  BERTH_CHECKED(process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
+  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
   const auto command =
       settings_.scheduler_command.empty()
           // Nobody asks for its metrics, and its usual port may be another scheduler's.
@@ -143,10 +143,10 @@ Expected<void> Demo::Submit() {
                   fmt::format("POST {}: HTTP {}: {}", target, answer.status, answer.body));
     return {};
   };
-  BERTH_CHECKED(
+  BERTH_RETURN_IF_ERROR(
       create("/api/v1/namespaces", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", demo::kNamespace)));
   for (const auto& body : workload_.priority_classes)
-    BERTH_CHECKED(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
+    BERTH_RETURN_IF_ERROR(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
   BERTH_TRY(observer_, demo::Observer::Start(port_));
   fmt::print(
       "Submitting {} pods: services, stream and batch jobs, training on GPUs, and {} that no node can "
@@ -158,7 +158,7 @@ Expected<void> Demo::Submit() {
   std::atomic<int> refused = 0;
   load_generator::PostOptions options;
   options.stop = &interrupted;
-  BERTH_CHECKED(load_generator::PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
+  BERTH_RETURN_IF_ERROR(load_generator::PostAll(port_, fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace), bodies, options,
                         [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
   if (refused != 0)
     return Fail(ErrorCode::kInternal,
@@ -191,7 +191,7 @@ Expected<void> Demo::AwaitPlacement() {
   std::uint64_t changes = 0;
   std::size_t bound = 0;
   for (;;) {
-    BERTH_CHECKED(CheckChildren());
+    BERTH_RETURN_IF_ERROR(CheckChildren());
     const auto counts = observer_->counts();
     const auto now = Steady::now();
     if (counts.changes != changes && counts.bound + counts.explained != bound) progress = now;
@@ -259,7 +259,7 @@ Expected<void> Demo::ShowPreemption() {
                 fmt::format("the API server refused a pod with HTTP {}", answer.status));
   const auto start = Steady::now();
   for (;;) {
-    BERTH_CHECKED(CheckChildren());
+    BERTH_RETURN_IF_ERROR(CheckChildren());
     const auto pods = observer_->Pods();
     const auto latecomer = std::ranges::find(pods, demo::kLatecomer, &demo::PodSeen::kind);
     const bool placed = latecomer != pods.end() && !latecomer->node.empty();
@@ -284,7 +284,7 @@ Expected<void> Demo::KeepRunning() {
   for (;;) {
     auto running = CheckChildren();
     if (!running && interrupted) return {};
-    BERTH_CHECKED(running);
+    BERTH_RETURN_IF_ERROR(running);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }

@@ -68,7 +68,7 @@ class MigrateCheck {
 
   Expected<Findings> Make() {
     BERTH_TRY(const migrate::ServerFacts facts, migrate::AskServer(server_, findings_));
-    BERTH_CHECKED(FindRunning());
+    BERTH_RETURN_IF_ERROR(FindRunning());
     migrate::CheckedConfiguration ours = migrate::CheckConfiguration(OurSetup(), plugins_);
     Add(std::move(ours.findings));
     const config::SchedulerConfig config = ours.config.value_or(config::DefaultSchedulerConfig());

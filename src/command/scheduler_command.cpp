@@ -27,7 +27,7 @@ Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const c
 
 Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFlags& table, const runtime::Registry& built_in,
                        const config::FeatureGates& gates, std::vector<std::string> notes) {
-  BERTH_CHECKED(process::Validate(flags, gates));
+  BERTH_RETURN_IF_ERROR(process::Validate(flags, gates));
   BERTH_TRY(const runtime::Registry plugins, process::WithLoadedPlugins(built_in, flags.own.plugins, notes));
   for (std::string& note : process::NotesOn(flags, table)) notes.push_back(std::move(note));
   BERTH_TRY(const config::SchedulerConfig config, process::EffectiveConfig(flags, table, plugins, gates));
@@ -41,15 +41,15 @@ Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const c
                                    const runtime::Registry& plugins, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
   const SystemClock clock;
-  BERTH_CHECKED(process::ConnectionOf(flags, config.client_connection, environment));
-  BERTH_CHECKED(service::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
+  BERTH_RETURN_IF_ERROR(process::ConnectionOf(flags, config.client_connection, environment));
+  BERTH_RETURN_IF_ERROR(service::SecureServer::Check(flags.serving, flags.authentication, flags.authorization,
                                             environment, clock));
   if (config.leader_election.leader_elect)
-    BERTH_CHECKED(client::CheckLeaderLock(config.leader_election.resource_lock));
-  BERTH_CHECKED(process::TryPlugins(config, plugins, notes));
+    BERTH_RETURN_IF_ERROR(client::CheckLeaderLock(config.leader_election.resource_lock));
+  BERTH_RETURN_IF_ERROR(process::TryPlugins(config, plugins, notes));
   for (const std::string& note : notes) log::Warning(note);
   const std::string text = config::WriteConfigYaml(config, plugins.codecs());
-  BERTH_CHECKED(process::WriteFileAtomically(flags.write_config_to, text, 0644));
+  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(flags.write_config_to, text, 0644));
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
 }
@@ -84,14 +84,14 @@ Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags
     PrintHelp(table);
     return true;
   }
-  BERTH_CHECKED(table.CheckNoOthers());
-  BERTH_CHECKED(process::CheckVersions(flags));
+  BERTH_RETURN_IF_ERROR(table.CheckNoOthers());
+  BERTH_RETURN_IF_ERROR(process::CheckVersions(flags));
   BERTH_TRY(gates, config::FeatureGates::Parse(flags.feature_gates, notes));
   if (flags.version.wanted != process::VersionFlag::Wanted::kNothing) {
     PrintVersion(flags);
     return true;
   }
-  BERTH_CHECKED(process::ValidateLogging(flags, gates));
+  BERTH_RETURN_IF_ERROR(process::ValidateLogging(flags, gates));
   return false;
 }
 

@@ -106,7 +106,7 @@ Expected<FeatureGates> FeatureGates::Parse(std::span<const std::string> values,
   };
   whole_stage("AllAlpha", GateStage::kAlpha, gates.all_alpha_);
   whole_stage("AllBeta", GateStage::kBeta, gates.all_beta_);
-  for (const auto& [gate, on] : settings) BERTH_CHECKED(gates.Set(gate, on, notes));
+  for (const auto& [gate, on] : settings) BERTH_RETURN_IF_ERROR(gates.Set(gate, on, notes));
   if (std::string unmet = gates.UnmetNeeds(); !unmet.empty()) return Invalid(std::move(unmet));
   return gates;
 }

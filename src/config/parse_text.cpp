@@ -151,11 +151,11 @@ class YamlReader {
         return Invalid(fmt::format("yaml: line {}: a key must be plain text", entry.first.Mark().line + 1));
       const Value key = ScalarOf(entry.first);
       if (key.kind == Value::Kind::kString && key.text == "<<" && entry.first.Tag() != "!") {
-        BERTH_CHECKED(Merge(entry.second, depth, map));
+        BERTH_RETURN_IF_ERROR(Merge(entry.second, depth, map));
         continue;
       }
       const std::string name = key.kind == Value::Kind::kNull ? entry.first.Scalar() : key.text;
-      BERTH_CHECKED(Put(name, entry, depth, map));
+      BERTH_RETURN_IF_ERROR(Put(name, entry, depth, map));
     }
     return map;
   }
@@ -177,9 +177,9 @@ class YamlReader {
       return Invalid("yaml: map merge requires map or sequence of maps as the value");
     for (const auto& entry : source) {
       if (source.IsSequence()) {
-        BERTH_CHECKED(Merge(entry, depth + 1, map));
+        BERTH_RETURN_IF_ERROR(Merge(entry, depth + 1, map));
       } else if (entry.first.IsScalar()) {
-        BERTH_CHECKED(Put(entry.first.Scalar(), entry, depth, map));
+        BERTH_RETURN_IF_ERROR(Put(entry.first.Scalar(), entry, depth, map));
       }
     }
     return {};

@@ -115,7 +115,7 @@ Expected<void> ReadAny(const ParsedText& parsed, const TypeMeta& meta, const Par
   if (meta.kind == "Policy") {
     document.config.version = "Policy";
     ProfileDocument& profile = document.profiles.emplace_back();
-    BERTH_CHECKED(ReadPolicy(parsed.root, document, profile));
+    BERTH_RETURN_IF_ERROR(ReadPolicy(parsed.root, document, profile));
     Upgrade(Version::kV1Beta1, document);
     if (!document.errors.empty()) return Invalid(api::JoinErrors(document.errors));
     return CompleteArgs(document, ApiVersion(Version::kV1), options.codecs, problems);
@@ -132,11 +132,11 @@ Expected<void> ReadAny(const ParsedText& parsed, const TypeMeta& meta, const Par
     return Invalid(UnknownType(meta));
   }
   document.config.version = meta.api_version;
-  BERTH_CHECKED(ReadConfiguration(parsed.root, *version, options.read_file, document, problems));
+  BERTH_RETURN_IF_ERROR(ReadConfiguration(parsed.root, *version, options.read_file, document, problems));
   if (problems.fatal()) return Invalid(problems.Text());
   Upgrade(*version, document);
   if (!document.errors.empty()) return Invalid(api::JoinErrors(document.errors));
-  BERTH_CHECKED(CompleteArgs(document, ApiVersion(Version::kV1), options.codecs, problems));
+  BERTH_RETURN_IF_ERROR(CompleteArgs(document, ApiVersion(Version::kV1), options.codecs, problems));
   if (*version == Version::kV1Alpha1) return Report({}, problems);  // of two members the last one counted
   return Report(parsed, problems);
 }
@@ -155,12 +155,12 @@ Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const Pars
   BERTH_TRY(const TypeMeta meta, ReadTypeMeta(parsed.root, text));
   Document document;
   document.config.gates = options.gates;
-  BERTH_CHECKED(ReadAny(parsed, meta, options, document));
+  BERTH_RETURN_IF_ERROR(ReadAny(parsed, meta, options, document));
   ApplyDefaults(document, options.codecs);
   if (options.adjust_election) options.adjust_election(document.config.leader_election);
   if (const Findings findings = Validate(document, options.codecs); !findings.errors.empty())
     return Invalid(findings.Text());
-  if (options.codecs != nullptr) BERTH_CHECKED(IgnoreManagedResources(document));
+  if (options.codecs != nullptr) BERTH_RETURN_IF_ERROR(IgnoreManagedResources(document));
   return Finished(document);
 }
 

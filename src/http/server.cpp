@@ -83,7 +83,7 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
       if (!self->accepting && !self->shared->stopping) self->Accept();
     }
   };
-  BERTH_CHECKED(impl->Listen());
+  BERTH_RETURN_IF_ERROR(impl->Listen());
   impl->Sweep();  // accepts, too
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

@@ -84,7 +84,7 @@ Expected<ServerNames> MakeNames(const ServerTlsOptions& options) {
   ServerNames claimed;  // by the certificates themselves: what was said explicitly counts more
   for (const NamedCertificate& named : options.named) {
     ssl::context context(ssl::context::tls_server);
-    BERTH_CHECKED(Use(context, named.certificate_pem, named.key_pem));
+    BERTH_RETURN_IF_ERROR(Use(context, named.certificate_pem, named.key_pem));
     SSL_CTX_up_ref(context.native_handle());
     const ServerNames::Context shared(context.native_handle(), &SSL_CTX_free);
     table.all.push_back(shared);
@@ -103,17 +103,17 @@ Expected<ServerNames> MakeNames(const ServerTlsOptions& options) {
 Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOptions& options) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();
-  BERTH_CHECKED(SetLimits(native, options));
+  BERTH_RETURN_IF_ERROR(SetLimits(native, options));
   SSL_CTX_set_alpn_select_cb(native, &ChooseHttp11, nullptr);
   // Resumed sessions would have to remember who the client is.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   const bool own = !options.certificate_pem.empty() || options.named.empty();
-  BERTH_CHECKED(Use(*context, own ? options.certificate_pem : options.named.front().certificate_pem,
+  BERTH_RETURN_IF_ERROR(Use(*context, own ? options.certificate_pem : options.named.front().certificate_pem,
                     own ? options.key_pem : options.named.front().key_pem));
   BERTH_TRY(ServerNames names, MakeNames(options));
   ChooseByName(native, std::move(names));
-  BERTH_CHECKED(AskForCertificate(*context, options));
+  BERTH_RETURN_IF_ERROR(AskForCertificate(*context, options));
   return context;
 }
 

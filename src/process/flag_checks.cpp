@@ -158,7 +158,7 @@ bool IsZero(const std::string& quantity) {
 }  // namespace
 
 Expected<void> CheckVersions(const SchedulerFlags& flags) {
-  BERTH_CHECKED(VersionsOf(flags));
+  BERTH_RETURN_IF_ERROR(VersionsOf(flags));
   return {};
 }
 

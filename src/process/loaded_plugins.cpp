@@ -34,7 +34,7 @@ Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
   runtime::Registry all = plugins;
   for (const std::string& path : libraries) {
     BERTH_TRY(const plugin_host::LoadedLibrary library, plugin_host::Load(path));
-    BERTH_CHECKED(Add(library, all));
+    BERTH_RETURN_IF_ERROR(Add(library, all));
     notes.insert(notes.end(), library.notes.begin(), library.notes.end());
   }
   return all;

@@ -270,11 +270,11 @@ Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::
   const auto equals = arg.find('=');
   BERTH_TRY(Flag* const flag, FindLong(std::string_view(arg).substr(2, equals - 2)));
   if (equals != arg.npos) {
-    BERTH_CHECKED(flag->Set(arg.substr(equals + 1)));
+    BERTH_RETURN_IF_ERROR(flag->Set(arg.substr(equals + 1)));
   } else if (flag->spec.bare) {
-    BERTH_CHECKED(flag->Set(*flag->spec.bare));
+    BERTH_RETURN_IF_ERROR(flag->Set(*flag->spec.bare));
   } else if (++i < args.size()) {
-    BERTH_CHECKED(flag->Set(args[i]));
+    BERTH_RETURN_IF_ERROR(flag->Set(args[i]));
   } else {
     return Invalid("flag needs an argument: " + arg);
   }
@@ -288,17 +288,17 @@ Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std:
        letters.remove_prefix(1)) {
     BERTH_TRY(Flag* const flag, FindShort(letters.front(), arg));
     if (letters.size() > 2 && letters[1] == '=') {
-      BERTH_CHECKED(flag->Set(std::string(letters.substr(2))));
+      BERTH_RETURN_IF_ERROR(flag->Set(std::string(letters.substr(2))));
       break;
     }
     if (flag->spec.bare) {
-      BERTH_CHECKED(flag->Set(*flag->spec.bare));
+      BERTH_RETURN_IF_ERROR(flag->Set(*flag->spec.bare));
       continue;
     }
     if (letters.size() > 1) {
-      BERTH_CHECKED(flag->Set(std::string(letters.substr(1))));
+      BERTH_RETURN_IF_ERROR(flag->Set(std::string(letters.substr(1))));
     } else if (++i < args.size()) {
-      BERTH_CHECKED(flag->Set(args[i]));
+      BERTH_RETURN_IF_ERROR(flag->Set(args[i]));
     } else {
       return Invalid(fmt::format("flag needs an argument: '{}' in {}", letters, arg));
     }

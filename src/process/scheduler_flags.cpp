@@ -63,7 +63,7 @@ void AddServing(PFlags& table, SchedulerFlags& flags) {
        "cert.pem,key.pem[:name,*.domain]: another certificate, for clients that ask for these names. May "
        "be repeated.",
        [&serving](const std::string& text) -> Expected<void> {
-         BERTH_CHECKED(service::ParseNamedCertificate(text));
+         BERTH_RETURN_IF_ERROR(service::ParseNamedCertificate(text));
          serving.sni_cert_keys.push_back(text);
          return {};
        },
@@ -178,7 +178,7 @@ void AddMetrics(PFlags& table, SchedulerFlags& flags) {
 }
 
 Expected<void> CheckQuantity(const std::string& text, std::string& out) {
-  BERTH_CHECKED(api::Quantity::Parse(text));
+  BERTH_RETURN_IF_ERROR(api::Quantity::Parse(text));
   out = text;
   return {};
 }

@@ -126,8 +126,8 @@ class Process {
 };
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
-  BERTH_CHECKED(Connect());
-  BERTH_CHECKED(MakeScheduler(notes));
+  BERTH_RETURN_IF_ERROR(Connect());
+  BERTH_RETURN_IF_ERROR(MakeScheduler(notes));
   if (fence() != nullptr) {
     leadership_ =
         std::make_unique<Leadership>(election_, config_.delay_cache_until_active,
@@ -157,7 +157,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
 
 Expected<void> Process::Connect() {
   BERTH_TRY(server_, ConnectionOf(flags_, config_.client_connection, environment_));
-  if (fence() != nullptr) BERTH_CHECKED(client::CheckLeaderElection(election_));
+  if (fence() != nullptr) BERTH_RETURN_IF_ERROR(client::CheckLeaderElection(election_));
   client::AddExecPluginMetrics(metrics_);
   BERTH_TRY(api_, ApiConnections::Open(io_, server_, environment_, metrics_, clock_, fence(), hostname_));
   return {};
@@ -225,7 +225,7 @@ Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
                            std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, MetricsOptionsOf(flags.metrics));
   Process process(flags, table, config, plugins, std::move(metrics_options));
-  BERTH_CHECKED(process.Assemble(notes));
+  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   return process.Run();
 }

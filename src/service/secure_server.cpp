@@ -88,15 +88,15 @@ Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingO
   Impl& impl = *server->impl_;
   BERTH_TRY(impl.certificates, ServingCertificates::Load(serving, parts.environment, parts.clock));
   BERTH_TRY(AlwaysAllowed always, AlwaysAllowed::Parse(authorization.always_allow_paths));
-  BERTH_CHECKED(impl.Connect(authentication, authorization));
+  BERTH_RETURN_IF_ERROR(impl.Connect(authentication, authorization));
   parts.io.Sync([&] { impl.Assemble(authentication, authorization, std::move(always)); });
-  BERTH_CHECKED(impl.trust->ReadFiles());
+  BERTH_RETURN_IF_ERROR(impl.trust->ReadFiles());
   if (impl.trust->NeedsCluster()) {
-    BERTH_CHECKED(LookUpTrust(parts.io, *impl.authn_api(), authentication, *impl.trust));
+    BERTH_RETURN_IF_ERROR(LookUpTrust(parts.io, *impl.authn_api(), authentication, *impl.trust));
   }
   Expected<> listening;
   parts.io.Sync([&] { listening = impl.Listen(serving); });
-  BERTH_CHECKED(listening);
+  BERTH_RETURN_IF_ERROR(listening);
   log::Info(fmt::format("Serving securely on {}", server->address()));
   return server;
 }
@@ -106,11 +106,11 @@ Expected<> SecureServer::Check(const SecureServingOptions& serving,
                                const AuthorizationOptions& authorization,
                                const client::Environment& environment, const Clock& clock) {
   if (serving.port == 0) return {};
-  BERTH_CHECKED(ServingCertificates::Load(serving, environment, clock));
-  BERTH_CHECKED(LoadReviewConnection(authentication.kubeconfig, "authentication", environment));
-  BERTH_CHECKED(Trust::CheckFiles(authentication, environment));
-  BERTH_CHECKED(LoadReviewConnection(authorization.kubeconfig, "authorization", environment));
-  BERTH_CHECKED(AlwaysAllowed::Parse(authorization.always_allow_paths));
+  BERTH_RETURN_IF_ERROR(ServingCertificates::Load(serving, environment, clock));
+  BERTH_RETURN_IF_ERROR(LoadReviewConnection(authentication.kubeconfig, "authentication", environment));
+  BERTH_RETURN_IF_ERROR(Trust::CheckFiles(authentication, environment));
+  BERTH_RETURN_IF_ERROR(LoadReviewConnection(authorization.kubeconfig, "authorization", environment));
+  BERTH_RETURN_IF_ERROR(AlwaysAllowed::Parse(authorization.always_allow_paths));
   return {};
 }
 

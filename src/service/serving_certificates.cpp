@@ -51,14 +51,14 @@ Expected<ServingCertificates> ServingCertificates::Load(const SecureServingOptio
                                                         const Clock& clock) {
   ServingCertificates certificates;
   certificates.tls_.trust_later = true;
-  BERTH_CHECKED(certificates.Choose(options, clock));
-  BERTH_CHECKED(SetCipherSuites(options.cipher_suites, certificates.tls_));
-  BERTH_CHECKED(SetCurves(options.curve_preferences, certificates.tls_));
-  BERTH_CHECKED(SetMinVersion(options.min_version, certificates.tls_));
+  BERTH_RETURN_IF_ERROR(certificates.Choose(options, clock));
+  BERTH_RETURN_IF_ERROR(SetCipherSuites(options.cipher_suites, certificates.tls_));
+  BERTH_RETURN_IF_ERROR(SetCurves(options.curve_preferences, certificates.tls_));
+  BERTH_RETURN_IF_ERROR(SetMinVersion(options.min_version, certificates.tls_));
   for (const std::string& text : options.sni_cert_keys) {
     BERTH_TRY(certificates.named_.emplace_back(), ParseNamedCertificate(text));
   }
-  BERTH_CHECKED(certificates.Read(environment, certificates.tls_));
+  BERTH_RETURN_IF_ERROR(certificates.Read(environment, certificates.tls_));
   // Now, not when the first client comes.
   if (auto usable = http::MakeServerTlsContext(certificates.tls_); !usable) {
     return std::unexpected(std::move(usable).error());
@@ -104,10 +104,10 @@ Expected<> ServingCertificates::ChooseFromDirectory(const std::string& directory
                                certificate ? own_.key : own_.certificate));
   }
   BERTH_TRY(const http::KeyPair pair, MakePair(names, clock));
-  BERTH_CHECKED(
+  BERTH_RETURN_IF_ERROR(
       Write(own_.certificate, pair.certificate,
             fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read));
-  BERTH_CHECKED(Write(own_.key, pair.key, fs::perms::owner_read | fs::perms::owner_write));
+  BERTH_RETURN_IF_ERROR(Write(own_.key, pair.key, fs::perms::owner_read | fs::perms::owner_write));
   log::Info(fmt::format("Generated self-signed cert ({}, {})", own_.certificate, own_.key));
   return {};
 }
@@ -135,7 +135,7 @@ Expected<> ServingCertificates::Read(const client::Environment& environment,
 Expected<bool> ServingCertificates::Reload(const client::Environment& environment) {
   if (own_.certificate.empty() && named_.empty()) return false;
   http::ServerTlsOptions fresh = tls_;
-  BERTH_CHECKED(Read(environment, fresh));
+  BERTH_RETURN_IF_ERROR(Read(environment, fresh));
   if (fresh == tls_) return false;
   // A certificate whose key has not been written yet is no certificate: look again later.
   if (auto usable = http::MakeServerTlsContext(fresh); !usable) {

@@ -66,7 +66,7 @@ struct Connection::Impl {
           http::TlsOptions fresh = tls;
           fresh.certificate_pem = plugin_certificate = certificate;
           fresh.key_pem = plugin_key = key;
-          BERTH_CHECKED(http->SetTls(fresh));
+          BERTH_RETURN_IF_ERROR(http->SetTls(fresh));
           tls = std::move(fresh);
           return {};
         });

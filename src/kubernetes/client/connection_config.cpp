@@ -226,9 +226,9 @@ Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environ
     out = std::move(*text);
     return {};
   };
-  BERTH_CHECKED(read(config.ca, "certificate-authority", tls.ca_pem));
-  BERTH_CHECKED(read(config.certificate, "client-cert", tls.certificate_pem));
-  BERTH_CHECKED(read(config.key, "client-key", tls.key_pem));
+  BERTH_RETURN_IF_ERROR(read(config.ca, "certificate-authority", tls.ca_pem));
+  BERTH_RETURN_IF_ERROR(read(config.certificate, "client-cert", tls.certificate_pem));
+  BERTH_RETURN_IF_ERROR(read(config.key, "client-key", tls.key_pem));
   tls.server_name = config.server_name;
   tls.insecure = config.insecure;
   return tls;

@@ -217,7 +217,7 @@ Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
   CountCall(0, "no_error");
   BERTH_TRY(ExecCredential fresh, ParseExecCredential(output->out, config.api_version));
   if (!current || current->certificate_pem != fresh.certificate_pem || current->key_pem != fresh.key_pem) {
-    BERTH_CHECKED(TakeCertificate(fresh));
+    BERTH_RETURN_IF_ERROR(TakeCertificate(fresh));
   }
   current = std::move(fresh);
   ++serial;
@@ -227,7 +227,7 @@ Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
 
 Expected<> ExecPlugin::Impl::TakeCertificate(const ExecCredential& fresh) {
   if (fresh.certificate_pem.empty() && !current) return {};
-  BERTH_CHECKED(use_certificate(fresh.certificate_pem, fresh.key_pem));
+  BERTH_RETURN_IF_ERROR(use_certificate(fresh.certificate_pem, fresh.key_pem));
   const auto valid = ValidityOf(fresh.certificate_pem);
   expires_at = valid ? std::chrono::duration<double>(valid->to.time_since_epoch()).count()
                      : std::numeric_limits<double>::infinity();

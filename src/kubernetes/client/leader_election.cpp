@@ -49,7 +49,7 @@ Expected<> CheckLeaderLock(const std::string& lock) {
 }
 
 Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
-  BERTH_CHECKED(CheckLeaderLock(options.resource_lock));
+  BERTH_RETURN_IF_ERROR(CheckLeaderLock(options.resource_lock));
   const auto wrong = [](std::string_view what) {
     return Invalid(fmt::format("couldn't create leader elector: {}", what));
   };

@@ -106,13 +106,13 @@ ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
     return {};
   }
   if (auto answer = AnswerDiscovery(request)) {
-    if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
+    if (options_.policy) BERTH_RETURN_IF_ERROR(Authorize(*options_.policy, request));
     if (request.method != "GET") return MethodNotAllowed();
     exchange->Respond(Reply(answer->status, std::move(answer->body), std::move(answer->content_type)));
     return {};
   }
-  BERTH_CHECKED(ResolveResource(request));
-  if (options_.policy) BERTH_CHECKED(Authorize(*options_.policy, request));
+  BERTH_RETURN_IF_ERROR(ResolveResource(request));
+  if (options_.policy) BERTH_RETURN_IF_ERROR(Authorize(*options_.policy, request));
   BERTH_TRY(const View view, NegotiateView(request));
   if (!request.subresource.empty() && request.subresource != "status") {
     return ServeSubresource(request, view, exchange);
@@ -150,7 +150,7 @@ ApiResult<> ApiServer::ServeObject(const ApiRequest& request, const View& view, 
     Warnings warnings;
     BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
     BERTH_TRY(Document document, DecodeBody(request, view.group_version(), type.kind));
-    BERTH_CHECKED(CheckDuplicates(request, options, warnings));
+    BERTH_RETURN_IF_ERROR(CheckDuplicates(request, options, warnings));
     if (request.events_group) EventToCore(document.root());
     BERTH_TRY(const Written written, verbs_.Update(request.place(), std::move(document), part, options));
     Answer(exchange, written.created ? 201 : 200, view, written.object, warnings);
@@ -240,11 +240,11 @@ ApiResult<> ApiServer::Create(const ApiRequest& request, const View& view, const
   BERTH_TRY(Document document, DecodeBody(request, view.group_version(), request.type->kind));
   if (request.events_group) EventToCore(document.root());
   if (request.type == &Known().events) {
-    BERTH_CHECKED(ValidateNewEvent(document.root(), request.ns, request.events_group));
+    BERTH_RETURN_IF_ERROR(ValidateNewEvent(document.root(), request.ns, request.events_group));
   }
   Warnings warnings;
   BERTH_TRY(const WriteOptions options, Writing(request, std::nullopt, warnings));
-  BERTH_CHECKED(CheckDuplicates(request, options, warnings));
+  BERTH_RETURN_IF_ERROR(CheckDuplicates(request, options, warnings));
   BERTH_TRY(const ObjectPtr created, verbs_.Create(*request.type, request.ns, std::move(document), options));
   Answer(exchange, 201, view, created, warnings);
   return {};
@@ -294,7 +294,7 @@ ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange)
     place.name = FindString(binding.root(), "metadata.name");
     ObjectAt(binding.root(), "target").erase("kind");
   }
-  BERTH_CHECKED(verbs_.Bind(place, binding.root(), request.dry_run()));
+  BERTH_RETURN_IF_ERROR(verbs_.Bind(place, binding.root(), request.dry_run()));
   exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
   return {};
 }
@@ -311,7 +311,7 @@ ApiResult<> ApiServer::Evict(const ApiRequest& request, const Exchange& exchange
     options.grace_period_seconds = grace->get_int64();
   }
   options.uid = FindString(eviction.root(), "deleteOptions.preconditions.uid");
-  BERTH_CHECKED(verbs_.Evict(request.place(), options));
+  BERTH_RETURN_IF_ERROR(verbs_.Evict(request.place(), options));
   exchange->Respond({.status = 201, .content_type = "application/json", .body = BoundText()});
   return {};
 }

@@ -96,12 +96,12 @@ void SetScheduled(json::object& status, WallTime now) {
 }  // namespace
 
 ApiResult<> Verbs::Bind(const Place& place, const json::object& binding, DryRun dry_run) {
-  BERTH_CHECKED(CheckBinding(place, binding));
+  BERTH_RETURN_IF_ERROR(CheckBinding(place, binding));
   const ObjectPtr pod = store_.Get(place.type, place.key());
   if (!pod) return NotFound(place.type, place.name);
-  BERTH_CHECKED(CheckIdentity(*pod, binding));
+  BERTH_RETURN_IF_ERROR(CheckIdentity(*pod, binding));
   Document document = pod->Parse();
-  BERTH_CHECKED(CheckBindable(*pod, document.root()));
+  BERTH_RETURN_IF_ERROR(CheckBindable(*pod, document.root()));
   const auto node_name = FindString(binding, "target.name");
   json::object& metadata = ObjectAt(document.root(), "metadata");
   MergeStrings(metadata, "labels", FindObject(binding, "metadata.labels"));
@@ -179,7 +179,7 @@ ApiResult<> Verbs::Evict(const Place& place, const DeleteOptions& options) {
   const auto phase = FindString(document.root(), "status.phase");
   const bool deleting = !FindString(document.root(), "metadata.deletionTimestamp").empty();
   if (phase == "Running" && !deleting) {
-    BERTH_CHECKED(TakeFromBudget(*pod, options.dry_run));
+    BERTH_RETURN_IF_ERROR(TakeFromBudget(*pod, options.dry_run));
     const auto disrupt = [&](json::object& changed) -> ApiResult<> {
       const json::object condition{
           {"status",
@@ -191,9 +191,9 @@ ApiResult<> Verbs::Evict(const Place& place, const DeleteOptions& options) {
                                                   {"lastTransitionTime", FormatTime(clock_.WallNow())}}}}}}};
       return ApplyStrategicPatch(changed, condition);
     };
-    BERTH_CHECKED(Edit(place, Part::kStatus, disrupt, options.dry_run));
+    BERTH_RETURN_IF_ERROR(Edit(place, Part::kStatus, disrupt, options.dry_run));
   }
-  BERTH_CHECKED(Delete(place, options));
+  BERTH_RETURN_IF_ERROR(Delete(place, options));
   return {};
 }
 
@@ -224,7 +224,7 @@ ApiResult<> Verbs::TakeFromBudget(const Object& pod, DryRun dry_run) {
     SetDisruptionAllowed(changed, allowed > 1, clock_.WallNow());
     return {};
   };
-  BERTH_CHECKED(Edit({Known().disruption_budgets, budget->ns, budget->name}, Part::kStatus, take, dry_run));
+  BERTH_RETURN_IF_ERROR(Edit({Known().disruption_budgets, budget->ns, budget->name}, Part::kStatus, take, dry_run));
   return {};
 }
 

@@ -14,7 +14,7 @@ ApiResult<ObjectPtr> Verbs::Create(const ResourceType& type, std::string_view ns
 ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_view ns, Document document,
                                         const WriteOptions& options, FieldManagers* applied) {
   json::object& root = document.root();
-  BERTH_CHECKED(CheckShape(type, root, options));
+  BERTH_RETURN_IF_ERROR(CheckShape(type, root, options));
   DropNulls(root);
   if (!FindString(root, "metadata.resourceVersion").empty()) {
     ApiError error;
@@ -22,7 +22,7 @@ ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_vi
     return std::unexpected(std::move(error));
   }
   BERTH_TRY(const Place place, PlaceFor(type, ns, root));
-  BERTH_CHECKED(CheckNamespace(place));
+  BERTH_RETURN_IF_ERROR(CheckNamespace(place));
   StampNew(place, root);
   DefaultObject(type, root);
   if (type.schema != nullptr) Normalize(root, *type.schema);
@@ -32,9 +32,9 @@ ApiResult<ObjectPtr> Verbs::CreateOwned(const ResourceType& type, std::string_vi
   } else if (!options.manager.empty()) {
     TrackUpdate(EmptyObject(type.schema), root, type.schema, WriterOf(type, Part::kMain, options), managers);
   }
-  BERTH_CHECKED(AdmitNew(store_, clock_.WallNow(), type, root));
+  BERTH_RETURN_IF_ERROR(AdmitNew(store_, clock_.WallNow(), type, root));
   if (type.schema != nullptr) Normalize(root, *type.schema);
-  BERTH_CHECKED(Validate(type, root));
+  BERTH_RETURN_IF_ERROR(Validate(type, root));
   if (store_.Get(type, place.key())) return AlreadyExists(type, place.name);
   if (!managers.empty()) ObjectAt(root, "metadata")["managedFields"] = EncodeManagers(std::move(managers));
   return Commit(type, root, options.dry_run);

@@ -44,7 +44,7 @@ void BumpGeneration(json::object& metadata) {
 ApiResult<ObjectPtr> Verbs::Delete(const Place& place, const DeleteOptions& options) {
   const ObjectPtr object = store_.Get(place.type, place.key());
   if (!object) return NotFound(place.type, place.name);
-  BERTH_CHECKED(CheckPreconditions(*object, options));
+  BERTH_RETURN_IF_ERROR(CheckPreconditions(*object, options));
   if (&place.type == &Known().namespaces &&
       (place.name == "default" || place.name == "kube-system" || place.name == "kube-public")) {
     return Forbidden(place.type, place.name, "this namespace may not be deleted");

@@ -119,7 +119,7 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
   if (version == Version{0})
     options.limit = 0;  // "any state" comes from the watch cache, which knows no pages
   if (!token.empty()) {
-    BERTH_CHECKED(ReadToken(token, options.selector.ns, options));
+    BERTH_RETURN_IF_ERROR(ReadToken(token, options.selector.ns, options));
     if (version && *version != 0)
       return BadRequest("specifying resource version is not allowed when using continue");
   } else if (version && *version > 0) {

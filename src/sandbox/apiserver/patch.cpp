@@ -98,7 +98,7 @@ ApiResult<Written> Verbs::Apply(const Place& place, std::string_view body, Part 
     BERTH_TRY(ObjectPtr created, CreateOwned(place.type, place.ns, std::move(after), options, &managers));
     return Written{std::move(created), true};
   }
-  BERTH_CHECKED(CheckShape(place.type, after.root(), options));
+  BERTH_RETURN_IF_ERROR(CheckShape(place.type, after.root(), options));
   Document before = current->Parse();
   BERTH_TRY(ObjectPtr written, Finish(*current, before.root(), after.root(), part, options, &managers));
   return Written{std::move(written), false};
@@ -127,11 +127,11 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
         break;
       case PatchType::kApply:
       case PatchType::kStrategic:
-        BERTH_CHECKED(ApplyStrategicPatch(document, patch->get_object()));
+        BERTH_RETURN_IF_ERROR(ApplyStrategicPatch(document, patch->get_object()));
         break;
       case PatchType::kJson: {
         json::value value(document, document.storage());
-        BERTH_CHECKED(ApplyJsonPatch(value, patch->get_array()));
+        BERTH_RETURN_IF_ERROR(ApplyJsonPatch(value, patch->get_array()));
         if (!value.is_object()) return BadRequest("the patched object is not an object");
         document = value.get_object();
         break;
@@ -141,7 +141,7 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
   };
   const ObjectPtr current = store_.Get(place.type, place.key());
   const auto checked = [&](json::object& document) -> ApiResult<> {
-    BERTH_CHECKED(change(document));
+    BERTH_RETURN_IF_ERROR(change(document));
     if (!current) return {};
     const auto name = FindString(document, "metadata.name");
     const auto uid = FindString(document, "metadata.uid");

@@ -91,7 +91,7 @@ std::unexpected<ApiError> UidMismatch(const Object& object, std::string_view wan
 ApiResult<Written> Verbs::Update(const Place& place, Document document, Part part,
                                  const WriteOptions& options) {
   json::object& root = document.root();
-  BERTH_CHECKED(CheckShape(place.type, root, options));
+  BERTH_RETURN_IF_ERROR(CheckShape(place.type, root, options));
   DropNulls(root);
   const auto name = FindString(root, "metadata.name");
   const auto ns = FindString(root, "metadata.namespace");
@@ -127,7 +127,7 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
         place.type.qualified_plural(), place.name);
     return error;
   }
-  BERTH_CHECKED(CheckVersionText(version));
+  BERTH_RETURN_IF_ERROR(CheckVersionText(version));
   if (!version.empty() && version != fmt::to_string(current->version)) {
     return Conflict(place.type, place.name, kChangedMeanwhile);
   }
@@ -142,8 +142,8 @@ ApiResult<ObjectPtr> Verbs::Edit(const Place& place, Part part, const Change& ch
   if (!current) return NotFound(place.type, place.name);
   Document before = current->Parse();
   Document after = current->Parse();
-  BERTH_CHECKED(change(after.root()));
-  BERTH_CHECKED(CheckShape(place.type, after.root(), options));
+  BERTH_RETURN_IF_ERROR(change(after.root()));
+  BERTH_RETURN_IF_ERROR(CheckShape(place.type, after.root(), options));
   return Finish(*current, before.root(), after.root(), part, options);
 }
 
@@ -180,7 +180,7 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
     if (!changed) causes.insert(causes.end(), changed.error().causes.begin(), changed.error().causes.end());
     return InvalidObject(type.group, type.kind, current.name, std::move(causes));
   }
-  BERTH_CHECKED(std::move(changed));
+  BERTH_RETURN_IF_ERROR(std::move(changed));
   json::value owned_after = owned_before;
   if (applied != nullptr) {
     owned_after = EncodeManagers(std::move(*applied));

@@ -75,7 +75,7 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   if (auto made = CreateNodes(impl->verbs, impl->random, options.nodes, &impl->failures); !made) {
     return Fail(ErrorCode::kInternal, made.error().message);
   }
-  BERTH_CHECKED(impl->Listen(io));
+  BERTH_RETURN_IF_ERROR(impl->Listen(io));
   impl->timers.OnEarlier([impl = impl.get()] { impl->Arm(); });
   impl->Arm();
   return std::unique_ptr<Sandbox>(new Sandbox(std::move(impl)));
@@ -105,7 +105,7 @@ ApiResult<> Sandbox::Impl::CreateBasics() {
   for (const std::string_view name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
     Document document;
     document.root()["metadata"] = json::object{{"name", name}};
-    BERTH_CHECKED(verbs.Create(Known().namespaces, "", std::move(document)));
+    BERTH_RETURN_IF_ERROR(verbs.Create(Known().namespaces, "", std::move(document)));
   }
   const std::pair<std::string_view, std::int64_t> classes[] = {{"system-cluster-critical", 2'000'000'000},
                                                                {"system-node-critical", 2'000'001'000}};
@@ -113,7 +113,7 @@ ApiResult<> Sandbox::Impl::CreateBasics() {
     Document document;
     document.root()["metadata"] = json::object{{"name", name}};
     document.root()["value"] = value;
-    BERTH_CHECKED(verbs.Create(Known().priority_classes, "", std::move(document)));
+    BERTH_RETURN_IF_ERROR(verbs.Create(Known().priority_classes, "", std::move(document)));
   }
   return {};
 }
@@ -125,7 +125,7 @@ ApiResult<> Sandbox::Impl::CreateStandardClass() {
                    {"annotations", json::object{{"storageclass.kubernetes.io/is-default-class", "true"}}}};
   document.root()["provisioner"] = kProvisioner;
   document.root()["volumeBindingMode"] = "WaitForFirstConsumer";
-  BERTH_CHECKED(verbs.Create(Kinds().storage_classes, "", std::move(document)));
+  BERTH_RETURN_IF_ERROR(verbs.Create(Kinds().storage_classes, "", std::move(document)));
   return {};
 }
 

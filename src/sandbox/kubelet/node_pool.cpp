@@ -185,7 +185,7 @@ ApiResult<ObjectPtr> CreateNode(Verbs& verbs, json::object document) {
   BERTH_TRY(const ObjectPtr created, verbs.Create(Known().nodes, "", std::move(node)));
   Document lease;
   lease.root() = NodeLease(created->name, created->uid, verbs.clock().WallNow());
-  BERTH_CHECKED(verbs.Create(Known().leases, "kube-node-lease", std::move(lease)));
+  BERTH_RETURN_IF_ERROR(verbs.Create(Known().leases, "kube-node-lease", std::move(lease)));
   return created;
 }
 
@@ -209,14 +209,14 @@ ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& opt
   for (std::size_t i = 0; i < options.nodes; ++i) {
     // Zone and shape turn at different speeds, or each zone would have machines of one shape only.
     const auto& shape = options.shapes[(i / zones) % options.shapes.size()];
-    BERTH_CHECKED(pool_node(fmt::format("node-{:04}", i + 1), shape, i));
+    BERTH_RETURN_IF_ERROR(pool_node(fmt::format("node-{:04}", i + 1), shape, i));
   }
   for (std::size_t i = 0; i < options.gpu_nodes; ++i) {
-    BERTH_CHECKED(pool_node(fmt::format("gpu-{:04}", i + 1), options.gpu_shape, i));
+    BERTH_RETURN_IF_ERROR(pool_node(fmt::format("gpu-{:04}", i + 1), options.gpu_shape, i));
   }
   for (const auto& group : options.groups) {
     for (std::int64_t i = 1; i <= group.count; ++i) {
-      BERTH_CHECKED(add(GroupNode(group, i, number++, now), group.failures));
+      BERTH_RETURN_IF_ERROR(add(GroupNode(group, i, number++, now), group.failures));
     }
   }
   return {};

@@ -81,7 +81,7 @@ class LabelSelectorParser {
       return result;
     }
     if (rest_.empty() || rest_.front() == ',') return result;  // the key alone: it must exist
-    BERTH_CHECKED(ParseOperator(result));
+    BERTH_RETURN_IF_ERROR(ParseOperator(result));
     for (const auto& value : result.values) {
       if (!value.empty() && !IsLabelWord(value)) {
         return Invalid(fmt::format(
@@ -115,7 +115,7 @@ class LabelSelectorParser {
   }
 
   Expected<void> Bound(LabelSelector::Requirement& result, Operator op) {
-    BERTH_CHECKED(Single(result, op));
+    BERTH_RETURN_IF_ERROR(Single(result, op));
     if (!Integer(result.values[0])) {
       return Invalid(
           fmt::format("unable to parse requirement: values[0]: Invalid value: \"{}\": for 'Gt', 'Lt' "

@@ -300,7 +300,7 @@ Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const Wor
   BERTH_TRY(options.certificate_pem, Material(tls.cert_data, tls.cert_file, world));
   BERTH_TRY(options.key_pem, Material(tls.key_data, tls.key_file, world));
   options.server_name = tls.server_name;
-  BERTH_CHECKED(http::MakeTlsContext(options));
+  BERTH_RETURN_IF_ERROR(http::MakeTlsContext(options));
   return options;
 }
 

@@ -44,7 +44,7 @@ QueryClient::~QueryClient() = default;
 
 Expected<std::unique_ptr<QueryClient>> QueryClient::Open(SourceSettings settings, SourceParts parts) {
   std::unique_ptr<QueryClient> client(new QueryClient(std::move(settings), std::move(parts)));
-  BERTH_CHECKED(client->ReadSecrets());
+  BERTH_RETURN_IF_ERROR(client->ReadSecrets());
   BERTH_TRY(client->tls_, client->ReadTls());
   for (const std::string& address : client->settings_.addresses) {
     auto server = std::make_unique<Server>();
@@ -66,9 +66,9 @@ Expected<http::TlsOptions> QueryClient::ReadTls() const {
     BERTH_TRY(out, parts_.read_file(path));
     return {};
   };
-  BERTH_CHECKED(read(settings_.tls.ca_file, tls.ca_pem));
-  BERTH_CHECKED(read(settings_.tls.cert_file, tls.certificate_pem));
-  BERTH_CHECKED(read(settings_.tls.key_file, tls.key_pem));
+  BERTH_RETURN_IF_ERROR(read(settings_.tls.ca_file, tls.ca_pem));
+  BERTH_RETURN_IF_ERROR(read(settings_.tls.cert_file, tls.certificate_pem));
+  BERTH_RETURN_IF_ERROR(read(settings_.tls.key_file, tls.key_pem));
   return tls;
 }
 

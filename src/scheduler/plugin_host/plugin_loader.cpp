@@ -31,8 +31,8 @@ Expected<void> LookAtFile(const std::string& path) {
 }
 
 Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& options) {
-  BERTH_CHECKED(LookAtFile(path));
-  BERTH_CHECKED(TryOut(path, options.deadline));
+  BERTH_RETURN_IF_ERROR(LookAtFile(path));
+  BERTH_RETURN_IF_ERROR(TryOut(path, options.deadline));
   BERTH_TRY(const SharedObject object, OpenSharedObject(path, {}));
   LoadedLibrary library{.path = path, .plugins = {}, .notes = {}};
   for (const berth_plugin& table : object.plugins) {

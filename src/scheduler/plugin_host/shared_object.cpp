@@ -26,7 +26,7 @@ Expected<SharedObject> OpenSharedObject(const std::string& path, const TellStep&
   BERTH_TRY(const auto version, Symbol<std::uint32_t()>(library, "berth_plugin_version"));
   next("in berth_plugin_version");
   SharedObject object{.version = version(), .plugins = {}};
-  BERTH_CHECKED(CheckVersion(object.version));
+  BERTH_RETURN_IF_ERROR(CheckVersion(object.version));
   BERTH_TRY(const auto describe, Symbol<const berth_library*()>(library, "berth_plugin_describe"));
   next("in berth_plugin_describe");
   const berth_library* description = describe();

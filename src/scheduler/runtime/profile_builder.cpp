@@ -26,22 +26,22 @@ class ProfileBuilder {
     profile_->metrics_recorder_ = std::move(metrics_recorder);
     profile_->name_ = config_.scheduler_name;
     profile_->percentage_ = config_.percentage_of_nodes_to_score;
-    BERTH_CHECKED(Instantiate());
-    BERTH_CHECKED(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
+    BERTH_RETURN_IF_ERROR(Instantiate());
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPreEnqueue, "PreEnqueuePlugin", profile_->pre_enqueue_));
     std::vector<framework::QueueSortPlugin*> sorts;
-    BERTH_CHECKED(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
-    BERTH_CHECKED(Expand(Point::kPreFilter, "PreFilterPlugin", profile_->pre_filters_));
-    BERTH_CHECKED(Expand(Point::kFilter, "FilterPlugin", profile_->filters_));
-    BERTH_CHECKED(Expand(Point::kPostFilter, "PostFilterPlugin", profile_->post_filters_));
-    BERTH_CHECKED(Expand(Point::kPreScore, "PreScorePlugin", profile_->pre_scores_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kQueueSort, "QueueSortPlugin", sorts));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPreFilter, "PreFilterPlugin", profile_->pre_filters_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kFilter, "FilterPlugin", profile_->filters_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPostFilter, "PostFilterPlugin", profile_->post_filters_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPreScore, "PreScorePlugin", profile_->pre_scores_));
     std::vector<framework::ScorePlugin*> scores;
-    BERTH_CHECKED(Expand(Point::kScore, "ScorePlugin", scores));
-    BERTH_CHECKED(Expand(Point::kReserve, "ReservePlugin", profile_->reserves_));
-    BERTH_CHECKED(Expand(Point::kPermit, "PermitPlugin", profile_->permits_));
-    BERTH_CHECKED(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
-    BERTH_CHECKED(Expand(Point::kBind, "BindPlugin", profile_->binders_));
-    BERTH_CHECKED(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
-    BERTH_CHECKED(CheckGroupPoints());
+    BERTH_RETURN_IF_ERROR(Expand(Point::kScore, "ScorePlugin", scores));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kReserve, "ReservePlugin", profile_->reserves_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPermit, "PermitPlugin", profile_->permits_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPreBind, "PreBindPlugin", profile_->pre_binds_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kBind, "BindPlugin", profile_->binders_));
+    BERTH_RETURN_IF_ERROR(Expand(Point::kPostBind, "PostBindPlugin", profile_->post_binds_));
+    BERTH_RETURN_IF_ERROR(CheckGroupPoints());
     for (framework::ScorePlugin* plugin : scores)
       profile_->scores_.push_back({plugin, WeightOf(plugin->Name())});
     if (sorts.size() != 1) {
@@ -54,7 +54,7 @@ class ProfileBuilder {
       return Invalid(fmt::format("at least one bind plugin is needed for profile with scheduler name \"{}\"",
                                  config_.scheduler_name));
     }
-    BERTH_CHECKED(CheckScoreWeights());
+    BERTH_RETURN_IF_ERROR(CheckScoreWeights());
     FindExtensions();
     profile_->CollectEvents();
     profile_->FindPartners();
@@ -66,7 +66,7 @@ class ProfileBuilder {
   Expected<void> Instantiate() {
     for (std::size_t i = 0; i < config::kPointCount; ++i) {
       for (const PluginRef& plugin : config_.plugins[i].enabled) {
-        BERTH_CHECKED(InstantiateOne(plugin, static_cast<Point>(i)));
+        BERTH_RETURN_IF_ERROR(InstantiateOne(plugin, static_cast<Point>(i)));
       }
     }
     return {};
@@ -152,8 +152,8 @@ class ProfileBuilder {
 
   // Points that only pod groups come by. Berth does not run them; what can be there is known by name.
   Expected<void> CheckGroupPoints() const {
-    BERTH_CHECKED(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
-    BERTH_CHECKED(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
+    BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
+    BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
     return AllowOnly(Point::kPodGroupPostFilter, "PodGroupPostFilterPlugin",
                      {"DynamicResources", "DefaultPreemption"});
   }

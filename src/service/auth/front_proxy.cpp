@@ -73,7 +73,7 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
 Expected<std::optional<User>> AskFrontProxy(const http::Request& request, const FrontProxy& proxy,
                                             WallTime now) {
   if (!request.peer || !proxy.authorities) return std::nullopt;
-  BERTH_CHECKED(proxy.authorities->Verify(*request.peer, now));
+  BERTH_RETURN_IF_ERROR(proxy.authorities->Verify(*request.peer, now));
   const std::string& name = request.peer->common_name;
   if (!proxy.allowed_names.empty() &&
       std::ranges::find(proxy.allowed_names, name) == proxy.allowed_names.end()) {

@@ -60,22 +60,22 @@ Expected<> ReadList(const json::value& found, std::string_view key, std::vector<
   if (found.is_null()) return {};
   if (!found.is_array()) return Invalid(std::string(key) + ": expected a list");
   for (const json::value& item : found.get_array()) {
-    BERTH_CHECKED(ReadText(item, key, values.emplace_back()));
+    BERTH_RETURN_IF_ERROR(ReadText(item, key, values.emplace_back()));
   }
   return {};
 }
 
 Expected<> ReadUser(const json::object& object, User& user) {
-  BERTH_CHECKED(Read(object, "username", user.name));
-  BERTH_CHECKED(Read(object, "uid", user.uid));
+  BERTH_RETURN_IF_ERROR(Read(object, "username", user.name));
+  BERTH_RETURN_IF_ERROR(Read(object, "uid", user.uid));
   if (const json::value* groups = object.if_contains("groups")) {
-    BERTH_CHECKED(ReadList(*groups, "groups", user.groups));
+    BERTH_RETURN_IF_ERROR(ReadList(*groups, "groups", user.groups));
   }
   const json::value* extra = object.if_contains("extra");
   if (extra == nullptr || extra->is_null()) return {};
   if (!extra->is_object()) return Invalid("extra: expected an object");
   for (const auto& [key, values] : extra->get_object()) {
-    BERTH_CHECKED(ReadList(values, "extra", user.extra[std::string(key)]));
+    BERTH_RETURN_IF_ERROR(ReadList(values, "extra", user.extra[std::string(key)]));
   }
   return {};
 }
@@ -92,12 +92,12 @@ std::string TokenReviewBody(std::string_view token) {
 Expected<TokenVerdict> ParseTokenReview(std::string_view text) {
   BERTH_TRY(const json::object status, StatusOf(text, "TokenReview"));
   TokenVerdict verdict;
-  BERTH_CHECKED(Read(status, "authenticated", verdict.authenticated));
-  BERTH_CHECKED(Read(status, "error", verdict.error));
+  BERTH_RETURN_IF_ERROR(Read(status, "authenticated", verdict.authenticated));
+  BERTH_RETURN_IF_ERROR(Read(status, "error", verdict.error));
   const json::value* user = status.if_contains("user");
   if (user == nullptr || user->is_null()) return verdict;
   if (!user->is_object()) return Invalid("user: expected an object");
-  BERTH_CHECKED(ReadUser(user->get_object(), verdict.user));
+  BERTH_RETURN_IF_ERROR(ReadUser(user->get_object(), verdict.user));
   return verdict;
 }
 
@@ -126,9 +126,9 @@ std::string AccessReviewBody(const User& user, std::string_view verb, std::strin
 Expected<AccessVerdict> ParseAccessReview(std::string_view text) {
   BERTH_TRY(const json::object status, StatusOf(text, "SubjectAccessReview"));
   AccessVerdict verdict;
-  BERTH_CHECKED(Read(status, "allowed", verdict.allowed));
-  BERTH_CHECKED(Read(status, "denied", verdict.denied));
-  BERTH_CHECKED(Read(status, "reason", verdict.reason));
+  BERTH_RETURN_IF_ERROR(Read(status, "allowed", verdict.allowed));
+  BERTH_RETURN_IF_ERROR(Read(status, "denied", verdict.denied));
+  BERTH_RETURN_IF_ERROR(Read(status, "reason", verdict.reason));
   return verdict;
 }
 

@@ -78,13 +78,13 @@ Trust::~Trust() { parts_.loop.Cancel(static_cast<http::Loop::TimerId>(timer_)); 
 Expected<> Trust::CheckFiles(const AuthenticationOptions& options, const client::Environment& environment) {
   for (const auto& [file, purpose] : {std::pair{options.client_ca_file, kClients},
                                       std::pair{options.request_header.client_ca_file, kProxies}}) {
-    if (!file.empty()) BERTH_CHECKED(ReadAuthorities(environment, file, purpose, nullptr));
+    if (!file.empty()) BERTH_RETURN_IF_ERROR(ReadAuthorities(environment, file, purpose, nullptr));
   }
   return {};
 }
 
 Expected<> Trust::ReadFiles() {
-  BERTH_CHECKED(ReadFile(options_.client_ca_file, kClients, clients_));
+  BERTH_RETURN_IF_ERROR(ReadFile(options_.client_ca_file, kClients, clients_));
   return ReadFile(options_.request_header.client_ca_file, kProxies, front_proxy_.authorities);
 }
 

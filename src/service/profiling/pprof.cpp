@@ -12,7 +12,7 @@
 #include "service/negotiation.hpp"
 #include "service/profiling/profile_proto.hpp"
 #include "service/profiling/sampler.hpp"
-#include "service/profiling/symbols.hpp"
+#include "base/symbols.hpp"
 
 namespace berth::service {
 namespace {

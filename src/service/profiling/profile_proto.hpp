@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "service/profiling/symbols.hpp"
+#include "base/symbols.hpp"
 
 namespace berth::service {
 

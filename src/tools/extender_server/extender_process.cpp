@@ -138,7 +138,7 @@ Expected<void> Doors::Open(extender_server::Service& service) {
 void Doors::LookAtFiles() {
   timer_ = io_.After(kLookAtFiles, [this] { LookAtFiles(); });
   const auto renew = [this]() -> Expected<void> {
-    BERTH_CHECKED(certificates_->Reload(environment_));
+    BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
     BERTH_TRY(http::ServerTlsOptions tls, Tls());
     if (tls == shown_) return {};
     BERTH_TRY(auto context, http::MakeServerTlsContext(tls));
@@ -213,7 +213,7 @@ Expected<void> Process::Connect() {
 }
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
-  BERTH_CHECKED(Connect());
+  BERTH_RETURN_IF_ERROR(Connect());
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, *writer_, notes,
                                              {.registry = &metrics_, .clock = &clock_, .options = {}}));
   if (!flags_.judge.profile.empty() && engine_->FindProfile(flags_.judge.profile) == nullptr) {
@@ -230,7 +230,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                           clock_, metrics_, no_events_, nowhere_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
-  BERTH_CHECKED(doors_.Open(*service_));
+  BERTH_RETURN_IF_ERROR(doors_.Open(*service_));
   client::ClusterSourceOptions source;
   source.encoding = process::EncodingBy(config_.client_connection);
   source.on_complete = [this] {
@@ -285,7 +285,7 @@ void Process::Run() {
 Expected<int> RunExtender(const ExtenderFlags& flags, const config::SchedulerConfig& config,
                           const runtime::Registry& plugins, std::vector<std::string> notes) {
   Process process(flags, config, plugins);
-  BERTH_CHECKED(process.Assemble(notes));
+  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   process.Run();
   return 0;

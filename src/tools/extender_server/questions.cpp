@@ -125,7 +125,7 @@ Expected<NodeVictims> ReadVictims(const Json& value, bool whole, const std::stri
   const Json pods = Member(value, "Pods");
   if (pods.is_null()) return victims;
   if (pods.kind() != Json::Kind::kArray) return std::unexpected(Wrong(field + ".Pods", "a list", pods));
-  BERTH_CHECKED(
+  BERTH_RETURN_IF_ERROR(
       EachItem(pods, field + ".Pods", [&](const std::string& at, const Json& pod) -> Expected<void> {
         BERTH_TRY(victims.uids.emplace_back(), UidOf(pod, whole, at));
         return {};
@@ -143,10 +143,10 @@ Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> bod
   const Json names = Member(value, "NodeNames");
   const Json nodes = Member(value, "Nodes");
   if (!names.is_null()) {
-    BERTH_CHECKED(ReadNames(names, question));
+    BERTH_RETURN_IF_ERROR(ReadNames(names, question));
   } else if (!nodes.is_null()) {
     question.whole = true;
-    BERTH_CHECKED(ReadNodes(nodes, question));
+    BERTH_RETURN_IF_ERROR(ReadNodes(nodes, question));
   } else {
     return Invalid("NodeNames, Nodes: expected one of them, got null for both");
   }
@@ -177,7 +177,7 @@ Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Deco
     victims->node = node;
     question.nodes.push_back(std::move(*victims));
   });
-  BERTH_CHECKED(outcome);
+  BERTH_RETURN_IF_ERROR(outcome);
   return question;
 }
 

@@ -78,8 +78,8 @@ Expected<std::uint16_t> PortIn(const std::string& kubeconfig_file) {
 Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target,
                       std::string_view body) {
   Connection connection;
-  BERTH_CHECKED(connection.Open(port));
-  BERTH_CHECKED(connection.Send(RequestText(method, target, body)));
+  BERTH_RETURN_IF_ERROR(connection.Open(port));
+  BERTH_RETURN_IF_ERROR(connection.Send(RequestText(method, target, body)));
   return connection.Receive();
 }
 
@@ -101,14 +101,14 @@ struct PostJob {
 
   Expected<void> SendBatches() {
     Connection connection;
-    BERTH_CHECKED(connection.Open(port));
+    BERTH_RETURN_IF_ERROR(connection.Open(port));
     while (!Over()) {
       const std::size_t first = next.fetch_add(options.pipelined);
       const std::size_t last = std::min(first + options.pipelined, bodies.size());
       AwaitTurn(first);
       std::string text;
       for (std::size_t i = first; i < last; ++i) text += RequestText("POST", target, bodies[i]);
-      BERTH_CHECKED(connection.Send(text));
+      BERTH_RETURN_IF_ERROR(connection.Send(text));
       for (std::size_t i = first; i < last; ++i) {
         BERTH_TRY(const Answer answer, connection.Receive());
         answered(i, answer.status);
@@ -186,8 +186,8 @@ Expected<std::unique_ptr<WatchThread>> WatchThread::Start(std::uint16_t port, st
                                                           OnLine on_line) {
   auto impl = std::make_unique<Impl>();
   impl->on_line = std::move(on_line);
-  BERTH_CHECKED(impl->connection.Open(port));
-  BERTH_CHECKED(impl->connection.Send(RequestText("GET", target, {})));
+  BERTH_RETURN_IF_ERROR(impl->connection.Open(port));
+  BERTH_RETURN_IF_ERROR(impl->connection.Send(RequestText("GET", target, {})));
   impl->thread = std::thread([impl = impl.get()] { impl->Run(); });
   return std::unique_ptr<WatchThread>(new WatchThread(std::move(impl)));
 }

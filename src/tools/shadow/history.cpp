@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cassert>
+#include "base/check.hpp"
 
 namespace berth::shadow {
 namespace {
@@ -50,7 +50,7 @@ std::vector<runtime::Nomination> Nominations::All(const cluster::NodeTable& node
 }
 
 void History::Note(Step step) {
-  assert(!elsewhere_);
+  BERTH_CHECK(!elsewhere_);
   nominations_.Take(step);
   const MonoTime oldest = step.at - max_age_;
   steps_.push_back(std::move(step));

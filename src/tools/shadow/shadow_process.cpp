@@ -120,8 +120,8 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
 }
 
 Expected<void> Process::Assemble(std::vector<std::string>& notes) {
-  BERTH_CHECKED(Connect());
-  BERTH_CHECKED(MakeShadow(notes));
+  BERTH_RETURN_IF_ERROR(Connect());
+  BERTH_RETURN_IF_ERROR(MakeShadow(notes));
   service::AddProcessMetrics(metrics_);
   process::AddFeatureMetrics(metrics_, config_.gates);
   BERTH_TRY(serving_, process::Serving::Start({flags_, table_, config_, plugins_, environment_, clock_, metrics_,
@@ -174,7 +174,7 @@ Expected<int> Process::Tell() {
   for (const std::string& line : report_->Summary()) log::Info("Shadow report", {{"line", line}});
   const std::string& file = flags_.own.shadow.report;
   if (file.empty()) return 0;
-  BERTH_CHECKED(process::WriteFileAtomically(file, report_->Json(), 0644));
+  BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(file, report_->Json(), 0644));
   log::Info("Wrote the shadow report", {{"file", file}});
   return 0;
 }
@@ -186,7 +186,7 @@ Expected<int> RunShadow(const process::SchedulerFlags& flags, const process::PFl
                         std::vector<std::string> notes) {
   BERTH_TRY(metrics::RegistryOptions metrics_options, process::MetricsOptionsOf(flags.metrics));
   Process process(flags, table, config, plugins, std::move(metrics_options));
-  BERTH_CHECKED(process.Assemble(notes));
+  BERTH_RETURN_IF_ERROR(process.Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
   return process.Run();
 }

@@ -120,7 +120,7 @@ bool IsEvent(std::string_view frame) {
 template <Known T>
 Expected<T> ReadObject(std::string_view text, Sharing& sharing) {
   T object;
-  BERTH_CHECKED(Guarded([&] { Read(Open(text, T::kKind), object); }));
+  BERTH_RETURN_IF_ERROR(Guarded([&] { Read(Open(text, T::kKind), object); }));
   sharing.Share(object);
   return object;
 }
@@ -137,7 +137,7 @@ Expected<ObjectList<T>> ReadList(std::string_view text, Sharing& sharing) {
       list.skipped.push_back(std::move(skipped));
     }
   };
-  BERTH_CHECKED(Guarded([&] {
+  BERTH_RETURN_IF_ERROR(Guarded([&] {
     ReadFields(Open(text, std::string(T::kKind) + "List"),
                At<1>("metadata", [&](Message& at) { ReadListMeta(TakeMessage(at), list); }),
                At<2>("items", item));
@@ -194,7 +194,7 @@ Expected<VersionList> ReadVersions(std::string_view text) {
       throw Unreadable(
           fmt::format("items[{}].metadata: expected a name and a resourceVersion", list.items.size() - 1));
   };
-  BERTH_CHECKED(Guarded([&] {
+  BERTH_RETURN_IF_ERROR(Guarded([&] {
     ReadFields(Message(OpenEnvelope(text).raw),
                At<1>("metadata", [&](Message& at) { ReadListMeta(TakeMessage(at), list); }),
                At<2>("items", item));
@@ -205,7 +205,7 @@ Expected<VersionList> ReadVersions(std::string_view text) {
 
 Expected<Status> ReadStatus(std::string_view text) {
   Status status;
-  BERTH_CHECKED(Guarded([&] { Read(Open(text, "Status"), status); }));
+  BERTH_RETURN_IF_ERROR(Guarded([&] { Read(Open(text, "Status"), status); }));
   return status;
 }
 

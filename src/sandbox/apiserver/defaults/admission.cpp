@@ -145,7 +145,7 @@ void CopyTopology(const Store& store, json::object& pod) {
 }
 
 ApiResult<> AdmitPod(const Store& store, WallTime now, json::object& pod) {
-  BERTH_CHECKED(ResolvePriority(store, pod));
+  BERTH_RETURN_IF_ERROR(ResolvePriority(store, pod));
   json::object& spec = ObjectAt(pod, "spec");
   SetText(spec, "serviceAccountName", "default");
   SetDefault(spec, "serviceAccount", json::value(spec.at("serviceAccountName")));

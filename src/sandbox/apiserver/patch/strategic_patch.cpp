@@ -96,7 +96,7 @@ ApiResult<> MergeList(json::array& target, const json::array& patch, const Merge
       continue;
     }
     if (existing == nullptr) existing = &target.emplace_back(json::object());
-    BERTH_CHECKED(Merge(existing->get_object(), element.get_object(), list.name));
+    BERTH_RETURN_IF_ERROR(Merge(existing->get_object(), element.get_object(), list.name));
   }
   return {};
 }
@@ -198,15 +198,15 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
   }
   for (const auto& entry : patch) {
     if (entry.key() == kRetainKeys || std::string_view(entry.key()).starts_with(kDeletePrimitive)) {
-      BERTH_CHECKED(ObeyDirective(target, entry.key(), entry.value(), list_above));
+      BERTH_RETURN_IF_ERROR(ObeyDirective(target, entry.key(), entry.value(), list_above));
     }
   }
   for (const auto& entry : patch) {
-    if (!IsDirective(entry.key())) BERTH_CHECKED(MergeMember(target, entry.key(), entry.value(), list_above));
+    if (!IsDirective(entry.key())) BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(), list_above));
   }
   for (const auto& entry : patch) {  // the order is that of the merged list
     if (std::string_view(entry.key()).starts_with(kElementOrder)) {
-      BERTH_CHECKED(ObeyDirective(target, entry.key(), entry.value(), list_above));
+      BERTH_RETURN_IF_ERROR(ObeyDirective(target, entry.key(), entry.value(), list_above));
     }
   }
   return {};

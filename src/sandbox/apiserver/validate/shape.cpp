@@ -159,7 +159,7 @@ class Checker {
         continue;
       }
       if (field != nullptr && !entry->value().is_null())
-        BERTH_CHECKED(Member(entry->value(), *field, message, here));
+        BERTH_RETURN_IF_ERROR(Member(entry->value(), *field, message, here));
       ++entry;
     }
     return {};
@@ -175,13 +175,13 @@ class Checker {
       for (std::size_t i = 0; i < value.get_array().size(); ++i) {
         json::value& element = value.get_array()[i];
         if (element.is_null()) continue;
-        BERTH_CHECKED(One(element, field, in, {&path, {}, static_cast<std::ptrdiff_t>(i)}));
+        BERTH_RETURN_IF_ERROR(One(element, field, in, {&path, {}, static_cast<std::ptrdiff_t>(i)}));
       }
       return {};
     }
     if (!value.is_object()) return Wrong(value, field, in, path);
     for (auto& entry : value.get_object()) {
-      if (!entry.value().is_null()) BERTH_CHECKED(One(entry.value(), field, in, path));
+      if (!entry.value().is_null()) BERTH_RETURN_IF_ERROR(One(entry.value(), field, in, path));
     }
     return {};
   }
@@ -276,7 +276,7 @@ ApiResult<> CheckShape(const ResourceType& type, json::object& document, const W
     return {};
   }
   Checker checker(type);
-  BERTH_CHECKED(checker.Check(document, *type.schema, nullptr));
+  BERTH_RETURN_IF_ERROR(checker.Check(document, *type.schema, nullptr));
   std::vector<std::string> unknown = checker.TakeUnknown();
   if (unknown.empty() || options.validation == FieldValidation::kIgnore) return {};
   for (auto& field : unknown) field = fmt::format("unknown field \"{}\"", field);

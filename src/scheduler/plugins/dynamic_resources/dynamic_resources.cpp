@@ -21,7 +21,7 @@ bool Backs(const api::DeviceClass& device_class, std::string_view resource) {
 }  // namespace
 
 framework::Made DynamicResources::Create(const framework::RawArgs& args, framework::Handle& handle) {
-  BERTH_CHECKED(CheckDynamicResourcesArgs(args, handle.gates));
+  BERTH_RETURN_IF_ERROR(CheckDynamicResourcesArgs(args, handle.gates));
   return std::make_unique<DynamicResources>(handle);
 }
 

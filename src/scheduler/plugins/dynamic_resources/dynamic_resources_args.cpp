@@ -69,7 +69,7 @@ Value Encode(const DynamicResourcesArgs& args) {
 }  // namespace
 
 Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& raw, const FeatureGates& gates) {
-  BERTH_CHECKED(framework::ParseArgs(raw, gates, Decode, Check));
+  BERTH_RETURN_IF_ERROR(framework::ParseArgs(raw, gates, Decode, Check));
   return {};
 }
 

@@ -199,7 +199,7 @@ Expected<bool> BindingRun::CheckBinding(const BindingPlan::Binding& binding, con
         fmt::format("failed to check binding: persistentvolumeclaims \"{}\" not found", claim_meta.Key()));
   // Our own write has not come back yet.
   if (VersionNumber(written) > VersionNumber(volume->metadata.resource_version)) return false;
-  BERTH_CHECKED(CheckPlace(*volume, node, "failed to translate pv to csi: "));
+  BERTH_RETURN_IF_ERROR(CheckPlace(*volume, node, "failed to translate pv to csi: "));
   if (!volume->claim_ref || volume->claim_ref->uid.empty())
     return Invalid(fmt::format("ClaimRef got reset for pv \"{}\"", volume_meta.name));
   return IsBound(*claim);
@@ -221,7 +221,7 @@ Expected<bool> BindingRun::CheckProvision(const api::PersistentVolumeClaim& want
   if (!claim->volume_name.empty()) {
     const auto volume = handle_.objects.Of<api::PersistentVolume>().Find(claim->volume_name);
     if (volume == nullptr) return false;
-    BERTH_CHECKED(CheckPlace(*volume, node, ""));
+    BERTH_RETURN_IF_ERROR(CheckPlace(*volume, node, ""));
   }
   return IsBound(*claim);
 }

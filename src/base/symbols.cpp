@@ -1,4 +1,4 @@
-#include "service/profiling/symbols.hpp"
+#include "base/symbols.hpp"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #include <memory>
 #include <sstream>
 
-namespace berth::service {
+namespace berth {
 namespace {
 
 std::string ReadProgram() {
@@ -102,4 +102,4 @@ std::vector<Mapping> ExecutableMappings() {
   return mappings;
 }
 
-}  // namespace berth::service
+}  // namespace berth

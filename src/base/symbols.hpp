@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::service {
+namespace berth {
 
 // The executable's own symbol table, read once; what it does not know (shared libraries, a stripped program)
 // is asked of the dynamic linker. Any thread.
@@ -32,4 +32,4 @@ struct Mapping {
 // The executable ones, the program itself first.
 std::vector<Mapping> ExecutableMappings();
 
-}  // namespace berth::service
+}  // namespace berth
