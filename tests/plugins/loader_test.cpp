@@ -26,9 +26,9 @@ TEST(Loader, RefusesWhatWouldHarmTheScheduler) {
       {"crashes", "crashed in berth_plugin_describe: signal 11 (Segmentation fault)"},
       {"exits", "ended the process in berth_plugin_describe: exit code 3"},
       {"throws", "threw an exception: no licence"},
-      {"other_version", "is built for version 7.3 of berth_plugin.h, this is 1.0"},
-      {"no_version", "exports no berth_plugin_version"},
-      {"no_describe", "exports no berth_plugin_describe"},
+      {"other_version", "is built for version 7.3 of berth_plugin.h, this Berth has 1.0"},
+      {"no_version", "does not export berth_plugin_version"},
+      {"no_describe", "does not export berth_plugin_describe"},
       {"no_tables", "berth_plugin_describe returned NULL"},
       {"both_forms", "plugin \"Bad\": filter and filter_node: only one may be given"},
   };
@@ -43,7 +43,7 @@ TEST(Loader, WaitsForALibraryUntilTheDeadline) {
   const auto deadline = std::chrono::seconds(2);
   const std::string folder = std::string(BAD_PLUGINS) + "/plugin_";
   EXPECT_THAT(ErrorOf(folder + "hangs_at_start.so", deadline),
-              HasSubstr("hung while it was loaded: it was not through after 2 s"));
+              HasSubstr("hung while it was loaded: not finished after 2 s"));
   EXPECT_THAT(ErrorOf(folder + "hangs.so", deadline), HasSubstr("hung in berth_plugin_describe"));
 }
 
@@ -55,9 +55,9 @@ TEST(Loader, SaysWhatAFileIsNot) {
   EXPECT_THAT(ErrorOf(folder + "/text.so"), HasSubstr("is no shared object"));
   EXPECT_THAT(ErrorOf(folder + "/empty.so"), HasSubstr("is no shared object"));
   EXPECT_THAT(ErrorOf(folder + "/torn.so"), HasSubstr("cannot be loaded: "));
-  EXPECT_THAT(ErrorOf(folder + "/missing.so"), HasSubstr("there is no such file"));
+  EXPECT_THAT(ErrorOf(folder + "/missing.so"), HasSubstr("no such file"));
   EXPECT_THAT(ErrorOf(folder), HasSubstr("is no file"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("no file is named"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("no file given"));
   // A program is not a library, though its file looks like one.
   EXPECT_THAT(ErrorOf("/proc/self/exe"), HasSubstr("cannot be loaded: "));
 }

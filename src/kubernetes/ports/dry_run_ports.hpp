@@ -1,4 +1,5 @@
-// Ports behind which nobody acts: for those who judge a cluster and must not change it.
+// Implementations of the output ports without side effects, for programs that evaluate a cluster and must not
+// change it.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace berth::ports {
 
-// Refuses every write at once, with the reason. Any thread.
+// Rejects every write immediately with the error text `why`. Thread-safe.
 class RejectingApiWriter final : public ApiWriter {
  public:
   explicit RejectingApiWriter(std::string why) : why_(std::move(why)) {}
@@ -24,7 +25,7 @@ class RejectingApiWriter final : public ApiWriter {
   const std::string why_;
 };
 
-// Events that nobody should be told of. Any thread.
+// Discards all events. Thread-safe.
 class DiscardingEventSink final : public EventSink {
  public:
   void Emit(Event) override {}

@@ -1,4 +1,4 @@
-// The world as the engine sees it: everything outside the scheduler loop stands behind one of these.
+// Ports: the interfaces between the scheduler loop and everything outside it.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,17 @@
 
 namespace berth::ports {
 
-// --- inward: what happens to the cluster
-// ----------------------------------------------------------------------
+// --- input: changes of the cluster ---
 
-// One object appeared (before is null), changed, or went (after is null).
+// One object was created (before is null), updated, or deleted (after is null).
 template <class T>
 struct Change {
   std::shared_ptr<const T> before;
   std::shared_ptr<const T> after;
 };
 
-// Where a client delivers the cluster's changes, in the order in which the API server made them (per kind).
-// Safe to call from any thread; never blocks for longer than it takes to append.
+// Receives the cluster's changes from a client, per kind in the order of their resource versions. May be
+// called from any thread; only appends to a queue.
 class ClusterSink {
  public:
   virtual ~ClusterSink() = default;
@@ -47,69 +46,69 @@ class ClusterSink {
   virtual void On(Change<api::ResourceClaim> change) = 0;
   virtual void On(Change<api::ResourceSlice> change) = 0;
   virtual void On(Change<api::DeviceTaintRule> change) = 0;
-  // Everything that existed when the client started has been delivered: deciding may begin.
+  // Everything that existed when the client started has been delivered; scheduling may begin.
   virtual void OnSynced() = 0;
 };
 
-// --- outward: what a scheduler writes
-// ------------------------------------------------------------------------
+// --- output: writes of the scheduler ---
 
 struct Binding {
-  std::string ns, name, uid;  // the uid makes the API server refuse a pod that was deleted and created again
+  std::string ns, name, uid;  // the API server rejects the binding if the pod was deleted and recreated since
   std::string node;
 };
 
-// A condition (PodScheduled=False if nothing else is said), the nomination, or both. Written as a strategic
-// merge patch of pods/status, without precondition, as kube-scheduler does; nothing is sent if nothing would
-// change.
+// A condition (PodScheduled=False by default), the nomination, or both. Written as a strategic merge patch of
+// pods/status without a precondition, as in kube-scheduler. Nothing is sent if nothing would change.
 struct PodStatusPatch {
   std::string ns, name;
   std::string type = "PodScheduled";
   std::string status = "False";
-  std::string reason = {};   // Unschedulable or SchedulerError; empty: the condition is left alone
-  std::string message = {};  // whole, never truncated
+  std::string reason = {};   // Unschedulable or SchedulerError; empty: the condition is unchanged
+  std::string message = {};  // never truncated
   std::int64_t observed_generation = 0;
-  api::PodPtr current = {};  // what the pod looked like; decides what the patch must contain
-  std::optional<std::string> nomination =
-      {};  // status.nominatedNodeName; empty text clears it, nothing keeps it
+  api::PodPtr current = {};  // the last known version of the pod; the patch contains the difference to it
+  // status.nominatedNodeName; nullopt: unchanged; empty: cleared.
+  std::optional<std::string> nomination = {};
 };
 
-// The uid keeps a pod alive that was created again under the name.
+// The uid protects a pod that was recreated with the same name.
 struct PodDeletion {
   std::string ns, name, uid;
 };
 
-// A volume is bound to a claim, as a merge patch of the volume that only the version it was decided on takes:
-// somebody else's binding answers kConflict.
+// Binds a volume to a claim. Sent as a merge patch of the volume with its resource version as precondition:
+// if the volume has changed since, the result is kConflict.
 struct VolumeClaimed {
   struct Claim {
     std::string ns, name, uid, resource_version;
   };
   std::string name, resource_version;
-  std::optional<Claim> claim;        // nothing: the volume is as it shall be, only its version is checked
-  bool bound_by_controller = false;  // the annotation pv.kubernetes.io/bound-by-controller: yes
+  std::optional<Claim> claim;        // nullopt: nothing is changed, only the resource version is checked
+  bool bound_by_controller = false;  // sets the annotation pv.kubernetes.io/bound-by-controller: yes
 };
 
-// The annotation volume.kubernetes.io/selected-node of a claim, in the same way: whoever makes its volume
-// begins.
+// Sets the annotation volume.kubernetes.io/selected-node of a claim, with the same precondition. The
+// provisioner then starts to create the volume.
 struct NodeSelected {
   std::string ns, name, resource_version;
   std::string node;
 };
 
-// Called once, from any thread, with the object's new version.
+// Called once, from any thread, with the object's new resource version.
 using VersionDone = std::move_only_function<void(Expected<std::string>)>;
 // Called once, from any thread.
 using WriteDone = std::move_only_function<void(Expected<void>)>;
 
-// Writes to the API server. Calls return at once; every write has a deadline and ends by calling `done`.
+// Writes to the API server. Methods return immediately; every write has a deadline and ends with a call of
+// `done`.
 class ApiWriter {
  public:
   virtual ~ApiWriter() = default;
-  // POST pods/<name>/binding. An answer that was lost is settled by reading the pod before `done` is told.
+  // POST pods/<name>/binding. If the response was lost, the pod is read to determine the result before `done`
+  // is called.
   virtual void Bind(Binding binding, WriteDone done) = 0;
   virtual void PatchPodStatus(PodStatusPatch patch, WriteDone done) = 0;
-  // DELETE pods/<name> with the pod's own grace period. kNotFound: it was gone before.
+  // DELETE pods/<name> with the pod's own grace period. kNotFound: the pod no longer existed.
   virtual void DeletePod(PodDeletion deletion, WriteDone done) = 0;
   virtual void ClaimVolume(VolumeClaimed write, VersionDone done) = 0;
   virtual void SelectNode(NodeSelected write, VersionDone done) = 0;
@@ -120,13 +119,13 @@ struct Event {
   Type type = Type::kNormal;
   std::string reason;      // Scheduled, FailedScheduling, Preempted
   std::string action;      // Binding, Scheduling, Preempting
-  std::string note;        // cut to 1024 bytes when it is sent
+  std::string note;        // truncated to 1024 bytes when it is sent
   std::string controller;  // reportingController: the profile's schedulerName
   api::PodPtr regarding;
-  api::PodPtr related = {};  // the other pod it is about, if there is one
+  api::PodPtr related = {};  // the other object of the event, if there is one
 };
 
-// Events are for people: a bounded queue, dropped first under pressure, and counted. Never blocks.
+// Events for users. The queue is bounded; under pressure events are dropped and counted. Never blocks.
 class EventSink {
  public:
   virtual ~EventSink() = default;

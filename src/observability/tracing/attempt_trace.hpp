@@ -1,4 +1,4 @@
-// What an attempt to place a pod did, and when: for those who collect traces.
+// Timings of one scheduling attempt, for trace collectors.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace berth::tracing {
 
 struct AttemptTrace {
-  // An extension point, as metrics name it, from its first plugin to its last.
+  // An extension point, named as in metrics; spans the calls of all its plugins.
   struct Part {
     std::string_view name;  // a literal
     std::string_view status;  // the code as metrics name it (a literal); "Error" is a failure
@@ -32,8 +32,9 @@ struct AttemptTrace {
 class Tracer {
  public:
   virtual ~Tracer() = default;
-  // Is the next attempt to be traced? Draws lots where not all are.
+  // Whether to trace the next attempt. Decides by random sampling if the sampling ratio is below 1.
   virtual bool Wants() = 0;
+  // Takes the trace of a completed attempt.
   virtual void Finished(AttemptTrace trace) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The cluster of a cache, as decisions read it.
+// The view of a cache that decisions read.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace berth::algorithm {
 
-// Makes the names that records share anew only when a node has come or gone. One thread.
+// Caches the node names that records share; rebuilds them only after a node was added or removed. Scheduler
+// loop only.
 class CurrentView {
  public:
-  // Of always the same cache; good until that changes.
+  // Must always be called with the same cache. Valid until the cache changes.
   ClusterView Of(cluster::ClusterState& cache) {
     if (generation_ != cache.node_generation()) {
       generation_ = cache.node_generation();

@@ -1,5 +1,4 @@
-// What extenders have to say in a decision (kube-scheduler v1.37.1, findNodesThatPassExtenders and
-// prioritizeNodes).
+// Extenders in a scheduling attempt (kube-scheduler v1.37.1, findNodesThatPassExtenders and prioritizeNodes).
 #include <algorithm>
 #include <map>
 
@@ -14,7 +13,7 @@ using cluster::Row;
 using record::AttemptRecord;
 using record::Result;
 
-// An extender that fails at the nominated node only means that the search goes on.
+// An extender error for the nominated node only makes the search continue.
 bool SchedulingAlgorithm::PassesExtendersAlone(const Attempt& attempt, const ClusterView& cluster, const RowSet& alone) {
   FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
   nominated_said_ = std::move(result.said);
@@ -40,7 +39,8 @@ bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::P
     decision.nominate = "";
     return false;
   }
-  // Who rejected nodes counts, even where an extender's word takes the place of theirs.
+  // Plugins that rejected nodes stay in the list of rejectors even where an extender's reason replaces
+  // theirs.
   NoteRejectors(pre_filter, profile, decision);
   if (!(record.feasible == result.left)) {
     decision.rejectors.emplace_back(extenders::kPluginName);
@@ -49,14 +49,14 @@ bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::P
   RecordReasons(nominated_said_, &record.feasible.get(), cluster, record);
   RecordReasons(result.said, nullptr, cluster, record);
   for (FilterResult::Silent& silent : result.silent) {
-    // What another extender said of such a row, or this one earlier, is its status after all.
+    // A reason that an extender returned for such a row, even earlier, takes precedence.
     for (const record::Spoken& part : record.spoken) {
       for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
     }
     record.unresolvable |= silent.rows;
     record.extenders.silent.push_back({std::move(silent.extender), std::move(silent.rows)});
   }
-  RowSet unseen = filtered_.feasible;  // feasible, but not among those that were sampled
+  RowSet unseen = filtered_.feasible;  // feasible, but not sampled
   unseen -= record.feasible;
   record.unresolvable |= unseen;
   record.feasible = std::move(result.left);
@@ -69,8 +69,8 @@ bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::P
   return true;
 }
 
-// An extender may speak of any node, asked or not: its word is the node's status from then on. `among`: only
-// of these (null: of all) and of nodes that the cluster does not have.
+// An extender may return reasons for any node, including nodes that it was not sent; its reason replaces the
+// node's status. `among`: only these rows (null: all) and nodes that do not exist in the cluster.
 void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& said, const RowSet* among,
                         const ClusterView& cluster, AttemptRecord& record) {
   std::map<std::string, std::string> strangers;

@@ -20,7 +20,7 @@ using ::testing::SizeIs;
 
 constexpr const char* kUrl = "http://x";
 
-// A scheduler with extenders that a test answers for.
+// A scheduler with extenders whose responses are set by the test.
 class SchedulerWithExtendersTest : public ::testing::Test {
  protected:
   static config::ExtenderConfig Extender(std::string url = kUrl) {
@@ -93,14 +93,14 @@ class SchedulerWithExtendersTest : public ::testing::Test {
   std::unique_ptr<cycle::Scheduler> scheduler;
 };
 
-TEST_F(SchedulerWithExtendersTest, ThePodGoesWhereTheExtenderLetsIt) {
+TEST_F(SchedulerWithExtendersTest, ThePodIsPlacedOnANodeThatTheExtenderAccepts) {
   Answer("filter", R"({"NodeNames":["b"]})");
   Start({Filtering()});
   AddPod();
   EXPECT_THAT(Bound(), ElementsAre("p@b"));
 }
 
-TEST_F(SchedulerWithExtendersTest, APodThatAnExtenderRejectsIsTriedAgainAfterAnyEvent) {
+TEST_F(SchedulerWithExtendersTest, APodRejectedByAnExtenderIsRetriedAfterAnyEvent) {
   Answer("filter", R"({"NodeNames":[],"FailedNodes":{"a":"too hot","b":"too hot"}})");
   Start({Filtering()});
   AddPod();
@@ -118,7 +118,7 @@ TEST_F(SchedulerWithExtendersTest, APodThatAnExtenderRejectsIsTriedAgainAfterAny
   EXPECT_THAT(Bound(), ElementsAre("p@a"));
 }
 
-TEST_F(SchedulerWithExtendersTest, AFailureOfAnExtenderIsAnErrorOfTheAttempt) {
+TEST_F(SchedulerWithExtendersTest, AnExtenderFailureFailsTheAttempt) {
   Answer("filter", "", 503);
   Start({Filtering()});
   AddPod();
@@ -127,7 +127,7 @@ TEST_F(SchedulerWithExtendersTest, AFailureOfAnExtenderIsAnErrorOfTheAttempt) {
   EXPECT_EQ(api.patches.back().reason, "SchedulerError");
 }
 
-TEST_F(SchedulerWithExtendersTest, ScoresOfAnExtenderDecide) {
+TEST_F(SchedulerWithExtendersTest, ScoresOfAnExtenderAreAdded) {
   config::ExtenderConfig config = Extender();
   config.prioritize_verb = "prioritize";
   config.weight = 100;
@@ -138,10 +138,9 @@ TEST_F(SchedulerWithExtendersTest, ScoresOfAnExtenderDecide) {
   EXPECT_THAT(Bound(), ElementsAre("p@b", "q@b"));
 }
 
-// --- waiting
-// -----------------------------------------------------------------------------------------------------
+// --- waiting ---
 
-TEST_F(SchedulerWithExtendersTest, AStopEndsTheWaitingAndNobodyIsTold) {
+TEST_F(SchedulerWithExtendersTest, AStopCancelsTheWaitWithoutAnEvent) {
   Start({Filtering()});
   world.on_ask = [&](const extenders::Question&) { scheduler->Stop(); };
   AddPod();
@@ -152,7 +151,7 @@ TEST_F(SchedulerWithExtendersTest, AStopEndsTheWaitingAndNobodyIsTold) {
   EXPECT_EQ(scheduler->queue().sizes().backoff, 1U) << "the pod is not lost";
 }
 
-TEST_F(SchedulerWithExtendersTest, ADrainEndsTheWaitingToo) {
+TEST_F(SchedulerWithExtendersTest, ADrainCancelsTheWait) {
   Start({Filtering()});
   world.on_ask = [&](const extenders::Question&) { scheduler->Drain(std::chrono::seconds(1)); };
   AddPod();
@@ -160,7 +159,7 @@ TEST_F(SchedulerWithExtendersTest, ADrainEndsTheWaitingToo) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
-TEST_F(SchedulerWithExtendersTest, WhatArrivesWhileADecisionWaitsIsTakenInAfterIt) {
+TEST_F(SchedulerWithExtendersTest, ChangesDuringAWaitAreHandledAfterTheDecision) {
   Start({Filtering()});
   world.on_ask = [&](const extenders::Question& question) {
     if (world.asked.size() > 1) return;
@@ -173,7 +172,7 @@ TEST_F(SchedulerWithExtendersTest, WhatArrivesWhileADecisionWaitsIsTakenInAfterI
   EXPECT_EQ(engine->cache().nodes().node_count(), 3U);
 }
 
-TEST_F(SchedulerWithExtendersTest, GoodAnswersToBindingsAreTakenWhileADecisionWaits) {
+TEST_F(SchedulerWithExtendersTest, SuccessfulBindingStepsAreHandledDuringAWait) {
   Start({Filtering()});
   Answer("filter", R"({"NodeNames":["a"]})");
   api.hold = true;
@@ -193,10 +192,9 @@ TEST_F(SchedulerWithExtendersTest, GoodAnswersToBindingsAreTakenWhileADecisionWa
   EXPECT_THAT(Events(), ElementsAre("Scheduled: Successfully assigned default/first to a"));
 }
 
-// --- binding
-// -----------------------------------------------------------------------------------------------------
+// --- binding ---
 
-TEST_F(SchedulerWithExtendersTest, TheFirstInterestedExtenderBindsInPlaceOfThePlugins) {
+TEST_F(SchedulerWithExtendersTest, TheFirstInterestedExtenderReplacesTheBindPlugins) {
   Answer("bind", "{}");
   Start({Binding()});
   const api::PodPtr pod = AddPod();
@@ -207,7 +205,7 @@ TEST_F(SchedulerWithExtendersTest, TheFirstInterestedExtenderBindsInPlaceOfThePl
   EXPECT_THAT(Events()[0], HasSubstr("Scheduled: Successfully assigned default/p to "));
 }
 
-TEST_F(SchedulerWithExtendersTest, ABindingThatFailsIsUndoneAndTriedAgain) {
+TEST_F(SchedulerWithExtendersTest, AFailedBindingIsRevertedAndRetried) {
   Answer("bind", R"({"Error":"no such port"})");
   Start({Binding()});
   AddPod();
@@ -216,14 +214,14 @@ TEST_F(SchedulerWithExtendersTest, ABindingThatFailsIsUndoneAndTriedAgain) {
   EXPECT_EQ(scheduler->queue().sizes().backoff, 1U);
 }
 
-TEST_F(SchedulerWithExtendersTest, AfterAnIgnorableExtenderThePluginsBind) {
+TEST_F(SchedulerWithExtendersTest, ThePluginsBindAfterAFailureOfAnIgnorableExtender) {
   Answer("bind", "", 500);
   Start({Binding(kUrl, true)});
   AddPod();
   EXPECT_THAT(Bound(), SizeIs(1));
 }
 
-TEST_F(SchedulerWithExtendersTest, APodWhoseBindingTookEffectThoughTheAnswerWasLostIsNotTriedAgain) {
+TEST_F(SchedulerWithExtendersTest, APodWhoseBindingSucceededWithALostResponseIsNotRetried) {
   Start({Binding()});
   const api::PodPtr pod = AddPod();
   ASSERT_THAT(world.unanswered, SizeIs(1));
@@ -238,7 +236,7 @@ TEST_F(SchedulerWithExtendersTest, APodWhoseBindingTookEffectThoughTheAnswerWasL
   EXPECT_EQ(scheduler->queue().sizes().backoff + scheduler->queue().sizes().active, 0U);
 }
 
-TEST_F(SchedulerWithExtendersTest, AClosedFenceKeepsABindingFromBeingSent) {
+TEST_F(SchedulerWithExtendersTest, AClosedFencePreventsABinding) {
   fence = std::make_unique<LeaseFence>(clock);
   fence->Renewed(clock.BootNow(), std::chrono::seconds(10));
   Start({Binding()});

@@ -18,7 +18,7 @@ using record::Result;
 
 namespace {
 
-constexpr std::size_t kFeasibleMin = 100;  // of so many nodes all are scored
+constexpr std::size_t kFeasibleMin = 100;  // at or below this number of nodes there is no sampling
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes
   return names;
 }
 
-// The filters of the attempt, for plugins that imagine another cluster.
+// Runs the attempt's filters for PostFilter plugins that test changes of the cluster.
 class SchedulingAlgorithm::WhatIfRun final : public framework::WhatIf {
  public:
   WhatIfRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
@@ -124,7 +124,7 @@ void SchedulingAlgorithm::DecideNode(const cluster::PodInfo& pod, const runtime:
   record.node = decision.row = Choose(record);
 }
 
-// True if there is at least one feasible node; else the decision is complete.
+// Returns true if at least one node is feasible; otherwise the decision is complete.
 bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Profile& profile,
                            const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                            ScheduleResult& decision) {
@@ -186,8 +186,8 @@ bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Pr
   return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
 }
 
-// Memory is of what filters and scores say of all nodes as they are: nothing is remembered where other pods
-// are imagined on some of them, where only some are looked at, or where somebody outside has a say.
+// The equivalence cache stores results for all nodes in their current state. It is not used with nominated
+// pods, sampling, extenders, or for a pod with a limited set of nodes.
 equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile) {
   const bool looks_at_some = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
   if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || looks_at_some ||
@@ -196,7 +196,7 @@ equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::
   return memory_->Lookup(pod.shape, profile);
 }
 
-// Of several nodes that could not be judged the one that is visited first speaks.
+// The error of the first node in visiting order.
 const framework::Status& SchedulingAlgorithm::FirstError(const ClusterView& cluster) const {
   for (const Row row : cluster.visiting_order) {
     const auto found =
@@ -217,7 +217,7 @@ bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime:
     decision.nominate = "";
     return false;
   }
-  // Several narrowing plugins that agree on no node reject the pod together.
+  // If several plugins limit the nodes to sets without a common node, they reject the pod together.
   decision.rejectors = pre_filter.narrowing;
   std::ranges::sort(decision.rejectors);
   std::string plugin(pre_filter.status.plugin);
@@ -294,8 +294,8 @@ void SchedulingAlgorithm::NothingFits(const Attempt& attempt, const runtime::Pro
   record.message = FitErrorMessage(record, reasons_);
 }
 
-// kube-scheduler tries status.nominatedNodeName before all others, even where PreFilter left it out, and
-// looks no further if it passes.
+// Like kube-scheduler, evaluates status.nominatedNodeName before all other nodes, even if PreFilter excluded
+// it, and ends the search if it passes.
 void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const runtime::Profile& profile,
                                  const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                                  const RowSet& candidates, AttemptRecord& record) {
@@ -308,7 +308,7 @@ void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const ru
   if (filtered_.used > 0) nominated_rejector_ = profile.filters()[filtered_.all().back().plugin]->Name();
   if (!filtered_.spoken.empty())
     nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
-  // The general search will not look at it: what was found out here is its verdict.
+  // The general search does not evaluate this node, so its result is recorded here.
   if (!candidates.Has(row)) RecordVerdicts(profile, record);
   if (only_nominated_ && extenders_ != nullptr)
     only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
@@ -340,8 +340,8 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
   return std::max(nodes * share / 100, kFeasibleMin);
 }
 
-// Leaves the feasible nodes that kube-scheduler would have stopped at: it visits nodes in turn from where the
-// last search ended, until it has found a percentage of all.
+// Limits the feasible nodes to those at which kube-scheduler would have stopped. It visits nodes in rotation,
+// starting where the last search ended, until it has found a percentage of all nodes.
 void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
                      RowSet& feasible) {
   if (LooksAtAll(profile)) return;
@@ -350,13 +350,13 @@ void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterV
   const std::size_t nodes = cluster.visiting_order.size();
   const std::size_t share = NodesToFind(
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score), searched);
-  // Without scores one feasible node is as good as another, and the first will do.
+  // Without scores the first feasible node is selected.
   const bool any_does = profile.scores().empty() &&
                         (extenders_ == nullptr || (!extenders_->filter() && !extenders_->prioritize()));
   const std::size_t wanted = any_does ? 1 : share;
   RowSet kept(cluster.nodes.rows());
   std::size_t found = 0;
-  std::size_t visited = 0;  // of the nodes searched: those move the start
+  std::size_t visited = 0;  // only nodes of the search advance the start
   for (std::size_t i = 0; i < nodes && found < wanted; ++i) {
     const Row row = cluster.visiting_order[(next_start_ + i) % nodes];
     if (!candidates.Has(row)) continue;
@@ -392,9 +392,9 @@ Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime:
     }
     if (columns_[i].uniform()) {
       kept.uniform = static_cast<std::uint8_t>(columns_[i].uniform_value());
-      continue;  // the same for all: it decides nothing
+      continue;  // equal for all rows: does not affect the choice
     }
-    const auto scores = columns_[i].bytes();  // RunScores has seen to it that these are enough
+    const auto scores = columns_[i].bytes();  // RunScores has converted them to bytes
     kept.values.assign(scores.begin(), scores.end());
     parts_.push_back({scores, weight});
   }
@@ -418,7 +418,7 @@ void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& 
   RowSet preferred;
   if (extenders_ != nullptr) AddContributions(attempt, cluster, record, preferred);
   AddBest(totals_, record.feasible, best);
-  // Of equal ones kube-scheduler prefers those that an extender has answered for.
+  // kube-scheduler prefers, of equal nodes, those that an extender has scored.
   RowSet answered = best;
   answered &= preferred;
   if (!answered.Empty()) best = std::move(answered);
@@ -435,7 +435,8 @@ Row SchedulingAlgorithm::Choose(const AttemptRecord& record) {
   return static_cast<Row>(record.best.get().Nth(random_.Below(record.best.Count())));
 }
 
-// Chance is asked in the same way as by Choose: with and without memory the same node is chosen.
+// Draws from the random number generator exactly as Choose does, so that the same node is selected with and
+// without the cache.
 Row SchedulingAlgorithm::ChooseFrom(equivalence_cache::EquivalenceClass& known, AttemptRecord& record) {
   known.KeepScores(record);
   if (options_.tie_break == TieBreak::kRandom)

@@ -1,5 +1,5 @@
-// The decision: which node for this pod, and why no other. Reads the cluster, writes nothing but its own
-// record.
+// The scheduling algorithm: selects a node for a pod and records the reasons against all others. Reads the
+// cluster and writes only its own record.
 #pragma once
 
 #include <memory>
@@ -20,47 +20,47 @@ namespace berth::algorithm {
 enum class TieBreak { kRandom, kFirstByName };
 
 struct AlgorithmOptions {
-  // Of how many nodes a feasible one must be among to be scored, in percent; 0 and 100: all. Profiles may
-  // override.
+  // Percentage of nodes among which feasible nodes are searched; 0 and 100: all. Profiles may override it.
   std::int64_t percentage_of_nodes_to_score = 0;
-  bool sample = true;     // false: look at all nodes whatever the percentages say
-  bool adaptive = false;  // 0 means kube-scheduler's share, which shrinks with the size of the cluster
+  bool sample = true;     // false: evaluate all nodes, whatever the percentages
+  bool adaptive = false;  // 0 means kube-scheduler's adaptive share, which decreases with cluster size
   TieBreak tie_break = TieBreak::kRandom;
-  bool score_parts = false;  // keep what scores are made of, too
-  // For what is known of shapes of pods; 0: nothing is remembered.
+  bool score_parts = false;  // also record the components of scores
+  // Size limit of the equivalence cache; 0: disabled.
   std::size_t equivalence_cache_bytes = 64u << 20;
   std::uint64_t seed = 1;
 };
 
 struct ScheduleResult {
-  std::shared_ptr<record::AttemptRecord> record;  // its result says how it ended
-  cluster::Row row = cluster::kNoRow;         // of the chosen node
-  framework::CycleState state;                    // what the plugins remember
-  std::vector<std::string> rejectors;             // plugins whose events may free the pod; empty after errors
-  std::vector<std::string> pending;               // those of them that answered Pending
-  // After a failure: the node the pod is nominated to from now on, empty for none; nothing keeps what was.
+  std::shared_ptr<record::AttemptRecord> record;  // record->result is the outcome
+  cluster::Row row = cluster::kNoRow;         // of the selected node
+  framework::CycleState state;                    // data of the plugins
+  // plugins whose events may requeue the pod; empty after errors
+  std::vector<std::string> rejectors;
+  std::vector<std::string> pending;               // those that returned Pending
+  // After a failure: the node to nominate the pod to. nullopt: unchanged; empty: cleared.
   std::optional<std::string> nominate;
-  bool abandoned = false;  // an extender's answer was not waited for: nothing has been decided
+  bool abandoned = false;  // the wait for an extender was cancelled; there is no result
 };
 
-// What of the cluster a decision reads. Node names are shared with the records.
+// The state of the cluster that a decision reads. Node names are shared with the records.
 struct ClusterView {
-  cluster::NodeTable& nodes;  // not const: nominated pods are overlaid while filters run
+  cluster::NodeTable& nodes;  // not const: nominated pods are overlaid during Filter
   std::span<const cluster::Row> visiting_order;
   std::shared_ptr<const record::NodeNames> names;
 };
 
-// The names of the nodes by row, for records to share until a node comes or goes.
+// The node names by row; records share them until a node is added or removed.
 std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes);
 
-// With how many feasible ones of so many nodes kube-scheduler is content; 0 percent: its share, which shrinks
-// with the size of the cluster.
+// The number of feasible nodes at which kube-scheduler stops searching. 0 percent: its adaptive share, which
+// decreases with cluster size.
 std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes);
 
-// Keeps buffers from decision to decision. One thread.
+// Reuses buffers between decisions. Scheduler loop only.
 class SchedulingAlgorithm {
  public:
-  // `extenders` (null: there are none) have their say after the plugins.
+  // `extenders` (null: there are none) filter and score after the plugins.
   SchedulingAlgorithm(AlgorithmOptions options, const framework::Reasons& reasons, extenders::Extenders* extenders = nullptr)
       : options_(options),
         reasons_(reasons),
@@ -69,7 +69,8 @@ class SchedulingAlgorithm {
     if (options.equivalence_cache_bytes > 0) memory_.emplace(options.equivalence_cache_bytes);
   }
 
-  // `nominations`: pods promised a node, of whatever priority; the pod's own is ignored. Waits for extenders.
+  // `nominations`: nominated pods of any priority; the pod's own nomination is ignored. Blocks while
+  // extenders respond.
   ScheduleResult Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
                   std::span<const runtime::Nomination> nominations);
 
@@ -82,7 +83,7 @@ class SchedulingAlgorithm {
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     ScheduleResult& decision);
   bool LooksAtAll(const runtime::Profile& profile) const;
-  // What is known of the pod's shape; null if the pod has to be judged by itself.
+  // The cached results for the pod's shape; null if the cache does not apply to this pod.
   equivalence_cache::EquivalenceClass* Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile);
   cluster::Row ChooseFrom(equivalence_cache::EquivalenceClass& known, record::AttemptRecord& record);
   const framework::Status& FirstError(const ClusterView& cluster) const;
@@ -93,7 +94,7 @@ class SchedulingAlgorithm {
                    record::AttemptRecord& record) const;
   void NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
                      ScheduleResult& decision) const;
-  // Asks the PostFilter plugins and completes the record of a pod that fits nowhere.
+  // Calls the PostFilter plugins and completes the record of a pod without a feasible node.
   void NothingFits(const framework::Attempt& attempt, const runtime::Profile& profile,
                    const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                    ScheduleResult& decision);
@@ -101,7 +102,8 @@ class SchedulingAlgorithm {
                           const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                           const RowSet& candidates, record::AttemptRecord& record);
   void RecordVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
-  // What extenders say of the feasible nodes (extenders.cpp). False if the decision is complete.
+  // Applies the extenders' filters to the feasible nodes (extenders.cpp). Returns false if the decision is
+  // complete.
   bool PassExtenders(const framework::Attempt& attempt, const runtime::Profile& profile,
                      const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                      ScheduleResult& decision);
@@ -123,10 +125,10 @@ class SchedulingAlgorithm {
   const framework::Reasons& reasons_;
   extenders::Extenders* const extenders_;
   Random random_;
-  std::size_t next_start_ = 0;  // where sampling goes on
+  std::size_t next_start_ = 0;  // the row at which the next sampled search starts
 
   std::optional<equivalence_cache::EquivalenceCache> memory_;
-  equivalence_cache::EquivalenceClass* known_ = nullptr;  // of the attempt under way
+  equivalence_cache::EquivalenceClass* known_ = nullptr;  // cached results of the current attempt
   framework::ScratchPool scratch_;
   framework::FilterOutcome filtered_;
   std::vector<framework::ScoreColumn> columns_;
@@ -135,9 +137,9 @@ class SchedulingAlgorithm {
   std::vector<std::uint16_t> light_totals_;
   std::vector<std::int64_t> totals_;
   std::vector<runtime::Nomination> relevant_;
-  bool only_nominated_ = false;  // the pod's own nominated node passed: the search ended there
+  bool only_nominated_ = false;  // the pod's own nominated node passed, and the search ended there
   std::string nominated_rejector_;
-  std::vector<extenders::FilterResult::NodeReason> nominated_said_;  // by extenders, of the nominated node
+  std::vector<extenders::FilterResult::NodeReason> nominated_said_;  // reasons of extenders for the nominated node
 };
 
 }  // namespace berth::algorithm

@@ -55,7 +55,7 @@ class DeciderTest : public ::testing::Test {
   std::optional<SchedulingAlgorithm> algorithm;
 };
 
-TEST_F(DeciderTest, WithoutNodesThePodWaitsForNobodyInParticular) {
+TEST_F(DeciderTest, WithoutNodesThePodHasNoRejectors) {
   const ScheduleResult decision = Schedule(MakePod());
   EXPECT_EQ(decision.record->result, Result::kUnschedulable);
   EXPECT_EQ(decision.record->message, "no nodes available to schedule pods");
@@ -63,7 +63,7 @@ TEST_F(DeciderTest, WithoutNodesThePodWaitsForNobodyInParticular) {
   EXPECT_EQ(decision.row, cluster::kNoRow);
 }
 
-TEST_F(DeciderTest, TheOnlyFeasibleNodeIsTakenUnscored) {
+TEST_F(DeciderTest, TheOnlyFeasibleNodeIsNotScored) {
   Add(MakeNode("small").Cpu("1"));
   Add(MakeNode("large").Cpu("8"));
   const ScheduleResult decision = Schedule(MakePod().Cpu("2"));
@@ -72,7 +72,7 @@ TEST_F(DeciderTest, TheOnlyFeasibleNodeIsTakenUnscored) {
   EXPECT_THAT(decision.record->scores.plugins(), IsEmpty());
 }
 
-TEST_F(DeciderTest, TheBestNodeIsTaken) {
+TEST_F(DeciderTest, TheBestNodeIsSelected) {
   Add(MakeNode("a").Cpu("4").Memory("8Gi"));
   Add(MakeNode("b").Cpu("8").Memory("16Gi"));
   Add(MakeNode("c").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
@@ -83,7 +83,7 @@ TEST_F(DeciderTest, TheBestNodeIsTaken) {
   EXPECT_GT(decision.record->Total(RowOf("a")), decision.record->Total(RowOf("c")));
 }
 
-TEST_F(DeciderTest, TiesAreDrawnAmongTheBestOnlyAndAllOfThemComeUp) {
+TEST_F(DeciderTest, TiesAreBrokenRandomlyAmongAllBestNodes) {
   AddAlike(5);
   Add(MakeNode("worse").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
   std::set<std::string> drawn;
@@ -91,7 +91,7 @@ TEST_F(DeciderTest, TiesAreDrawnAmongTheBestOnlyAndAllOfThemComeUp) {
   EXPECT_THAT(drawn, ElementsAre("n0", "n1", "n2", "n3", "n4"));
 }
 
-TEST_F(DeciderTest, TheSameSeedDrawsTheSame) {
+TEST_F(DeciderTest, EqualSeedsGiveEqualChoices) {
   AddAlike(10);
   const auto draws = [&](std::uint64_t seed) {
     Options({.seed = seed});
@@ -103,7 +103,7 @@ TEST_F(DeciderTest, TheSameSeedDrawsTheSame) {
   EXPECT_NE(draws(3), draws(4));
 }
 
-TEST_F(DeciderTest, TheFirstByNameIsTakenWhereChanceIsUnwanted) {
+TEST_F(DeciderTest, TheDeterministicTieBreakSelectsTheFirstByName) {
   for (const auto* name : {"m", "b", "z"}) Add(MakeNode(name).Cpu("4"));
   Options({.tie_break = TieBreak::kFirstByName});
   EXPECT_EQ(Name(Schedule(MakePod())), "b");
@@ -120,7 +120,7 @@ TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeResourcesFit", "TaintToleration"));
 }
 
-TEST_F(DeciderTest, WhoNarrowedTheNodesIsARejectorToo) {
+TEST_F(DeciderTest, PluginsThatLimitedTheNodesAreRejectors) {
   Add(MakeNode("a").Cpu("1"));
   Add(MakeNode("b").Cpu("8"));
   const ScheduleResult decision =
@@ -139,7 +139,7 @@ TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity"));
 }
 
-TEST_F(DeciderTest, AnErrorIsNobodysRejection) {
+TEST_F(DeciderTest, AnErrorHasNoRejectors) {
   AddAlike(2);
   const ScheduleResult decision = Schedule(MakePod().Preferring(1, Term({{"a", "Near", {}}})));
   EXPECT_EQ(decision.record->result, Result::kError);
@@ -147,10 +147,9 @@ TEST_F(DeciderTest, AnErrorIsNobodysRejection) {
   EXPECT_EQ(decision.row, cluster::kNoRow);
 }
 
-// --- nominations
-// --------------------------------------------------------------------------------------------------
+// --- nominations ---
 
-TEST_F(DeciderTest, ANominatedNodeThatFitsEndsTheSearch) {
+TEST_F(DeciderTest, AFeasibleNominatedNodeEndsTheSearch) {
   Add(MakeNode("a").Cpu("64").Memory("64Gi"));
   Add(MakeNode("b").Cpu("2").Memory("4Gi"));
   const ScheduleResult decision = Schedule(MakePod().Cpu("1").Nominated("b"));
@@ -159,14 +158,14 @@ TEST_F(DeciderTest, ANominatedNodeThatFitsEndsTheSearch) {
   EXPECT_EQ(decision.record->feasible.Count(), 2U) << "the verdicts on the others are told all the same";
 }
 
-TEST_F(DeciderTest, ANominatedNodeThatDoesNotFitOrIsGoneIsForgotten) {
+TEST_F(DeciderTest, AnInfeasibleOrDeletedNominatedNodeIsIgnored) {
   Add(MakeNode("a").Cpu("64"));
   Add(MakeNode("b").Cpu("1"));
   EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("b"))), "a");
   EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("gone"))), "a");
 }
 
-TEST_F(DeciderTest, PodsPromisedToANodeTakeTheirPlaceThereUnlessTheyAreLessUrgent) {
+TEST_F(DeciderTest, NominatedPodsOfEqualOrHigherPriorityUseTheirNode) {
   Add(MakeNode("a").Cpu("4"));
   Add(MakeNode("b").Cpu("1"));
   const auto promised = Info(MakePod("promised").Cpu("3").Priority(5));
@@ -177,13 +176,13 @@ TEST_F(DeciderTest, PodsPromisedToANodeTakeTheirPlaceThereUnlessTheyAreLessUrgen
       << "beside the promise there is room for one core";
 }
 
-TEST_F(DeciderTest, APodsOwnNominationTakesNothingFromIt) {
+TEST_F(DeciderTest, APodsOwnNominationIsIgnored) {
   Add(MakeNode("a").Cpu("4"));
   const auto self = Info(MakePod("self").Cpu("3").Nominated("a"));
   EXPECT_EQ(Name(Schedule(MakePod("self").Cpu("3").Nominated("a"), {{RowOf("a"), &self}})), "a");
 }
 
-// Fails to judge the nodes whose name begins with "odd".
+// Returns an error for nodes whose name begins with "odd".
 class Confused final : public framework::FilterPlugin {
  public:
   explicit Confused(framework::Handle&) {}
@@ -197,7 +196,7 @@ class Confused final : public framework::FilterPlugin {
   }
 };
 
-TEST_F(DeciderTest, ANominatedNodeThatCannotBeJudgedIsNotTaken) {
+TEST_F(DeciderTest, ANominatedNodeWithAnErrorIsNotSelected) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Confused", 0});
   runtime::Registry registry = assembly::InTreePlugins();
@@ -210,10 +209,9 @@ TEST_F(DeciderTest, ANominatedNodeThatCannotBeJudgedIsNotTaken) {
   EXPECT_EQ(decision.record->message, "running \"Confused\" filter plugin: odd name");
 }
 
-// --- sampling
-// -----------------------------------------------------------------------------------------------------
+// --- sampling ---
 
-TEST_F(DeciderTest, OnlyAPercentageOfManyNodesIsLookedForAndTheNextSearchGoesOnBehind) {
+TEST_F(DeciderTest, SamplingFindsAPercentageAndContinuesAfterTheLastNode) {
   AddAlike(400);
   Options({.percentage_of_nodes_to_score = 50});
   const RowSet first = Schedule(MakePod()).record->feasible;
@@ -226,7 +224,7 @@ TEST_F(DeciderTest, OnlyAPercentageOfManyNodesIsLookedForAndTheNextSearchGoesOnB
   EXPECT_TRUE(Schedule(MakePod()).record->feasible == first);
 }
 
-TEST_F(DeciderTest, AtLeastAHundredNodesAreLookedFor) {
+TEST_F(DeciderTest, SamplingFindsAtLeastAHundredNodes) {
   AddAlike(400);
   Options({.percentage_of_nodes_to_score = 5});
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 100U);
@@ -245,7 +243,7 @@ TEST_F(DeciderTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 199U);
 }
 
-TEST_F(DeciderTest, TheAdaptiveShareOfNodesShrinksWithTheClusterAsTheOriginalsDoes) {
+TEST_F(DeciderTest, TheAdaptivePercentageEqualsThatOfKubeScheduler) {
   AddAlike(400);
   Options({.adaptive = true});
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 188U) << "50 - 400/125 percent";
@@ -253,7 +251,7 @@ TEST_F(DeciderTest, TheAdaptiveShareOfNodesShrinksWithTheClusterAsTheOriginalsDo
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 400U);
 }
 
-TEST_F(DeciderTest, TheProfilesPercentageWins) {
+TEST_F(DeciderTest, TheProfilesPercentageTakesPrecedence) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].percentage_of_nodes_to_score = 30;
   Configure(config);

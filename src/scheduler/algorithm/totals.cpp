@@ -15,7 +15,7 @@ struct Weighted {
                         std::int64_t* __restrict to) {
     const std::uint64_t factor = weight;
     for (std::size_t i = 0; i < size; ++i) {
-      // 32 bits by 32 bits: the multiplication that every machine has for several numbers at once.
+      // 32 x 32 bits: a vector multiplication that every supported instruction set has.
       to[i] += static_cast<std::int64_t>(factor * std::uint64_t{std::uint32_t{from[i]}});
     }
   }
@@ -43,7 +43,7 @@ struct Best {
   }
 };
 
-// Few rows are the best: their bits are looked for only in blocks that have some.
+// Few rows have the maximum, so bits are computed only for blocks that contain one.
 struct BestByScores {
   BERTH_KERNEL std::uint16_t Highest(const std::uint16_t* values) {
     std::uint16_t highest = 0;

@@ -1,4 +1,4 @@
-// The arithmetic of the choice, over all rows at once. Compiled for speed; private to this module.
+// Vectorized computation of total scores and their maximum; private to this module.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace berth::algorithm {
 void AddWeighted(std::span<const std::uint8_t> scores, std::uint32_t weight, std::span<std::int64_t> totals,
                  VectorLevel level = BestVectorLevel());
 
-// Adds the rows of `feasible` with the highest total to `best`, which has room for as many rows.
+// Adds the rows of `feasible` with the highest total to `best`, which must have the size of the table.
 void AddBest(std::span<const std::int64_t> totals, const RowSet& feasible, RowSet& best,
              VectorLevel level = BestVectorLevel());
 
-// One plugin's part of the totals.
+// The scores of one plugin and their weight.
 struct WeightedScores {
-  std::span<const std::uint8_t> scores;  // 0 to 100 where feasible
+  std::span<const std::uint8_t> scores;  // 0 to 100 for feasible rows
   std::int64_t weight = 1;
 };
-// May AddBestByScores be used?
+// Whether AddBestByScores can be used: all sums fit in 16 bits.
 bool AreLight(std::span<const WeightedScores> parts);
-// AddBest of the sums, which fit in 16 bits, without writing them down. `totals` is scratch.
+// As AddBest for the weighted sums, without storing 64-bit totals. `totals` is scratch.
 void AddBestByScores(std::span<const WeightedScores> parts, const RowSet& feasible, std::size_t rows,
                      std::vector<std::uint16_t>& totals, RowSet& best, VectorLevel level = BestVectorLevel());
 

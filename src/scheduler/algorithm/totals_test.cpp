@@ -14,7 +14,7 @@ namespace {
 using berth::testing::RunnableLevels;
 
 TEST(Totals, EveryRowGetsItsScoreTimesTheWeight) {
-  // Longer than any vector register, and not a multiple of one.
+  // Longer than any vector register, and not a multiple of its length.
   std::vector<std::uint8_t> scores;
   for (int i = 0; i < 103; ++i) scores.push_back(static_cast<std::uint8_t>(i % 101));
   for (const VectorLevel level : RunnableLevels()) {
@@ -25,7 +25,7 @@ TEST(Totals, EveryRowGetsItsScoreTimesTheWeight) {
   }
 }
 
-TEST(Totals, TheBestAreThoseWithTheHighestSumAmongTheFeasible) {
+TEST(Totals, TheBestRowsHaveTheHighestSumOfAllFeasibleRows) {
   Random random(1);
   for (int round = 0; round < 3000; ++round) {
     const std::size_t rows = 1 + random.Below(300);
@@ -34,7 +34,7 @@ TEST(Totals, TheBestAreThoseWithTheHighestSumAmongTheFeasible) {
     for (std::size_t row = 0; row < rows; ++row) {
       if (random.Below(4) < share) feasible.Add(row);
     }
-    const std::uint64_t spread = 1 + random.Below(101);  // few different scores: many equals
+    const std::uint64_t spread = 1 + random.Below(101);  // few different scores cause many ties
     std::vector<std::vector<std::uint8_t>> columns(random.Below(5), std::vector<std::uint8_t>(rows));
     std::vector<WeightedScores> parts;
     std::vector<std::int64_t> totals(rows, 0);
@@ -65,7 +65,7 @@ TEST(Totals, TheBestAreThoseWithTheHighestSumAmongTheFeasible) {
   }
 }
 
-TEST(Totals, AreLightWhileTheHighestSumHasSixteenBits) {
+TEST(Totals, AreLightIfTheHighestSumFitsInSixteenBits) {
   const std::vector<std::uint8_t> scores(3);
   EXPECT_TRUE(AreLight(std::vector<WeightedScores>{{scores, 157}, {scores, 100}}));
   EXPECT_FALSE(AreLight(std::vector<WeightedScores>{{scores, 158}, {scores, 100}}));
@@ -73,7 +73,7 @@ TEST(Totals, AreLightWhileTheHighestSumHasSixteenBits) {
   EXPECT_TRUE(AreLight({}));
 }
 
-TEST(Totals, NegativeOnesMayBeTheBest) {
+TEST(Totals, NegativeTotalsMayBeTheBest) {
   const std::vector<std::int64_t> totals = {5, -3, -4, -3};
   RowSet feasible(4);
   for (const std::size_t row : {1, 2, 3}) feasible.Add(row);

@@ -1,5 +1,4 @@
-// Configuration files, of every version, down to the plugins that run: what scores with which weight, what
-// filters.
+// Configuration files of every version, up to the resulting plugins: filters, and scores with their weights.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -62,7 +61,7 @@ struct VersionCase {
   std::string scores;
 };
 class AnOldVersion : public testing::TestWithParam<VersionCase> {};
-TEST_P(AnOldVersion, RunsThePluginsThatItHadWithTheirWeights) {
+TEST_P(AnOldVersion, HasTheSamePluginsAndWeights) {
   const auto config = Parse("apiVersion: kubescheduler.config.k8s.io/" + GetParam().version +
                             "\nkind: KubeSchedulerConfiguration\n");
   ASSERT_TRUE(config) << config.error().message;
@@ -98,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
             "1, DynamicResources 2, NodeResourcesBalancedAllocation 1, ImageLocality 1"}),
     [](const auto& row) { return row.param.version; });
 
-// A converted file means what the old one meant, and converting it again changes nothing.
+// A converted file has the same meaning, and a second conversion changes nothing.
 class Conversion : public testing::TestWithParam<std::string> {};
 TEST_P(Conversion, KeepsTheMeaning) {
   const runtime::Registry registry = InTreePlugins();
@@ -149,7 +148,7 @@ TEST(Tutorials, LoadUnchanged) {
             "NodeDeclaredFeatures");
 }
 
-TEST(Engine, RefusesExtendersWhereItIsNotToldHowToReachThem) {
+TEST(Engine, RejectsExtendersWithoutATransport) {
   const auto policy = Parse(Example("extender-policy/policy.json"));
   ASSERT_TRUE(policy);
   std::vector<std::string> notes;
@@ -158,7 +157,7 @@ TEST(Engine, RefusesExtendersWhereItIsNotToldHowToReachThem) {
   EXPECT_THAT(
       built.error().message,
       StartsWith(
-          "extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be asked from here"));
+          "extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be called by this command"));
 }
 
 struct BuildCase {
@@ -167,7 +166,7 @@ struct BuildCase {
   std::string error;
 };
 class AProfile : public testing::TestWithParam<BuildCase> {};
-TEST_P(AProfile, IsRefusedForWhatItsPluginsCannotDo) {
+TEST_P(AProfile, IsRejectedForInvalidPluginSets) {
   const auto config = Parse(
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {" +
       GetParam().plugins + "}}]\n");
@@ -200,7 +199,7 @@ struct ArgsCase {
   std::string error;
 };
 class NetworkTrafficArgs : public testing::TestWithParam<ArgsCase> {};
-TEST_P(NetworkTrafficArgs, AreChecked) {
+TEST_P(NetworkTrafficArgs, AreValidated) {
   const auto config = Parse(
       "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: "
       "[{pluginConfig: "
@@ -231,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
             "you mean \"prometheusAddress\"?"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(WriteConfig, ServesTheConfigurationAsOneLine) {
+TEST(WriteConfig, WritesTheConfigurationAsOneLine) {
   const runtime::Registry registry = InTreePlugins();
   const auto config = config::DefaultSchedulerConfig({}, &registry.codecs());
   const std::string line = config::WriteConfigz(config, registry.codecs());

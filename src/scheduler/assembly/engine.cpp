@@ -14,7 +14,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
   if (!config.extenders.empty()) {
     if (!access.make_transport) {
       return Invalid(
-          fmt::format("extenders[0]: extender \"{}\" cannot be asked from here; remove "
+          fmt::format("extenders[0]: extender \"{}\" cannot be called by this command; remove "
                       "\"extenders\" from the configuration",
                       config.extenders.front().url_prefix));
     }

@@ -1,5 +1,5 @@
-// Configuration, plugins and ports put together into what decides: for the scheduler, for explain, for
-// benchmarks.
+// Assembles configuration, plugins and ports into an engine that schedules: for the scheduler, for
+// explanations and for benchmarks.
 #pragma once
 
 #include <memory>
@@ -17,23 +17,24 @@
 
 namespace berth::assembly {
 
-// What profiles measure themselves with; without a registry they do not.
+// Metrics of profiles; without a registry nothing is measured.
 struct Measure {
   metrics::Registry* registry = nullptr;
   const Clock* clock = nullptr;
   runtime::InstrumentOptions options;
 };
 
-// How extenders of the configuration are reached.
+// Access to the extenders of the configuration.
 struct ExtenderAccess {
-  extenders::TransportMaker make_transport;  // empty: not at all, and a configuration that has some is refused
+  extenders::TransportMaker make_transport;  // empty: a configuration with extenders is rejected
   extenders::CircuitOptions circuit{};
 };
 
-// Owns the words, the cluster and the profiles; members in the order of their dependence. One thread.
+// Owns the symbol table, the cluster and the profiles; members are declared in dependency order. Scheduler
+// loop only.
 class Engine {
  public:
-  // Errors are start-up texts for people. `notes` receives what should be in the log.
+  // Errors are user-readable start-up errors. `notes` receives texts for the log.
   static Expected<std::unique_ptr<Engine>> Build(const config::SchedulerConfig& config,
                                                  const runtime::Registry& registry, ports::ApiWriter& api,
                                                  std::vector<std::string>& notes, const Measure& measure = {},
@@ -46,7 +47,7 @@ class Engine {
   cluster::ClusterState& cache() { return cache_; }
   const cluster::ClusterState& cache() const { return cache_; }
   std::span<const std::unique_ptr<runtime::Profile>> profiles() const { return profiles_; }
-  // Null: there are none.
+  // Null if there are no extenders.
   extenders::Extenders* extenders() const { return extenders_.get(); }
   // Null if no profile has that name.
   const runtime::Profile* FindProfile(std::string_view scheduler_name) const;

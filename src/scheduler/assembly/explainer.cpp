@@ -13,12 +13,12 @@
 namespace berth::assembly {
 namespace {
 
-// Empty if somebody decides about the pod.
+// The reason why no profile schedules the pod; empty if one does.
 std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
   if (profile == nullptr) {
     std::vector<std::string_view> names;
     for (const auto& known : engine.profiles()) names.push_back(known->name());
-    return fmt::format("its schedulerName is \"{}\", and profiles are for {} (--config FILE: others)",
+    return fmt::format("its schedulerName is \"{}\", the profiles are for {} (--config FILE: others)",
                        pod.spec.scheduler_name.str(), fmt::join(names, ", "));
   }
   if (pod.metadata.deleting()) return "it is being deleted";
@@ -29,7 +29,8 @@ std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, con
 
 struct Explainer::Input {
   api::Decoder decoder;
-  std::map<std::string, api::NodePtr> nodes;  // sorted by name, as they enter the cache
+  // sorted by name: the order in which they are added to the cache
+  std::map<std::string, api::NodePtr> nodes;
   std::vector<api::PodPtr> pods;              // in the order of the input
   std::map<std::string, std::size_t> pod_index;
   api::Dump others;
@@ -48,7 +49,7 @@ struct Explainer::Input {
     }
   }
 
-  // Empty, or why the object is left out.
+  // Returns an empty text, or the reason why the object is left out.
   std::string Add(const api::Document& document) {
     if (document.kind == "Pod") {
       auto pod = decoder.Object<api::Pod>(document.json);
@@ -69,7 +70,7 @@ struct Explainer::Input {
   }
 };
 
-Explainer::Explainer() : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("a dump has no API server")), input_(std::make_unique<Input>()) {}
+Explainer::Explainer() : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")), input_(std::make_unique<Input>()) {}
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,

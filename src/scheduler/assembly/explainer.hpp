@@ -1,5 +1,5 @@
-// Answers for a dump of a cluster: where would each pending pod go, and why nowhere else? Nothing is watched
-// and nothing is written; the engine is the scheduler's own.
+// Explanations for a dump of a cluster: the node of each pending pod, and the reasons against all others.
+// Uses the scheduler's engine; watches nothing and writes nothing.
 #pragma once
 
 #include <functional>
@@ -21,20 +21,20 @@ class Explainer {
                                                      const ExtenderAccess& access = {});
   ~Explainer();
 
-  // Takes a file of objects, JSON or YAML; may be called repeatedly, later objects replace earlier ones of
-  // the same name. Fails if the text cannot be read at all. `problems` receives what had to be left out:
-  // "file: document 2, items[3]: Pod default/web: spec.containers[0].image: expected a string, got a number".
+  // Loads a file of objects, JSON or YAML. May be called repeatedly; later objects replace earlier ones with
+  // the same name. Fails if the text cannot be parsed. `problems` receives objects that were left out: "file:
+  // document 2, items[3]: Pod default/web: spec.containers[0].image: expected a string, got a number".
   Expected<void> Load(std::string_view text, const std::string& file, std::vector<std::string>& problems);
 
-  // Puts what was loaded into the engine, once; Evaluate does so if nobody has.
+  // Adds the loaded objects to the engine, once. Evaluate calls it if necessary.
   void FillCluster();
 
-  // Judges every pod without a node, each alone against the same cluster, in the order of the input; those of
-  // `only`
-  // ("namespace/name"), if there are any. Errors name pods of `only` that are not in the input.
+  // Evaluates every pod without a node, independently of each other against the same cluster, in input order.
+  // If `only` ("namespace/name") is not empty, only these pods. The error names pods of `only` that are not
+  // in the input. `tell` receives each result.
   struct Evaluated {
     std::shared_ptr<const record::AttemptRecord> record;
-    const cluster::PodInfo* pod = nullptr;  // null if no profile judged it; valid during the call
+    const cluster::PodInfo* pod = nullptr;  // null if no profile is responsible; valid during the call
   };
   Expected<void> Evaluate(const std::vector<std::string>& only, const std::function<void(const Evaluated&)>& tell);
 

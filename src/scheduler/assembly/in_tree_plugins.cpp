@@ -29,15 +29,14 @@
 namespace berth::assembly {
 namespace {
 
-// Plugins that well-known tutorials build into a scheduler of their own, by the names and arguments that they
-// have there.
+// Plugins of well-known tutorials on custom schedulers, under the names and with the arguments used there.
 void AddTutorialPlugins(runtime::Registry& registry) {
   for (const auto* name : {"NetworkTraffic", "network_traffic"})
     registry.Add(name, plugins::NetworkTraffic::Factory(name), plugins::NetworkTrafficArgsCodec());
   for (const auto* name : {"CPUUsage", "custom"})
     registry.Add(name, plugins::CpuUsage::Factory(name), plugins::CpuUsageArgsCodec());
   registry.Add("sample-plugin", plugins::SamplePlugin::Create, plugins::SamplePluginArgsCodec());
-  registry.SetNote("sample-plugin", "plugin sample-plugin has no effect but log lines with -v=3");
+  registry.SetNote("sample-plugin", "plugin sample-plugin only writes log lines, with -v=3");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The plugins that come with Berth.
+// The plugins built into Berth.
 #pragma once
 
 #include "scheduler/runtime/registry.hpp"

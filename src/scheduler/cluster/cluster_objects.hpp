@@ -1,5 +1,5 @@
-// What the scheduler knows of the cluster besides nodes and pods: a table per kind, for plugins to look
-// things up in (kube-scheduler's listers and assume caches).
+// Cluster objects other than nodes and pods: one table per kind, for lookups by plugins (kube-scheduler's
+// listers and assume caches).
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,32 @@
 
 namespace berth::cluster {
 
-// Objects of one kind as the API server last showed them and, laid over that, as we assume them to be: a
-// plugin that has decided to write an object shows it to itself and to others before the API server does.
-// Visits go in the order of namespace and name. Pointers stay good as long as the caller holds them. One
-// thread: the scheduler loop's.
+// Objects of one kind as received from the API server, overlaid with assumed versions: a plugin that is about
+// to write an object makes the new version visible before the API server confirms it. Iteration is ordered by
+// namespace and name. The shared pointers keep objects alive for the caller. Scheduler loop only.
 template <class T>
 class ObjectTable {
  public:
   using Ptr = std::shared_ptr<const T>;
-  // Told after the table has changed: by the API server, by Assume or by Restore; `before` and `after` are
-  // what FindAssumed answered and answers.
+  // Called after the table has changed by Apply, Assume or Restore. `before` and `after` are the results of
+  // FindAssumed before and after the change.
   using Listener = std::function<void(const ports::Change<T>&)>;
 
-  // As the API server has it; null if there is none. `ns` is empty for kinds without namespaces.
+  // The version of the API server; null if there is none. `ns` is empty for cluster-scoped kinds.
   Ptr Find(std::string_view ns, std::string_view name) const {
     const Entry* entry = EntryOf(ns, name);
     return entry == nullptr ? nullptr : entry->seen;
   }
-  // The assumed version if there is one.
+  // The assumed version if there is one, else the version of the API server.
   Ptr FindAssumed(std::string_view ns, std::string_view name) const {
     const Entry* entry = EntryOf(ns, name);
     return entry == nullptr ? nullptr : entry->latest();
   }
-  // The same for kinds without namespaces.
+  // For cluster-scoped kinds.
   Ptr Find(std::string_view name) const { return Find("", name); }
   Ptr FindAssumed(std::string_view name) const { return FindAssumed("", name); }
 
-  // visit(const Ptr&), as the API server has them.
+  // visit(const Ptr&) with the versions of the API server.
   template <class Visit>
   void ForEach(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(entry.seen);
@@ -53,17 +52,17 @@ class ObjectTable {
     for (auto at = entries_.lower_bound(View{ns, ""}); at != entries_.end() && at->first.ns == ns; ++at)
       visit(at->second.seen);
   }
-  // visit(const Ptr&), assumed versions where there are some.
+  // visit(const Ptr&) with assumed versions where they exist.
   template <class Visit>
   void ForEachAssumed(Visit&& visit) const {
     for (const auto& [key, entry] : entries_) visit(entry.latest());
   }
   std::size_t size() const { return entries_.size(); }
-  // Another number whenever anything in the table has changed.
+  // Changes whenever anything in the table changes.
   std::uint64_t version() const { return version_; }
 
-  // Takes over what the API server said. An assumption lasts until a version other than the one it was made
-  // on is seen.
+  // Applies a change received from the API server. An assumed version is dropped when a resource version
+  // other than its base arrives.
   void Apply(const ports::Change<T>& change) {
     const T& object = change.after != nullptr ? *change.after : *change.before;
     const View key{object.metadata.ns, object.metadata.name};
@@ -84,7 +83,8 @@ class ObjectTable {
     if (!same_version) entry.assumed = nullptr;
     Tell({before, entry.latest()});
   }
-  // Shows `object` instead of what the API server has. False if that is not the version it was made from.
+  // Overlays the object with an assumed version. Returns false if `object` is not based on the current
+  // version of the API server.
   bool Assume(Ptr object) {
     const auto found = entries_.find(View{object->metadata.ns, object->metadata.name});
     if (found == entries_.end()) return false;
@@ -95,7 +95,7 @@ class ObjectTable {
     Tell({before, entry.assumed});
     return true;
   }
-  // Forgets the assumption, if there is one.
+  // Drops the assumed version, if there is one.
   void Restore(std::string_view ns, std::string_view name) {
     const auto found = entries_.find(View{ns, name});
     if (found == entries_.end() || found->second.assumed == nullptr) return;
@@ -103,7 +103,7 @@ class ObjectTable {
     Tell({before, found->second.seen});
   }
 
-  // For as long as the table lives.
+  // Adds a listener for the lifetime of the table.
   void Listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
  private:
@@ -140,7 +140,7 @@ class ObjectTable {
   std::uint64_t version_ = 0;
 };
 
-// One table per kind that is not a pod or a node.
+// One table per kind except pods and nodes.
 class ClusterObjects {
  public:
   template <class T>
@@ -163,7 +163,7 @@ class ClusterObjects {
   struct TablesOf<api::KindList<T...>> {
     using type = std::tuple<ObjectTable<T>...>;
   };
-  TablesOf<api::AllKinds>::type tables_;  // those of pods and nodes stay empty: the node table has them
+  TablesOf<api::AllKinds>::type tables_;  // the tables of pods and nodes stay empty, see NodeTable
 };
 
 }  // namespace berth::cluster

@@ -5,7 +5,7 @@
 namespace berth::cluster {
 namespace {
 
-// The older names are looked at first, as kube-scheduler does.
+// Deprecated label names take precedence, as in kube-scheduler.
 std::string ZoneKey(const api::Node& node) {
   const auto label = [&](std::string_view legacy, std::string_view current) -> std::string {
     if (const std::string* value = node.metadata.labels.Find(legacy)) return *value;

@@ -1,4 +1,5 @@
-// The cluster as far as placing pods is concerned: nodes with their sums, bound pods, assumed pods.
+// The scheduler's model of the cluster: nodes with aggregated values, bound pods, assumed pods, and other
+// objects.
 #pragma once
 
 #include <boost/container_hash/hash.hpp>
@@ -25,9 +26,8 @@ namespace berth::cluster {
 //      ^                 │                                       ^
 //      └────Forget───────┘            AddPod ────────────────────┘
 //
-// A pod is known by its UID. Assumed pods never expire: they leave by AddPod, Forget or RemovePod. Pods may
-// be reported on nodes that are not (or no longer) there; they count as soon as the node appears. One thread:
-// the scheduler loop's.
+// Pods are identified by UID. Assumed pods do not expire; they leave by AddPod, Forget or RemovePod. Pods may
+// be reported on nodes that do not exist (any more); they count when the node appears. Scheduler loop only.
 class ClusterState {
  public:
   explicit ClusterState(SymbolTable& symbols)
@@ -38,39 +38,40 @@ class ClusterState {
 
   const NodeTable& nodes() const { return table_; }
   NodeTable& nodes() { return table_; }
-  // Everything else: volumes, namespaces, services, budgets and so on.
+  // All other kinds: volumes, namespaces, services, disruption budgets and so on.
   ClusterObjects& objects() { return objects_; }
   PodCounters& counters() { return counters_; }
   VolumesInUse& volumes() { return volumes_; }
-  // Rows of all nodes in the order in which sampling visits them: zones take turns (kube-scheduler's node
-  // tree).
+  // Rows of all nodes in the order in which sampling visits them: round-robin over zones (kube-scheduler's
+  // node tree).
   std::span<const Row> VisitingOrder();
 
-  // A node of that name that is there already is updated.
+  // Updates the node if one with this name exists.
   void AddNode(api::NodePtr node);
   void UpdateNode(api::NodePtr node);
-  // Its pods stay known: deletes of pods arrive on a stream of their own.
+  // The node's pods are kept: their deletion arrives in a separate watch.
   void RemoveNode(const std::string& name);
 
-  // A pod with a node was seen. Replaces what is known of the UID, an assumption included.
+  // Adds a bound pod. Replaces an earlier version of the UID, including an assumed one.
   void AddPod(api::PodPtr pod);
-  // True if the pod was known.
+  // Returns whether the pod was present.
   bool RemovePod(const std::string& uid);
-  // The pod takes its place on the node from now on. False if the UID is known already.
+  // Adds a pod to a node before its binding is confirmed. Returns false if the UID is already present.
   bool Assume(const PodInfo& pod, Row row);
-  // Undoes Assume; false if the pod is not assumed (a bind was seen, or it was removed).
+  // Reverts Assume. Returns false if the pod is not assumed (it was bound or removed meanwhile).
   bool Forget(const std::string& uid);
   bool IsAssumed(const std::string& uid) const;
   bool Knows(const std::string& uid) const { return pods_.contains(Uid(uid)); }
-  // As it was last seen; an assumed pod with the node it is assumed on. Null if the UID is unknown.
+  // The last received version; for an assumed pod, a version with the node it is assumed on. Null if the UID
+  // is unknown.
   api::PodPtr FindPod(const std::string& uid) const;
 
-  // Adds those that were seen with a node, in no particular order; assumed pods are not among them.
+  // Appends all pods that were received with a node, in no defined order; assumed pods are not included.
   void AppendBoundPods(std::vector<api::PodPtr>& out) const;
 
   std::size_t pod_count() const { return pods_.size(); }
   std::size_t assumed_count() const { return assumed_; }
-  // Changes whenever a node comes or goes.
+  // Changes whenever a node is added or removed.
   std::uint64_t node_generation() const { return node_generation_; }
 
  private:
@@ -79,7 +80,7 @@ class ClusterState {
     NodeNameId node;
     bool assumed = false;
   };
-  // The UID is the pod's own; its hash is kept: a growing table does not look at the pods again.
+  // The text refers to the pod's own string. The hash is stored, so that rehashing does not access the pods.
   struct Uid {
     explicit Uid(std::string_view text) : text(text), hash(boost::hash<std::string_view>()(text)) {}
     std::string_view text;
@@ -87,7 +88,7 @@ class ClusterState {
   };
   struct Known {
     std::size_t hash = 0;
-    std::unique_ptr<PodState> state;  // does not move
+    std::unique_ptr<PodState> state;  // address is stable
     std::string_view uid() const { return state->placed.pod->metadata.uid; }
   };
   struct ByUid {
@@ -102,7 +103,7 @@ class ClusterState {
     std::string key;
     std::vector<Row> rows;
   };
-  // Null: the UID is known already.
+  // Null if the UID is already present.
   PodState* Know(api::PodPtr pod);
   void Place(PodState& pod);
   void Displace(PodState& pod);
@@ -116,7 +117,7 @@ class ClusterState {
   VolumesInUse volumes_;
   RecentUses uses_{symbols_};
   boost::unordered_flat_set<Known, ByUid, ByUid> pods_;
-  // Pods whose node is not there (yet, or any more), by NodeNameId.
+  // Pods whose node does not exist, by NodeNameId.
   boost::unordered_flat_map<NodeNameId, std::vector<PodState*>> pods_without_node_;
   std::size_t assumed_ = 0;
   std::uint64_t node_generation_ = 0;

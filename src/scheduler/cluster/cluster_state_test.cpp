@@ -34,7 +34,7 @@ class ClusterCacheTest : public ::testing::Test {
   ClusterState cache{words};
 };
 
-TEST_F(ClusterCacheTest, AnAssumedPodCountsAtOnceAndABindThatIsSeenConfirmsIt) {
+TEST_F(ClusterCacheTest, AnAssumedPodCountsImmediatelyAndIsConfirmedByItsBinding) {
   cache.AddNode(MakeNode("n").Share());
   EXPECT_TRUE(Assume(MakePod("p").Cpu("1"), "n"));
   EXPECT_EQ(Cpu("n"), 1000);
@@ -47,7 +47,7 @@ TEST_F(ClusterCacheTest, AnAssumedPodCountsAtOnceAndABindThatIsSeenConfirmsIt) {
   EXPECT_EQ(cache.pod_count(), 1U);
 }
 
-TEST_F(ClusterCacheTest, ForgettingUndoesOnlyAnAssumption) {
+TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
   cache.AddNode(MakeNode("n").Share());
   Assume(MakePod("p").Cpu("1"), "n");
   EXPECT_TRUE(cache.Forget("uid-of-p"));
@@ -59,14 +59,14 @@ TEST_F(ClusterCacheTest, ForgettingUndoesOnlyAnAssumption) {
   EXPECT_EQ(Cpu("n"), 1000);
 }
 
-TEST_F(ClusterCacheTest, AKnownPodIsNotAssumedAgain) {
+TEST_F(ClusterCacheTest, AnExistingPodCannotBeAssumed) {
   cache.AddNode(MakeNode("n").Share());
   EXPECT_TRUE(Assume(MakePod("p").Cpu("1"), "n"));
   EXPECT_FALSE(Assume(MakePod("p").Cpu("1"), "n"));
   EXPECT_EQ(Cpu("n"), 1000);
 }
 
-TEST_F(ClusterCacheTest, APodThatWasBoundElsewhereMoves) {
+TEST_F(ClusterCacheTest, APodBoundToAnotherNodeMoves) {
   cache.AddNode(MakeNode("a").Share());
   cache.AddNode(MakeNode("b").Share());
   Assume(MakePod("p").Cpu("1"), "a");
@@ -75,7 +75,7 @@ TEST_F(ClusterCacheTest, APodThatWasBoundElsewhereMoves) {
   EXPECT_EQ(Cpu("b"), 2000);
 }
 
-TEST_F(ClusterCacheTest, ARemovedPodLeavesNothingWhetherAssumedOrBound) {
+TEST_F(ClusterCacheTest, RemovingAnAssumedOrBoundPodRestoresAllSums) {
   cache.AddNode(MakeNode("n").Share());
   Assume(MakePod("p").Cpu("1"), "n");
   cache.AddPod(MakePod("q").Cpu("1").OnNode("n"));
@@ -86,14 +86,14 @@ TEST_F(ClusterCacheTest, ARemovedPodLeavesNothingWhetherAssumedOrBound) {
   EXPECT_EQ(cache.assumed_count(), 0U);
 }
 
-TEST_F(ClusterCacheTest, APodMayComeBeforeItsNode) {
+TEST_F(ClusterCacheTest, APodMayBeAddedBeforeItsNode) {
   cache.AddPod(MakePod("p").Cpu("1").OnNode("late"));
   EXPECT_THAT(Order(), IsEmpty()) << "a node that was only spoken of is none";
   cache.AddNode(MakeNode("late").Share());
   EXPECT_EQ(Cpu("late"), 1000);
 }
 
-TEST_F(ClusterCacheTest, PodsOutliveTheirNode) {
+TEST_F(ClusterCacheTest, PodsAreKeptWhenTheirNodeIsRemoved) {
   cache.AddNode(MakeNode("n").Share());
   cache.AddPod(MakePod("p").Cpu("1").OnNode("n"));
   cache.AddPod(MakePod("q").Cpu("2").OnNode("n"));
@@ -104,7 +104,7 @@ TEST_F(ClusterCacheTest, PodsOutliveTheirNode) {
   EXPECT_EQ(Cpu("n"), 1000);
 }
 
-TEST_F(ClusterCacheTest, TheGenerationTellsOfNodesThatComeAndGo) {
+TEST_F(ClusterCacheTest, TheGenerationChangesWhenNodesAreAddedOrRemoved) {
   const auto start = cache.node_generation();
   cache.AddNode(MakeNode("n").Share());
   const auto added = cache.node_generation();
@@ -123,16 +123,15 @@ TEST_F(ClusterCacheTest, AnUpdateOfAnUnknownNodeAddsIt) {
   EXPECT_THAT(Order(), ElementsAre("n"));
 }
 
-// --- the order of visits
-// ------------------------------------------------------------------------------------------
+// --- visiting order ---
 
-TEST_F(ClusterCacheTest, ZonesTakeTurnsInTheOrderOfTheirFirstNode) {
+TEST_F(ClusterCacheTest, ZonesAlternateInTheOrderOfTheirFirstNode) {
   for (const auto* name : {"a1", "a2", "b1", "a3", "c1", "b2"})
     cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
   EXPECT_THAT(Order(), ElementsAre("a1", "b1", "c1", "a2", "b2", "a3"));
 }
 
-TEST_F(ClusterCacheTest, ANodeThatChangesItsZoneGoesToTheEndOfTheNewOne) {
+TEST_F(ClusterCacheTest, ANodeThatChangesItsZoneIsLastInTheNewZone) {
   for (const auto* name : {"a1", "a2", "b1"})
     cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
   cache.UpdateNode(MakeNode("a1").Zone("b").Share());
@@ -141,14 +140,14 @@ TEST_F(ClusterCacheTest, ANodeThatChangesItsZoneGoesToTheEndOfTheNewOne) {
   EXPECT_THAT(Order(), ElementsAre("a2", "b1", "a1")) << "the zone is the same";
 }
 
-TEST_F(ClusterCacheTest, AnEmptiedZoneLosesItsTurn) {
+TEST_F(ClusterCacheTest, AnEmptyZoneIsRemoved) {
   for (const auto* name : {"a1", "b1"}) cache.AddNode(MakeNode(name).Zone(std::string(1, name[0])).Share());
   cache.RemoveNode("a1");
   cache.AddNode(MakeNode("a1").Zone("a").Share());
   EXPECT_THAT(Order(), ElementsAre("b1", "a1"));
 }
 
-TEST_F(ClusterCacheTest, TheOlderLabelsOfAZoneCountFirst) {
+TEST_F(ClusterCacheTest, DeprecatedZoneLabelsTakePrecedence) {
   cache.AddNode(MakeNode("a").Label("failure-domain.beta.kubernetes.io/zone", "x").Zone("y").Share());
   cache.AddNode(MakeNode("b").Zone("y").Share());
   cache.AddNode(MakeNode("c").Zone("x").Share());
@@ -156,17 +155,16 @@ TEST_F(ClusterCacheTest, TheOlderLabelsOfAZoneCountFirst) {
   EXPECT_THAT(Order(), ElementsAre("a", "b", "d", "c"));
 }
 
-// --- any sequence
-// -------------------------------------------------------------------------------------------------
+// --- random sequences of changes ---
 
-// What a node's sums should be, counted anew from the pods that should be known.
+// The expected sums of a node, counted from the pods in the cache.
 struct Known {
   std::string node;
   std::int64_t cpu;
   bool assumed;
 };
 
-TEST(ClusterCacheProperty, SumsAreAlwaysThoseOfACountFromScratch) {
+TEST(ClusterCacheProperty, SumsEqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random(seed);
     SymbolTable words;

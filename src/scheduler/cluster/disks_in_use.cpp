@@ -7,7 +7,8 @@ namespace {
 
 using Source = api::Volume::Source;
 
-// Disks are the same if they share a name. An RBD image has one per monitor, since any common monitor counts.
+// Two disks are the same if they have a name in common. An RBD image has one name per monitor, because one
+// common monitor suffices.
 std::vector<std::string> NamesOf(const api::Volume& volume) {
   const std::string name = static_cast<char>(volume.source) + volume.id;
   if (volume.source != Source::kRbd) return {name};
@@ -17,7 +18,7 @@ std::vector<std::string> NamesOf(const api::Volume& volume) {
   return names;
 }
 
-// An EBS volume is taken by whoever has it; the others can be shared by readers.
+// An EBS volume is always exclusive; the other kinds can be shared by readers.
 bool Shareable(const api::Volume& volume) {
   return volume.read_only && volume.source != Source::kAwsElasticBlockStore;
 }

@@ -1,4 +1,4 @@
-// Which nodes use a disk that pods name themselves, without claim and volume (GCE PD, EBS, iSCSI, RBD).
+// Nodes on which a disk is in use that pods reference directly, without a claim (GCE PD, EBS, iSCSI, RBD).
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -11,17 +11,17 @@
 
 namespace berth::cluster {
 
-// Is it one of those disks?
+// Whether the volume is a disk of one of these kinds.
 bool IsExclusiveDisk(const api::Volume& volume);
-// May not both be used on one node.
+// Whether the two volumes must not be used on the same node.
 bool Collide(const api::Volume& a, const api::Volume& b);
 
-// Counts uses; volumes that are no such disks are ignored. One thread.
+// Counts uses per row; volumes of other kinds are ignored. Scheduler loop only.
 class DisksInUse {
  public:
   void Add(std::uint32_t row, const api::Volume& volume);
   void Remove(std::uint32_t row, const api::Volume& volume);
-  // Adds the rows where a pod that wants this volume would collide.
+  // Adds the rows on which a pod with this volume would conflict.
   void AddConflicts(const api::Volume& wanted, RowSet& out) const;
   std::size_t size() const { return disks_.size(); }
 

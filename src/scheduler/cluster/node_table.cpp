@@ -128,7 +128,7 @@ Row NodeTable::Add(api::NodePtr node) {
 }
 
 void NodeTable::Update(Row row, api::NodePtr node) {
-  // Most updates are a kubelet's report that nothing changed.
+  // Most updates are status reports of the kubelet without changes.
   const api::Node& old = *nodes_[row];
   if (!api::SameAmounts(old.allocatable, node->allocatable)) {
     SetAllocatable(row, node->allocatable);
@@ -140,7 +140,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
     ++node_changes_;
   }
   if (!SameImages(old.images, node->images)) {
-    // New names first: an image that stays must not lose its state in between.
+    // New names first: the state of an image that stays must not be dropped in between.
     SetImages(row, node->images, true);
     std::vector<api::ContainerImage> gone = old.images;
     for (api::ContainerImage& image : gone) {
@@ -259,8 +259,8 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
   table_.Tell(row, pod, add, true);
 }
 
-// A pod that this overlay has removed comes back: nothing is left to be undone. Ports are the exception:
-// others may have taken or freed them meanwhile.
+// Cancels the step that removed this pod. Not possible for a pod with ports: other steps may have taken or
+// freed them since.
 bool NodeTable::Overlay::TakeBack(Row row, PlacedPod& pod) {
   if (pod.slot >= steps_.size() || !pod.use().ports.empty()) return false;
   Step& step = steps_[pod.slot];

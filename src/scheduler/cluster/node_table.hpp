@@ -1,5 +1,5 @@
-// All nodes as one table: a row per node, a contiguous column per number, a set of rows behind each label,
-// taint list, image and port. This is what plugins see of the cluster.
+// The cluster's nodes as a columnar table: one row per node, a contiguous column per numeric value, and a set
+// of rows per label, taint list, image and port. This is the view of the cluster that plugins read.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -20,53 +20,54 @@ namespace berth::cluster {
 using Row = std::uint32_t;
 inline constexpr Row kNoRow = UINT32_MAX;
 
-// An image as ImageLocality counts it: one size per name (the first reporter's, kept while any node has the
-// image).
+// An image as counted by ImageLocality: one size per name, that of the node which reported the image first,
+// kept while any node has the image.
 struct ImageState {
   std::int64_t size_bytes = 0;
   RowGroup rows;
 };
 
-// A pod on a node: one that is bound, assumed, or (in an overlay) only nominated.
+// A pod on a node: bound, assumed, or (in an overlay) nominated.
 struct PlacedPod {
   api::PodPtr pod;
   PodUsePtr takes;
-  // The table's own: where it stands in its row's list; while an overlay has it removed, by which step.
+  // Internal to the table: the pod's index in its row's list; while removed by an overlay, the index of that
+  // step.
   std::uint32_t slot = 0;
 
   const PodUse& use() const { return *takes; }
 };
 
-// Told of every pod that appears on a row or leaves it, after the table has changed. `imagined`: by an
-// overlay, which undoes it before anything else happens. For counters that follow the cluster.
+// Called for every pod that is added to a row or removed from it, after the table has changed. `imagined`:
+// the change is made by an overlay, which reverts it before any other change. Used by counters that follow
+// the cluster.
 class PodObserver {
  public:
   virtual ~PodObserver() = default;
   virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
   virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
-  // A node has taken the row, or is about to leave it; there are no pods on it then.
+  // A node was added at this row, or is about to be removed from it. The row has no pods at this time.
   virtual void NodeAppears(Row /*row*/) {}
   virtual void NodeLeaves(Row /*row*/) {}
 };
 
-// Where the nodes stand along one label key: rows with the same value are one domain. Domains are numbered
-// from 0; a number whose last row has gone is given to a new value.
+// The nodes grouped by the value of one label key: rows with the same value form a domain. Domains are
+// numbered from 0; the number of an empty domain is reused for a new value.
 struct Topology {
   static constexpr std::uint32_t kNowhere = UINT32_MAX;
   std::vector<std::uint32_t> domain;                      // by row; kNowhere: the node lacks the label
   std::vector<std::uint32_t> rows_in;                     // by domain
   std::vector<LabelId> label_of;                          // by domain
-  std::size_t domains() const { return rows_in.size(); }  // numbers in use, and some that are not
+  std::size_t domains() const { return rows_in.size(); }  // an upper bound: includes unused numbers
 };
 
-// One writer, the scheduler loop; plugins read it on the same thread while a decision is made. Rows of
-// removed nodes are reused. All columns have rows() entries; entries of rows without node are zero.
+// Written by the scheduler loop only; plugins read it on the same thread during a decision. Rows of removed
+// nodes are reused. All columns have rows() entries; entries of rows without a node are zero.
 class NodeTable {
  public:
   explicit NodeTable(SymbolTable& symbols);
 
-  // --- reading
-  // ----------------------------------------------------------------------------------------------
+  // --- reading ---
   const SymbolTable& symbols() const { return symbols_; }
   std::size_t rows() const { return nodes_.size(); }
   std::size_t node_count() const { return node_count_; }
@@ -76,48 +77,48 @@ class NodeTable {
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
   NodeNameId name_id(Row row) const { return name_ids_[row]; }
 
-  // What a node offers and what is taken; no entries if no node ever offered the resource.
+  // A node's allocatable and requested amount; empty if no node ever had the resource.
   std::span<const std::int64_t> allocatable(ResourceId resource) const {
     return HasColumn(resource) ? columns_[resource.value].allocatable : std::span<const std::int64_t>();
   }
   std::span<const std::int64_t> requested(ResourceId resource) const {
     return HasColumn(resource) ? columns_[resource.value].requested : std::span<const std::int64_t>();
   }
-  // Requested, with 100m cpu and 200Mi memory for each container that asks for none.
+  // Requested, with defaults of 100m CPU and 200Mi memory for containers without a request.
   std::span<const std::int64_t> non_zero_cpu() const { return non_zero_cpu_; }
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
   std::span<const std::int64_t> pod_count() const { return pod_count_; }
   std::span<const std::int64_t> allowed_pods() const { return allowed_pods_; }
-  // In no particular order.
+  // In no defined order.
   std::span<PlacedPod* const> pods(Row row) const { return pods_[row]; }
 
   const RowSet& unschedulable() const { return unschedulable_; }
   TaintListId taints(Row row) const { return taints_[row]; }
-  // Visits every taint list that some node has, with its rows: visit(TaintListId, const RowGroup&).
+  // Calls visit(TaintListId, const RowGroup&) for every taint list in use.
   template <class Visit>
   void ForEachTaintList(Visit&& visit) const {
     for (std::uint32_t i = 0; i < taint_rows_.size(); ++i) {
       if (!taint_rows_[i].Empty()) visit(TaintListId{i}, taint_rows_[i]);
     }
   }
-  // Changes whenever a node comes, goes, or gets other labels.
+  // Changes whenever a node is added, removed or relabeled.
   std::uint64_t label_generation() const { return label_generation_; }
-  // Null where no node ever had it.
+  // Null if no node ever had it.
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
   const ImageState* Image(ImageId image) const;
-  // Built when a key is asked for the first time, and kept up to date from then on.
+  // Built when a key is first requested, and maintained from then on.
   const Topology& Along(LabelKeyId key) const;
-  // Adds the rows where a pod that wants this port would collide.
+  // Adds the rows on which a pod with this host port would conflict.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
 
-  // --- what has changed since one looked last
-  // Changes whenever a node comes, goes, or describes itself in another way that plugins see.
+  // --- change tracking ---
+  // Changes whenever a node is added, removed, or updated in a way that is visible to plugins.
   std::uint64_t node_changes() const { return node_changes_; }
-  // How many pods have come to rows or left them; overlays do not count.
+  // Total number of pods added to rows or removed from them, overlays excluded.
   std::uint64_t pod_changes() const { return pod_changes_; }
-  // Visits the rows of all such changes but the first `seen`, some perhaps several times. False, and visits
-  // none, if they are too many to be remembered.
+  // Calls visit(Row) for each of these changes after the first `seen`; a row may occur several times. Returns
+  // false without a call if the change log no longer reaches back that far.
   template <class Visit>
   bool ForEachChangedRow(std::uint64_t seen, Visit&& visit) const {
     if (pod_changes_ - seen > changed_.size()) return false;
@@ -125,33 +126,34 @@ class NodeTable {
     return true;
   }
 
-  // The observer outlives the table or leaves by Forget; it is not told of pods that are there already.
+  // The observer must outlive the table or be removed by Forget. It is not notified of pods that are already
+  // in the table.
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
   void Forget(PodObserver& observer) { std::erase(observers_, &observer); }
 
-  // --- writing
-  // ----------------------------------------------------------------------------------------------
+  // --- writing ---
   Row Add(api::NodePtr node);
   void Update(Row row, api::NodePtr node);
   // The row's pods must have been removed before.
   void Remove(Row row);
-  // A pod appears on or leaves a node; it stays where it is in memory in between. Ports are a set, as in
-  // kube-scheduler: of two pods with the same port (which only a bind past the scheduler can bring about) the
-  // first to leave takes the entry with it.
+  // Adds a pod to a row or removes it; the object must not move in between. Ports are a set, as in
+  // kube-scheduler: if two pods use the same port (possible only when another scheduler bound one of them),
+  // the removal of the first frees it.
   void AddPod(Row row, PlacedPod& pod);
   void RemovePod(Row row, PlacedPod& pod);
 
-  // The table with some pods more or less, until the overlay's end: nominated pods while a filter looks, and
-  // the dry runs of preemption. Overlays end in the reverse order of their beginning.
+  // Temporarily adds pods to the table and removes others, until the overlay is destroyed: nominated pods
+  // during Filter, and the dry runs of preemption. Overlays must be destroyed in the reverse order of their
+  // creation.
   class Overlay {
    public:
     explicit Overlay(NodeTable& table) : table_(table) {}
     Overlay(const Overlay&) = delete;
     Overlay& operator=(const Overlay&) = delete;
     ~Overlay();
-    // The pod as the table shows it; valid until the overlay ends.
+    // Adds a copy of the pod. The result is valid until the overlay ends.
     const PlacedPod& Add(Row row, const PodInfo& pod);
-    // The pod is on that row. Add the same object to take it back.
+    // Removes a pod that is on this row. To restore it, call Add with the same object.
     void Remove(Row row, PlacedPod& pod);
     void Add(Row row, PlacedPod& pod);
 
@@ -159,8 +161,8 @@ class NodeTable {
     struct Step {
       Row row = kNoRow;
       bool added = false;
-      PlacedPod* pod = nullptr;      // null: a later step has undone it
-      std::uint32_t first_port = 0;  // in ports_, that this step set or cleared
+      PlacedPod* pod = nullptr;      // null: reverted by a later step
+      std::uint32_t first_port = 0;  // in ports_: the ports that this step set or cleared
       std::uint32_t ports = 0;
     };
     void Take(Row row, PlacedPod& pod, bool add);
@@ -209,7 +211,7 @@ class NodeTable {
   void NoteChange(Row row) { changed_[pod_changes_++ % kChangesKept] = row; }
   void AddToList(Row row, PlacedPod& pod);
   void RemoveFromList(Row row, PlacedPod& pod);
-  // True if that changed anything.
+  // Returns whether the set of ports changed.
   bool AddPort(Row row, HostPort port);
   bool RemovePort(Row row, HostPort port);
 
@@ -231,10 +233,10 @@ class NodeTable {
   std::uint64_t label_generation_ = 1;
   std::uint64_t node_changes_ = 1;
   static constexpr std::size_t kChangesKept = 4096;
-  std::vector<Row> changed_ = std::vector<Row>(kChangesKept);  // a ring
+  std::vector<Row> changed_ = std::vector<Row>(kChangesKept);  // ring buffer
   std::uint64_t pod_changes_ = 0;
   std::vector<ImageState> images_;
-  // Made on demand by readers; the deque keeps them where they are.
+  // Created on demand by readers; std::deque keeps references valid.
   mutable std::deque<TrackedTopology> topologies_;
   mutable std::vector<TrackedTopology*> topology_of_key_;
   std::vector<PodObserver*> observers_;

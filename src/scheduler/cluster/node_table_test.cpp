@@ -25,7 +25,7 @@ using ::testing::UnorderedElementsAreArray;
 class NodeTableTest : public ::testing::Test {
  protected:
   Row Add(const NodeBuilder& node) { return table.Add(node.Share()); }
-  // A pod to put somewhere; it stays in memory until the test ends.
+  // Creates a pod that lives until the end of the test.
   PlacedPod& Pod(const PodBuilder& pod) {
     return pods.emplace_back(PlacedPod{pod.Share(), UseOf(pod, words)});
   }
@@ -53,7 +53,7 @@ class NodeTableTest : public ::testing::Test {
   std::deque<PlacedPod> pods;
 };
 
-TEST_F(NodeTableTest, ARowHoldsWhatItsNodeOffers) {
+TEST_F(NodeTableTest, ARowHasTheAllocatableAmountsOfItsNode) {
   const Row row = Add(MakeNode("n")
                           .Cpu("1500m")
                           .Memory("1Gi")
@@ -70,20 +70,20 @@ TEST_F(NodeTableTest, ARowHoldsWhatItsNodeOffers) {
   EXPECT_FALSE(words.FindResource("storage").known()) << "scheduling does not count it";
 }
 
-TEST_F(NodeTableTest, ANodeThatIsNotThereHasNoRow) {
+TEST_F(NodeTableTest, AnUnknownNodeHasNoRow) {
   EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
   EXPECT_EQ(table.Find(words.node_names.Intern("n")), kNoRow);
   table.Remove(Add(MakeNode("n")));
   EXPECT_EQ(table.Find(words.node_names.Find("n")), kNoRow);
 }
 
-TEST_F(NodeTableTest, AResourceNobodyOffersHasNoColumn) {
+TEST_F(NodeTableTest, AResourceOfNoNodeHasNoColumn) {
   Add(MakeNode("n"));
   EXPECT_THAT(table.allocatable(words.InternResource("example.com/gpu")), IsEmpty());
   EXPECT_THAT(table.allocatable(ResourceId{}), IsEmpty());
 }
 
-TEST_F(NodeTableTest, AColumnThatAppearsLateHasAllRows) {
+TEST_F(NodeTableTest, ANewColumnHasAllRows) {
   const Row first = Add(MakeNode("a"));
   const Row second = Add(MakeNode("b").Allocatable("example.com/gpu", "4"));
   const auto gpus = table.allocatable(words.FindResource("example.com/gpu"));
@@ -91,7 +91,7 @@ TEST_F(NodeTableTest, AColumnThatAppearsLateHasAllRows) {
   EXPECT_EQ(gpus[second], 4);
 }
 
-TEST_F(NodeTableTest, RowsOfRemovedNodesAreReusedAndClean) {
+TEST_F(NodeTableTest, RowsOfRemovedNodesAreClearedAndReused) {
   const Row row =
       Add(MakeNode("a").Cpu("4").Label("k", "v").Cordoned().Taint("t", "", "NoSchedule").Image("i", 5));
   PlacedPod& pod = Pod(MakePod().Cpu("1").HostPort(80));
@@ -125,7 +125,7 @@ TEST_F(NodeTableTest, LabelsFollowTheNode) {
   EXPECT_FALSE(table.WithKey(words.FindKey("disk"))->Has(b));
 }
 
-TEST_F(NodeTableTest, AnUpdateKeepsWhatIsTaken) {
+TEST_F(NodeTableTest, AnUpdateOfTheNodeKeepsTheRequestedAmounts) {
   const Row row = Add(MakeNode("n").Cpu("4").Allocatable("example.com/gpu", "2"));
   table.AddPod(row, Pod(MakePod().Cpu("1")));
   table.Update(row, MakeNode("n").Cpu("8").Cordoned().Share());
@@ -180,7 +180,7 @@ TEST_F(NodeTableTest, PortsConflictByAddressAndOnlyOnTheirRow) {
   EXPECT_THAT(Conflicts(80, "", "UDP"), ElementsAre(c));
 }
 
-TEST_F(NodeTableTest, OfTwoPodsWithOnePortTheFirstToLeaveTakesItAlong) {
+TEST_F(NodeTableTest, RemovingOneOfTwoPodsWithTheSamePortFreesThePort) {
   const Row row = Add(MakeNode("n"));
   PlacedPod& first = Pod(MakePod("first").HostPort(80));
   PlacedPod& second = Pod(MakePod("second").HostPort(80));
@@ -192,7 +192,7 @@ TEST_F(NodeTableTest, OfTwoPodsWithOnePortTheFirstToLeaveTakesItAlong) {
   EXPECT_EQ(table.pod_count()[row], 0);
 }
 
-TEST_F(NodeTableTest, UseIsSummedWithAndWithoutDefaults) {
+TEST_F(NodeTableTest, RequestsAreSummedWithAndWithoutDefaults) {
   const Row row = Add(MakeNode("n"));
   table.AddPod(row, Pod(MakePod().Cpu("300m")));
   table.AddPod(row, Pod(MakePod().Request("example.com/gpu", "2").Request("ephemeral-storage", "1Ki")));
@@ -217,7 +217,7 @@ TEST_F(NodeTableTest, ARowListsItsPods) {
   EXPECT_THAT(table.pods(row), ElementsAre(&c));
 }
 
-TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
+TEST_F(NodeTableTest, AnOverlayIsRevertedCompletely) {
   const Row a = Add(MakeNode("a"));
   const Row b = Add(MakeNode("b"));
   PlacedPod& there = Pod(MakePod("there").Cpu("1").HostPort(80));
@@ -248,7 +248,7 @@ TEST_F(NodeTableTest, AnOverlayEndsWithoutATrace) {
   EXPECT_THAT(Conflicts(81), IsEmpty());
 }
 
-TEST_F(NodeTableTest, AnOverlayTakesPodsAwayAndBringsThemBack) {
+TEST_F(NodeTableTest, AnOverlayRemovesAndRestoresPods) {
   const Row row = Add(MakeNode("n"));
   PlacedPod& stays = Pod(MakePod("stays").Cpu("1").HostPort(81));
   PlacedPod& goes = Pod(MakePod("goes").Cpu("2").HostPort(80));
@@ -271,7 +271,7 @@ TEST_F(NodeTableTest, AnOverlayTakesPodsAwayAndBringsThemBack) {
   EXPECT_THAT(Conflicts(81), ElementsAre(row));
 }
 
-TEST_F(NodeTableTest, APodMayGoAndComeBackAnyNumberOfTimes) {
+TEST_F(NodeTableTest, APodMayBeRemovedAndRestoredRepeatedly) {
   const Row row = Add(MakeNode("n"));
   std::vector<PlacedPod*> placed;
   for (int i = 0; i < 4; ++i) {
@@ -299,10 +299,9 @@ TEST_F(NodeTableTest, APodMayGoAndComeBackAnyNumberOfTimes) {
   EXPECT_THAT(Conflicts(83), ElementsAre(row));
 }
 
-// --- pods
-// ---------------------------------------------------------------------------------------------------------
+// --- pods ---
 
-TEST(PreparedPod, HoldsItsRequestsInThreeReadings) {
+TEST(PreparedPod, HasRequestsForFitScoreAndUse) {
   SymbolTable words;
   const PodInfo info = PreparePod(
       MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
@@ -327,7 +326,7 @@ TEST(PreparedPod, ListsItsImagesOncePerUse) {
                                        words.images.Find("a:latest")));
 }
 
-TEST(NormalizedImageName, GetsATagUnlessItHasOne) {
+TEST(NormalizedImageName, AddsTheTagLatestUnlessThereIsATag) {
   EXPECT_EQ(NormalizedImageName("nginx"), "nginx:latest");
   EXPECT_EQ(NormalizedImageName("repo:5000/img"), "repo:5000/img:latest");
   EXPECT_EQ(NormalizedImageName("repo:5000/img:v1"), "repo:5000/img:v1");
@@ -335,10 +334,9 @@ TEST(NormalizedImageName, GetsATagUnlessItHasOne) {
   EXPECT_EQ(NormalizedImageName(""), ":latest");
 }
 
-// --- columns and events
-// -------------------------------------------------------------------------------------------
+// --- columns and events ---
 
-TEST(SymbolTable, KnowsResourcesAndTaintListsByNumber) {
+TEST(SymbolTable, InternsResourcesAndTaintLists) {
   SymbolTable words;
   EXPECT_EQ(words.InternResource("cpu"), kCpu);
   EXPECT_EQ(words.InternResource("memory"), kMemory);

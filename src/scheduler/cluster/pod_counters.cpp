@@ -5,7 +5,7 @@
 namespace berth::cluster {
 namespace {
 
-// With fewer counters than that nobody looks for idle ones.
+// Below this number of counters, idle ones are not dropped.
 constexpr std::size_t kCountersMin = 1024;
 
 bool Lists(const PodClause& clause, const std::string& ns) {
@@ -38,8 +38,8 @@ const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
   return found->second->rows;
 }
 
-// New questions come with every application that is rolled out: only pods that have a label it asks for are
-// looked at, if it asks for one.
+// New queries arrive with every rollout of an application. If the query requires a label, only pods with that
+// label are evaluated.
 void PodCounters::Build(Counter& counter) {
   const auto count = [&](Group& group) {
     if (!Selects(*counter.question, *group.labels)) return;
@@ -87,7 +87,7 @@ void PodCounters::Drop(const PodQuestion* question) {
   counters_.erase(found);
 }
 
-// Half of those that no waiting pod holds, the longest idle first.
+// Drops half of the counters whose query no waiting pod holds, the longest idle first.
 void PodCounters::DropIdle() {
   std::vector<const Counter*> idle;
   for (const auto& [question, counter] : counters_) {
@@ -104,11 +104,11 @@ void PodCounters::DropIdle() {
     counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
     counters_.erase(question.get());
   }
-  // Where most are in use there is little to find: the next look is worth it when there are twice as many.
+  // If most counters are in use, the next scan is worthwhile only when their number has doubled.
   drop_at_ = std::max(kCountersMin, 2 * counters_.size());
 }
 
-// Answers that hang on the labels of namespaces are counted afresh when they are wanted again.
+// Drops counters that depend on namespace labels; they are counted again on next use.
 void PodCounters::NamespaceChanged() {
   std::vector<const PodQuestion*> stale;
   for (const auto& [question, counter] : counters_) {

@@ -1,5 +1,5 @@
-// How many pods of some sort are on which row: counters that follow the cluster, so that no decision counts
-// pods again (for InterPodAffinity and PodTopologySpread).
+// Counts of matching pods per row, updated incrementally as pods come and go, for InterPodAffinity and
+// PodTopologySpread.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,10 +16,10 @@
 
 namespace berth::cluster {
 
-// What an affinity term does to the pods it selects.
+// The effect of an affinity term on the pods that it selects.
 enum class TermRole : std::uint8_t { kRequired, kRequiredAnti, kPreferred };
 
-// A term that pods on nodes carry, and how many of them per row.
+// An affinity term of pods on nodes, with the number of these pods per row.
 struct CarriedTerm {
   AffinityTermPtr term;
   TermRole role = TermRole::kRequired;
@@ -27,9 +27,9 @@ struct CarriedTerm {
   RowCounts rows;
 };
 
-// Counts bound and assumed pods, terminating ones too; pods that are only imagined (overlays) are not
-// counted: plugins that use counters keep track of those by AddPod and RemovePod. References stay good until
-// the next change of the cluster or the next Matching. One thread: the scheduler loop's.
+// Counts bound and assumed pods, including terminating pods. Pods added or removed by overlays are not
+// counted; plugins adjust for them in AddPod and RemovePod. References are valid until the cluster changes or
+// Matching is called again. Scheduler loop only.
 class PodCounters final : public PodObserver {
  public:
   PodCounters(NodeTable& nodes, ClusterObjects& objects);
@@ -37,11 +37,11 @@ class PodCounters final : public PodObserver {
   PodCounters(const PodCounters&) = delete;
   PodCounters& operator=(const PodCounters&) = delete;
 
-  // How many pods match, by row. A question is counted when it is asked for the first time and kept up to
-  // date from then on; one that was not asked for long is forgotten.
+  // The number of pods that match, by row. Counted on first use and then maintained; counters that were not
+  // used for a long time are dropped.
   const RowCounts& Matching(const PodQuestionPtr& question);
 
-  // Terms of that role whose carriers care about such a pod: visit(const CarriedTerm&).
+  // Calls visit(const CarriedTerm&) for the terms of that role that select the incoming pod.
   template <class Visit>
   void ForEachCarried(TermRole role, const PodLabels& incoming, Visit&& visit) const {
     carried_index_[static_cast<std::size_t>(role)].ForEachCandidate(
@@ -50,11 +50,12 @@ class PodCounters final : public PodObserver {
         });
   }
 
-  // A term that belongs to a pod that wants a place asks about pods on nodes: its namespace selector stands
-  // for the namespaces that exist.
+  // Evaluates a term of an incoming pod against a pod on a node: the namespace selector matches existing
+  // namespaces only.
   bool Selects(const PodClause& clause, const PodLabels& placed) const;
   bool Selects(const PodQuestion& question, const PodLabels& placed) const;
-  // The other way round, a namespace that does not exist is one without labels.
+  // Evaluates a term of a pod on a node against an incoming pod: a namespace that does not exist counts as
+  // one without labels.
   bool Concerns(const PodClause& clause, const PodLabels& incoming) const;
 
   void PodAppears(Row row, const PlacedPod& pod, bool imagined) override;
@@ -64,17 +65,17 @@ class PodCounters final : public PodObserver {
   struct Counter {
     PodQuestionPtr question;
     RowCounts rows;
-    std::uint64_t asked = 0;
+    std::uint64_t asked = 0;  // when it was last used, in terms of asked_
   };
-  struct Group {  // pods that look alike
+  struct Group {  // pods with equal PodLabels
     const PodLabels* labels = nullptr;
     RowCounts rows;
-    std::vector<Counter*> counters;        // that count them
-    std::vector<std::uint32_t> member_of;  // where it stands in the list of each of its labels
+    std::vector<Counter*> counters;        // the counters that include these pods
+    std::vector<std::uint32_t> member_of;  // the group's index in the list of each of its labels
   };
   struct Member {
     Group* group = nullptr;
-    std::uint32_t label = 0;  // which of the group's
+    std::uint32_t label = 0;  // index of the label in the group
   };
   using CarriedKey = std::tuple<const AffinityTerm*, TermRole, std::int64_t>;
 
@@ -89,14 +90,15 @@ class PodCounters final : public PodObserver {
 
   NodeTable& nodes_;
   const ClusterObjects& objects_;
-  boost::unordered_map<PodLabelsPtr, Group> groups_;                         // groups do not move
+  // references stay valid on rehash
+  boost::unordered_map<PodLabelsPtr, Group> groups_;
   boost::unordered_flat_map<std::size_t, std::vector<Member>> groups_with_;  // by hash of a label
   boost::unordered_flat_map<const PodQuestion*, std::unique_ptr<Counter>> counters_;
   SelectorIndex<Counter*> counter_index_;
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role
   std::uint64_t asked_ = 0;
-  std::size_t drop_at_ = 1024;  // counters
+  std::size_t drop_at_ = 1024;  // number of counters at which idle ones are dropped
 };
 
 }  // namespace berth::cluster

@@ -1,4 +1,4 @@
-// Counters that follow the cluster say what counting all pods again says, after any sequence of changes.
+// Incremental counters equal a full recount after any sequence of changes.
 #include "scheduler/cluster/pod_counters.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using berth::testing::MakeNode;
 
-// A cluster that changes at random, and what is in it.
+// A cluster with random changes, and its expected contents.
 class Changing {
  public:
   explicit Changing(std::uint64_t seed) : random_(seed) {
@@ -46,7 +46,7 @@ class Changing {
     return LabelsOf(pod, words_);
   }
 
-  // What a plain recount says.
+  // The expected counts.
   std::map<Row, int> Recount(const PodQuestion& question) const {
     std::map<Row, int> counts;
     for (const auto& [row, placed] : placed_)
@@ -149,7 +149,7 @@ class Changing {
     placed->takes = UseOf(*pod, words_);
     placed->pod = std::move(pod);
     table_.AddPod(row, *placed);
-    // One more is imagined for a moment, which is to change nothing.
+    // An overlay adds another pod temporarily, which must not change anything.
     NodeTable::Overlay overlay(table_);
     overlay.Remove(row, *placed);
     placed_.emplace_back(row, std::move(placed));
@@ -192,14 +192,14 @@ class Changing {
   std::size_t made_ = 0;
 };
 
-TEST(PodCounters, SayWhatARecountSaysAfterAnySequenceOfChanges) {
+TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Changing cluster(seed);
     std::vector<PodQuestionPtr> questions;
     for (int i = 0; i < 30; ++i) questions.push_back(cluster.Ask());
     for (int step = 0; step < 700; ++step) {
       cluster.Change();
-      // Some questions are asked at once, some only after their pods have come.
+      // Some queries are counted before their pods are added, others after.
       if (step % 20 != 0) continue;
       questions[static_cast<std::size_t>(step / 20) % questions.size()] = cluster.Ask();
       for (const PodQuestionPtr& question : questions) {
@@ -216,17 +216,17 @@ TEST(PodCounters, SayWhatARecountSaysAfterAnySequenceOfChanges) {
   }
 }
 
-TEST(PodCounters, KeepCountingRightWhenQuestionsAreForgotten) {
+TEST(PodCounters, StayCorrectWhenIdleCountersAreDropped) {
   Changing cluster(99);
   const PodQuestionPtr kept = cluster.Ask();
   for (int i = 0; i < 5000; ++i) {
-    cluster.counters().Matching(cluster.Ask());  // nobody holds on to it
+    cluster.counters().Matching(cluster.Ask());  // no other reference is held
     if (i % 10 == 0) cluster.Change();
   }
   EXPECT_EQ(Changing::AsMap(cluster.counters().Matching(kept)), cluster.Recount(*kept));
 }
 
-TEST(RowCounts, AreTheSameAsAMapHoweverManyRowsCount) {
+TEST(RowCounts, EqualAMapInBothRepresentations) {
   Random random(5);
   RowCounts counts;
   std::map<Row, int> expected;

@@ -55,8 +55,8 @@ CompiledField CompileField(const api::Requirement& requirement, SymbolTable& sym
   return field;
 }
 
-// The node names that all required terms together allow by metadata.name In, as kube-scheduler's PreFilter
-// reads them: any number of values, whether the term is otherwise valid or not.
+// The node names that all required terms allow by metadata.name In, as read by kube-scheduler's PreFilter:
+// any number of values, also of terms that are otherwise invalid.
 void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& out, SymbolTable& symbols) {
   std::set<std::string> all;
   if (terms.empty()) return;
@@ -71,7 +71,7 @@ void LimitNames(const std::vector<api::NodeSelectorTerm>& terms, NodeSelection& 
         std::erase_if(*allowed, [&](const std::string& name) { return !values.contains(name); });
       }
     }
-    if (!allowed) return;  // one term without a limit is no limit at all
+    if (!allowed) return;  // a term without a limit allows all nodes
     all.insert(allowed->begin(), allowed->end());
   }
   out.limits_names = true;
@@ -127,19 +127,19 @@ std::size_t HashOf(const PodUse& use) {
   boost::hash_combine(hash, use.requested.memory);
   boost::hash_combine(hash, use.requested.scalars.size());
   boost::hash_combine(hash, use.ports.size());
-  boost::hash_combine(hash, use.labels.get());  // equal labels are one object, and so are equal terms
+  boost::hash_combine(hash, use.labels.get());  // equal labels and equal terms are the same object
   boost::hash_combine(hash, use.affinity.get());
   return hash;
 }
 
-// Of what usually tells workloads apart; the rest is left to the comparison.
+// Hashes the fields that usually differ between workloads; SameShape compares the rest.
 std::size_t HashOfShape(const api::Pod& pod) {
   const auto mixed = [](const auto& list, auto&& mix_in) {
     std::size_t hash = 0;
     for (const auto& item : list) mix_in(item, hash);
     return hash;
   };
-  // Most pods share these with others that came before.
+  // Most pods share these objects with earlier pods.
   const std::size_t labels = pod.metadata.labels.Memo([&](const auto& list) {
     return mixed(list, [](const auto& label, auto& hash) { boost::hash_combine(hash, label.second); });
   });
@@ -158,7 +158,7 @@ std::size_t HashOfShape(const api::Pod& pod) {
   boost::hash_combine(hash, pod.metadata.ns);
   for (const std::size_t part : {labels, containers, tolerations}) boost::hash_combine(hash, part);
   for (const api::Volume& volume : pod.spec.volumes) boost::hash_combine(hash, volume.id);
-  // A DaemonSet's pods: each names its node.
+  // The pods of a DaemonSet differ in the node that they name.
   if (pod.spec.node_affinity && pod.spec.node_affinity->required) {
     for (const api::NodeSelectorTerm& term : pod.spec.node_affinity->required->terms) {
       for (const api::NodeSelectorRequirement& field : term.match_fields) {
@@ -244,7 +244,7 @@ PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols) {
   return info;
 }
 
-// Host ports count for containers and for sidecars; an ordinary init container is gone before it matters.
+// Host ports of containers and sidecars count; those of ordinary init containers do not.
 std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols) {
   std::vector<HostPort> ports;
   const auto collect = [&](const api::Container& container) {

@@ -1,4 +1,4 @@
-// A pod made ready for decisions: numbers instead of quantities, ids instead of strings, selectors compiled.
+// A pod prepared for scheduling: quantities are integers, strings are symbol ids, selectors are compiled.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Amounts {
   std::int64_t milli_cpu = 0;
   std::int64_t memory = 0;
   std::int64_t ephemeral_storage = 0;
-  std::vector<std::pair<ResourceId, std::int64_t>>
-      scalars;  // sorted by name; a scalar asked for as 0 is listed
+  // Sorted by name; a scalar with a request of 0 is listed.
+  std::vector<std::pair<ResourceId, std::int64_t>> scalars;
 
   std::int64_t Of(ResourceId resource) const;
   friend bool operator==(const Amounts&, const Amounts&) = default;
@@ -31,15 +31,15 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-// What a pod takes from the node it is on. Kept for every bound and assumed pod.
+// The resources that a pod uses on its node. Stored for every bound and assumed pod.
 struct PodUse {
-  Amounts requested;                    // NodeInfo.Requested's share
-  std::int64_t non_zero_milli_cpu = 0;  // NodeInfo.NonZeroRequested's share
+  Amounts requested;                    // its part of NodeInfo.Requested
+  std::int64_t non_zero_milli_cpu = 0;  // its part of NodeInfo.NonZeroRequested
   std::int64_t non_zero_memory = 0;
   std::vector<HostPort> ports;
   PodLabelsPtr labels;
-  PodAffinityPtr affinity;   // null for most
-  bool has_volumes = false;  // of the kinds that decisions depend on
+  PodAffinityPtr affinity;   // null for most pods
+  bool has_volumes = false;  // of a kind that affects scheduling
   friend bool operator==(const PodUse&, const PodUse&) = default;
 };
 
@@ -50,13 +50,13 @@ struct CompiledRequirement {
   std::int64_t bound = 0;       // kGt, kLt
 };
 struct CompiledField {
-  bool is_name = false;  // any field but metadata.name reads as empty text
+  bool is_name = false;  // metadata.name; any other field reads as an empty string
   bool negated = false;
   bool value_empty = false;
   NodeNameId name;
 };
 struct CompiledTerm {
-  bool never = false;  // empty, or with a mistake in it
+  bool never = false;  // empty or invalid: matches no node
   std::vector<CompiledRequirement> labels;
   std::vector<CompiledField> fields;
 };
@@ -67,13 +67,14 @@ struct CompiledPreference {
 
 // spec.affinity.nodeAffinity and spec.nodeSelector.
 struct NodeSelection {
-  std::vector<LabelId> selector;  // every one must be there
+  std::vector<LabelId> selector;  // all must be present
   bool has_required = false;
-  std::vector<CompiledTerm> required;  // any one must match; none match nothing
+  std::vector<CompiledTerm> required;  // one of them must match; an empty list matches no node
   bool has_preferred = false;
   std::vector<CompiledPreference> preferred;
-  std::string preferred_error;  // in kube-scheduler's words; empty if all terms are fine
-  // matchFields metadata.name In: the nodes the required terms are limited to, if each term limits.
+  std::string preferred_error;  // kube-scheduler's text; empty: all terms are valid
+  // matchFields metadata.name In: the only nodes that the required terms allow, if every term has such a
+  // limit.
   bool limits_names = false;
   std::vector<NodeNameId> names;
 };
@@ -85,27 +86,27 @@ std::vector<CompiledPreference> CompilePreferences(const std::vector<api::Prefer
 
 using PodUsePtr = std::shared_ptr<const PodUse>;
 
-// What decisions depend on in a pod, compiled: pods that differ in nothing but their names share one.
-// Immutable once made.
+// Everything in a pod that scheduling depends on, compiled. Pods that differ only in their names share one
+// shape. Immutable after construction.
 struct PodShape {
-  api::PodPtr model;  // the first pod of this shape: what it stands for
-  Amounts fit;        // what NodeResourcesFit's filter compares; never negative
-  // What NodeResourcesFit's score adds: the sum over containers with defaults; pod-level requests are left
-  // out, as upstream leaves them out.
+  api::PodPtr model;  // the first pod of this shape
+  Amounts fit;        // compared by the filter of NodeResourcesFit; never negative
+  // Added by the score of NodeResourcesFit: the sum over containers, with defaults for missing requests.
+  // Pod-level requests are not included, as in kube-scheduler.
   Amounts score;
   PodUsePtr use;
   NodeSelection selection;
-  SpreadPtr spread;              // null for most
-  std::vector<ImageId> images;   // one per use, normalised; init containers, containers, image volumes
-  std::int64_t image_users = 0;  // how many of them there are for ImageLocality's upper bound
+  SpreadPtr spread;              // null for most pods
+  std::vector<ImageId> images;   // one per use, normalized: init containers, containers, image volumes
+  std::int64_t image_users = 0;  // number of image uses, for ImageLocality's upper bound
 };
 using PodShapePtr = std::shared_ptr<const PodShape>;
 
-// Do these two differ in nothing but what no decision depends on: name, uid, versions and times, conditions,
-// and the nodes they are on or nominated to?
+// Whether two pods have the same shape. Ignored are name, uid, versions and times, conditions, and the node
+// to which a pod is bound or nominated.
 bool SameShape(const api::Pod& a, const api::Pod& b);
 
-// Immutable once made.
+// Immutable after construction.
 struct PodInfo {
   api::PodPtr pod;
   std::string key;       // namespace/name
@@ -123,15 +124,15 @@ struct PodInfo {
   std::int64_t image_users() const { return shape->image_users; }
 };
 
-// For a pod that wants a place.
+// For a pod that waits to be scheduled.
 PodInfo PreparePod(api::PodPtr pod, SymbolTable& symbols);
-// For a pod that has one; pods that take the same share the answer.
+// For a bound pod. Pods with equal use share the result.
 PodUsePtr UseOf(const api::Pod& pod, SymbolTable& symbols);
 
-// What spec.containers and sidecars ask for on their node.
+// Host ports of spec.containers and sidecars.
 std::vector<HostPort> HostPortsOf(const api::Pod& pod, SymbolTable& symbols);
 
-// "nginx" -> "nginx:latest"; names with a tag or digest stay.
+// "nginx" -> "nginx:latest"; names with a tag or digest are unchanged.
 std::string NormalizedImageName(std::string_view name);
 
 }  // namespace berth::cluster

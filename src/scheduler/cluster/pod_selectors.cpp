@@ -8,7 +8,7 @@
 namespace berth::cluster {
 namespace {
 
-// Lengths keep neighbours apart, whatever they contain.
+// Length prefixes make the concatenation unambiguous.
 void Append(std::string& key, std::string_view text) {
   const auto size = static_cast<std::uint32_t>(text.size());
   key.append(reinterpret_cast<const char*>(&size), sizeof(size));
@@ -35,14 +35,14 @@ Expected<AffinityTermPtr> Compile(const api::PodAffinityTerm& term, const std::s
   if (clause.namespaces.empty() && !term.namespace_selector) clause.namespaces = {own_namespace};
   std::ranges::sort(clause.namespaces);
   PodQuestionPtr question = QuestionOf({{std::move(clause)}, false}, symbols);
-  // Equal questions are one object, so its address says it all.
+  // Equal queries are the same object, so the address identifies the query.
   std::string key = fmt::format("{} {}", static_cast<const void*>(question.get()), term.topology_key);
   return symbols.affinity_terms.Get(std::move(key), [&] {
     return AffinityTerm{std::move(question), symbols.InternKey(term.topology_key)};
   });
 }
 
-// A mistake in one term makes the whole list unusable.
+// Reads affinity terms. One invalid term makes the whole list unusable.
 class Reader {
  public:
   Reader(const api::Pod& pod, SymbolTable& symbols) : pod_(pod), symbols_(symbols) {}

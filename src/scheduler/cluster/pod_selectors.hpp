@@ -1,5 +1,5 @@
-// How pods select other pods: affinity and anti-affinity terms, topology spread constraints, compiled once
-// and shared by all pods that say the same (kube-scheduler v1.37.1).
+// Selectors of pods in affinity terms and topology spread constraints, compiled once and shared by all pods
+// with equal specifications (kube-scheduler v1.37.1).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace berth::cluster {
 
-// What selectors can see of a pod. Pods that look alike share one.
+// The properties of a pod that selectors match. Pods with equal properties share one object.
 struct PodLabels {
   std::string ns;
   api::Labels labels;
@@ -23,23 +23,23 @@ struct PodLabels {
 using PodLabelsPtr = std::shared_ptr<const PodLabels>;
 std::size_t HashOfLabel(std::string_view key, std::string_view value);
 
-// Pods of these namespaces, or of namespaces that the selector matches, with matching labels.
+// Matches pods in the listed namespaces or in namespaces that match the selector, with matching labels.
 struct PodClause {
   std::vector<std::string> namespaces;
   api::ParsedSelector namespace_selector = api::ParsedSelector::Nothing();
   api::ParsedSelector labels;
 };
 
-// A question about pods: all of these, at once. Equal questions are one object.
+// A query for pods that match all clauses. Equal queries share one object.
 struct PodQuestion {
   std::vector<PodClause> all_of;
   bool skip_terminating = false;
 };
 using PodQuestionPtr = std::shared_ptr<const PodQuestion>;
 
-// A term of podAffinity or podAntiAffinity. Equal terms are one object.
+// A term of podAffinity or podAntiAffinity. Equal terms share one object.
 struct AffinityTerm {
-  PodQuestionPtr question;  // with one clause
+  PodQuestionPtr question;  // has exactly one clause
   LabelKeyId topology_key;
 
   const PodClause& clause() const { return question->all_of.front(); }
@@ -47,34 +47,35 @@ struct AffinityTerm {
 using AffinityTermPtr = std::shared_ptr<const AffinityTerm>;
 struct WeightedAffinityTerm {
   AffinityTermPtr term;
-  std::int64_t weight = 0;  // negative: rather not
+  std::int64_t weight = 0;  // negative for anti-affinity
 };
 
-// spec.affinity.podAffinity and podAntiAffinity. A list with a mistake in it is empty.
+// spec.affinity.podAffinity and podAntiAffinity. A list with an invalid term is empty.
 struct PodAffinityTerms {
   std::vector<AffinityTermPtr> required;
   std::vector<AffinityTermPtr> required_anti;
-  std::vector<WeightedAffinityTerm> preferred;  // those of podAntiAffinity with negative weights
-  PodQuestionPtr all_required;                  // pods that match every required term; null if there is none
-  bool has_preferred = false;                   // the pod lists preferences, be they right or wrong
-  std::string error;                            // in kube-scheduler's words; empty if all is fine
+  std::vector<WeightedAffinityTerm> preferred;  // those of podAntiAffinity have negative weights
+  // matches pods that match every required term; null if there are none
+  PodQuestionPtr all_required;
+  bool has_preferred = false;                   // the pod lists preferred terms, valid or not
+  std::string error;                            // kube-scheduler's text; empty: all terms are valid
 };
 using PodAffinityPtr = std::shared_ptr<const PodAffinityTerms>;
 
 struct SpreadConstraint {
   std::int32_t max_skew = 0;
   LabelKeyId topology_key;
-  PodQuestionPtr question;  // pods that do not terminate, of the pod's namespace
+  PodQuestionPtr question;  // pods of the same namespace that are not terminating
   std::int32_t min_domains = 1;
   bool honor_affinity = true;
   bool honor_taints = false;
   bool self_matches = false;  // the pod itself is selected
-  bool counts = true;         // false: the selector is empty, which here selects nobody else
+  bool counts = true;         // false: the selector is empty and matches no other pod
 };
 // spec.topologySpreadConstraints.
 struct SpreadConstraints {
   std::vector<SpreadConstraint> hard, soft;
-  std::string hard_error, soft_error;  // what is wrong with the first selector of that sort that is wrong
+  std::string hard_error, soft_error;  // of the first invalid selector of this kind; empty: none
 };
 using SpreadPtr = std::shared_ptr<const SpreadConstraints>;
 
@@ -85,7 +86,7 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols);
 SpreadPtr SpreadOf(const api::Pod& pod, bool match_label_keys, SymbolTable& symbols);
 
 PodQuestionPtr QuestionOf(PodQuestion question, SymbolTable& symbols);
-// Pods that do not terminate, of one namespace.
+// Matches the pods of one namespace that are not terminating.
 PodQuestionPtr SpreadQuestion(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols);
 
 }  // namespace berth::cluster

@@ -16,12 +16,12 @@ std::size_t HashOf(const api::Pod& pod) {
   return hash;
 }
 
-// The kubelet says in a condition what has become of a resize.
+// The kubelet reports the progress of a resize in a condition.
 bool Alike(const api::Pod& a, const api::Pod& b) {
   return SameShape(a, b) && a.status.conditions == b.status.conditions;
 }
 
-// Without what is the pod's own.
+// A copy of the parts of a pod that its workload determines.
 api::Pod Likeness(const api::Pod& pod) {
   api::Pod like;
   like.metadata.ns = pod.metadata.ns;

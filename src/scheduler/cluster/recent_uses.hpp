@@ -1,4 +1,4 @@
-// What bound pods take, without working it out again for every pod of a workload.
+// A cache for the resource use of bound pods, so that it is not computed for every pod of a workload.
 #pragma once
 
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace berth::cluster {
 
-// UseOf with a memory. Pods of one workload that one decoder has read share their labels, containers and
-// statuses as objects, so that a few pointers tell where to look, and comparing costs little. A fixed number
-// of answers is kept: of those that fall on one place the ones that were asked for last. One thread.
+// UseOf with a cache. Pods of one workload that were read by the same decoder share their labels, containers
+// and statuses as objects; pointers therefore serve as the hash, and comparison is cheap. Set-associative
+// with a fixed number of entries; the least recently used entry of a set is replaced. Scheduler loop only.
 class RecentUses {
  public:
-  // The symbols outlives it.
+  // The symbol table must outlive this object.
   explicit RecentUses(SymbolTable& symbols) : symbols_(symbols) {}
   RecentUses(const RecentUses&) = delete;
   RecentUses& operator=(const RecentUses&) = delete;
 
-  // What UseOf(pod) would answer.
+  // Returns the same as UseOf(pod).
   PodUsePtr Of(const api::Pod& pod);
 
  private:
@@ -28,7 +28,7 @@ class RecentUses {
   static constexpr std::size_t kAtOnePlace = 4;
   struct Known {
     std::size_t hash;
-    api::Pod like;  // what the answer depends on is that of the pod; it holds the shared parts
+    api::Pod like;  // the parts of the pod that the result depends on; keeps the shared objects alive
     PodUsePtr use;
   };
 

@@ -18,14 +18,14 @@ class RecentUsesTest : public ::testing::Test {
     api::Pod pod = MakePod("a").Label("app", "web").Cpu("100m").Memory("1Mi").OnNode("n1");
     return pod;
   }
-  // Asked after the pod was, and without a memory.
+  // Compares the cached result with a fresh one.
   void ExpectSameAsFresh(const api::Pod& pod) { EXPECT_EQ(*uses_.Of(pod), *UseOf(pod, words_)); }
 
   SymbolTable words_;
   RecentUses uses_{words_};
 };
 
-TEST_F(RecentUsesTest, PodsThatDifferInNamesAndNodesShareOneAnswer) {
+TEST_F(RecentUsesTest, PodsThatDifferInNamesAndNodesShareOneResult) {
   const api::Pod first = Pod();
   api::Pod second = first;
   second.metadata.name = "b";
@@ -35,7 +35,7 @@ TEST_F(RecentUsesTest, PodsThatDifferInNamesAndNodesShareOneAnswer) {
   ExpectSameAsFresh(second);
 }
 
-TEST_F(RecentUsesTest, WhateverAnAnswerDependsOnIsLookedAt) {
+TEST_F(RecentUsesTest, EveryFieldThatTheResultDependsOnIsCompared) {
   const std::vector<std::pair<const char*, std::function<void(api::Pod&)>>> changes = {
       {"requests", [](api::Pod& p) { p.spec.containers[0].resources.requests.erase("cpu"); }},
       {"overhead", [](api::Pod& p) { p.spec.overhead["cpu"] = api::Quantity::FromMilli(5); }},

@@ -1,4 +1,4 @@
-// A number per row, mostly zero.
+// A sparse column of counters.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace berth::cluster {
 
-// Few rows are kept as a sorted list, many as a column, so that thousands of counters over thousands of rows
-// stay small and a sum over one touches only rows that count.
+// Stored as a sorted list while few rows are non-zero, else as a dense column. Thousands of counters over
+// thousands of rows stay small, and iteration visits only non-zero rows of a list.
 class RowCounts {
  public:
   using Count = std::int32_t;
@@ -39,7 +39,7 @@ class RowCounts {
   std::int64_t total() const { return total_; }
   bool empty() const { return dense_ ? rows_with_ == 0 : list_.empty(); }
 
-  // visit(row, count) for every row that is not zero, in the order of rows.
+  // Calls visit(row, count) for every non-zero row, in ascending order.
   template <class Visit>
   void ForEach(Visit&& visit) const {
     if (!dense_) {
@@ -65,7 +65,7 @@ class RowCounts {
 
   std::vector<Entry> list_;
   std::vector<Count> column_;
-  std::size_t rows_with_ = 0;  // of the column
+  std::size_t rows_with_ = 0;  // non-zero entries of column_
   std::int64_t total_ = 0;
   bool dense_ = false;
 };

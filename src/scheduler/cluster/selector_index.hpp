@@ -1,4 +1,4 @@
-// Which of many selectors match these labels? Only those that can are asked.
+// An index over selectors that finds the candidates for given labels without evaluating all selectors.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -8,7 +8,7 @@
 
 namespace berth::cluster {
 
-// A label that everything the selector matches must have; null if there is no such label.
+// A requirement `key = value` of the selector; null if there is none.
 inline const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
   for (const api::Requirement& requirement : selector.requirements) {
     if (requirement.op == api::SelectorOp::kIn && requirement.values.size() == 1) return &requirement;
@@ -16,7 +16,7 @@ inline const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
   return nullptr;
 }
 
-// A selector that demands a label is found under it, the others under none.
+// Selectors with such a requirement are indexed by it; the others are always candidates.
 template <class Item>
 class SelectorIndex {
  public:
@@ -39,7 +39,7 @@ class SelectorIndex {
       std::erase(others_, item);
     }
   }
-  // visit(item): each that may match, and some that do not; none twice.
+  // Calls visit(item) for every selector that can match, and for some that do not; each at most once.
   template <class Visit>
   void ForEachCandidate(const PodLabels& labels, Visit&& visit) const {
     for (const Item& item : others_) visit(item);

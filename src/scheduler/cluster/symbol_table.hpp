@@ -1,5 +1,5 @@
-// The words of one scheduler, as numbers: texts are interned when objects arrive, so that no decision hashes
-// a string.
+// The symbol table of one scheduler: strings are interned when objects arrive, so that decisions compare
+// integers and never hash strings.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,11 @@ struct AddressTag;
 struct TaintListTag;
 using NodeNameId = Id<NodeNameTag>;
 using LabelKeyId = Id<LabelKeyTag>;
-using LabelId = Id<LabelTag>;        // a key with a value
-using ResourceId = Id<ResourceTag>;  // cpu, memory, ephemeral-storage first; then scalars as they are met
+using LabelId = Id<LabelTag>;        // key and value
+// cpu, memory, ephemeral-storage; then scalars in order of first occurrence
+using ResourceId = Id<ResourceTag>;
 using ImageId = Id<ImageTag>;
-using AddressId = Id<AddressTag>;  // host IP of a port
+using AddressId = Id<AddressTag>;  // the host IP of a port
 using TaintListId = Id<TaintListTag>;
 
 inline constexpr ResourceId kCpu{0};
@@ -42,11 +43,11 @@ inline constexpr std::size_t kFirstScalar = 3;
 
 inline constexpr AddressId kAnyAddress{0};  // 0.0.0.0
 
-// (protocol, port) in one number; equal numbers can conflict.
+// Protocol and port as one number; ports with equal numbers can conflict.
 using PortId = std::uint64_t;
 
-// Ids grow only; what comes and goes with pods is pooled instead. One thread: the scheduler loop's, as everything
-// below.
+// Ids are never removed; values whose number depends on the pods are reference-counted in pools instead.
+// Scheduler loop only, including everything below.
 class SymbolTable {
  public:
   SymbolTable();
@@ -58,42 +59,40 @@ class SymbolTable {
   Interner<ImageTag> images;
   Interner<AddressTag> addresses;
 
-  // --- what pods say of themselves and of each other (pod_selectors.hpp)
+  // --- pod labels and selectors (pod_selectors.hpp) ---
   SharedPool<PodLabels> pod_labels;
   SharedPool<PodQuestion> pod_questions;
   SharedPool<AffinityTerm> affinity_terms;
   SharedPool<PodAffinityTerms> pod_affinities;
-  // --- what decisions need of them (pod_info.hpp)
+  // --- compiled pods (pod_info.hpp) ---
   WeakInternPool<PodShape> pod_shapes;
   WeakInternPool<PodUse> pod_uses;
 
-  // --- labels
-  // -------------------------------------------------------------------------------------------------
+  // --- labels ---
   LabelKeyId InternKey(std::string_view key);
   LabelId InternLabel(LabelKeyId key, std::string_view value);
-  // Unknown if it was never met.
+  // An unknown id if the label was never interned.
   LabelId FindLabel(LabelKeyId key, std::string_view value) const;
   LabelKeyId FindKey(std::string_view key) const { return keys_.Find(key); }
   const std::string& KeyText(LabelKeyId key) const { return keys_.Text(key); }
-  // The labels of a key met so far, in order of appearance.
+  // The interned labels of a key, in the order in which they were interned.
   const std::vector<LabelId>& LabelsOf(LabelKeyId key) const { return labels_of_key_[key.value]; }
-  // The value as a number for Gt and Lt; nothing if it is none.
+  // The value as a number for Gt and Lt; nullopt if it is not an integer.
   std::optional<std::int64_t> NumberOf(LabelId label) const { return labels_[label.value].number; }
   LabelKeyId KeyOf(LabelId label) const { return labels_[label.value].key; }
   std::size_t key_count() const { return keys_.size(); }
   std::size_t label_count() const { return labels_.size(); }
 
-  // --- resources
-  // ---------------------------------------------------------------------------------------------- Unknown
-  // for names that scheduling ignores ("storage") and for "pods", which is counted apart.
+  // --- resources ---
+  // Returns an unknown id for ignored names ("storage") and for "pods", which has its own column.
   ResourceId InternResource(std::string_view name);
   ResourceId FindResource(std::string_view name) const;
   const std::string& ResourceName(ResourceId id) const { return resources_.Text(id); }
   bool IsExtended(ResourceId id) const { return extended_[id.value]; }
   std::size_t resource_count() const { return resources_.size(); }
 
-  // --- taints: whole lists, since their order shows in messages of older releases and most nodes share one
-  // -----
+  // --- taints ---
+  // Whole lists: their order is visible in messages of older releases, and most nodes share one.
   TaintListId InternTaints(const std::vector<api::Taint>& taints);
   const std::vector<api::Taint>& Taints(TaintListId id) const { return taint_lists_[id.value]; }
   std::size_t taint_list_count() const { return taint_lists_.size(); }

@@ -11,7 +11,7 @@ namespace {
 
 using Source = api::Volume::Source;
 
-// With a handle that no volume has: the volume is still to be made.
+// A handle that no volume can have: the volume has not been provisioned yet.
 std::string FutureId(std::string_view driver, const api::PersistentVolumeClaim& claim) {
   return fmt::format("{}/\x01{}", driver, claim.metadata.Key());
 }
@@ -50,7 +50,7 @@ VolumesInUse::VolumesInUse(NodeTable& nodes, ClusterObjects& objects) : nodes_(n
   objects.Of<api::PersistentVolume>().Listen([this](const ports::Change<api::PersistentVolume>& change) {
     PvChanged((change.after != nullptr ? *change.after : *change.before).metadata.name);
   });
-  // CowPtr: worth no index.
+  // Storage classes rarely change, so no index is needed.
   objects.Of<api::StorageClass>().Listen([this](const ports::Change<api::StorageClass>&) {
     for (auto& [key, claim] : claims_) Update(claim);
   });
@@ -61,8 +61,7 @@ VolumesInUse::VolumesInUse(NodeTable& nodes, ClusterObjects& objects) : nodes_(n
 
 VolumesInUse::~VolumesInUse() { nodes_.Forget(*this); }
 
-// --- what a volume is
-// -------------------------------------------------------------------------------------
+// --- resolving volumes ---
 
 CsiVolume VolumesInUse::ResolveByClass(const api::PersistentVolumeClaim& claim) const {
   const auto storage_class = objects_.Of<api::StorageClass>().Find(api::StorageClassOf(claim));
@@ -116,8 +115,7 @@ LookedUp VolumesInUse::LookUp(const api::Pod& pod, const api::Volume& volume) co
   return {Resolve(*claim), ""};
 }
 
-// --- what is asked
-// ----------------------------------------------------------------------------------------
+// --- queries ---
 
 bool VolumesInUse::ClaimIsUsed(std::string_view ns, std::string_view claim) const {
   const auto found = claims_.find(fmt::format("{}/{}", ns, claim));
@@ -149,8 +147,7 @@ std::string VolumesInUse::WhyUncountable(Row row) const {
   return {};
 }
 
-// --- pods
-// -------------------------------------------------------------------------------------------------
+// --- pods ---
 
 void VolumesInUse::Count(Row row, const PlacedPod& pod, int amount) {
   if (!pod.use().has_volumes) return;
@@ -216,7 +213,7 @@ void VolumesInUse::JudgeOwners(Claim& claim) {
   claim.wrong.ForEach([&](Row row, RowCounts::Count count) { CountTrouble(row, count); });
 }
 
-// The claim or what stands behind it may have changed.
+// The claim or its volume may have changed.
 void VolumesInUse::Update(Claim& claim) {
   const auto object = objects_.Of<api::PersistentVolumeClaim>().Find(claim.ns, claim.name);
   CsiVolume volume = object != nullptr ? Resolve(*object) : CsiVolume{};
@@ -253,8 +250,7 @@ void VolumesInUse::PvChanged(const std::string& name) {
   }
 }
 
-// --- attachments
-// ------------------------------------------------------------------------------------------
+// --- attachments ---
 
 void VolumesInUse::AttachmentChanged(const ports::Change<api::VolumeAttachment>& change) {
   if (change.before != nullptr) Forget(change.before->metadata.name);
@@ -286,7 +282,7 @@ void VolumesInUse::Forget(const std::string& name) {
   attachments_.erase(entry);
 }
 
-// The volume that is attached may have become known, or another.
+// The attached volume may have become known or have changed.
 void VolumesInUse::Update(Attachment& attachment) {
   const auto pv = objects_.Of<api::PersistentVolume>().Find(attachment.pv);
   CsiVolume volume;
@@ -299,8 +295,7 @@ void VolumesInUse::Update(Attachment& attachment) {
   if (row != kNoRow) Attach(attachment.volume, row, 1);
 }
 
-// --- counters
-// ---------------------------------------------------------------------------------------------
+// --- counters ---
 
 void VolumesInUse::Use(const CsiVolume& volume, Row row, int amount) {
   if (!volume.id.empty()) Count(volume, row, amount, &Volume::used, &Volume::attached);
@@ -309,7 +304,7 @@ void VolumesInUse::Attach(const CsiVolume& volume, Row row, int amount) {
   if (!volume.id.empty()) Count(volume, row, amount, &Volume::attached, &Volume::used);
 }
 
-// A volume counts once on a row, however many pods use it and whether it is attached besides.
+// A volume counts once per row, regardless of the number of pods that use it and of its attachment.
 void VolumesInUse::Count(const CsiVolume& volume, Row row, int amount, RowCounts Volume::* what,
                          RowCounts Volume::* other) {
   const auto entry = volumes_.try_emplace(volume.id, DriverOf(volume.driver)).first;
@@ -330,8 +325,7 @@ VolumesInUse::Driver& VolumesInUse::DriverOf(const std::string& name) {
   return entry->second;
 }
 
-// --- nodes
-// ------------------------------------------------------------------------------------------------
+// --- nodes ---
 
 void VolumesInUse::NodeAppears(Row row) {
   for (auto& [name, driver] : drivers_) {

@@ -1,5 +1,5 @@
-// Which volumes the pods on each node use, and how many of each CSI driver a node may take: counters that
-// follow the cluster, so that no decision looks at the pods of a node.
+// The volumes in use on each node, and the limits per CSI driver, as counters that are updated incrementally.
+// Decisions do not iterate over the pods of a node.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -21,49 +21,52 @@
 
 namespace berth::cluster {
 
-// The name of the claim behind a volume; for an ephemeral volume that is "<pod>-<volume>". Nothing if the
-// volume is of another kind.
+// The claim name of a volume; for an ephemeral volume "<pod>-<volume>". nullopt: the volume is of another
+// kind.
 std::optional<std::string> ClaimNameOf(const api::Pod& pod, const api::Volume& volume);
-// Does a volume of the pod stand on the claim?
+// Whether a volume of the pod references the claim.
 bool IsClaimOf(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
-// Is the pod the claim's controller? The claim of an ephemeral volume must be its pod's.
+// Whether the pod is the claim's controller, which is required for the claim of an ephemeral volume.
 bool MadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
+// The error text if it is not.
 std::string NotMadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
 
-// A volume as a CSI driver counts it.
+// A volume as counted by a CSI driver.
 struct CsiVolume {
   std::string driver;
-  std::string id;         // "<driver>/<handle>", unique; empty: no driver counts the volume
-  bool migrated = false;  // counts only on nodes with a CSINode
+  std::string id;         // "<driver>/<handle>", unique; empty: not counted by any driver
+  bool migrated = false;  // counted only on nodes with a CSINode
 };
 
-// A pod's volume, or why it cannot be told what it is.
+// A resolved volume of a pod, or the error.
 struct LookedUp {
   CsiVolume volume;
-  std::string error;           // in kube-scheduler's words; empty: none
-  bool claim_missing = false;  // that is the error: matters for pods that want a place only
+  std::string error;           // kube-scheduler's text; empty: no error
+  // the error is a missing claim, which matters only for pods that wait to be scheduled
+  bool claim_missing = false;
 };
 
-// Volumes are resolved as NodeVolumeLimits of kube-scheduler v1.37.1 does: from what the API server says,
-// never from assumptions. One per cluster, for all profiles; outlived by table and objects. One thread: the
-// loop's.
+// Resolves volumes as NodeVolumeLimits of kube-scheduler v1.37.1 does: from the API server's versions, never
+// from assumed ones. One per cluster, shared by all profiles. The table and the objects must outlive it.
+// Scheduler loop only.
 class VolumesInUse final : private PodObserver {
  public:
-  // `nodes` without pods.
+  // Requires a node table without pods.
   VolumesInUse(NodeTable& nodes, ClusterObjects& objects);
   ~VolumesInUse() override;
   VolumesInUse(const VolumesInUse&) = delete;
   VolumesInUse& operator=(const VolumesInUse&) = delete;
 
-  // --- claims and disks
-  // Does a pod on some node use the claim, other than as an ephemeral volume?
+  // --- claims and disks ---
+  // Whether a pod on some node uses the claim, other than as an ephemeral volume.
   bool ClaimIsUsed(std::string_view ns, std::string_view claim) const;
   const DisksInUse& disks() const { return disks_; }
 
-  // --- CSI drivers
+  // --- CSI drivers ---
   static constexpr std::int32_t kNoLimit = INT32_MAX;
   struct Driver {
-    std::vector<std::int32_t> in_use;  // by row: volumes that pods use or that are attached; where limits are
+    // by row: volumes in use or attached; maintained where there are limits
+    std::vector<std::int32_t> in_use;
     std::vector<std::int32_t> limit;   // by row
     RowSet installed;
   };
@@ -71,7 +74,7 @@ class VolumesInUse final : private PodObserver {
   LookedUp LookUp(const api::Pod& pod, const api::Volume& volume) const;
   // Null if no node ever had the driver.
   const Driver* FindDriver(const std::string& name) const;
-  // Visits the rows whose pods use the volume.
+  // Calls visit(Row) for each row whose pods use the volume.
   template <class Visit>
   void ForEachUser(const std::string& volume_id, Visit&& visit) const {
     const auto found = volumes_.find(volume_id);
@@ -81,10 +84,9 @@ class VolumesInUse final : private PodObserver {
   bool IsUsed(const std::string& volume_id, Row row) const;
   const RowSet& with_csi_node() const { return with_csi_node_; }
   const RowSet& with_limits() const { return with_limits_; }  // of any driver
-  // Rows where the CSI driver has taken over from a plugin of Kubernetes ("kubernetes.io/aws-ebs"); null:
-  // none.
+  // Rows on which the CSI driver replaces an in-tree volume plugin ("kubernetes.io/aws-ebs"); null: none.
   const RowSet* MigratedFrom(std::string_view plugin) const;
-  // Rows with a pod whose volumes cannot be counted, and why (of several, one).
+  // Rows with a pod whose volumes cannot be counted, and the reason (of one such pod).
   const RowSet& uncountable() const { return uncountable_; }
   std::string WhyUncountable(Row row) const;
 
@@ -95,15 +97,15 @@ class VolumesInUse final : private PodObserver {
     RowCounts used;
     RowCounts attached;
   };
-  // A claim that a pod on some node uses.
+  // A claim that is used by a pod on some node.
   struct Claim {
     std::string ns, name;
-    std::uint32_t direct_uses = 0;  // not as an ephemeral volume
+    std::uint32_t direct_uses = 0;  // uses other than as an ephemeral volume
     RowCounts uses;
     std::vector<std::pair<Row, api::PodPtr>> ephemeral;
-    RowCounts wrong;  // uses by pods it was not made for
+    RowCounts wrong;  // ephemeral uses by pods that do not own the claim
     CsiVolume volume;
-    std::string pv;  // whose changes matter; as claims_of_pv_ knows it
+    std::string pv;  // the volume whose changes affect the claim; key of claims_of_pv_
   };
   struct Attachment {
     std::string node;
@@ -122,7 +124,7 @@ class VolumesInUse final : private PodObserver {
   void NodeAppears(Row row) override;
   void NodeLeaves(Row row) override;
 
-  // `amount` is how many more there are.
+  // `amount` is added to the counters.
   void Count(Row row, const PlacedPod& pod, int amount);
   void CountClaim(Row row, const api::PodPtr& pod, const api::Volume& volume, int amount);
   void CountTrouble(Row row, int amount);
@@ -150,7 +152,7 @@ class VolumesInUse final : private PodObserver {
   ClusterObjects& objects_;
   DisksInUse disks_;
   boost::unordered_map<std::string, Driver> drivers_;
-  boost::unordered_map<std::string, Volume> volumes_;  // by id; in use or attached somewhere
+  boost::unordered_map<std::string, Volume> volumes_;  // by id; in use or attached on some node
   boost::unordered_map<std::string, Claim> claims_;    // by namespace/name
   boost::unordered_map<std::string, std::vector<Claim*>> claims_of_pv_;
   boost::unordered_map<std::string, Attachment> attachments_;

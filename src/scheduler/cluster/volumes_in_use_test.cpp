@@ -27,7 +27,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakeVolume;
 using berth::testing::PodWith;
 
-// A small cluster in which everything changes, and what must be counted in it, counted anew.
+// A small cluster with random changes, and the expected counters by a full recount.
 class Churn {
  public:
   explicit Churn(std::uint64_t seed) : random_(seed) {}
@@ -52,7 +52,7 @@ class Churn {
     }
   }
 
-  // With some pods imagined to be there, and others gone.
+  // With an overlay that adds some pods and removes others.
   void CheckOverlay() {
     {
       NodeTable::Overlay overlay(nodes_);
@@ -199,7 +199,7 @@ class Churn {
   }
   void Remove(Row row, PlacedPod& pod) { nodes_.RemovePod(row, pod); }
 
-  // --- counted anew
+  // --- recount ---
   bool UsesOf(const std::string& claim) {
     bool used = false;
     nodes_.all().ForEach([&](std::size_t row) {
@@ -238,7 +238,7 @@ class Churn {
     });
     const auto csi_node = objects_.Of<api::CSINode>().Find(nodes_.name(row));
     EXPECT_EQ(volumes_.with_csi_node().Has(row), csi_node != nullptr);
-    // Where something cannot be counted nobody asks for the count.
+    // Counts are not used where volumes cannot be counted.
     for (const char* name : kDrivers)
       CheckDriver(row, name, trouble ? std::nullopt : std::optional(all), csi_node.get());
   }
@@ -275,7 +275,7 @@ class Churn {
   int version_ = 0;
 };
 
-TEST(VolumesInUse, CountersEqualARecountWhateverHappens) {
+TEST(VolumesInUse, CountersEqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Churn churn(seed);
@@ -288,7 +288,7 @@ TEST(VolumesInUse, CountersEqualARecountWhateverHappens) {
   }
 }
 
-TEST(VolumesInUse, APodWithoutVolumesLeavesNoTrace) {
+TEST(VolumesInUse, APodWithoutVolumesChangesNoCounter) {
   SymbolTable words;
   NodeTable nodes(words);
   ClusterObjects objects;

@@ -13,8 +13,8 @@ namespace berth::cycle {
 using framework::Code;
 using framework::Status;
 
-// One pod's. Answers carry the number of the step they belong to: what comes too late, or twice, is not for
-// the step the cycle is in and is ignored.
+// The cycle of one pod. Results carry the number of the step they belong to; late and duplicate results refer
+// to another step and are ignored.
 struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_from_this<Cycle> {
   enum class Stage : std::uint8_t { kDeciding, kWaiting, kPreBind, kBind, kEnded };
   struct Wait {
@@ -51,13 +51,13 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
 
   bool Stop(Status status, std::string_view plugin) {
     if (verdict || stage != Stage::kWaiting) return false;
-    stopped_by = plugin;  // whoever says so may not keep the name as long as the verdict is waited with
+    stopped_by = plugin;  // a copy, because the caller's string may not live until the verdict is handled
     status.plugin = stopped_by;
     Signal(std::move(status));
     return true;
   }
-  // The first signal counts. What follows from it waits for its turn: the one who signals may be in the
-  // middle of something.
+  // The first signal counts. It is handled in a later step, because the caller may be in the middle of
+  // another operation.
   void Signal(Status status) {
     if (verdict) return;
     verdict = std::move(status);
@@ -78,14 +78,14 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   std::vector<Wait> waits;
   MonoTime waiting_since;
   MonoTime point_started;         // of PreBind or Bind
-  std::optional<Status> verdict;  // of Permit's waiting, once there is one
+  std::optional<Status> verdict;  // the result of the wait in Permit
   runtime::PreFlightOutcome pre_flight;
-  std::size_t group = 0;     // of pre_flight that is under way
-  std::size_t pending = 0;   // plugins of the group that have not answered
-  Status group_status;       // the first failure in the group
-  bool by_extender = false;  // who binds is an extender, not a plugin
+  std::size_t group = 0;     // the current group of pre_flight
+  std::size_t pending = 0;   // plugins of the group that have not completed
+  Status group_status;       // the first failure of the group
+  bool by_extender = false;  // an extender binds the pod instead of a plugin
   std::stop_source stop;
-  std::optional<std::string> cancelled;  // why PreBind was asked to give up
+  std::optional<std::string> cancelled;  // reason of the cancellation of PreBind
   Deadlines::iterator deadline;
   bool has_deadline = false;
 };
@@ -109,7 +109,8 @@ void BindingCycles::Start(const framework::QueuedPodPtr& pod, const runtime::Pro
   if (!waits) AfterPermit(cycle);
 }
 
-// False if the cycle has ended. These belong to the decision still: nobody has counted on the place yet.
+// Returns false if the cycle has ended. Both belong to the scheduling attempt: no other pod has been
+// scheduled since.
 bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
   if (Status status = cycle->profile.RunReserve(cycle->placement); !status.ok()) {
     Fail(cycle, std::move(status), false);
@@ -176,7 +177,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
   if (cycle->stage != Cycle::Stage::kPreBind || cycle->step != step) return;
   if (!status.ok() && cycle->group_status.ok()) {
     cycle->group_status = std::move(status);
-    cycle->stop.request_stop();  // what the others of the group do is in vain
+    cycle->stop.request_stop();  // the group has failed, so the other plugins can stop
   }
   if (--cycle->pending > 0) return;
   if (!cycle->group_status.ok()) return Fail(cycle, cycle->group_status, true);
@@ -185,7 +186,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
   StartPreBindGroup(cycle);
 }
 
-// The first extender that binds and cares for the pod takes the place of the Bind plugins.
+// The first extender that binds and manages the pod replaces the Bind plugins.
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   PointEnds(cycle, Code::kSuccess);
   cycle->stage = Cycle::Stage::kBind;
@@ -200,9 +201,9 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
     return StartBind(cycle, 0);
   }
   const std::uint64_t step = ++cycle->step;
-  DropDeadline(cycle);  // an extender has its own
+  DropDeadline(cycle);  // extenders have a time-out of their own
   extenders::Extender& extender = extenders_->at(index);
-  // Filled in before the loop sees the answer, for the answer comes by a message.
+  // Assigned before the loop can see the reply, because the reply arrives as a message.
   const auto asked = std::make_shared<extenders::Extender::Asked>();
   *asked = extender.Ask(
       extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
@@ -260,7 +261,7 @@ void BindingCycles::BindIsDone(const CyclePtr& cycle) {
   if (const auto& pods = cycle->state.pods_to_activate; !pods.empty()) host_.Activate(pods);
 }
 
-// PreBind or Bind, whose plugins answer when they like, is over.
+// Records the duration of PreBind or Bind, whose plugins complete asynchronously.
 void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
   runtime::MetricsRecorder* metrics_recorder = cycle->profile.metrics_recorder();
   if (metrics_recorder == nullptr || cycle->by_extender) return;
@@ -339,13 +340,13 @@ void BindingCycles::Tick() {
       case Cycle::Stage::kPreBind:
         cycle->stop.request_stop();
         Fail(cycle,
-             Status::Error(fmt::format("running PreBind plugins: no answer within {}",
+             Status::Error(fmt::format("running PreBind plugins: no result within {}",
                                        FormatGoDuration(options_.pre_bind_deadline))),
              true);
         break;
       case Cycle::Stage::kBind:
         Fail(cycle,
-             Status::Error(fmt::format("running Bind plugin: no answer within {}",
+             Status::Error(fmt::format("running Bind plugin: no result within {}",
                                        FormatGoDuration(options_.bind_deadline))),
              true);
         break;

@@ -1,5 +1,5 @@
-// From a decision to a bound pod: Reserve, Permit, PreBind, Bind, PostBind, and the way back when one of them
-// fails (kube-scheduler v1.37.1).
+// Binding cycles: from a decision to a bound pod by Reserve, Permit, PreBind, Bind and PostBind, and the
+// rollback if one of them fails (kube-scheduler v1.37.1).
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -18,41 +18,42 @@
 namespace berth::cycle {
 
 struct BindingOptions {
-  // A plugin that has not answered by then has failed. Permit plugins name their own time-out.
+  // Time limits for plugins; a plugin that has not completed by then has failed. Permit plugins set their own
+  // time-out.
   Duration pre_bind_deadline = std::chrono::minutes(15);
   Duration bind_deadline = std::chrono::minutes(2);
 };
 
-// What a binding cycle needs of the scheduler; all calls on the loop's thread.
+// What a binding cycle requires of the scheduler. All methods are called on the loop's thread.
 class BindingHost {
  public:
   virtual ~BindingHost() = default;
   virtual MonoTime Now() const = 0;
-  // For what is written past the ApiWriter: asked before it is sent, from any thread, perhaps after the host
-  // is gone; says why it must not be sent, if so.
+  // A check for writes that bypass the ApiWriter. The function is called before a write is sent, from any
+  // thread and possibly after the host was destroyed; if the write must not be sent, it returns the reason.
   virtual std::function<std::optional<std::string>()> WriteGuard() const = 0;
   virtual void Activate(std::span<const std::string> pods) = 0;
-  // The pod's nomination is to be shown while it waits for something.
+  // Writes the pod's nomination to its status while the pod waits in Permit or PreBind.
   virtual void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
-  // The cycle is past everything that may reject the pod.
+  // Permit has succeeded: plugins can no longer reject the pod.
   virtual void OnPermitDone(const framework::QueuedPodPtr& pod) = 0;
   virtual void Bound(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
-  // Bound, and the PostBind plugins have run: the attempt is over.
+  // The pod is bound and the PostBind plugins have run; the attempt is complete.
   virtual void Placed(const framework::QueuedPodPtr& pod, const std::string& node) = 0;
-  // The assumption is to be taken back (Unreserve has run) and the pod queued again. `while_binding`: others
-  // have counted on its place since and are to be woken.
+  // Unreserve has run. The host must forget the assumed pod and requeue it. `while_binding`: other pods may
+  // have been rejected because of the assumed pod and must be requeued too.
   virtual void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
                       bool while_binding) = 0;
 };
 
-// All pods between assumption and binding. The loop never waits: what takes time answers by a message, and
-// each message takes its pod one step further. One thread: the loop's.
+// All pods between assumption and binding. The loop never blocks: asynchronous plugins complete with a
+// message, and each message advances its pod by one step. Scheduler loop only.
 class BindingCycles {
  public:
-  // Has a cycle's next step done on the loop's thread. `well`: what it follows from was good news.
+  // Queues a cycle's next step for the loop's thread. `well`: the preceding step succeeded.
   using Post = std::function<void(bool well, std::move_only_function<void()> step)>;
 
-  // `extenders` (null: there are none) that bind do so in place of the Bind plugins.
+  // `extenders` (null: there are none) with a bind verb replace the Bind plugins.
   BindingCycles(BindingOptions options, BindingHost& host, Post post,
                 extenders::Extenders* extenders = nullptr)
       : options_(options), host_(host), post_(std::move(post)), extenders_(extenders) {}
@@ -60,21 +61,22 @@ class BindingCycles {
   BindingCycles(const BindingCycles&) = delete;
   BindingCycles& operator=(const BindingCycles&) = delete;
 
-  // The pod is assumed on the node. Ends in Bound or Failed, perhaps before this returns.
+  // Starts the cycle of a pod that is assumed on the node. Ends with Bound or Failed, possibly before this
+  // returns.
   void Start(const framework::QueuedPodPtr& pod, const runtime::Profile& profile, std::string node,
              framework::CycleState state);
 
   std::size_t size() const { return cycles_.size(); }
-  // Ends all cycles in Failed, whatever they wait for; returns how many of them had asked for the binding.
+  // Ends all cycles with Failed. Returns the number of cycles whose binding had been requested.
   std::size_t Abandon(const std::string& why);
   // Null if the pod does not wait for Permit.
   framework::WaitingPod* FindWaiting(std::string_view uid);
   void ForEachWaiting(const std::function<void(framework::WaitingPod&)>& visit);
-  // Asks the PreBind plugins of the pod to give up; once they have answered the binding fails with `message`
-  // (the first one given counts). False if it is not in PreBind (any more).
+  // Requests cancellation of the pod's PreBind plugins. When they have completed, the binding fails with
+  // `message` (that of the first call). Returns false if the pod is not in PreBind.
   bool CancelPreBind(std::string_view uid, std::string message);
 
-  // When the next pod has waited too long, and what happens to it then.
+  // The earliest deadline of a plugin, and the handling of expired deadlines.
   MonoTime NextDue() const { return deadlines_.empty() ? MonoTime::max() : deadlines_.begin()->first; }
   void Tick();
 
@@ -94,7 +96,7 @@ class BindingCycles {
   void StartBind(const CyclePtr& cycle, std::size_t plugin);
   void BindIsDone(const CyclePtr& cycle);
   void BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
-  void Decided(const CyclePtr& cycle);  // Permit's waiting is over
+  void Decided(const CyclePtr& cycle);  // the wait in Permit has ended
   void PointEnds(const CyclePtr& cycle, framework::Code code);
   void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
   void End(const CyclePtr& cycle);

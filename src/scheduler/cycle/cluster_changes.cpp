@@ -1,5 +1,4 @@
-// What happens to the cluster, and what it means for queue and cache (after kube-scheduler v1.37.1's event
-// handlers).
+// Handles changes of the cluster: their effects on queue and cache (kube-scheduler v1.37.1's event handlers).
 #include <algorithm>
 
 #include "scheduler/cycle/cluster_events.hpp"
@@ -14,7 +13,7 @@ using framework::ClusterEvent;
 
 namespace {
 
-constexpr const char* kWaitingPodDeleted = "UnscheduledPodDelete";  // as metrics name it
+constexpr const char* kWaitingPodDeleted = "UnscheduledPodDelete";  // label in metrics
 
 }  // namespace
 
@@ -65,7 +64,7 @@ void Scheduler::Handle(Change<api::Pod>& change) {
   }
 }
 
-// The object of a delete may be old (it may lack the node), so it is looked for everywhere.
+// The object of a delete may be outdated and lack the node, so the pod is removed from all places.
 void Scheduler::PodGone(const api::PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   const std::string key = pod->metadata.Key();
@@ -93,7 +92,7 @@ void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   waiting_[pod->metadata.Key()] = pod;
   if (parts_.cache.IsAssumed(uid)) {
-    // It is on its way to its node; the only news that matters is that it will not get there.
+    // The pod is being bound; the only relevant update is its deletion.
     if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting())) AssumedPodGoes(uid);
     return;
   }
@@ -119,7 +118,7 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
       queue_.MoveAll(event, {before, pod});
     return;
   }
-  // By our own binding, or somebody else's: either way nobody needs to place it any more.
+  // Bound by this scheduler or another one; it must not be scheduled again.
   std::optional<HandlingTimer> leaving;
   if (waiting_.erase(pod->metadata.Key()) > 0) leaving.emplace(*this, kWaitingPodDeleted);
   queue_.Delete(pod->metadata.uid);
@@ -130,7 +129,7 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
 void Scheduler::AssumedPodGoes(const std::string& uid) {
   const api::PodPtr pod = parts_.cache.FindPod(uid);
   framework::WaitingPod* waiting = bindings_.FindWaiting(uid);
-  // Past Permit it cannot be stopped: its binding will fail by itself, but its place need not wait for that.
+  // After Permit the binding cannot be stopped and will fail by itself; the resources are released now.
   if (waiting == nullptr || !waiting->Reject("", "removed")) parts_.cache.Forget(uid);
   queue_.MoveAll(kAssignedPodDeleted, {pod, nullptr});
 }

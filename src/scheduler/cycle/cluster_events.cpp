@@ -18,7 +18,8 @@ std::map<std::string, std::string> Conditions(const api::Node& node) {
   return conditions;
 }
 
-// Is any amount of `of` missing from or larger than in `than`? To the milli, as the original compares.
+// Whether an amount of `of` is missing from `than` or larger than there. Compared in milli-units, as in
+// kube-scheduler.
 bool AnyLarger(const api::ResourceList& of, const api::ResourceList& than) {
   return std::ranges::any_of(of, [&](const auto& entry) {
     const auto other = than.find(entry.first);

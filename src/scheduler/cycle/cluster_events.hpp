@@ -1,4 +1,4 @@
-// Which cluster events an update of an object amounts to (kube-scheduler v1.37.1).
+// Maps updates of objects to cluster events (kube-scheduler v1.37.1).
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ inline constexpr framework::ClusterEvent kAssignedPodAdded{framework::EventResou
 inline constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                              framework::kDelete, "AssignedPodDelete"};
 
-// None for a heartbeat: conditions are compared by type and status only.
+// Empty for a heartbeat: conditions are compared by type and status only.
 std::vector<framework::ClusterEvent> NodeEvents(const api::Node& before, const api::Node& after);
-// For a pod on a node (kAssignedPod) or a waiting one (kTargetPod); a general update if nothing in particular
-// changed.
+// For a pod on a node (kAssignedPod) or a waiting pod (kTargetPod). A general update event if no specific
+// property changed.
 std::vector<framework::ClusterEvent> PodEvents(const api::Pod& before, const api::Pod& after,
                                                framework::EventResource resource);
 
-// What a change of any other kind amounts to; nothing for kinds that no plugin waits for (namespaces,
-// services, controllers of pods, disruption budgets). As kube-scheduler, which sees its device taint rules as
-// updates of the slices that they taint.
+// The event of a change of any other kind; nullopt for kinds for which no plugin registers (namespaces,
+// services, controllers of pods, disruption budgets). As in kube-scheduler, a device taint rule counts as an
+// update of the slices that it taints.
 template <class T>
 std::optional<framework::ClusterEvent> EventOf(const ports::Change<T>& change);
 

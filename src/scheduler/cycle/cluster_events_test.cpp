@@ -19,7 +19,7 @@ std::vector<std::string> Labels(const std::vector<framework::ClusterEvent>& even
   return labels;
 }
 
-// What adding, changing and deleting one of these is called.
+// The labels of the events for adding, updating and deleting an object of this kind.
 template <class T>
 std::vector<std::string> LabelsOf() {
   const auto object = std::make_shared<const T>();
@@ -30,7 +30,7 @@ std::vector<std::string> LabelsOf() {
   return labels;
 }
 
-TEST(EventOf, AKindThatPluginsWaitForHasTheOriginalsLabels) {
+TEST(EventOf, EventsHaveTheLabelsOfKubeScheduler) {
   EXPECT_THAT(LabelsOf<api::PersistentVolume>(),
               ElementsAre("PersistentVolumeAdd", "PersistentVolumeUpdate", "PersistentVolumeDelete"));
   EXPECT_THAT(
@@ -44,13 +44,13 @@ TEST(EventOf, AKindThatPluginsWaitForHasTheOriginalsLabels) {
                           "resource.k8s.io/ResourceClaimDelete"));
 }
 
-TEST(EventOf, AKindThatNobodyWaitsForHasNone) {
+TEST(EventOf, KindsWithoutRegistrationsHaveNoEvent) {
   EXPECT_THAT(LabelsOf<api::Namespace>(), IsEmpty());
   EXPECT_THAT(LabelsOf<api::Service>(), IsEmpty());
   EXPECT_THAT(LabelsOf<api::PodDisruptionBudget>(), IsEmpty());
 }
 
-TEST(EventOf, ADeviceTaintRuleIsAnUpdateOfTheSlices) {
+TEST(EventOf, ADeviceTaintRuleCountsAsAnUpdateOfSlices) {
   const auto rule = std::make_shared<const api::DeviceTaintRule>();
   const auto event = EventOf<api::DeviceTaintRule>({nullptr, rule});
   ASSERT_TRUE(event);
@@ -58,7 +58,7 @@ TEST(EventOf, ADeviceTaintRuleIsAnUpdateOfTheSlices) {
   EXPECT_EQ(event->action, framework::kUpdate);
 }
 
-TEST(EventOf, ActionsMatchTheRegistrationsTheyShould) {
+TEST(EventOf, ActionsMatchTheirRegistrations) {
   const auto claim = std::make_shared<const api::PersistentVolumeClaim>();
   const framework::ClusterEvent wants{framework::EventResource::kPersistentVolumeClaim,
                                       framework::kAdd | framework::kUpdate};
@@ -67,7 +67,7 @@ TEST(EventOf, ActionsMatchTheRegistrationsTheyShould) {
   EXPECT_FALSE(wants.Matches(*EventOf<api::PersistentVolumeClaim>({claim, nullptr})));
 }
 
-TEST(NodeEvents, ComeForAnnotationsAndDeclaredFeatures) {
+TEST(NodeEvents, IncludeAnnotationsAndDeclaredFeatures) {
   api::Node before = MakeNode("n");
   api::Node after = before;
   EXPECT_THAT(NodeEvents(before, after), IsEmpty());
@@ -77,7 +77,7 @@ TEST(NodeEvents, ComeForAnnotationsAndDeclaredFeatures) {
               ElementsAre("NodeUpdateNodeAnnotation", "NodeUpdateNodeDeclaredFeature"));
 }
 
-TEST(PodEvents, ComeForGeneratedClaims) {
+TEST(PodEvents, IncludeGeneratedClaims) {
   api::Pod before = MakePod("p");
   api::Pod after = before;
   after.status.resource_claim_statuses.push_back({"a", "a-1"});

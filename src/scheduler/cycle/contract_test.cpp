@@ -1,5 +1,5 @@
-// What each extension point's answers lead to, with the whole scheduler around them: a probe takes part in
-// all of them and does what the test says.
+// The effects of the results of each extension point in a complete scheduler. A probe plugin implements all
+// extension points and returns what the test specifies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,14 +27,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// By extension point: what the probe does to pods called "victim"; everybody else gets Success.
+// By extension point: the behaviour of the probe for pods called "victim". Other pods get Success.
 struct Script {
   std::map<std::string, std::function<Status()>> act;
   std::vector<std::string> calls;
   std::int64_t score = 50;
-  std::map<std::string, Duration> wait;  // by plugin: Permit says Wait
+  std::map<std::string, Duration> wait;  // by plugin: Permit returns Wait with this timeout
   bool allow_parallel = false;
-  std::vector<framework::Answer> owed;  // PreBind and Bind answers that are held back
+  std::vector<framework::Answer> owed;  // pending completions of PreBind and Bind
   std::vector<std::stop_token> stops;
   bool hold_pre_bind = false;
   bool hold_bind = false;
@@ -143,14 +143,14 @@ class ContractTest : public ::testing::Test {
  protected:
   ContractTest() { Start({"Probe"}); }
 
-  // The probes stand before all other plugins.
+  // The probes are called before all other plugins.
   void Start(const std::vector<std::string>& probes) {
     runtime::Registry registry = assembly::InTreePlugins();
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
     auto& enabled = config.profiles[0].at(config::Point::kMultiPoint).enabled;
     std::erase_if(enabled, [](const auto& plugin) {
       return plugin.name == "DefaultPreemption";
-    });  // it has its own test
+    });  // covered by its own test
     for (auto name = probes.rbegin(); name != probes.rend(); ++name) {
       registry.AddForeign(
           *name,
@@ -218,12 +218,11 @@ class ContractTest : public ::testing::Test {
   std::unique_ptr<Scheduler> scheduler;
 };
 
-// --- what goes wrong, point by point
-// ------------------------------------------------------------------------------
+// --- errors by extension point ---
 
 struct Trouble {
   std::string point;
-  std::string message;  // of the condition; "" where the pod is bound all the same
+  std::string message;  // of the condition; empty if the pod is bound nevertheless
   std::string reason = "SchedulerError";
 };
 
@@ -323,7 +322,7 @@ TEST_F(ContractTest, AScoreOutOfRangeFailsTheAttempt) {
   EXPECT_EQ(Sizes().backoff, 1U);
 }
 
-TEST_F(ContractTest, AnErrorInPreEnqueueKeepsThePodOutAndTheOthersIn) {
+TEST_F(ContractTest, AnErrorOfPreEnqueueGatesOnlyThatPod) {
   script.act["PreEnqueue"] = []() -> Status { throw std::runtime_error("boom"); };
   AddPod(MakePod("victim"));
   EXPECT_EQ(Sizes().gated, 1U);
@@ -331,15 +330,14 @@ TEST_F(ContractTest, AnErrorInPreEnqueueKeepsThePodOutAndTheOthersIn) {
   AddPod(MakePod("other"));
   EXPECT_THAT(Bound(), ElementsAre("other"));
   script.act.clear();
-  AddNode("n3");  // the probe waits for nodes
+  AddNode("n3");  // the probe registers for nodes
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("other", "victim"));
 }
 
-// --- where the pod goes
-// --------------------------------------------------------------------------------------------
+// --- requeueing ---
 
-TEST_F(ContractTest, ARejectedPodWaitsForItsRejectorsEventAndABrokenOneForItsBackoff) {
+TEST_F(ContractTest, RejectionsWaitForAnEventAndErrorsForTheBackoff) {
   script.act["Reserve"] = [] { return Status::Unschedulable("not here"); };
   AddPod(MakePod("victim"));
   EXPECT_EQ(Sizes().unschedulable, 1U);
@@ -361,7 +359,7 @@ TEST_F(ContractTest, APendingRejectionSkipsTheBackoff) {
   EXPECT_EQ(Calls("Filter").size(), attempts + 1) << "at once";
 }
 
-TEST_F(ContractTest, WhatFailsUnwindsInReverseOrder) {
+TEST_F(ContractTest, UnreserveIsCalledInReverseOrder) {
   Start({"P1", "P2"});
   script.act["PreBind"] = [] { return Status::Error("broke"); };
   AddPod(MakePod("victim"));
@@ -369,7 +367,7 @@ TEST_F(ContractTest, WhatFailsUnwindsInReverseOrder) {
   EXPECT_THAT(Calls("Bind"), IsEmpty());
 }
 
-TEST_F(ContractTest, UnreserveIsForPluginsTooThatWereNotReached) {
+TEST_F(ContractTest, UnreserveIsCalledForPluginsThatWereNotReserved) {
   Start({"P1", "P2"});
   script.act["Reserve"] = [] { return Status::Error("broke"); };
   AddPod(MakePod("victim"));
@@ -377,7 +375,7 @@ TEST_F(ContractTest, UnreserveIsForPluginsTooThatWereNotReached) {
   EXPECT_THAT(Calls("Unreserve"), ElementsAre("P2 Unreserve", "P1 Unreserve"));
 }
 
-TEST_F(ContractTest, ABindingThatFailsWakesThoseWhoCountedWithThePlace) {
+TEST_F(ContractTest, AFailedBindingRequeuesPodsThatWereRejectedBecauseOfIt) {
   AddPod(MakePod("filler").Cpu("900m"));
   script.hold_pre_bind = true;
   AddPod(MakePod("victim").Cpu("900m"));
@@ -388,8 +386,7 @@ TEST_F(ContractTest, ABindingThatFailsWakesThoseWhoCountedWithThePlace) {
   EXPECT_THAT(Bound(), ElementsAre("filler", "late"));
 }
 
-// --- Permit
-// --------------------------------------------------------------------------------------------------------
+// --- Permit ---
 
 TEST_F(ContractTest, APodWaitsUntilEveryPluginAllowsIt) {
   Start({"P1", "P2"});
@@ -410,7 +407,7 @@ TEST_F(ContractTest, APodWaitsUntilEveryPluginAllowsIt) {
   EXPECT_EQ(scheduler->FindWaitingPod("uid-of-victim"), nullptr);
 }
 
-TEST_F(ContractTest, ThePluginThatRunsOutOfTimeFirstRejectsThePod) {
+TEST_F(ContractTest, ThePluginWithTheFirstTimeoutRejectsThePod) {
   Start({"P1", "P2"});
   script.wait = {{"P1", std::chrono::minutes(2)}, {"P2", std::chrono::milliseconds(1500)}};
   AddPod(MakePod("victim"));
@@ -444,14 +441,14 @@ TEST_F(ContractTest, AWaitingPodCanBeRejectedOrPreemptedOnce) {
   EXPECT_EQ(LastReason(), "SchedulerError");
 }
 
-TEST_F(ContractTest, AWaitLongerThanAQuarterOfAnHourIsCut) {
+TEST_F(ContractTest, AWaitIsLimitedToFifteenMinutes) {
   script.wait = {{"Probe", std::chrono::hours(5)}};
   AddPod(MakePod("victim"));
   Wait(std::chrono::minutes(15));
   EXPECT_THAT(LastMessage(), HasSubstr("after waiting 15m0s at plugin Probe"));
 }
 
-TEST_F(ContractTest, AWaitingPodThatIsDeletedIsRejectedAndItsPlaceIsFree) {
+TEST_F(ContractTest, DeletingAWaitingPodRejectsItAndFreesItsNode) {
   AddPod(MakePod("filler").Cpu("900m"));
   script.wait = {{"Probe", std::chrono::minutes(5)}};
   const api::PodPtr pod = AddPod(MakePod("victim").Cpu("900m"));
@@ -463,7 +460,7 @@ TEST_F(ContractTest, AWaitingPodThatIsDeletedIsRejectedAndItsPlaceIsFree) {
   EXPECT_EQ(scheduler->FindWaitingPod("uid-of-victim"), nullptr);
 }
 
-TEST_F(ContractTest, APlaceIsFreeAtOnceWhenAPodIsDeletedWhileItIsBound) {
+TEST_F(ContractTest, DeletingAPodDuringItsBindingFreesItsNodeImmediately) {
   AddPod(MakePod("filler").Cpu("900m"));
   script.hold_bind = true;
   const api::PodPtr pod = AddPod(MakePod("victim").Cpu("900m"));
@@ -476,10 +473,9 @@ TEST_F(ContractTest, APlaceIsFreeAtOnceWhenAPodIsDeletedWhileItIsBound) {
   EXPECT_THAT(Bound(), ElementsAre("filler", "late")) << "before the binding has failed";
 }
 
-// --- PreBind and Bind
-// ----------------------------------------------------------------------------------------------
+// --- PreBind and Bind ---
 
-TEST_F(ContractTest, TheLoopGoesOnWhileAPodIsPreBound) {
+TEST_F(ContractTest, TheLoopContinuesDuringPreBind) {
   script.hold_pre_bind = true;
   AddPod(MakePod("victim"));
   AddPod(MakePod("other"));
@@ -488,7 +484,7 @@ TEST_F(ContractTest, TheLoopGoesOnWhileAPodIsPreBound) {
   EXPECT_THAT(Bound(), ElementsAre("other", "victim"));
 }
 
-TEST_F(ContractTest, PreBindPluginsGoOneAfterTheOtherUnlessBothAllowCompany) {
+TEST_F(ContractTest, PreBindPluginsRunInSequenceUnlessBothAllowParallel) {
   Start({"P1", "P2"});
   script.hold_pre_bind = true;
   AddPod(MakePod("victim"));
@@ -506,7 +502,7 @@ TEST_F(ContractTest, PreBindPluginsGoOneAfterTheOtherUnlessBothAllowCompany) {
   EXPECT_THAT(Bound(), ElementsAre("victim", "victim"));
 }
 
-TEST_F(ContractTest, APluginWithNothingToPreBindIsNotAsked) {
+TEST_F(ContractTest, PreBindIsNotCalledAfterASkipOfPreBindPreFlight) {
   script.act["PreBindPreFlight"] = [] { return Status::Skip(); };
   AddPod(MakePod("victim"));
   EXPECT_THAT(Calls("PreBind"), IsEmpty());
@@ -514,23 +510,23 @@ TEST_F(ContractTest, APluginWithNothingToPreBindIsNotAsked) {
   EXPECT_THAT(api.patches, IsEmpty()) << "and there is nothing to announce";
 }
 
-TEST_F(ContractTest, AnAnswerThatNeverComesIsAnErrorAfterTheDeadline) {
+TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
   script.hold_pre_bind = true;
   AddPod(MakePod("victim"));
   Wait(std::chrono::minutes(15));
-  EXPECT_EQ(LastMessage(), "running PreBind plugins: no answer within 15m0s");
+  EXPECT_EQ(LastMessage(), "running PreBind plugins: no result within 15m0s");
   EXPECT_TRUE(script.stops.back().stop_requested());
   EXPECT_EQ(Sizes().backoff, 1U);
   script.hold_pre_bind = false;
   script.hold_bind = true;
-  Answer({});  // too late: for an attempt that is over
+  Answer({});  // too late: the attempt has ended
   EXPECT_THAT(Bound(), IsEmpty());
   Wait(std::chrono::seconds(3));
   Wait(std::chrono::minutes(2));
-  EXPECT_EQ(LastMessage(), "running Bind plugin: no answer within 2m0s");
+  EXPECT_EQ(LastMessage(), "running Bind plugin: no result within 2m0s");
 }
 
-TEST_F(ContractTest, APluginMayBindInsteadOfTheDefault) {
+TEST_F(ContractTest, APluginCanReplaceTheDefaultBinder) {
   script.act["Bind"] = [] { return Status{}; };
   AddPod(MakePod("victim"));
   EXPECT_THAT(Bound(), IsEmpty()) << "the default binder was not asked";
@@ -538,10 +534,9 @@ TEST_F(ContractTest, APluginMayBindInsteadOfTheDefault) {
   EXPECT_THAT(Calls("PostBind"), ElementsAre("Probe PostBind"));
 }
 
-// --- the rest
-// ---------------------------------------------------------------------------------------------------------
+// --- other ---
 
-TEST_F(ContractTest, PluginsCanHaveOtherPodsTriedAtOnce) {
+TEST_F(ContractTest, PluginsCanActivateOtherPods) {
   AddPod(MakePod("big").Cpu("2"));
   EXPECT_EQ(Sizes().unschedulable, 1U);
   script.activate = {"default/big"};
@@ -551,7 +546,7 @@ TEST_F(ContractTest, PluginsCanHaveOtherPodsTriedAtOnce) {
   EXPECT_EQ(scheduler->records().Latest("default/big")->result, record::Result::kUnschedulable);
 }
 
-TEST_F(ContractTest, PostFilterDecidesTheNomination) {
+TEST_F(ContractTest, PostFilterSetsTheNomination) {
   script.act["Filter"] = [] { return Status::Unschedulable("no"); };
   script.act["PostFilter"] = [] { return Status{Code::kSuccess, {"made room"}, {}}; };
   script.nominate = "n2";
@@ -561,7 +556,7 @@ TEST_F(ContractTest, PostFilterDecidesTheNomination) {
   ASSERT_EQ(scheduler->queue().nominator().all().size(), 1U);
 }
 
-TEST_F(ContractTest, APluginWithExtensionsIsToldOfNominatedPods) {
+TEST_F(ContractTest, PreFilterExtensionsAreCalledForNominatedPods) {
   AddPod(MakePod("promised").Cpu("2").Priority(10).Nominated("n1"));
   AddPod(MakePod("victim"));
   EXPECT_THAT(Calls("AddPod"), ElementsAre("Probe AddPod"));
@@ -569,14 +564,14 @@ TEST_F(ContractTest, APluginWithExtensionsIsToldOfNominatedPods) {
   EXPECT_THAT(Bound(), ElementsAre("victim"));
 }
 
-TEST_F(ContractTest, AnErrorOfAnExtensionFailsTheAttempt) {
+TEST_F(ContractTest, AnErrorOfPreFilterExtensionsFailsTheAttempt) {
   AddPod(MakePod("promised").Cpu("2").Priority(10).Nominated("n1"));
   script.act["AddPod"] = [] { return Status::Error("broke"); };
   AddPod(MakePod("victim"));
   EXPECT_THAT(LastMessage(), HasSubstr("running AddPod on PreFilter plugin \"Probe\": broke"));
 }
 
-TEST_F(ContractTest, ACallThatHoldsUpTheLoopIsCounted) {
+TEST_F(ContractTest, SlowPluginCallsAreCounted) {
   script.act["Score"] = [this] {
     clock.Advance(std::chrono::milliseconds(101));
     return Status{};
@@ -595,7 +590,7 @@ TEST_F(ContractTest, ACallThatHoldsUpTheLoopIsCounted) {
                 "profile=\"default-scheduler\",status=\"Success\"}"));
 }
 
-// Blocks on a thread of its own until the test lets it go on.
+// Blocks its thread until the test releases it.
 class SlowBinder final : public framework::BlockingPreBindPlugin, public framework::BlockingBindPlugin {
  public:
   SlowBinder(framework::Handle& handle, std::latch& go)
@@ -614,7 +609,7 @@ class SlowBinder final : public framework::BlockingPreBindPlugin, public framewo
   std::latch& go_;
 };
 
-TEST_F(ContractTest, BlockingPluginsBlockTheirThreadAndNotTheLoop) {
+TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   std::latch go(1);
   runtime::Registry registry = assembly::InTreePlugins();
   registry.AddForeign("SlowBinder",
@@ -641,7 +636,7 @@ TEST_F(ContractTest, BlockingPluginsBlockTheirThreadAndNotTheLoop) {
   EXPECT_EQ(LastMessage(), "running Bind plugin \"SlowBinder\": the plugin threw: boom");
 }
 
-TEST_F(ContractTest, ARecreatedPodGetsNothingOfTheOldOnesFailure) {
+TEST_F(ContractTest, ARecreatedPodIsNotAffectedByTheOldPodsFailure) {
   script.hold_bind = true;
   const api::PodPtr old = AddPod(MakePod("victim"));
   scheduler->sink().On(ports::Change<api::Pod>{old, nullptr});

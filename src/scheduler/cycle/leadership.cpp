@@ -1,4 +1,4 @@
-// Who decides: standing by, leading, and the orderly end.
+// Stand-by, leading, and shutdown.
 #include <fmt/format.h>
 
 #include "scheduler/cycle/scheduler.hpp"
@@ -8,7 +8,7 @@
 namespace berth::cycle {
 namespace {
 
-// A closed fence opens again when the lease is renewed, of which nobody tells us.
+// A closed fence opens again when the lease is renewed; there is no notification, so the loop polls.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -30,8 +30,8 @@ void Scheduler::Drain(Duration patience) {
   Post([this, patience] { BeginDrain(patience); });
 }
 
-// Steps of binding cycles that went well change nothing that a decision looks at; the others wait for its
-// end.
+// Successful steps of binding cycles do not change anything that a decision reads; all other messages wait
+// until the decision is complete.
 bool Scheduler::PumpBindings() {
   for (Work& step : mailbox_->TakeGoodSteps()) step();
   return !stopping_.load(std::memory_order_relaxed) && !cancelling_.load(std::memory_order_relaxed) &&
@@ -41,7 +41,7 @@ bool Scheduler::PumpBindings() {
 std::function<std::optional<std::string>()> Scheduler::WriteGuard() const {
   return [fence = parts_.fence]() -> std::optional<std::string> {
     if (fence == nullptr || fence->Open()) return std::nullopt;
-    return "the lease is not ours";
+    return "this scheduler does not hold the leader election lease";
   };
 }
 
@@ -49,7 +49,7 @@ void Scheduler::BeginDrain(Duration patience) {
   if (draining_) return;
   draining_ = true;
   drain_by_ = parts_.clock.Now() + patience;
-  // Nobody will allow what they wait for: that would be another decision.
+  // Scheduling has stopped, so no other pod can allow the waiting ones.
   bindings_.ForEachWaiting([](framework::WaitingPod& pod) { pod.Reject("", "the scheduler is stopping"); });
 }
 
@@ -69,9 +69,9 @@ void Scheduler::UpdateGauges() {
   metrics_->binding.Set(static_cast<std::int64_t>(bindings_.size()));
 }
 
-// A leader before us may have sent a binding that arrives only now, after we gave its room to others. That
-// cannot be prevented (see LeaseFence), but it can be told. Who stands by does not know what is being
-// decided.
+// The previous leader may have sent a binding that takes effect only after this replica gave the node's
+// resources to other pods. This cannot be prevented (see LeaseFence) but is reported. A replica in stand-by
+// does not report it, because it does not follow the leader's decisions.
 void Scheduler::CheckRoom(const api::Pod& pod) {
   if (!leading_ || !synced()) return;
   const cluster::NodeTable& nodes = parts_.cache.nodes();
@@ -95,10 +95,10 @@ void Scheduler::CheckRoom(const api::Pod& pod) {
     check_resource(id, amount, parts_.handle.symbols.ResourceName(id));
   if (exceeded.empty()) return;
   metrics_->overcommitted.Add();
-  log::Warning("A pod that somebody else bound takes its node beyond what it offers",
+  log::Warning("Node overcommitted by a pod bound by another scheduler",
                {{"pod", pod.metadata.Key()}, {"node", pod.spec.node_name.str()}, {"exceeded", exceeded}});
   parts_.events.Emit({ports::Event::Type::kWarning, "OvercommittedNode", "Scheduling",
-                      fmt::format("Node {} holds more than it offers since this pod was bound to it: {}",
+                      fmt::format("Node {} is overcommitted since this pod was bound to it: {}",
                                   pod.spec.node_name, exceeded),
                       std::string(parts_.profiles.front()->name()), parts_.cache.FindPod(pod.metadata.uid)});
 }

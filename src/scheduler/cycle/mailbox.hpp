@@ -1,4 +1,4 @@
-// Messages to the scheduler loop, from any thread.
+// The mailbox of the scheduler loop. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -14,12 +14,12 @@
 namespace berth::cycle {
 
 struct Synced {};
-// Wakes the loop, for instance to stop it.
+// Wakes the loop, for example to stop it.
 struct Wake {};
-// Something to do on the loop's thread: answers of plugins, work that plugins post.
+// Work for the loop's thread: results of asynchronous plugins, and work posted by plugins.
 using Work = std::move_only_function<void()>;
 
-// A change of any kind, or news from our own threads.
+// A change of any kind, or a message from another thread of the scheduler.
 template <class List>
 struct MessageOf;
 template <class... T>
@@ -28,7 +28,8 @@ struct MessageOf<api::KindList<T...>> {
 };
 using Message = MessageOf<api::AllKinds>::type;
 
-// Appending is a short lock and no wait; the loop takes everything at once. Order is kept.
+// Appending takes a lock briefly and never waits; the loop takes all messages in one batch, in order of
+// arrival.
 class Mailbox final : public ports::ClusterSink {
  public:
   void On(ports::Change<api::Pod> change) override { Post(std::move(change)); }
@@ -52,8 +53,8 @@ class Mailbox final : public ports::ClusterSink {
   void On(ports::Change<api::DeviceTaintRule> change) override { Post(std::move(change)); }
   void OnSynced() override { Post(Synced{}); }
 
-  // A step of a binding cycle: like any work, but it may be taken before what arrived earlier if it went
-  // well.
+  // Posts a step of a binding cycle. Steps after a success may be executed before messages that arrived
+  // earlier.
   void PostStep(bool well, Work step) {
     if (!well) return Post(std::move(step));
     {
@@ -74,9 +75,10 @@ class Mailbox final : public ports::ClusterSink {
     }
     arrived_.notify_one();
   }
-  // Everything that has arrived, into `out` (which is cleared first).
+  // Moves all messages to `out`, which is cleared first.
   void Take(std::vector<Message>& out) {
-    constexpr std::size_t kKept = 4096;  // room for messages; the first lists bring as many as there are pods
+    // capacity limit between batches; the initial lists deliver a message per pod
+    constexpr std::size_t kKept = 4096;
     out.clear();
     if (out.capacity() > kKept) out.shrink_to_fit();
     std::scoped_lock lock(mutex_);
@@ -84,7 +86,7 @@ class Mailbox final : public ports::ClusterSink {
     for (Work& step : good_steps_) out.emplace_back(std::move(step));
     good_steps_.clear();
   }
-  // Returns when something is there or the deadline has passed.
+  // Returns when there is a message or the deadline has passed.
   void WaitUntil(MonoTime deadline) {
     std::unique_lock lock(mutex_);
     arrived_.wait_until(lock, deadline, [&] { return !messages_.empty() || !good_steps_.empty(); });

@@ -1,5 +1,4 @@
-// The cluster events of kinds other than pods and nodes: what was added, changed or deleted, and nothing
-// more.
+// Cluster events of kinds other than pods and nodes: added, updated or deleted, without further distinction.
 #include "scheduler/cycle/cluster_events.hpp"
 
 namespace berth::cycle {
@@ -13,7 +12,7 @@ struct Labels {
   const char *add, *update, *remove;
 };
 
-// Kinds without an entry wake nobody.
+// Kinds without an entry have no event.
 template <class T>
 constexpr std::optional<Labels> kLabels{};
 #define BERTH_EVENTS(Kind, group)                     \

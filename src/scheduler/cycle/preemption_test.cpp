@@ -1,5 +1,5 @@
-// A pod drives others out, with the whole scheduler around DefaultPreemption: what is written in which order,
-// who waits for what, and that nodes tried together give what nodes tried alone give.
+// Preemption in a complete scheduler with DefaultPreemption: the order of writes, gating, and the equality of
+// combined and separate dry runs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-// Holds pods called "slow-..." up, at Permit or in PreBind, and may reject in PreFilter.
+// Delays pods called "slow-..." in Permit or PreBind, and may reject in PreFilter.
 class Hurdle final : public framework::PreFilterPlugin,
                      public framework::PermitPlugin,
                      public framework::PreBindPlugin {
@@ -96,7 +96,7 @@ class PreemptionTest : public ::testing::Test {
     Settle();
     return after;
   }
-  // As the API server shows it when its deletion has begun.
+  // The version from the API server when the deletion has started.
   api::PodPtr Terminate(const api::PodPtr& pod) {
     auto after = std::make_shared<api::Pod>(*pod);
     after->metadata.deletion_timestamp = "2024-01-01T00:00:00Z";
@@ -159,7 +159,7 @@ class PreemptionTest : public ::testing::Test {
     }
     return notes;
   }
-  // Of the last failed attempt.
+  // The note of the last failed attempt.
   std::string LastNote() const {
     std::string note;
     for (const auto& event : events.events) {
@@ -184,10 +184,9 @@ class PreemptionTest : public ::testing::Test {
   std::unique_ptr<Scheduler> scheduler;
 };
 
-// --- the usual way
-// ------------------------------------------------------------------------------------------------
+// --- basic preemption ---
 
-TEST_F(PreemptionTest, AVictimIsMarkedDeletedAndToldAndThePodTakesItsPlace) {
+TEST_F(PreemptionTest, AVictimGetsAConditionAndAnEventAndIsReplacedByThePod) {
   const auto low = AddPod(Low("low"));
   const auto high = AddPod(High());
   EXPECT_THAT(Patches(), ElementsAre("low: PreemptionByScheduler", "high: Unschedulable -> n1"));
@@ -217,7 +216,7 @@ TEST_F(PreemptionTest, TheNominationIsInTheRecord) {
               HasSubstr(R"("nomination":{"node":"n1","victims":["default/low"],"choices":["n1"]}})"));
 }
 
-TEST(PreemptionExplained, TheTextNamesNodeVictimsAndWhereItWouldBeAsGood) {
+TEST(PreemptionExplained, TheTextListsNodeVictimsAndEqualCandidates) {
   std::vector<std::string> notes, problems;
   const auto explainer = std::move(assembly::Explainer::Create(config::DefaultSchedulerConfig(),
                                                                assembly::InTreePlugins(), notes))
@@ -245,7 +244,7 @@ TEST(PreemptionExplained, TheTextNamesNodeVictimsAndWhereItWouldBeAsGood) {
               HasSubstr("  preemption\n    nominated to n1, evicting default/on-n1\n    as good: n2\n"));
 }
 
-TEST_F(PreemptionTest, WhileTheVictimTerminatesNobodyElseIsDrivenOut) {
+TEST_F(PreemptionTest, NoOtherPodIsEvictedWhileTheVictimTerminates) {
   const auto low = AddPod(Low("low", "900m"));
   AddPod(Low("small", "100m").Priority(1));
   auto high = AddPod(High("high", "900m"));
@@ -264,7 +263,7 @@ TEST_F(PreemptionTest, WhileTheVictimTerminatesNobodyElseIsDrivenOut) {
   EXPECT_THAT(Patches(), ElementsAre("high: Unschedulable")) << "the nomination stays";
 }
 
-TEST_F(PreemptionTest, AVictimThatTerminatesAlreadyNeedsNoRequest) {
+TEST_F(PreemptionTest, ATerminatingVictimIsNotDeletedAgain) {
   AddPod(Low("low").Deleting());
   AddPod(High());
   EXPECT_THAT(Patches(), ElementsAre("high: Unschedulable -> n1"));
@@ -273,7 +272,7 @@ TEST_F(PreemptionTest, AVictimThatTerminatesAlreadyNeedsNoRequest) {
   EXPECT_EQ(Metric("scheduler_preemption_victims_count"), "1") << "it counts all the same";
 }
 
-TEST_F(PreemptionTest, WhoMustNotPreemptDoesNot) {
+TEST_F(PreemptionTest, PodsWithPreemptionPolicyNeverDoNotPreempt) {
   AddPod(Low("low"));
   auto polite = High("polite");
   polite.raw().spec.never_preempts = true;
@@ -284,7 +283,7 @@ TEST_F(PreemptionTest, WhoMustNotPreemptDoesNot) {
   EXPECT_THAT(Deleted(), IsEmpty());
 }
 
-TEST_F(PreemptionTest, WhereNobodyIsLessImportantTheOldNominationGoes) {
+TEST_F(PreemptionTest, WithoutPodsOfLowerPriorityTheNominationIsCleared) {
   AddPod(Low("low").Priority(10));
   AddPod(High("high").Nominated("n1"));
   EXPECT_EQ(
@@ -294,7 +293,7 @@ TEST_F(PreemptionTest, WhereNobodyIsLessImportantTheOldNominationGoes) {
   EXPECT_THAT(Patches(), ElementsAre("high: Unschedulable -> "));
 }
 
-TEST_F(PreemptionTest, ReasonsAreThoseThatAreLeftWithoutTheOthers) {
+TEST_F(PreemptionTest, ReasonsAreThoseAfterRemovalOfAllPotentialVictims) {
   AddNode("n2");
   AddPod(Low("low", "500m"));
   AddPod(Low("equal", "500m").Priority(10));
@@ -306,7 +305,7 @@ TEST_F(PreemptionTest, ReasonsAreThoseThatAreLeftWithoutTheOthers) {
       "cpu, 1 No preemption victims found for incoming pod.");
 }
 
-TEST_F(PreemptionTest, APodThatPreFilterRejectedMayGainEverywhereOrNowhere) {
+TEST_F(PreemptionTest, AfterARejectionByPreFilterAllNodesAreConsidered) {
   AddNode("n2");
   AddPod(Low("low"));
   script.pre_filter = Status::Unschedulable("not now");
@@ -317,7 +316,7 @@ TEST_F(PreemptionTest, APodThatPreFilterRejectedMayGainEverywhereOrNowhere) {
       << "PreFilter is not asked again: what it said of the pod as a whole may be cured by any eviction";
 }
 
-TEST_F(PreemptionTest, WhatPreFilterCallsHopelessIsNotTried) {
+TEST_F(PreemptionTest, NoPreemptionAfterAnUnresolvableRejectionByPreFilter) {
   AddNode("n2");
   AddPod(Low("low"));
   script.pre_filter = Status::Unresolvable("never");
@@ -338,10 +337,9 @@ TEST_F(PreemptionTest, AttemptsAndVictimsAreCounted) {
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "1");
 }
 
-// --- while requests are under way
-// --------------------------------------------------------------------------------
+// --- pending requests ---
 
-TEST_F(PreemptionTest, ThePodWaitsUntilItsVictimIsOnItsWayOut) {
+TEST_F(PreemptionTest, ThePodIsGatedUntilItsVictimIsTerminating) {
   const auto low = AddPod(Low("low", "900m"));
   const auto bystander = AddPod(Low("bystander", "50m").Priority(20));
   api.hold = true;
@@ -349,15 +347,15 @@ TEST_F(PreemptionTest, ThePodWaitsUntilItsVictimIsOnItsWayOut) {
   ASSERT_EQ(PlaceOf("high"), "unschedulable");
   Remove(bystander);
   EXPECT_EQ(PlaceOf("high"), "gated") << "an event that might help is not enough";
-  Release();  // the condition is written
+  Release();  // the condition has been written
   EXPECT_EQ(PlaceOf("high"), "gated");
-  Remove(Terminate(low));  // seen before our own DELETE is answered
+  Remove(Terminate(low));  // received before the response to the DELETE
   EXPECT_NE(PlaceOf("high"), "gated");
   Wait(std::chrono::seconds(2));
   EXPECT_THAT(Bound(), ElementsAre("high"));
 }
 
-TEST_F(PreemptionTest, TheLastVictimGoesAfterTheOthers) {
+TEST_F(PreemptionTest, TheLastVictimIsDeletedAfterTheOthers) {
   for (const auto* name : {"a", "b", "c"}) AddPod(Low(name, "300m"));
   api.hold = true;
   AddPod(High());
@@ -371,7 +369,7 @@ TEST_F(PreemptionTest, TheLastVictimGoesAfterTheOthers) {
   EXPECT_THAT(Deleted(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(PreemptionTest, AfterATroubleTheLastVictimIsSparedAndThePodIsTriedAgainInASecond) {
+TEST_F(PreemptionTest, AfterAnErrorTheLastVictimIsKeptAndThePodIsRetriedAfterASecond) {
   AddPod(Low("a", "500m"));
   AddPod(Low("b", "500m"));
   api.hold = true;
@@ -385,12 +383,12 @@ TEST_F(PreemptionTest, AfterATroubleTheLastVictimIsSparedAndThePodIsTriedAgainIn
   scheduler->RunOnce();
   EXPECT_THAT(Patches(), IsEmpty());
   clock.Advance(std::chrono::milliseconds(1));
-  scheduler->RunOnce();  // without any event
+  scheduler->RunOnce();  // without an event
   EXPECT_THAT(Patches(), ElementsAre("a: PreemptionByScheduler", "high: Unschedulable -> n1"));
   EXPECT_THAT(Deleted(), IsEmpty());
 }
 
-TEST_F(PreemptionTest, AVictimThatIsGoneIsNoTrouble) {
+TEST_F(PreemptionTest, AVictimThatNoLongerExistsIsNoError) {
   AddPod(Low("low"));
   api.answer = Fail(ErrorCode::kNotFound, "gone");
   AddPod(High());
@@ -399,14 +397,14 @@ TEST_F(PreemptionTest, AVictimThatIsGoneIsNoTrouble) {
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "1");
 }
 
-TEST_F(PreemptionTest, LowerNominationsToTheNodeAreTakenBackFirst) {
+TEST_F(PreemptionTest, NominationsOfLowerPriorityAreClearedFirst) {
   AddPod(Low("low"));
   AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1"));
   AddPod(MakePod("peer").Cpu("1").Priority(10).Nominated("n1"));
   api.patches.clear();
   api.deletions.clear();
   api.hold = true;
-  // The peer is nominated to the same place: on a node of its own priority's claim the newcomer finds none.
+  // The other pod is nominated to the same node, and the new pod finds no candidate of lower priority there.
   AddPod(MakePod("high").Cpu("1").Priority(11));
   ASSERT_THAT(Patches(), Contains("hopeful:  -> "));
   EXPECT_THAT(Patches(), Contains("peer:  -> "));
@@ -415,7 +413,7 @@ TEST_F(PreemptionTest, LowerNominationsToTheNodeAreTakenBackFirst) {
   EXPECT_EQ(Patches().back(), "low: PreemptionByScheduler");
 }
 
-TEST_F(PreemptionTest, WithoutTheGateAllVictimsGoAtTheSameTimeAndNominationsAfterThem) {
+TEST_F(PreemptionTest, WithoutTheFeatureGateNominationsAreClearedAfterTheVictims) {
   Start({"SchedulerAsyncPreemption=false"});
   for (const auto* name : {"a", "b"}) AddPod(Low(name, "500m"));
   AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1").Gate("later"));
@@ -431,7 +429,7 @@ TEST_F(PreemptionTest, WithoutTheGateAllVictimsGoAtTheSameTimeAndNominationsAfte
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"success\"}"), "");
 }
 
-TEST_F(PreemptionTest, ANominationThatCannotBeTakenBackDoesNotStopTheEvictions) {
+TEST_F(PreemptionTest, AnErrorWhileClearingANominationDoesNotStopTheEvictions) {
   for (const auto* name : {"a", "b"}) AddPod(Low(name, "500m"));
   AddPod(MakePod("hopeful").Cpu("1").Priority(5).Nominated("n1").Gate("later"));
   api.hold = true;
@@ -445,10 +443,9 @@ TEST_F(PreemptionTest, ANominationThatCannotBeTakenBackDoesNotStopTheEvictions) 
   EXPECT_EQ(Metric("scheduler_preemption_goroutines_execution_total{result=\"error\"}"), "1");
 }
 
-// --- victims that are not bound yet
-// ------------------------------------------------------------------------------
+// --- victims that are not bound ---
 
-TEST_F(PreemptionTest, AVictimThatWaitsForPermitIsSentBackInsteadOfDeleted) {
+TEST_F(PreemptionTest, AVictimThatWaitsForPermitIsRequeuedInsteadOfDeleted) {
   script.at_permit = true;
   AddPod(MakePod("slow").Cpu("1"));
   AddPod(High());
@@ -460,7 +457,7 @@ TEST_F(PreemptionTest, AVictimThatWaitsForPermitIsSentBackInsteadOfDeleted) {
   EXPECT_THAT(Bound(), ElementsAre("high")) << "it is tried at once: there is no deletion to wait for";
 }
 
-TEST_F(PreemptionTest, AVictimInPreBindIsStopped) {
+TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
   AddPod(MakePod("slow").Cpu("1"));
   ASSERT_THAT(script.stops, SizeIs(1));
   AddPod(High());
@@ -475,11 +472,10 @@ TEST_F(PreemptionTest, AVictimInPreBindIsStopped) {
   EXPECT_THAT(Bound(), ElementsAre("high"));
 }
 
-// --- together and alone
-// -------------------------------------------------------------------------------------------
+// --- combined and separate dry runs ---
 
-// At most two pods with label crowd=yes on a node. With notes it counts them itself and is told of imagined
-// pods; without it reads the table.
+// At most two pods with label crowd=yes per node. With notes, the plugin counts them itself and implements
+// PreFilter extensions; without, it reads the table.
 template <bool kWithNotes>
 class Crowd final
     : public std::conditional_t<kWithNotes, framework::PreFilterExtensionsPlugin, framework::PreFilterPlugin>,
@@ -605,7 +601,7 @@ std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   return records;
 }
 
-TEST(PreemptionProperty, NodesTriedTogetherGiveWhatNodesTriedAloneGive) {
+TEST(PreemptionProperty, CombinedDryRunsEqualSeparateDryRuns) {
   std::size_t nominations = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const RandomCluster cluster(seed);

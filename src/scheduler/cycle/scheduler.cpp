@@ -15,7 +15,8 @@ using framework::QueuedPodPtr;
 
 namespace {
 
-// Those that a filter has judged, as kube-scheduler counts them: not those that PreFilter left out.
+// The number of nodes evaluated by filters, as counted by kube-scheduler: nodes excluded by PreFilter do not
+// count.
 std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
   std::size_t count = record.feasible.Count();
   for (const record::Rejection& rejection : record.rejections) count += rejection.rows.Count();
@@ -89,7 +90,7 @@ bool Scheduler::RunOnce() {
     arrived = true;
   }
   if (draining_) ContinueDrain();
-  // Before everything that exists has been seen, a decision would be made for a cluster that is not there.
+  // A decision before the initial lists are complete would use an incomplete cluster.
   if (!synced()) return arrived;
   const QueuedPodPtr pod = MayDecide() ? queue_.Pop() : nullptr;
   if (pod == nullptr) {
@@ -100,8 +101,7 @@ bool Scheduler::RunOnce() {
   return true;
 }
 
-// --- one attempt
-// -------------------------------------------------------------------------------------------------
+// --- one attempt ---
 
 void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
   if (Skip(*pod)) {
@@ -117,7 +117,7 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
       std::chrono::duration<double>(parts_.clock.Now() - pod->attempt_started).count());
   if (decision.abandoned) {
     Failure abandoned;
-    abandoned.message = "the answer of an extender was not waited for";
+    abandoned.message = "the wait for an extender was cancelled";
     abandoned.quiet = true;
     return AttemptFailed(pod, std::move(abandoned));
   }
@@ -155,7 +155,7 @@ void Scheduler::EndTrace(framework::QueuedPod& pod, std::string_view result, std
   parts_.tracer->Finished(std::move(*trace));
 }
 
-// Deleted or assumed meanwhile.
+// Skips pods that were deleted or assumed in the meantime.
 bool Scheduler::Skip(const QueuedPod& pod) {
   const api::Pod& object = *pod.info.pod;
   if (object.metadata.deleting()) {
@@ -176,7 +176,7 @@ algorithm::ScheduleResult Scheduler::Schedule(const QueuedPod& pod) {
   return decision;
 }
 
-// The snapshot of the decision, the queue's nominations among it, must stay as it is.
+// The decision's inputs, including the queue's nominations, must not change while it runs.
 void Scheduler::Activate(std::span<const std::string> pods) {
   if (!deciding_) return queue_.Activate(pods);
   activate_later_.insert(activate_later_.end(), pods.begin(), pods.end());
@@ -200,8 +200,7 @@ void Scheduler::Place(const QueuedPodPtr& pod, algorithm::ScheduleResult decisio
                   std::move(decision.state));
 }
 
-// --- what plugins ask
-// ---------------------------------------------------------------------------------------------
+// --- SchedulerServices ---
 
 std::vector<api::PodPtr> Scheduler::NominatedPods(std::string_view node) const {
   std::vector<api::PodPtr> pods;
@@ -220,14 +219,13 @@ std::vector<api::PodPtr> Scheduler::Pods() const {
 }
 
 api::PodPtr Scheduler::FindPod(const api::ObjectMeta& pod) const {
-  // An assumed pod is in the cache as it was when it was assumed.
+  // For an assumed pod, the cache holds the version at the time of assumption.
   const auto waiting = waiting_.find(pod.Key());
   if (waiting != waiting_.end() && waiting->second->metadata.uid == pod.uid) return waiting->second;
   return parts_.cache.IsAssumed(pod.uid) ? nullptr : parts_.cache.FindPod(pod.uid);
 }
 
-// --- what the binding cycles tell
-// --------------------------------------------------------------------------------
+// --- BindingHost ---
 
 void Scheduler::ShowNomination(const QueuedPodPtr& pod, const std::string& node) {
   ports::PodStatusPatch patch;
@@ -262,8 +260,8 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
              {{"pod", log::Value::Object(pod->info.key)}, {"node", node}, {"err", status.Message()}});
   parts_.cache.Forget(uid);
   const bool rejected = status.rejected();
-  // A rejection by Reserve or Permit reads like one by a filter in a cluster of one node. PreBind and Bind
-  // come too late to reject: what they say goes through as it is, and no event is waited for.
+  // A rejection by Reserve or Permit is reported like a rejection by a filter in a cluster of one node. A
+  // rejection by PreBind or Bind is reported unchanged, and no event requeues the pod.
   Failure failure;
   failure.rejected = rejected;
   failure.message = status.Message();
@@ -275,7 +273,8 @@ void Scheduler::Failed(const QueuedPodPtr& pod, const std::string& node, framewo
     if (status.code == framework::Code::kPending) failure.pending = {std::string(status.plugin)};
   }
   if (!while_binding) return AttemptFailed(pod, std::move(failure));
-  // To the others it is as if a pod had left its node: its place is free, and whatever Unreserve gave back.
+  // To other pods this looks like a pod that left its node: its resources are free, and so is whatever
+  // Unreserve released.
   auto assumed = std::make_shared<api::Pod>(*pod->info.pod);
   assumed->spec.node_name = node;
   const framework::EventObjects objects{std::move(assumed), nullptr};
@@ -301,7 +300,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
   const std::string& uid = attempted->info.pod->metadata.uid;
   const auto latest = waiting_.find(attempted->info.key);
   if (latest == waiting_.end() || latest->second->metadata.uid != uid) {
-    queue_.Done(uid);  // deleted, bound by somebody else, or created again under its name
+    queue_.Done(uid);  // deleted, bound by another scheduler, or recreated with the same name
     return;
   }
   const QueuedPodPtr pod = Newest(attempted, latest->second);
@@ -309,7 +308,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
   pod->pending = std::move(failure.pending);
   pod->gated_by.clear();
   queue_.Requeue(pod);
-  // Before the API server knows of it: decisions are made meanwhile.
+  // Set before the API server confirms it, because scheduling continues meanwhile.
   std::optional<cluster::NodeNameId> nominated;
   if (failure.nominate) {
     nominated = failure.nominate->empty() ? cluster::NodeNameId{}
@@ -327,7 +326,8 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
   WriteStatus(pod->info, std::move(patch));
 }
 
-// The pod as it is known now. What the attempt looked at stays as it is: an answer may still be owed on it.
+// The pod with its latest object. The attempt's own copy is not modified, because asynchronous calls may
+// still refer to it.
 QueuedPodPtr Scheduler::Newest(const QueuedPodPtr& pod, const api::PodPtr& object) {
   if (object == pod->info.pod) return pod;
   auto newest = std::make_shared<QueuedPod>(*pod);

@@ -1,4 +1,5 @@
-// The scheduler loop: the one thread that owns queue, cache and decisions, and everything that happens on it.
+// The scheduler loop: the single thread that owns the queue, the cache and all decisions, and the work done
+// on it.
 #pragma once
 
 #include <atomic>
@@ -29,63 +30,62 @@ struct SchedulerOptions {
   queue::QueueOptions queue;
   algorithm::AlgorithmOptions algorithm;
   BindingOptions binding;
-  std::size_t record_bytes = 64u << 20;  // how much of the past is kept for explanations
-  std::size_t blocking_threads = 16;     // for plugins whose PreBind or Bind blocks
-  bool stand_by = false;                 // follow the cluster and decide nothing until Lead
+  std::size_t record_bytes = 64u << 20;  // memory limit of the attempt records kept for explanations
+  std::size_t blocking_threads = 16;     // threads for plugins whose PreBind or Bind blocks
+  bool stand_by = false;                 // follow the cluster, but schedule nothing until Lead is called
 };
 
-// What the loop works with; all of it outlives the scheduler. SymbolTable, cache and profiles belong to the
-// loop's thread from Run on.
+// The components the loop works with; all must outlive the scheduler. From Run on, the symbol table, the
+// cache and the profiles belong to the loop's thread.
 struct SchedulerParts {
-  framework::Handle& handle;  // its services are this scheduler's while it lives
+  framework::Handle& handle;  // its services are set to this scheduler during the scheduler's lifetime
   cluster::ClusterState& cache;
   std::span<const std::unique_ptr<runtime::Profile>> profiles;
   ports::EventSink& events;
   const Clock& clock;
   metrics::Registry& metrics;
-  tracing::Tracer* tracer = nullptr;  // null: nobody collects traces
-  // Null: without election. Looked at before each decision; what is on its way when it closes is undone
-  // without a word to the API server.
+  tracing::Tracer* tracer = nullptr;  // null: no traces
+  // Null: no leader election. Checked before each decision. When it closes, decisions in progress are
+  // reverted without a write to the API server.
   const LeaseFence* fence = nullptr;
-  extenders::Extenders* extenders = nullptr;  // null: there are none
+  extenders::Extenders* extenders = nullptr;  // null: no extenders
 };
 
-// Order of a turn: take what arrived, move what is due, decide for one pod. Nothing in it waits for a socket:
-// bindings go out by ApiWriter and come back as messages. The one exception is a decision that needs an
-// extender: it keeps the turn until the extender has answered. What arrives meanwhile waits, but for the good
-// answers of binding cycles, which go on. A pod is bound, waits in exactly one place of the
+// One iteration of the loop handles the messages that arrived, runs due timers, and schedules one pod. The
+// loop never waits for I/O: bindings are sent through ApiWriter, and their results return as messages.
+// The one exception is a decision that needs an extender: the iteration continues only when the extender has
+// responded. Meanwhile messages stay in the mailbox, except successful steps of binding cycles, which are
+// executed.
+// Invariant: a pod is bound, or in exactly one place of the queue, or in flight between the two.
 // queue, or is on its way between these two.
 class Scheduler final : public framework::SchedulerServices, private queue::QueuePolicy, private BindingHost {
  public:
   Scheduler(SchedulerOptions options, SchedulerParts parts);
   ~Scheduler() override;
 
-  // --- from any thread
-  // ---------------------------------------------------------------------------------------
-  // Where the cluster's changes go.
+  // --- any thread ---
+  // Receives the cluster's changes.
   ports::ClusterSink& sink() { return *mailbox_; }
   void Post(std::move_only_function<void()> work) override { mailbox_->Post(std::move(work)); }
   framework::Poster poster() const override {
     return [mailbox = mailbox_](std::move_only_function<void()> work) { mailbox->Post(std::move(work)); };
   }
   void RunBlocking(std::move_only_function<void()> work) override { workers_.Post(std::move(work)); }
-  // Makes Run return after the turn it is in.
+  // Makes Run return after the current iteration.
   void Stop();
   bool synced() const { return synced_.load(std::memory_order_relaxed); }
-  // Ends the standing by: decisions begin when everything that was delivered before this call has been taken
-  // in.
+  // Ends stand-by. Scheduling starts when everything that was delivered before this call has been handled.
   void Lead();
-  // Ends the deciding, and Run once no binding is on its way any more. Pods that wait for Permit go back at
-  // once; so do, after `patience`, those whose binding has not been answered.
+  // Stops scheduling; Run returns when no binding is in progress. Pods that wait for Permit are requeued
+  // immediately; after `patience`, so are pods whose binding has not completed.
   void Drain(Duration patience);
-  // After a Drain: bindings that the API server may still carry out.
+  // After Drain: the number of requested bindings without a result, which the API server may still execute.
   std::size_t unanswered() const { return unanswered_; }
 
-  // --- the loop's thread
-  // -------------------------------------------------------------------------------------
-  // Until Stop.
+  // --- the loop's thread ---
+  // Returns after Stop or a completed Drain.
   void Run();
-  // One turn without waiting; false if there was nothing to do. For tests and simulations.
+  // One iteration without waiting. Returns false if there was nothing to do. For tests and simulations.
   bool RunOnce();
   void PostAfter(Duration delay, std::move_only_function<void()> work) override {
     timers_.emplace(parts_.clock.Now() + delay, std::move(work));
@@ -104,8 +104,8 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::vector<api::PodPtr> NominatedPods(std::string_view node) const override;
   api::PodPtr FindPod(const api::ObjectMeta& pod) const override;
 
-  // As they were last seen, in no particular order: those with a node, and those without that are ours to
-  // place.
+  // The last received versions, in no defined order: pods with a node, and pods without a node that a profile
+  // of this scheduler is responsible for.
   std::vector<api::PodPtr> Pods() const;
 
   const queue::SchedulingQueue& queue() const { return queue_; }
@@ -115,47 +115,47 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   struct Metrics;
   class HandlingTimer;
 
-  // What happens to the cluster (cluster_changes.cpp).
+  // --- changes of the cluster (cluster_changes.cpp) ---
   void Handle(ports::Change<api::Pod>& change);
   void Handle(ports::Change<api::Node>& change);
-  // Every other kind is looked up by plugins, and the pods that its change may help are tried again.
+  // Stores objects of all other kinds for lookups by plugins, and publishes the event of the change.
   template <class T>
   void Handle(ports::Change<T>& change) {
     parts_.cache.objects().Apply(change);
     if (const auto event = EventOf(change)) RequeueOnEvent(*event, {change.before, change.after});
   }
-  // Tries the pods again that the event may help, and takes the time of that.
+  // Requeues the pods that the event may make schedulable, and measures the time this takes.
   void RequeueOnEvent(const framework::ClusterEvent& event, const framework::EventObjects& objects);
   void Handle(Synced&);
   void Handle(Work& work);
   void Handle(Wake&) {}
-  // ReusableResult by, leading, leaving (leading.cpp).
+  // --- stand-by, leading, draining (leading.cpp) ---
   bool MayDecide();
-  // What fails now is nobody's business any more: others decide.
+  // Failures are not reported while this replica gives up leadership: another replica schedules the pods.
   bool Leaving() const { return draining_ || (parts_.fence != nullptr && !parts_.fence->Open()); }
-  // While a decision waits for an extender: what may be done meanwhile; false if it shall not wait any
-  // longer.
+  // Called repeatedly while a decision waits for an extender: executes successful steps of binding cycles.
+  // Returns false if the wait must be cancelled.
   bool PumpBindings();
   void BeginDrain(Duration patience);
   void ContinueDrain();
-  // Somebody else has bound this pod: does its node hold more than it offers now?
+  // Reports if the node of this pod, which another scheduler bound, is overcommitted now.
   void CheckRoom(const api::Pod& pod);
   void UpdateGauges();
 
-  // Does what is due; false if nothing was.
+  // Runs due timers. Returns false if there were none.
   bool RunTimers(MonoTime now);
   MonoTime NextDue() const;
   void PodGone(const api::PodPtr& pod);
   void PodWaiting(const api::PodPtr& before, const api::PodPtr& pod);
   void PodAssigned(const api::PodPtr& before, const api::PodPtr& pod);
-  // An assumed pod is being deleted: its place is free for others at once.
+  // An assumed pod is being deleted: releases its resources immediately.
   void AssumedPodGoes(const std::string& uid);
-  // Pods of at most that priority may profit: they had to leave room for it.
+  // Requeues pods of at most this pod's priority, because its nomination no longer reserves resources.
   void NominationEnds(const api::PodPtr& pod);
-  // Nothing if no profile has the pod's schedulerName.
+  // Index of the profile for the pod's schedulerName; nullopt: another scheduler is responsible.
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
 
-  // Attempts.
+  // --- attempts ---
   void ScheduleOne(const framework::QueuedPodPtr& pod);
   bool Skip(const framework::QueuedPod& pod);
   algorithm::ScheduleResult Schedule(const framework::QueuedPod& pod);
@@ -166,19 +166,20 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
     std::string message;
     std::vector<std::string> rejectors;
     std::vector<std::string> pending;
-    std::optional<std::string> nominate;  // nothing: as it was
-    bool quiet = false;                   // nobody is told: it was no verdict
+    std::optional<std::string> nominate;  // nullopt: unchanged; empty: cleared
+    bool quiet = false;                   // the attempt was abandoned: no event, condition or metric
   };
-  // An attempt failed: the pod goes back to the queue, and everybody is told.
+  // Handles a failed attempt: requeues the pod and reports the failure by metrics, event and condition.
   void AttemptFailed(const framework::QueuedPodPtr& pod, Failure failure);
+  // The pod with its latest object; the version used by the attempt is not modified.
   framework::QueuedPodPtr Newest(const framework::QueuedPodPtr& pod, const api::PodPtr& object);
   void BeginTrace(framework::QueuedPod& pod);
-  // The attempt has ended; who collects traces is told.
+  // Completes the trace of the attempt, if there is one, and passes it to the tracer.
   void EndTrace(framework::QueuedPod& pod, std::string_view result, std::string_view node,
                 std::string_view message);
   void WriteStatus(const cluster::PodInfo& pod, ports::PodStatusPatch patch);
 
-  // What the binding cycles tell.
+  // --- BindingHost ---
   MonoTime Now() const override { return parts_.clock.Now(); }
   std::function<std::optional<std::string>()> WriteGuard() const override;
   void ShowNomination(const framework::QueuedPodPtr& pod, const std::string& node) override;
@@ -188,7 +189,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void Failed(const framework::QueuedPodPtr& pod, const std::string& node, framework::Status status,
               bool while_binding) override;
 
-  // What the queue asks.
+  // --- QueuePolicy ---
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override {
     return parts_.profiles.front()->Less(a, b);
   }
@@ -213,23 +214,22 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   queue::SchedulingQueue queue_;
   algorithm::SchedulingAlgorithm algorithm_;
   record::RecordRing records_;
-  boost::unordered_map<std::string, api::PodPtr>
-      waiting_;  // by namespace/name: pods without node, as last seen
+  boost::unordered_map<std::string, api::PodPtr> waiting_;  // pods without a node, by namespace/name
   algorithm::CurrentView view_;
   std::vector<runtime::Nomination> nominations_;
   std::multimap<MonoTime, Work> timers_;
   std::atomic<bool> synced_{false};
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> cancelling_{false};  // Drain was called: do not wait for extenders
+  std::atomic<bool> cancelling_{false};  // set by Drain: do not wait for extenders
   bool deciding_ = false;
-  std::vector<std::string> activate_later_;  // asked for while a decision was waiting
+  std::vector<std::string> activate_later_;  // Activate calls during a decision
   bool leading_ = false;
   bool draining_ = false;
   MonoTime drain_by_ = MonoTime::max();
-  MonoTime look_again_ = MonoTime::max();  // at the fence
+  MonoTime look_again_ = MonoTime::max();  // when to check the fence again
   std::size_t unanswered_ = 0;
   BindingCycles bindings_;
-  WorkerPool workers_;  // ends first: what it runs speaks of all the others
+  WorkerPool workers_;  // destroyed first: its work refers to the other members
 };
 
 }  // namespace berth::cycle

@@ -22,8 +22,8 @@ metrics::Gauge& Goroutines(metrics::Registry& registry, const char* operation) {
                         {{"operation", operation}});
 }
 
-// kube-scheduler's opportunistic batching reuses the scores of a pod for the next ones that are alike.
-// Nothing is reused here: the series exist, so that dashboards find them, and say so by staying at zero.
+// kube-scheduler's opportunistic batching reuses the scores of a pod for identical pods that follow. Berth
+// does not batch in this way: the series exist for dashboards and stay at zero.
 void AddBatching(metrics::Registry& registry, const std::string& profile) {
   const auto seconds = [&](const char* name, const char* help, metrics::Labels labels) {
     labels.emplace_back("profile", profile);
@@ -64,17 +64,16 @@ Scheduler::Metrics::Metrics(metrics::Registry& registry,
           "unschedulableEntities due to timeout. This metric helps detect potential queueing hint "
           "misconfigurations or event handling issues.")),
       overcommitted(registry.Counter("berth_overcommitted_placements_total",
-                                     "[ALPHA] Pods bound by somebody else to a node that holds more than it "
-                                     "offers since, as this leader sees "
-                                     "it.")),
+                                     "[ALPHA] Pods bound by another scheduler that overcommitted their node, "
+                                     "as observed by the leader.")),
       records(registry.Gauge("berth_attempt_records",
-                             "[ALPHA] Number of records of past attempts that are kept for explanations.")),
+                             "[ALPHA] Number of attempt records kept for explanations.")),
       record_bytes(registry.Gauge("berth_attempt_record_bytes",
-                                  "[ALPHA] Memory that records of past attempts take up.")),
+                                  "[ALPHA] Memory used by attempt records.")),
       records_evicted(
           registry.Counter("berth_attempt_records_evicted_total",
-                           "[ALPHA] Records of past attempts that had to make room for newer ones.")) {
-  // Work that the original gives to goroutines of their own and that is done on the loop here.
+                           "[ALPHA] Attempt records dropped to make room for newer ones.")) {
+  // Work that kube-scheduler runs in separate goroutines and Berth on the loop.
   for (const char* operation :
        {"DefaultPreemption", "Filter", "InterPodAffinity", "PodTopologySpread", "Score"}) {
     Goroutines(registry, operation);

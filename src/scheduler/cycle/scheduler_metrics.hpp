@@ -1,4 +1,4 @@
-// The loop's metrics under kube-scheduler's names; private to this module.
+// The loop's metrics, under kube-scheduler's names; private to this module.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace berth::cycle {
 
-// Cells are looked up once, per profile and result.
+// Metric cells are resolved once per profile and result.
 struct Scheduler::Metrics {
   enum Result { kScheduled, kUnschedulable, kError };
 
@@ -40,7 +40,7 @@ struct Scheduler::Metrics {
   std::vector<std::array<Cells, 3>> per_profile;
   metrics::Histogram& algorithm;
   metrics::Histogram& pod_attempts;
-  std::array<metrics::Histogram*, 15> sli{};  // by number of attempts, the last for 15 and more
+  std::array<metrics::Histogram*, 15> sli{};  // by number of attempts; the last for 15 and more
   metrics::Gauge& cached_nodes;
   metrics::Gauge& cached_pods;
   metrics::Gauge& assumed_pods;
@@ -51,10 +51,10 @@ struct Scheduler::Metrics {
   metrics::Gauge& record_bytes;
   metrics::Counter& records_evicted;
   std::size_t records_evicted_before = 0;
-  std::map<std::string_view, metrics::Histogram*> handling;  // by event; keys are literals
+  std::map<std::string_view, metrics::Histogram*> handling;  // by event; keys are string literals
 };
 
-// The time that the handling of a change takes, from here to the end of the scope.
+// Measures the handling of a change, from construction to destruction.
 class Scheduler::HandlingTimer {
  public:
   HandlingTimer(const Scheduler& scheduler, const char* event)

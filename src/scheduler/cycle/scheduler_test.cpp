@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// A scheduler whose world is a list of calls; time stands still until it is moved.
+// A scheduler whose environment is a list of calls, with a clock that the test advances.
 class SchedulerTest : public ::testing::Test {
  protected:
   SchedulerTest() {
@@ -32,7 +32,7 @@ class SchedulerTest : public ::testing::Test {
         SchedulerParts{engine->handle(), engine->cache(), engine->profiles(), events, clock, metrics});
   }
 
-  // Until there is nothing left to do at this moment.
+  // Runs until there is nothing left to do at the current time.
   void Settle() {
     while (scheduler->RunOnce()) {
     }
@@ -54,7 +54,7 @@ class SchedulerTest : public ::testing::Test {
     scheduler->sink().On({nullptr, shared});
     return shared;
   }
-  // What the watch brings after the API server has bound the pod.
+  // Delivers the update of the watch after the API server has bound the pod.
   void SeeBound(const api::PodPtr& pod, const std::string& node) {
     api::Pod bound = *pod;
     bound.spec.node_name = node;
@@ -79,7 +79,7 @@ class SchedulerTest : public ::testing::Test {
   std::unique_ptr<Scheduler> scheduler;
 };
 
-TEST_F(SchedulerTest, NothingIsDecidedBeforeEverythingHasBeenSeen) {
+TEST_F(SchedulerTest, NoPodIsScheduledBeforeTheInitialListsAreComplete) {
   AddNode("n1");
   AddPod(MakePod("a").Cpu("500m"));
   Settle();
@@ -88,7 +88,7 @@ TEST_F(SchedulerTest, NothingIsDecidedBeforeEverythingHasBeenSeen) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
 
-TEST_F(SchedulerTest, ABoundPodIsAnnouncedAndCarriesItsUid) {
+TEST_F(SchedulerTest, ABindingContainsTheUidAndIsFollowedByAnEvent) {
   AddNode("n1");
   AddPod(MakePod("a").Uid("uid-a"));
   Sync();
@@ -98,7 +98,7 @@ TEST_F(SchedulerTest, ABoundPodIsAnnouncedAndCarriesItsUid) {
   EXPECT_EQ(events.events[0].note, "Successfully assigned default/a to n1");
 }
 
-TEST_F(SchedulerTest, APodOnItsWayTakesItsPlaceBeforeTheApiServerAnswers) {
+TEST_F(SchedulerTest, AnAssumedPodUsesItsNodeBeforeTheResponse) {
   api.hold = true;
   AddNode("n1");
   AddPod(MakePod("a").Cpu("600m"));
@@ -110,7 +110,7 @@ TEST_F(SchedulerTest, APodOnItsWayTakesItsPlaceBeforeTheApiServerAnswers) {
   EXPECT_THAT(api.patches[0].message, StartsWith("0/1 nodes are available: 1 Insufficient cpu. "));
 }
 
-TEST_F(SchedulerTest, ARejectedPodIsToldWhyAndTriedAgainWhenANodeComes) {
+TEST_F(SchedulerTest, ARejectedPodGetsAnEventAndIsRetriedWhenANodeIsAdded) {
   AddNode("n1");
   AddPod(MakePod("big").Cpu("900m"));
   AddPod(MakePod("other").Cpu("900m"));
@@ -125,7 +125,7 @@ TEST_F(SchedulerTest, ARejectedPodIsToldWhyAndTriedAgainWhenANodeComes) {
   EXPECT_THAT(Bound(), ElementsAre("big@n1", "other@n2"));
 }
 
-TEST_F(SchedulerTest, RoomThatADeletedPodLeavesIsUsed) {
+TEST_F(SchedulerTest, ResourcesOfADeletedPodAreReused) {
   AddNode("n1");
   const api::PodPtr first = AddPod(MakePod("first").Cpu("900m"));
   AddPod(MakePod("second").Cpu("900m"));
@@ -137,7 +137,7 @@ TEST_F(SchedulerTest, RoomThatADeletedPodLeavesIsUsed) {
   EXPECT_THAT(Bound(), ElementsAre("first@n1", "second@n1"));
 }
 
-TEST_F(SchedulerTest, AFailedBindingGivesThePlaceBackAndIsTriedAgain) {
+TEST_F(SchedulerTest, AFailedBindingReleasesItsResourcesAndIsRetried) {
   api.answer = Fail(ErrorCode::kUnavailable, "no answer");
   AddNode("n1");
   AddPod(MakePod("a").Cpu("900m"));
@@ -152,7 +152,7 @@ TEST_F(SchedulerTest, AFailedBindingGivesThePlaceBackAndIsTriedAgain) {
   EXPECT_EQ(events.events.back().reason, "Scheduled");
 }
 
-TEST_F(SchedulerTest, APodDeletedOnItsWayIsNotTriedAgain) {
+TEST_F(SchedulerTest, APodDeletedDuringItsBindingIsNotRetried) {
   api.hold = true;
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a"));
@@ -167,7 +167,7 @@ TEST_F(SchedulerTest, APodDeletedOnItsWayIsNotTriedAgain) {
   EXPECT_THAT(api.patches, IsEmpty());
 }
 
-TEST_F(SchedulerTest, APodThatSomebodyElseBindsIsLeftAlone) {
+TEST_F(SchedulerTest, APodBoundByAnotherSchedulerIsNotScheduled) {
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
   Sync();  // no nodes yet
   SeeBound(pod, "n1");
@@ -180,7 +180,7 @@ TEST_F(SchedulerTest, APodThatSomebodyElseBindsIsLeftAlone) {
   EXPECT_THAT(Bound(), IsEmpty()) << "the other pod's place is taken";
 }
 
-TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyOnceItHasANode) {
+TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyWhenItIsBound) {
   AddNode("n1");
   const api::PodPtr foreign = AddPod(MakePod("foreign").Scheduler("another").Cpu("900m"));
   Sync();
@@ -191,7 +191,7 @@ TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyOnceItHasANode) {
   EXPECT_THAT(Bound(), IsEmpty());
 }
 
-TEST_F(SchedulerTest, AGatedPodComesInWhenItsGateOpens) {
+TEST_F(SchedulerTest, AGatedPodIsScheduledWhenItsGateIsRemoved) {
   AddNode("n1");
   const api::PodPtr gated = AddPod(MakePod("a").Gate("wait"));
   Sync();
@@ -204,7 +204,7 @@ TEST_F(SchedulerTest, AGatedPodComesInWhenItsGateOpens) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
 
-TEST_F(SchedulerTest, APodThatIsBeingDeletedIsSkippedWithAWarning) {
+TEST_F(SchedulerTest, ATerminatingPodIsSkippedWithAWarning) {
   AddNode("n1");
   AddPod(MakePod("a").Deleting());
   Sync();
@@ -213,7 +213,7 @@ TEST_F(SchedulerTest, APodThatIsBeingDeletedIsSkippedWithAWarning) {
   EXPECT_EQ(events.events[0].note, "skip schedule deleting pod: default/a");
 }
 
-TEST_F(SchedulerTest, WithoutNodesAPodIsTriedAgainWithoutAnyEvent) {
+TEST_F(SchedulerTest, WithoutNodesAPodIsRetriedWithoutAnEvent) {
   AddPod(MakePod("a"));
   Sync();
   EXPECT_EQ(api.patches.back().message, "no nodes available to schedule pods");
@@ -222,7 +222,7 @@ TEST_F(SchedulerTest, WithoutNodesAPodIsTriedAgainWithoutAnyEvent) {
   EXPECT_GT(api.patches.size(), attempts);
 }
 
-TEST_F(SchedulerTest, TheLastAttemptOfAPodIsOnRecord) {
+TEST_F(SchedulerTest, TheLastAttemptOfAPodIsRecorded) {
   AddNode("n1");
   AddPod(MakePod("a").Cpu("2"));
   Sync();
@@ -231,8 +231,7 @@ TEST_F(SchedulerTest, TheLastAttemptOfAPodIsOnRecord) {
   EXPECT_EQ(record->result, record::Result::kUnschedulable);
 }
 
-// --- standing by, leading, leaving
-// ------------------------------------------------------------------------------------------------------------
+// --- stand-by, leading, draining ---
 
 class LeadingTest : public SchedulerTest {
  protected:
@@ -258,7 +257,7 @@ class LeadingTest : public SchedulerTest {
   LeaseFence fence{clock};
 };
 
-TEST_F(LeadingTest, AStandbyKnowsTheClusterAndDecidesNothing) {
+TEST_F(LeadingTest, AStandbyFollowsTheClusterAndSchedulesNothing) {
   AddNode("n1");
   AddPod(MakePod("a").Cpu("100m"));
   Sync();
@@ -276,7 +275,7 @@ TEST_F(LeadingTest, AStandbyKnowsTheClusterAndDecidesNothing) {
   EXPECT_NE(Metric("berth_attempt_record_bytes "), "berth_attempt_record_bytes 0");
 }
 
-TEST_F(LeadingTest, WhatTheLeaderBeforeHasBoundIsNotBoundAgain) {
+TEST_F(LeadingTest, PodsBoundByThePreviousLeaderAreNotBoundAgain) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
   AddPod(MakePod("b").Cpu("900m"));
@@ -287,7 +286,7 @@ TEST_F(LeadingTest, WhatTheLeaderBeforeHasBoundIsNotBoundAgain) {
   EXPECT_THAT(api.patches, SizeIs(1)) << "the other one is told that there is no room";
 }
 
-TEST_F(LeadingTest, WhatWasDeliveredBeforeLeadIsKnownToTheFirstDecision) {
+TEST_F(LeadingTest, ChangesBeforeLeadAreIncludedInTheFirstDecision) {
   Sync();
   fence.Renewed(clock.BootNow(), std::chrono::seconds(20));
   AddNode("n1");
@@ -299,7 +298,7 @@ TEST_F(LeadingTest, WhatWasDeliveredBeforeLeadIsKnownToTheFirstDecision) {
   EXPECT_THAT(Bound(), IsEmpty());
 }
 
-TEST_F(LeadingTest, NoAttemptBeginsWhileTheFenceIsClosed) {
+TEST_F(LeadingTest, NoAttemptStartsWhileTheFenceIsClosed) {
   AddNode("n1");
   Sync();
   Lead();
@@ -307,12 +306,12 @@ TEST_F(LeadingTest, NoAttemptBeginsWhileTheFenceIsClosed) {
   AddPod(MakePod("a"));
   Settle();
   EXPECT_THAT(Bound(), IsEmpty());
-  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // nobody had taken it
+  fence.Renewed(clock.BootNow(), std::chrono::seconds(20));  // the lease was not taken by another replica
   Wait(std::chrono::milliseconds(20));
   EXPECT_THAT(Bound(), ElementsAre("a@n1"));
 }
 
-TEST_F(LeadingTest, ABindingThatTheFenceStopsIsUndoneWithoutAWord) {
+TEST_F(LeadingTest, ABindingStoppedByTheFenceIsRevertedWithoutAnEvent) {
   api.hold = true;
   AddNode("n1");
   AddPod(MakePod("a").Cpu("900m"));
@@ -329,7 +328,7 @@ TEST_F(LeadingTest, ABindingThatTheFenceStopsIsUndoneWithoutAWord) {
   EXPECT_THAT(Bound(), SizeIs(1));
 }
 
-TEST_F(LeadingTest, APodThatTheFenceStoppedIsTriedAgainIfTheLeaseIsStillOurs) {
+TEST_F(LeadingTest, APodStoppedByTheFenceIsRetriedIfTheLeaseIsRenewed) {
   api.hold = true;
   AddNode("n1");
   AddPod(MakePod("a").Cpu("900m"));
@@ -345,7 +344,7 @@ TEST_F(LeadingTest, APodThatTheFenceStoppedIsTriedAgainIfTheLeaseIsStillOurs) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1", "a@n1"));
 }
 
-TEST_F(LeadingTest, ADrainWaitsForTheBindingsThatAreOnTheirWay) {
+TEST_F(LeadingTest, ADrainWaitsForBindingsInProgress) {
   api.hold = true;
   AddNode("n1");
   AddPod(MakePod("a"));
@@ -362,7 +361,7 @@ TEST_F(LeadingTest, ADrainWaitsForTheBindingsThatAreOnTheirWay) {
   EXPECT_EQ(engine->cache().assumed_count(), 1U);
 }
 
-TEST_F(LeadingTest, ADrainUndoesWhatIsNotAnsweredInTimeAndSaysSo) {
+TEST_F(LeadingTest, ADrainRevertsAndCountsBindingsWithoutAResponse) {
   api.hold = true;
   AddNode("n1");
   AddPod(MakePod("a"));
@@ -378,15 +377,15 @@ TEST_F(LeadingTest, ADrainUndoesWhatIsNotAnsweredInTimeAndSaysSo) {
   EXPECT_THAT(api.patches, IsEmpty());
 }
 
-TEST_F(LeadingTest, AStandbyDrainsAtOnceEvenBeforeItKnowsTheCluster) {
+TEST_F(LeadingTest, AStandbyDrainsImmediatelyEvenBeforeTheInitialLists) {
   scheduler->Drain(std::chrono::seconds(5));
   scheduler->Run();
   EXPECT_EQ(scheduler->unanswered(), 0U);
 }
 
-// --- room that two leaders gave away
+// --- overcommitment by two leaders ---
 
-TEST_F(LeadingTest, ABindingOfAnotherLeaderThatArrivesTooLateIsReported) {
+TEST_F(LeadingTest, ALateBindingOfAPreviousLeaderIsReported) {
   AddNode("n1");
   const api::PodPtr late = AddPod(MakePod("late").Cpu("900m").Scheduler("gone"));
   AddPod(MakePod("a").Cpu("900m"));
@@ -402,10 +401,10 @@ TEST_F(LeadingTest, ABindingOfAnotherLeaderThatArrivesTooLateIsReported) {
   EXPECT_EQ(event.type, ports::Event::Type::kWarning);
   EXPECT_EQ(event.regarding->metadata.name, "late");
   EXPECT_EQ(event.note,
-            "Node n1 holds more than it offers since this pod was bound to it: milli-cpu 1800 of 1000");
+            "Node n1 is overcommitted since this pod was bound to it: milli-cpu 1800 of 1000");
 }
 
-TEST_F(LeadingTest, OurOwnBindingIsNeverReported) {
+TEST_F(LeadingTest, OwnBindingsAreNotReported) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
   Sync();
@@ -419,13 +418,13 @@ TEST_F(LeadingTest, OurOwnBindingIsNeverReported) {
   EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
 }
 
-TEST_F(LeadingTest, OnlyWhatThePodAsksForIsHeldAgainstIt) {
+TEST_F(LeadingTest, OnlyResourcesThatThePodRequestsAreReported) {
   scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("n1").Cpu("1").Memory("1Gi"))});
   const auto bound = [&](const char* name, const char* cpu, const char* memory) {
     SeeBound(AddPod(MakePod(name).Cpu(cpu).Memory(memory).Scheduler("x")), "n1");
     Settle();
   };
-  bound("before", "2", "1Mi");  // as the cluster was when we came
+  bound("before", "2", "1Mi");  // before this replica started
   Sync();
   Lead();
   EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");

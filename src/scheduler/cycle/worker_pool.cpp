@@ -34,7 +34,7 @@ void WorkerPool::Serve() {
     work_.pop_front();
     lock.unlock();
     work();
-    work = nullptr;  // what it holds goes outside the lock
+    work = nullptr;  // destroys captured objects outside the lock
     lock.lock();
   }
 }

@@ -1,4 +1,4 @@
-// Threads for work that may block: PreBind and Bind plugins that wait for somebody.
+// A thread pool for work that may block, such as PreBind and Bind plugins that perform I/O.
 #pragma once
 
 #include <condition_variable>
@@ -10,8 +10,8 @@
 
 namespace berth::cycle {
 
-// Threads start when there is work for them, at most `threads`. Work that has not begun when the pool ends is
-// dropped; work that has begun is waited for. Post is safe from any thread.
+// Starts threads on demand, at most `threads`. The destructor drops work that has not started and waits for
+// work that has. Post is thread-safe.
 class WorkerPool {
  public:
   explicit WorkerPool(std::size_t threads) : limit_(threads) {}

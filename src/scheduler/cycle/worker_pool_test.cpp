@@ -8,7 +8,7 @@
 namespace berth::cycle {
 namespace {
 
-TEST(WorkerPool, WorkThatBlocksDoesNotHoldUpOtherWork) {
+TEST(WorkerPool, BlockingWorkDoesNotDelayOtherWork) {
   WorkerPool pool(2);
   std::latch first_may_end(1);
   std::latch done(2);
@@ -17,13 +17,13 @@ TEST(WorkerPool, WorkThatBlocksDoesNotHoldUpOtherWork) {
     done.count_down();
   });
   pool.Post([&] {
-    first_may_end.count_down();  // only a second thread can get here
+    first_may_end.count_down();  // reached only if there is a second thread
     done.count_down();
   });
   done.wait();
 }
 
-TEST(WorkerPool, MoreWorkThanThreadsIsAllDone) {
+TEST(WorkerPool, AllWorkIsDoneWithFewerThreads) {
   std::atomic<int> count = 0;
   {
     WorkerPool pool(3);
@@ -39,7 +39,7 @@ TEST(WorkerPool, MoreWorkThanThreadsIsAllDone) {
   EXPECT_EQ(count, 100);
 }
 
-TEST(WorkerPool, WhatHasBegunIsWaitedForAndWhatHasNotIsDropped) {
+TEST(WorkerPool, TheDestructorWaitsForRunningWorkAndDropsTheRest) {
   std::atomic<bool> ended = false;
   std::atomic<bool> dropped_ran = false;
   std::latch begun(1);

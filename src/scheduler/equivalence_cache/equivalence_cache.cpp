@@ -10,8 +10,7 @@ using framework::FilterOutcome;
 using framework::Normalization;
 using runtime::PreFilterOutcome;
 
-// --- verdicts
-// ------------------------------------------------------------------------------------------------
+// --- verdicts ---
 
 PreFilterOutcome EquivalenceClass::RunPreFilter(const Attempt& attempt) const {
   const bool stands = node_changes_ == attempt.nodes().node_changes();
@@ -20,7 +19,7 @@ PreFilterOutcome EquivalenceClass::RunPreFilter(const Attempt& attempt) const {
 
 bool EquivalenceClass::Evaluate(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
   const cluster::NodeTable& nodes = attempt.nodes();
-  // With so many changes it is cheaper to judge all rows at once.
+  // With more changed rows, evaluating all rows is cheaper.
   const std::uint64_t worthwhile = nodes.rows() / 8;
   const std::uint64_t seen = std::exchange(pod_changes_, nodes.pod_changes());
   changed_.Resize(nodes.rows());
@@ -56,7 +55,7 @@ bool EquivalenceClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& p
   return true;
 }
 
-// False if all rows had better be judged anew.
+// Returns false if all rows must be evaluated again.
 bool EquivalenceClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
   changed_ &= reaching_;
   if (changed_.Empty()) return true;
@@ -67,8 +66,8 @@ bool EquivalenceClass::JudgeChanged(const Attempt& attempt, const PreFilterOutco
   return TakeVerdicts();
 }
 
-// What was said again replaces what was said of these rows before. False if it cannot be told where a reason
-// belongs that was not there before: those of one plugin have an order.
+// Replaces the verdicts of changed rows by the new ones. Returns false if a reason is new: the order of a
+// plugin's reasons cannot be determined from some rows only.
 bool EquivalenceClass::TakeVerdicts() {
   FilterOutcome& known = verdicts_;
   kept_ = false;
@@ -120,8 +119,7 @@ void EquivalenceClass::RecordVerdicts(record::AttemptRecord& record) {
   record.rejections = kept_rejections_;
 }
 
-// --- scores
-// --------------------------------------------------------------------------------------------------
+// --- scores ---
 
 bool EquivalenceClass::Rank(const Attempt& attempt) {
   const runtime::ReusableResult* reusable = ranked_ ? &reusable_pre_scores_ : nullptr;
@@ -157,7 +155,8 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
     history_.Add(profile_.scores()[part.index].plugin->Name(), part.weight);
     if (!profile_.RunRawScore(part.index, attempt, verdicts_.feasible, part.raw).ok() || !Normalize(place))
       return false;
-    if (part.how == Normalization::kNone && !history_.uniform(place)) part.raw = {};  // the scores say it all
+    // the scores are equal to the raw scores
+    if (part.how == Normalization::kNone && !history_.uniform(place)) part.raw = {};
   }
   CollectColumns();
   skipped_scores_ = skipped_now_;
@@ -167,7 +166,7 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
   return true;
 }
 
-// Brings the raw scores of all feasible rows to scores; false if there are others among them.
+// Normalizes the raw scores of all feasible rows. Returns false if a result is not a valid score.
 bool EquivalenceClass::Normalize(std::size_t place) {
   const Part& part = parts_[place];
   framework::ScoreColumn& scores = answer_;
@@ -185,7 +184,7 @@ bool EquivalenceClass::Normalize(std::size_t place) {
   return true;
 }
 
-// False if all rows had better be scored anew.
+// Returns false if all rows must be scored again.
 bool EquivalenceClass::ScoreChanged(const Attempt& attempt) {
   scored_rows_.clear();
   to_score_.ForEach([&](std::size_t row) {
@@ -225,7 +224,7 @@ bool EquivalenceClass::ScoreRows(std::size_t place, const Attempt& attempt) {
       const auto raw = part.raw.Mutable();
       for (const std::size_t row : scored_rows_) raw[row] = answer_.At(row);
     }
-    return Normalize(place);  // a maximum may have moved
+    return Normalize(place);  // the maximum may have changed
   }
   if (history_.uniform(place)) return true;
   bool all_valid = true;
@@ -245,7 +244,7 @@ void EquivalenceClass::CollectColumns() {
     if (!history_.uniform(place)) {
       const std::vector<std::uint8_t>& values = history_.now(place).values;
       totalled_.push_back({values.data(), part.weight});
-      column_bytes_ += 2 * values.size();  // as records see it, too
+      column_bytes_ += 2 * values.size();  // twice, because records keep a copy
     }
     if (!part.raw.uniform()) column_bytes_ += part.raw.values().size_bytes() + part.raw.bytes().size();
   }
@@ -265,16 +264,15 @@ void EquivalenceClass::KeepScores(record::AttemptRecord& record) {
 
 std::size_t EquivalenceClass::Bytes() const {
   const std::size_t rows = reaching_.words().size() * RowSet::kWordBits;
-  const std::size_t by_row = sizeof(std::int32_t) + sizeof(std::uint8_t);  // the total, the last answer
+  const std::size_t by_row = sizeof(std::int32_t) + sizeof(std::uint8_t);  // total and last score
   return sizeof(*this) + rows * by_row + rows / 8 * (6 + verdicts_.rejections.size()) + column_bytes_;
 }
 
-// --- which shapes
-// --------------------------------------------------------------------------------------------
+// --- entries ---
 
 namespace {
 constexpr std::size_t kShapes = 512;
-constexpr std::uint64_t kPause = 256;  // decisions, before something is tried again that was in vain
+constexpr std::uint64_t kPause = 256;  // number of decisions before a dropped entry is tried again
 }  // namespace
 
 EquivalenceClass* EquivalenceCache::Lookup(const cluster::PodShapePtr& shape, const runtime::Profile& profile) {
@@ -318,8 +316,8 @@ void EquivalenceCache::Drop(Entry& entry) {
   --known_;
 }
 
-// For one more class. The one not met for the longest time goes, unless the classes simply take turns and are
-// too many: then some are remembered rather than none.
+// Makes room for one more entry. Drops the least recently used one, unless all entries are in use in turn and
+// too many: then the existing ones are kept, because dropping them would make all lookups fail.
 bool EquivalenceCache::MakeRoom() {
   while (bytes_ > max_bytes_) {
     Entry* oldest = nullptr;

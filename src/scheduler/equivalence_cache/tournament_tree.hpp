@@ -1,4 +1,4 @@
-// The rows with the highest total, found without looking at all of them.
+// A tournament tree that finds the rows with the highest total.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +8,42 @@
 
 namespace berth::equivalence_cache {
 
-// A tree over the totals by row: each of its nodes knows the best of sixteen below it and how many rows have
-// it. A total that changes costs a step per level, and a look at sixteen where the last of the best goes.
+// Each tree node stores the maximum of its sixteen children and the number of rows that have it. An update
+// costs one step per level, plus a scan of sixteen entries where the last row with the maximum drops out.
 class TournamentTree {
  public:
-  static constexpr std::int32_t kOut = INT32_MIN;  // of rows that do not take part
+  static constexpr std::int32_t kOut = INT32_MIN;  // total of rows that do not take part
 
-  // All rows, none of which takes part.
+  // Sets the number of rows; no row takes part.
   void Reset(std::size_t rows);
   void Set(std::size_t row, std::int32_t total);
-  // Each of the rows gets total_of(row): cheaper than one by one if they are many.
+  // Sets the total of each row to total_of(row). Cheaper than single updates if there are many.
   template <class TotalOf>
   void SetAll(const RowSet& rows, TotalOf&& total_of) {
     rows.ForEach([&](std::size_t row) { totals_[row] = total_of(row); });
     LookAtAll();
   }
 
-  // At least one row must take part. How many have the highest total?
+  // The number of rows with the highest total. Requires that a row takes part.
   std::size_t Count() const { return levels_.back().front().ties; }
-  // Of these the one before which there are `skip`, by number of row.
+  // Of these rows in ascending order, the one at index `skip`.
   std::size_t Nth(std::size_t skip) const;
-  // All of them.
+  // All of these rows.
   RowSet All() const;
 
  private:
   static constexpr std::size_t kFan = 16;
   struct Group {
     std::int32_t best = kOut;
-    std::uint32_t ties = 0;  // rows that have it
+    std::uint32_t ties = 0;  // number of rows with this total
     friend bool operator==(const Group&, const Group&) = default;
   };
   Group Look(std::size_t level, std::size_t at) const;
   void LookAtAll();
 
   std::size_t rows_ = 0;
-  std::vector<std::int32_t> totals_;  // whole groups
-  std::vector<std::vector<Group>>
-      levels_;  // the lowest first; whole groups, but for the topmost, which is one
+  std::vector<std::int32_t> totals_;  // padded to whole groups
+  std::vector<std::vector<Group>> levels_;  // lowest first; padded to whole groups; the last has one entry
 };
 
 }  // namespace berth::equivalence_cache

@@ -10,7 +10,7 @@
 namespace berth::equivalence_cache {
 namespace {
 
-TEST(TournamentTree, AreThoseThatALookAtAllRowsFinds) {
+TEST(TournamentTree, EqualTheResultOfAFullScan) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
     const std::size_t rows = 1 + random.Below(400);

@@ -1,5 +1,5 @@
-// A circuit breaker, for those who asked for one: an extender that fails again and again is left alone for a
-// while, and its questions fail at once.
+// An optional circuit breaker: after repeated failures, an extender is not called for a while, and its
+// requests fail immediately.
 #pragma once
 
 #include "base/clock.hpp"
@@ -7,17 +7,17 @@
 namespace berth::extenders {
 
 struct CircuitOptions {
-  int failures = 0;  // in a row, after which it opens; 0: there is none
+  int failures = 0;  // consecutive failures that open the circuit; 0: disabled
   Duration pause = std::chrono::seconds(10);
 };
 
-// After the pause one question is let through: it closes the circuit, or opens it again.
+// After the pause, one request is allowed: its result closes the circuit or opens it again.
 class Circuit {
  public:
   explicit Circuit(const CircuitOptions& options) : options_(options) {}
 
   bool open() const { return open_; }
-  // May a question be asked now?
+  // Whether a request may be sent now.
   bool Lets(MonoTime now) {
     if (!open_) return true;
     if (now < again_) return false;

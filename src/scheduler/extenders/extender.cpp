@@ -70,7 +70,7 @@ Extender::Asked Extender::Ask(std::string_view verb, std::string body, Transport
   asked.began = meters_.clock->Now();
   if (!circuit_.Lets(asked.began)) {
     done(Fail(ErrorCode::kUnavailable,
-              fmt::format("extender \"{}\" has failed {} times in a row and is not asked for {} s", name(),
+              fmt::format("extender \"{}\" failed {} consecutive times and is not called for {} s", name(),
                           meters_.circuit.failures,
                           std::chrono::duration_cast<std::chrono::seconds>(meters_.circuit.pause).count())));
     return asked;
@@ -101,8 +101,8 @@ void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
   const bool was_open = circuit_.open();
   if (asked.sent) circuit_.Answered(well, now);
   if (circuit_.open() != was_open) {
-    log::Warning(circuit_.open() ? "An extender fails again and again and is left alone for a while"
-                                 : "An extender answers again",
+    log::Warning(circuit_.open() ? "Extender circuit breaker opened after repeated failures"
+                                 : "Extender circuit breaker closed",
                  {{"extender", name()}});
   }
   if (measured_ == nullptr) return;
@@ -111,14 +111,14 @@ void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
   const char* result = !asked.sent ? "not_asked" : (well ? "success" : "error");
   registry
       .Counter("berth_extender_requests_total",
-               "[ALPHA] Questions to extenders, by what came of them: success, error, or not_asked because "
-               "the circuit was open.",
+               "[ALPHA] Requests to extenders by result: success, error, or not_asked because the circuit was "
+               "open.",
                {{"extender", name()}, {"verb", std::string(verb)}, {"result", result}})
       .Add();
   if (!asked.sent) return;
   registry
       .Histogram("berth_extender_duration_seconds",
-                 "[ALPHA] Time from a question to an extender until its answer has been read.",
+                 "[ALPHA] Time from a request to an extender until its response has been decoded.",
                  metrics::ExponentialBuckets(0.0005, 2, 16),
                  {{"extender", name()}, {"verb", std::string(verb)}})
       .Observe(std::chrono::duration<double>(now - asked.began).count());
@@ -128,7 +128,7 @@ void Extender::CountOddScores(std::size_t count) {
   if (count == 0 || measured_ == nullptr) return;
   measured_->registry
       .Counter("berth_extender_scores_out_of_range_total",
-               "[ALPHA] Scores of extenders outside of 0 to 10; they count as they are.",
+               "[ALPHA] Scores of extenders outside of 0 to 10; they are used unchanged.",
                {{"extender", name()}})
       .Add(count);
 }

@@ -1,4 +1,4 @@
-// One extender of the configuration: which pods it is interested in, how it is asked, how it fares.
+// One configured extender: the pods it manages, its requests, its metrics.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class Registry;
 
 namespace berth::extenders {
 
-// With what extenders are watched.
+// Metrics and options of extenders.
 struct Meters {
-  metrics::Registry* registry = nullptr;  // null: nobody measures
-  const Clock* clock = nullptr;           // null: the system's
+  metrics::Registry* registry = nullptr;  // null: no metrics
+  const Clock* clock = nullptr;           // null: the system clock
   CircuitOptions circuit{};
 };
 
-// Belongs to one thread, the scheduler loop's; answers come from any.
+// Scheduler loop only; responses may arrive on any thread.
 class Extender {
  public:
   Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Meters& meters);
@@ -34,16 +34,16 @@ class Extender {
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
 
-  // urlPrefix: its name in messages.
+  // The urlPrefix, which identifies the extender in messages.
   const std::string& name() const { return config_.url_prefix; }
   const config::ExtenderConfig& config() const { return config_; }
   bool ignorable() const { return config_.ignorable; }
-  // Does a container or init container name a resource that the extender manages? Without such resources it
-  // is interested in every pod.
+  // Whether a container or init container requests a resource that the extender manages. An extender without
+  // managed resources is interested in every pod.
   bool IsInterestedIn(const api::Pod& pod) const;
 
-  // Sends the question. `done` is called once, from any thread, perhaps before this returns; whoever gets the
-  // reply hands it to Take on our thread. `began` goes there too.
+  // Sends a request. `done` is called once, from any thread, possibly before this returns; the reply must be
+  // passed to Take on the loop's thread, together with the returned Asked.
   struct Asked {
     Transport::CallId call = 0;
     MonoTime began{};
@@ -52,9 +52,9 @@ class Extender {
   Asked Ask(std::string_view verb, std::string body, Transport::Done done,
             std::function<std::optional<std::string>()> refused = {});
   void Cancel(const Asked& asked);
-  // What the answer is worth: 200 is success, everything else an error in kube-scheduler's words.
+  // Evaluates a response: status 200 is success, any other an error with kube-scheduler's text.
   Expected<Reply> Take(std::string_view verb, const Asked& asked, Expected<Reply> reply);
-  // The answer could be read to its end, or not: what metrics and circuit go by.
+  // Reports whether the response could be decoded, for metrics and the circuit breaker.
   void Evaluated(std::string_view verb, const Asked& asked, bool well);
   void CountOddScores(std::size_t count);
 

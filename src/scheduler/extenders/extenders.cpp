@@ -20,10 +20,10 @@ using cluster::Row;
 namespace {
 
 constexpr std::chrono::milliseconds kLookAround{5};
-constexpr std::int64_t kHighestScore = 10;    // extenders are asked to stay below
-constexpr std::int64_t kPointsPerScore = 10;  // so that theirs reach the plugins' 100
+constexpr std::int64_t kHighestScore = 10;    // maximum score of an extender
+constexpr std::int64_t kPointsPerScore = 10;  // scales extender scores to the plugins' range of 100
 
-// Where answers arrive; outlives a wait that was given up.
+// Receives responses; shared with callbacks, because they may outlive a cancelled wait.
 struct Mailbox {
   explicit Mailbox(std::size_t size) : answers(size) {}
   void Put(std::size_t index, Expected<Reply> reply) {
@@ -89,8 +89,7 @@ void Extenders::Note(const Extender& extender, std::string_view verb, const std:
   troubles_.push_back({extender.name(), std::string(verb), error});
 }
 
-// --- asking
-// ------------------------------------------------------------------------------------------------------
+// --- requests ---
 
 std::vector<Expected<Reply>> Extenders::AskAndWait(std::vector<Question>& questions) {
   const auto box = std::make_shared<Mailbox>(questions.size());
@@ -115,7 +114,7 @@ std::vector<Expected<Reply>> Extenders::AskAndWait(std::vector<Question>& questi
   for (std::size_t i = 0; i < questions.size(); ++i) {
     auto& answer = box->answers[i];
     Expected<Reply> reply =
-        answer ? std::move(*answer) : Fail(ErrorCode::kCancelled, "the scheduler does not wait any longer");
+        answer ? std::move(*answer) : Fail(ErrorCode::kCancelled, "the scheduler cancelled the wait");
     replies.push_back(questions[i].extender->Take(questions[i].verb, questions[i].asked, std::move(reply)));
   }
   return replies;
@@ -146,8 +145,7 @@ std::string Extenders::NodesRequestOf(const Extender& extender, const PodInfo& p
   return NodesRequest(*pod.pod, objects);
 }
 
-// --- filter
-// ------------------------------------------------------------------------------------------------------
+// --- filter ---
 
 FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet feasible) {
   FilterResult result;
@@ -177,7 +175,7 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   BERTH_TRY(FilterReply reply, Read(questions[0], std::move(replies[0]), &ReadFilterReply));
   if (!reply.error.empty()) return Fail(ErrorCode::kInternal, reply.error);
 
-  // Names count only where names were asked for; where neither comes nothing has passed.
+  // Names count only if names were requested; a response without names and nodes rejects all nodes.
   const auto& passed = config.node_cache_capable && reply.node_names ? reply.node_names : reply.nodes;
   RowSet left(nodes.table.rows());
   if (passed) {
@@ -206,8 +204,7 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
   return {};
 }
 
-// --- prioritize
-// --------------------------------------------------------------------------------------------------
+// --- prioritize ---
 
 PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, const RowSet& feasible) {
   PrioritizeResult result;
@@ -216,14 +213,14 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
   for (const auto& extender : extenders_) {
     if (!extender->IsInterestedIn(*pod.pod)) continue;
     if (extender->config().prioritize_verb.empty()) {
-      result.answered |= feasible;  // as if it had given every node a zero
+      result.answered |= feasible;  // same as a score of zero for every node
     } else {
       questions.push_back({extender.get(), extender->config().prioritize_verb,
                            NodesRequestOf(*extender, pod, nodes, feasible)});
     }
   }
   if (questions.empty()) return result;
-  // In the original each question has a goroutine of its own.
+  // In kube-scheduler each request runs in a goroutine.
   metrics::Gauge* const running =
       meters_.registry == nullptr
           ? nullptr
@@ -265,8 +262,7 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
   return result;
 }
 
-// --- preempt
-// -----------------------------------------------------------------------------------------------------
+// --- preempt ---
 
 framework::Status Extenders::Review(const PodInfo& pod,
                                     std::vector<framework::PreemptionCandidate>& candidates) {
@@ -338,8 +334,7 @@ Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
   return reviewed;
 }
 
-// --- bind
-// --------------------------------------------------------------------------------------------------------
+// --- bind ---
 
 Expected<void> Extenders::Bound(Extender& extender, const Extender::Asked& asked, Expected<Reply> reply) {
   const std::string& verb = extender.config().bind_verb;

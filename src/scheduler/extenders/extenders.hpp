@@ -1,5 +1,5 @@
-// All extenders of a configuration, in the order in which they are asked: what they say of nodes, in the
-// terms of a decision (after kube-scheduler v1.37.1's HTTPExtender and schedule_one.go).
+// All extenders of a configuration in the order in which they are called, with results in terms of rows
+// (kube-scheduler v1.37.1's HTTPExtender and schedule_one.go).
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@
 
 namespace berth::extenders {
 
-// The name under which extenders stand among the plugins that rejected a pod.
+// The name of extenders in a pod's list of rejectors.
 inline constexpr std::string_view kPluginName = "Extender";
 
-// Of a name that came from outside; kNoRow if the cluster has no such node.
+// The row of a node name from a response; kNoRow if there is no such node.
 inline cluster::Row FindRow(const cluster::NodeTable& table, std::string_view name) {
   return table.Find(table.symbols().node_names.Find(name));
 }
 
-// Something went wrong that does not end the decision.
+// An error that does not end the scheduling attempt.
 struct ExtenderError {
   std::string extender;
   std::string verb;
@@ -35,7 +35,7 @@ struct ExtenderError {
 
 struct FilterResult {
   struct NodeReason {
-    std::string node;  // perhaps unknown to the cluster
+    std::string node;  // may not exist in the cluster
     std::string why;
     bool unresolvable = false;
   };
@@ -44,30 +44,30 @@ struct FilterResult {
     RowSet rows;
   };
   RowSet left;
-  std::vector<NodeReason> said;      // of several words on one node the last counts
-  std::vector<Silent> silent;  // nodes that were left out without a word
-  // An extender that is not ignorable failed: the decision ends with this.
+  std::vector<NodeReason> said;      // the last entry of a node counts
+  std::vector<Silent> silent;  // nodes removed without a reason
+  // Error of an extender that is not ignorable; it ends the attempt.
   std::optional<std::string> error;
 };
 
 struct PrioritizeResult {
   struct Part {
     std::string extender;
-    std::vector<std::int64_t> contributions;  // by row; zero where it said nothing
+    std::vector<std::int64_t> contributions;  // by row; zero without a score
   };
   std::vector<Part> parts;
-  RowSet answered;  // rows that some extender spoke of: of equal ones these are preferred
+  RowSet answered;  // rows with a score of any extender: preferred among equal totals
 };
 
 struct Nodes {
   const cluster::NodeTable& table;
-  std::span<const cluster::Row> order;  // in which they are shown
+  std::span<const cluster::Row> order;  // the order of nodes in requests
 };
 
-// One thread, the scheduler loop's, which waits here for answers.
+// Scheduler loop only. Methods block until the extenders respond.
 class Extenders final : public framework::PreemptionReviewer {
  public:
-  // Ignorable extenders are put behind all others. Errors are kube-scheduler's start-up texts.
+  // Ignorable extenders are called after all others. Error texts are kube-scheduler's start-up errors.
   static Expected<std::unique_ptr<Extenders>> Make(const std::vector<config::ExtenderConfig>& configs,
                                                    const TransportMaker& make_transport,
                                                    const Meters& meters);
@@ -75,29 +75,31 @@ class Extenders final : public framework::PreemptionReviewer {
   bool empty() const { return extenders_.empty(); }
   bool filter() const { return Offer(&config::ExtenderConfig::filter_verb); }
   bool prioritize() const { return Offer(&config::ExtenderConfig::prioritize_verb); }
-  // The texts of objects that they have to be shown.
+  // The kinds whose original text must be kept, because requests contain whole objects.
   api::KeepTexts texts() const;
-  // Asked every few milliseconds while an answer is waited for: shall we go on? If not, the questions on
-  // their way are dropped and fail; given_up() says so until the next decision begins.
+  // Sets a function that is called every few milliseconds during a wait. When it returns false, pending
+  // requests are cancelled and fail; given_up() is then true until the next decision begins.
   void SetPatience(std::function<bool()> patience) { patience_ = std::move(patience); }
   void BeginDecision();
   bool given_up() const { return given_up_; }
-  // Since BeginDecision.
+  // The errors since BeginDecision.
   std::vector<ExtenderError> TakeErrors() { return std::exchange(troubles_, {}); }
 
-  // One after the other, each about what those before it left; stops when nothing is left.
+  // Calls the extenders one after the other, each with the nodes that the previous ones accepted. Stops when
+  // no node is left.
   FilterResult Filter(const cluster::PodInfo& pod, const Nodes& nodes, RowSet feasible);
-  // All at the same time. What fails contributes nothing.
+  // Calls all extenders in parallel. A failed extender does not contribute.
   PrioritizeResult Prioritize(const cluster::PodInfo& pod, const Nodes& nodes, const RowSet& feasible);
 
-  // Preemption. `nodes` is the table that candidates speak of; it is there before the first Review.
+  // Preemption. `nodes` is the table of the candidates; must be set before the first Review.
   void ReviewOn(const cluster::NodeTable& nodes) { table_ = &nodes; }
   framework::Status Review(const cluster::PodInfo& pod,
                            std::vector<framework::PreemptionCandidate>& candidates) override;
 
-  // The first from `from` on that binds and is interested in the pod; size() if there is none.
+  // Index of the first extender at or after `from` that binds and is interested in the pod; size() if there
+  // is none.
   std::size_t FindBinder(const api::Pod& pod, std::size_t from = 0) const;
-  // What became of a binding that an extender was asked for.
+  // The result of a binding by an extender.
   Expected<void> Bound(Extender& extender, const Extender::Asked& asked, Expected<Reply> reply);
   std::size_t size() const { return extenders_.size(); }
   Extender& at(std::size_t index) { return *extenders_[index]; }
@@ -110,7 +112,7 @@ class Extenders final : public framework::PreemptionReviewer {
     std::string body;
     Extender::Asked asked{};
   };
-  // An answer of that kind has been read, or not.
+  // Decodes a response and reports the result to metrics and the circuit breaker.
   template <class T>
   Expected<T> Read(const Question& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
 

@@ -48,10 +48,9 @@ api::Node WithText(const berth::testing::NodeBuilder& builder, std::string text)
   return node;
 }
 
-// --- requests
-// ----------------------------------------------------------------------------------------------------
+// --- requests ---
 
-TEST(RequestTest, RequestsReadAsGoWritesThem) {
+TEST(RequestTest, RequestsAreEncodedAsByGo) {
   const api::Pod pod = WithText(MakePod("p").Uid("u"), R"({"metadata":{"name":"p"}})");
   const std::string a = "a", odd = "<b>";
   const std::vector<const std::string*> names{&a, &odd};
@@ -68,7 +67,7 @@ TEST(RequestTest, RequestsReadAsGoWritesThem) {
   EXPECT_EQ(BindRequest(pod, "a"), R"({"PodName":"p","PodNamespace":"default","PodUID":"u","Node":"a"})");
 }
 
-TEST(RequestTest, VictimsAreShownWholeOrByTheirUids) {
+TEST(RequestTest, VictimsAreSentWholeOrByUid) {
   const api::Pod pod = WithText(MakePod("p"), "{}");
   const api::Pod victim = WithText(MakePod("v").Uid("u-v"), R"({"spec":{}})");
   const std::vector<Victims> victims{{"a", {&victim}, 0}, {"b", {&victim}, 2}};
@@ -80,8 +79,7 @@ TEST(RequestTest, VictimsAreShownWholeOrByTheirUids) {
       R"({"Pod":{},"NodeNameToVictims":{"a":{"Pods":[{"spec":{}}],"NumPDBViolations":0},"b":{"Pods":[{"spec":{}}],"NumPDBViolations":2}},"NodeNameToMetaVictims":null})");
 }
 
-// --- asking
-// ------------------------------------------------------------------------------------------------------
+// --- calls ---
 
 class ExtendersTest : public ::testing::Test {
  protected:
@@ -115,7 +113,7 @@ class ExtendersTest : public ::testing::Test {
   std::unique_ptr<Extenders> extenders;
 };
 
-TEST_F(ExtendersTest, EachIsAskedAboutWhatTheOnesBeforeItLeftAndIgnorableOnesComeLast) {
+TEST_F(ExtendersTest, EachReceivesTheRemainingNodesAndIgnorableOnesAreLast) {
   Configure({Filtering("http://ignorable", true), Filtering("http://first///")});
   world.Answer("http://first/filter", R"({"NodeNames":["a","b"]})");
   world.Answer("http://ignorable/filter", R"({"NodeNames":["b"],"FailedNodes":{"a":"hot"}})");
@@ -130,14 +128,14 @@ TEST_F(ExtendersTest, EachIsAskedAboutWhatTheOnesBeforeItLeftAndIgnorableOnesCom
   EXPECT_EQ(result.said[0].why, "hot");
 }
 
-TEST_F(ExtendersTest, NobodyIsAskedOnceNothingIsLeft) {
+TEST_F(ExtendersTest, NoExtenderIsCalledWithoutRemainingNodes) {
   Configure({Filtering("http://x"), Filtering("http://y")});
   world.Answer("http://x/filter", "{}");
   EXPECT_TRUE(Filter().left.Empty());
   EXPECT_THAT(world.Urls(), ElementsAre("http://x/filter"));
 }
 
-TEST_F(ExtendersTest, AFailureEndsTheAttemptUnlessTheExtenderMayBeIgnored) {
+TEST_F(ExtendersTest, AFailureEndsTheAttemptUnlessTheExtenderIsIgnorable) {
   Configure({Filtering("http://x"), Filtering("http://y", true)});
   world.Answer("http://x/filter", "", 503);
   EXPECT_EQ(Filter().error, "failed filter with extender at URL http://x/filter, code 503");
@@ -151,7 +149,7 @@ TEST_F(ExtendersTest, AFailureEndsTheAttemptUnlessTheExtenderMayBeIgnored) {
   EXPECT_EQ(troubles[0].error, "no idea");
 }
 
-TEST_F(ExtendersTest, NodesThatWereNotAskedAboutAreAnError) {
+TEST_F(ExtendersTest, NodesOutsideTheRequestAreAnError) {
   Configure({Filtering("http://x")});
   for (const char* body :
        {R"({"NodeNames":["ghost"]})", R"({"Nodes":{"items":[{"metadata":{"name":"ghost"}}]}})"}) {
@@ -162,7 +160,7 @@ TEST_F(ExtendersTest, NodesThatWereNotAskedAboutAreAnError) {
   }
 }
 
-TEST_F(ExtendersTest, InterestIsInManagedResourcesOfContainersAndInitContainers) {
+TEST_F(ExtendersTest, ManagedResourcesOfContainersAndInitContainersDetermineInterest) {
   config::ExtenderConfig config = Filtering("http://x");
   config.managed_resources = {{"example.com/nic", false}};
   Configure({config});
@@ -175,7 +173,7 @@ TEST_F(ExtendersTest, InterestIsInManagedResourcesOfContainersAndInitContainers)
   EXPECT_EQ(world.asked.size(), 3U);
 }
 
-TEST_F(ExtendersTest, ScoresCountTenTimesTheirWeightAndAddUp) {
+TEST_F(ExtendersTest, ScoresAreMultipliedByTenTimesTheWeightAndSummed) {
   Configure({Prioritizing("http://x", 3), Prioritizing("http://y", 1)});
   world.Answer("http://x/prioritize",
                R"([{"Host":"a","Score":2},{"Host":"a","Score":1},{"Host":"ghost","Score":5}])");
@@ -187,21 +185,21 @@ TEST_F(ExtendersTest, ScoresCountTenTimesTheirWeightAndAddUp) {
   EXPECT_THAT(Names(result.answered), ElementsAre("a", "b"));
 }
 
-TEST_F(ExtendersTest, ScoresThatCannotBeReadCountForNothing) {
+TEST_F(ExtendersTest, InvalidScoresAreIgnored) {
   Configure({Prioritizing("http://x", 1)});
   world.Answer("http://x/prioritize", R"([{"Host":"a","Score":7.0}])");
   EXPECT_THAT(Prioritize().parts, IsEmpty());
   EXPECT_EQ(extenders->TakeErrors().size(), 1U);
 }
 
-TEST_F(ExtendersTest, AnExtenderThatDoesNotPrioritizeAnswersForAllNodes) {
+TEST_F(ExtendersTest, AnExtenderWithoutPrioritizeCountsAsScoringAllNodes) {
   Configure({Filtering("http://x")});
   const PrioritizeResult result = Prioritize();
   EXPECT_THAT(result.parts, IsEmpty());
   EXPECT_THAT(Names(result.answered), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(ExtendersTest, WaitingEndsWhenNobodyHasPatience) {
+TEST_F(ExtendersTest, TheWaitEndsWhenItIsCancelled) {
   Configure({Filtering("http://x", true)});
   int asked = 0;
   extenders->SetPatience([&] { return ++asked < 2; });
@@ -210,10 +208,11 @@ TEST_F(ExtendersTest, WaitingEndsWhenNobodyHasPatience) {
   EXPECT_TRUE(result.error.has_value()) << "not even an ignorable extender is passed over then";
   EXPECT_EQ(world.cancelled, 1U);
   extenders.reset();
-  for (Transport::Done& done : world.unanswered) done(Reply{200, "{}"});  // too late, and harmless
+  // after the end of the wait: no effect
+  for (Transport::Done& done : world.unanswered) done(Reply{200, "{}"});
 }
 
-TEST_F(ExtendersTest, TimeoutsAreTheConfigurationsAndFiveSecondsWithout) {
+TEST_F(ExtendersTest, TimeoutsDefaultToFiveSeconds) {
   config::ExtenderConfig given = Filtering("http://given"), none = Filtering("http://none");
   given.http_timeout = std::chrono::milliseconds(200);
   none.http_timeout = std::chrono::seconds(-1);
@@ -227,12 +226,12 @@ TEST_F(ExtendersTest, TimeoutsAreTheConfigurationsAndFiveSecondsWithout) {
   EXPECT_EQ(world.asked[2].timeout, std::chrono::seconds(5));
 }
 
-TEST_F(ExtendersTest, ACircuitOpensAfterFailuresInARowAndTriesAgainAfterAPause) {
+TEST_F(ExtendersTest, TheCircuitOpensAfterConsecutiveFailuresAndRetriesAfterAPause) {
   Configure({Filtering("http://x")}, {.failures = 2, .pause = std::chrono::seconds(10)});
   world.Answer("http://x/filter", "rubbish");
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Filter().error);
   EXPECT_EQ(world.asked.size(), 2U);
-  EXPECT_THAT(*Filter().error, HasSubstr("is not asked for 10 s"));
+  EXPECT_THAT(*Filter().error, HasSubstr("is not called for 10 s"));
   clock.Advance(std::chrono::seconds(10));
   world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
   EXPECT_FALSE(Filter().error);
@@ -240,7 +239,7 @@ TEST_F(ExtendersTest, ACircuitOpensAfterFailuresInARowAndTriesAgainAfterAPause) 
   EXPECT_EQ(world.asked.size(), 4U);
 }
 
-TEST_F(ExtendersTest, TextsAreKeptOnlyWhereSomebodyIsShownThem) {
+TEST_F(ExtendersTest, ObjectTextsAreKeptOnlyIfExtendersNeedThem) {
   const auto texts = [&](const config::ExtenderConfig& config) {
     Configure({config});
     const api::KeepTexts keep = extenders->texts();
@@ -257,10 +256,9 @@ TEST_F(ExtendersTest, TextsAreKeptOnlyWhereSomebodyIsShownThem) {
   EXPECT_THAT(texts(whole), ElementsAre(true, true, true));
 }
 
-// --- preempt
-// -----------------------------------------------------------------------------------------------------
+// --- preempt ---
 
-TEST_F(ExtendersTest, VictimsAreReplacedByThoseThatTheExtenderNames) {
+TEST_F(ExtendersTest, VictimsAreReplacedByThoseOfTheExtender) {
   cluster.Run("a", MakePod("low").Uid("u-low"));
   cluster.Run("b", MakePod("other").Uid("u-other"));
   config::ExtenderConfig config = At("http://x");
@@ -293,10 +291,9 @@ TEST_F(ExtendersTest, VictimsAreReplacedByThoseThatTheExtenderNames) {
   EXPECT_EQ(review("rubbish", true), "(a 0)low") << "an ignorable extender that fails is passed over";
 }
 
-// --- TLS
-// ---------------------------------------------------------------------------------------------------------
+// --- TLS ---
 
-TEST(TlsTest, WithoutAnAuthorityEnableHttpsSwitchesVerificationOff) {
+TEST(TlsTest, EnableHttpsWithoutAnAuthorityDisablesVerification) {
   const World world{.read_file = [](const std::string& path) -> Expected<std::string> {
                       return Fail(ErrorCode::kNotFound, "open " + path + ": no such file or directory");
                     },

@@ -1,4 +1,4 @@
-// Extenders without sockets, for tests.
+// A transport without sockets, for tests.
 #pragma once
 
 #include <deque>
@@ -12,9 +12,9 @@
 
 namespace berth::extenders {
 
-// What all fake extenders of a test have in common.
+// State shared by all fake extenders of a test.
 struct FakeWorld {
-  // By URL. Nothing there: no answer ever comes.
+  // Responses by URL. Without an entry no response arrives.
   std::map<std::string, Expected<Reply>> answers;
   std::function<void(const Question&)> on_ask;  // may be empty
   std::vector<Question> asked;

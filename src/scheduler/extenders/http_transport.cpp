@@ -15,13 +15,13 @@
 namespace berth::extenders {
 namespace {
 
-constexpr int kMostRedirects = 10;                   // as Go's client
-constexpr std::size_t kBodyLimitBytes = 512U << 20;  // thousands of nodes with tens of kilobytes each
+constexpr int kMostRedirects = 10;                   // as in Go's client
+constexpr std::size_t kBodyLimitBytes = 512U << 20;  // enough for thousands of nodes of tens of kilobytes
 constexpr std::size_t kIdleConnections = 4;
 
 struct Target {
   http::Origin origin;
-  std::string path;  // and query
+  std::string path;  // with query
   std::string authorization;
 };
 
@@ -43,7 +43,7 @@ Expected<Target> TargetOf(const std::string& url) {
   return target;
 }
 
-// Go writes the texts of system errors in lower case.
+// Go's system error texts begin in lower case.
 std::string InLowerCase(std::string text) {
   const auto last = text.rfind(": ");
   const std::size_t at = last == text.npos ? 0 : last + 2;
@@ -52,7 +52,7 @@ std::string InLowerCase(std::string text) {
   return text;
 }
 
-// What crypto/tls says where OpenSSL says this; empty if neither speaks of certificates.
+// Maps OpenSSL's certificate errors to those of crypto/tls; empty if the text is another error.
 std::string TlsInGosWords(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"certificate has expired",
@@ -76,7 +76,7 @@ std::string TlsInGosWords(std::string_view text) {
   return {};
 }
 
-// What Go's client says where ours says this.
+// Maps our client's errors to those of Go's client.
 std::string InGosWords(const Error& error) {
   const std::string& text = error.message;
   if (error.code == ErrorCode::kTimeout || text == "deadline exceeded")
@@ -120,14 +120,14 @@ class HttpTransport final : public Transport {
   void Cancel(CallId call) override { shared_->Cancel(call); }
 
  private:
-  // One question on its way, through however many redirects.
+  // A request in progress, including its redirects.
   struct Asking {
     CallId id = 0;
     Question question;
     std::shared_ptr<const std::string> body;
     Done done;
     MonoTime began{};
-    std::string url;  // where it is now
+    std::string url;  // current URL
     std::string method = "POST";
     int redirects = 0;
     http::Client* client = nullptr;
@@ -136,7 +136,7 @@ class HttpTransport final : public Transport {
   };
   using AskingPtr = std::shared_ptr<Asking>;
 
-  // Answers may be on their way while the transport is being destroyed.
+  // Shared with callbacks, because responses may arrive while the transport is destroyed.
   struct Shared {
     Shared(http::IoThread& io, World world, http::TlsOptions tls)
         : io(io), world(std::move(world)), tls(std::move(tls)) {}
@@ -220,7 +220,7 @@ class HttpTransport final : public Transport {
           });
     }
 
-    // False if there is no time left.
+    // Returns false if the deadline has passed.
     bool Prepare(const AskingPtr& asking, const Target& target, http::ClientRequest& request) {
       const Question& question = asking->question;
       if (question.timeout > Duration::zero()) {
@@ -242,7 +242,7 @@ class HttpTransport final : public Transport {
       if (!target.authorization.empty()) request.headers.emplace_back("Authorization", target.authorization);
       if (asking->method != "POST") return true;
       request.headers.emplace_back("Content-Type", "application/json");
-      request.shared_body = asking->body;  // kept for a redirect
+      request.shared_body = asking->body;  // kept for redirects
       return true;
     }
 

@@ -1,4 +1,4 @@
-// The transport that goes over the wire: as Go's http.Client does for kube-scheduler's HTTPExtender.
+// The HTTP transport. Behaves like Go's http.Client in kube-scheduler's HTTPExtender.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,23 @@ struct TlsOptions;
 
 namespace berth::extenders {
 
-// Files and environment variables, as an argument.
+// Access to files and environment variables.
 struct World {
   std::function<Expected<std::string>(const std::string& path)> read_file;
   std::function<std::optional<std::string>(const std::string& name)> variable;
 };
 
-// What the extender's configuration means for TLS. As in kube-scheduler enableHTTPS without an authority
-// switches verification off, and an authority together with `insecure` is an error. Files are read now.
+// The TLS options of an extender's configuration. As in kube-scheduler, enableHTTPS without a certificate
+// authority disables verification, and an authority together with `insecure` is an error. Files are read
+// during the call.
 Expected<http::TlsOptions> TlsOf(const config::ExtenderConfig& config, const World& world);
 
-// Connections are kept and reused. Redirects are followed ten times at most, by 301, 302 and 303 with GET;
-// proxies come from the environment. `io` outlives what is made; a transport ends its questions with
-// kCancelled when it is destroyed.
+// Connections are reused. At most ten redirects are followed, those with status 301, 302 and 303 with GET.
+// Proxies are taken from the environment. `io` must outlive all transports; a transport's destructor ends its
+// requests with kCancelled.
 TransportMaker HttpTransports(http::IoThread& io, World world);
 
-// Every question fails with this.
+// Every request fails with this error text.
 TransportMaker NoTransports(std::string why);
 
 }  // namespace berth::extenders

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The end of the string that begins at `at`; the text is known to be good.
+// The end of the string that begins at `at`; requires a validated text.
 std::size_t EndOfString(std::string_view text, std::size_t at) {
   for (++at;; ++at) {
     const char* quote = static_cast<const char*>(std::memchr(text.data() + at, '"', text.size() - at));
@@ -57,7 +57,7 @@ std::optional<char32_t> FourHex(std::string_view text) {
   return rune;
 }
 
-// The length of the UTF-8 sequence at the beginning of the text; 0 if it is none.
+// The length of the UTF-8 sequence at the beginning of the text; 0 if it is invalid.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -77,7 +77,7 @@ std::size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-// An escape at the beginning of the text; returns its length.
+// Decodes the escape at the beginning of the text; returns its length.
 std::size_t AppendEscape(std::string& out, std::string_view text) {
   if (text[1] != 'u') {
     constexpr std::string_view kLetters = "bfnrt";

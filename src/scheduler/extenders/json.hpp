@@ -1,5 +1,5 @@
-// JSON as Go's encoding/json takes it: the first value of a text counts, keys are found in any case, and what
-// is wrong is said in Go's words, since those words end up in events.
+// JSON with the semantics of Go's encoding/json: the first value of a text counts, keys are case-insensitive,
+// and error texts are Go's, because they are visible in events.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace berth::extenders {
 
 struct Extents;
 
-// A value inside a text that has been checked: a view, of the text and of what FirstValue returned.
+// A value in a validated text: a view of the text and of the result of FirstValue, which must outlive it.
 class Json {
  public:
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
@@ -24,19 +24,19 @@ class Json {
   Kind kind() const;
   bool is_null() const { return kind() == Kind::kNull; }
   std::string_view text() const { return text_; }
-  // What Go calls the kind in its errors: "number", "string", "bool", "array", "object".
+  // The name of the kind in Go's errors: "number", "string", "bool", "array", "object".
   std::string_view KindName() const;
-  // Of a string, without quotes and escapes; what is no UTF-8 becomes U+FFFD.
+  // The value of a string without quotes and escapes; invalid UTF-8 becomes U+FFFD.
   std::string String() const;
 
-  // visit(Json), in order. Only of an array.
+  // Calls visit(Json) for each item in order. Arrays only.
   template <class Visit>
   void ForEachItem(Visit&& visit) const {
     Cursor cursor(text_, extents_);
     while (cursor.Next()) visit(Json(cursor.TakeValue(), extents_));
   }
-  // visit(std::string_view key as written, quotes included, Json), in order, repetitions included. Only of an
-  // object.
+  // Calls visit(key, Json) for each member in order, including duplicates; `key` is the raw text with quotes.
+  // Objects only.
   template <class Visit>
   void ForEachMember(Visit&& visit) const {
     Cursor cursor(text_, extents_);
@@ -47,7 +47,7 @@ class Json {
   }
 
  private:
-  // Walks over the members or items of a checked text.
+  // Iterates over the members or items of a validated text.
   class Cursor {
    public:
     Cursor(std::string_view text, const Extents* extents) : text_(text), extents_(extents) {}
@@ -69,19 +69,20 @@ class Json {
       : text_(text), extents_(extents.get()), owned_(std::move(extents)) {}
 
   std::string_view text_ = "null";
-  const Extents* extents_ = nullptr;      // null: not known
-  std::shared_ptr<const Extents> owned_;  // of the whole text only
+  const Extents* extents_ = nullptr;      // null: unknown
+  std::shared_ptr<const Extents> owned_;  // set in the result of FirstValue only
 };
 
-// The first value of the text, as json.Decoder reads it; what follows is not looked at. Errors: "EOF",
-// "unexpected EOF", "invalid character 'h' looking for beginning of value", ... `cut_short` stands for what
-// is read where the text ends too early: why nothing more came; empty for Go's own words.
+// The first value of the text, as read by json.Decoder; text after it is ignored. Errors: "EOF", "unexpected
+// EOF", "invalid character 'h' looking for beginning of value", ... `cut_short` replaces the error of a
+// truncated text; empty: Go's own text.
 Expected<Json> FirstValue(std::string_view text, std::string_view cut_short = "");
 
-// Is the key, as written, this name in any case? As Go folds: the Kelvin sign is a k, the long s an s.
+// Whether the raw key equals the name, ignoring case. As in Go, the Kelvin sign equals k and the long s
+// equals s.
 bool IsKey(std::string_view quoted, std::string_view name);
 
-// Without quotes and escapes.
+// The text without quotes and escapes.
 std::string Unquoted(std::string_view quoted);
 
 }  // namespace berth::extenders

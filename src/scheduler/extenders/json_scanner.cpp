@@ -10,9 +10,9 @@
 namespace berth::extenders {
 namespace {
 
-constexpr std::size_t kDeepest = 10'000;  // as encoding/json
+constexpr std::size_t kDeepest = 10'000;  // as in encoding/json
 
-// A byte as Go's scanner quotes it: taken for a rune of its own.
+// Quotes a byte as Go's scanner does: as a rune of its own.
 std::string Quoted(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (c == '\'') return R"('\'')";
@@ -29,12 +29,12 @@ std::string Quoted(char c) {
   return text + "'";
 }
 
-// Goes over a text once, as Go's scanner does, and finds where its first value ends.
+// Scans a text once with the rules of Go's scanner, and finds the end of its first value.
 class Scanner {
  public:
   Scanner(std::string_view text, Extents& extents) : text_(text), extents_(extents) {}
 
-  // The value, or what is wrong with it; "EOF" if there is none and "unexpected EOF" if it has no end.
+  // Returns the value, or an error; "EOF" if there is no value, "unexpected EOF" if it is incomplete.
   Expected<std::string_view> Run() {
     Space();
     if (End()) return Invalid("EOF");
@@ -59,7 +59,7 @@ class Scanner {
     return false;
   }
 
-  // One value, or the beginning of an array or object; then `again` says whether a value follows.
+  // Reads a scalar, or the beginning of an array or object; `again` is set if a value follows.
   bool Value(bool& again) {
     Space();
     if (End()) return false;
@@ -152,11 +152,11 @@ class Scanner {
     }
   }
 
-  // To the next byte that ends the string, begins an escape, or is a control, eight at a time.
+  // Skips, eight bytes at a time, to the next byte that ends the string, begins an escape, or is a control.
   void SkipPlain() {
     if constexpr (std::endian::native != std::endian::little) return;
     constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
-    // The lowest bit set is right; higher ones may come from a borrow.
+    // The lowest set bit is exact; higher ones may be caused by a borrow.
     const auto zeros = [](std::uint64_t v) { return (v - kOnes) & ~v & kTops; };
     while (at_ + sizeof(std::uint64_t) <= text_.size()) {
       std::uint64_t bytes = 0;
@@ -227,7 +227,7 @@ class Scanner {
 
   std::string_view text_;
   Extents& extents_;
-  std::size_t path_[Extents::kDeepest] = {};  // of the open ones: where in extents_
+  std::size_t path_[Extents::kDeepest] = {};  // indexes in extents_ of the open arrays and objects
   std::size_t at_ = 0;
   std::vector<char> open_;
   std::string wrong_;

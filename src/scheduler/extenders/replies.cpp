@@ -10,8 +10,8 @@
 namespace berth::extenders {
 namespace {
 
-// Where in Go's types a value stands, for the text of an error: the innermost struct, and the fields that
-// lead there. Go goes on after a value of the wrong type and reports the first.
+// The position of a value in Go's types, for error texts: the innermost struct and the path of fields. Go
+// continues after a value of the wrong type and reports the first error.
 class Place {
  public:
   struct Trouble {
@@ -41,7 +41,8 @@ class Place {
   std::string path_;
 };
 
-// Each reader writes into what is there already, as Go does where a key comes twice. Null leaves texts and
+// Readers merge into the existing value, as Go does for duplicate keys. Null leaves strings and numbers
+// unchanged and clears all other types.
 // numbers as they are and empties everything else.
 
 void Read(const Json& value, std::string& out, const Place& place) {
@@ -86,7 +87,7 @@ void ReadMap(const Json& value, std::map<std::string, T>& out, const Place& plac
   });
 }
 
-// Behind a pointer: null takes the value away.
+// A pointer field: null resets it.
 template <class T, class ReadOne>
 void ReadPointer(const Json& value, std::optional<T>& out, ReadOne&& read_one) {
   if (value.is_null()) return out.reset();
@@ -112,7 +113,7 @@ void ReadStruct(const Json& value, const Place& place, std::string_view full_typ
   });
 }
 
-// Of a Node nothing but the name.
+// Reads only the name of a Node.
 void ReadNode(const Json& value, std::string& name, const Place& place) {
   ReadStruct(value, place, "v1.Node",
              {{"metadata", [&](const Json& metadata, const Place& inner) {

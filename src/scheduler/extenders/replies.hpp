@@ -1,5 +1,5 @@
-// What extenders answer (k8s.io/kube-scheduler/extender/v1), read by the rules of Go's decoder, with its
-// errors: "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult".
+// Decoding of extenders' responses (k8s.io/kube-scheduler/extender/v1) with the rules and error texts of Go's
+// decoder: "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult".
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace berth::extenders {
 
 struct FilterReply {
   std::optional<std::vector<std::string>> node_names;
-  std::optional<std::vector<std::string>> nodes;  // their names: nothing else of them is used
+  std::optional<std::vector<std::string>> nodes;  // names only; other fields are not used
   std::map<std::string, std::string> failed;
   std::map<std::string, std::string> failed_and_unresolvable;
   std::string error;
@@ -31,13 +31,13 @@ struct MetaVictims {
   std::int64_t violations = 0;
 };
 
-// Null stands for nothing, fields may have any case and any order, unknown ones are ignored. Inside the nodes
-// of a filter's answer only what leads to the names is checked.
+// Null is the same as absent; field names are case-insensitive; unknown fields are ignored. In the nodes of a
+// filter response only the fields around the names are checked.
 Expected<FilterReply> ReadFilterReply(const Reply& reply);
 Expected<std::vector<HostPriority>> ReadPrioritizeReply(const Reply& reply);
-// By node. Null in place of victims, which brings kube-scheduler down, is read as no victims.
+// By node. Null instead of victims, which crashes kube-scheduler, is read as an empty list.
 Expected<std::map<std::string, MetaVictims>> ReadPreemptReply(const Reply& reply);
-// The extender's own words on what went wrong; empty if nothing did.
+// The extender's error text; empty on success.
 Expected<std::string> ReadBindReply(const Reply& reply);
 
 }  // namespace berth::extenders

@@ -15,10 +15,9 @@ using ::testing::Pair;
 
 Reply Ok(std::string body) { return {200, std::move(body)}; }
 
-// --- JSON in Go's words (recorded from encoding/json of Go 1.26)
-// -------------------------------------------------
+// --- JSON errors as in Go (recorded from encoding/json of Go 1.26) ---
 
-TEST(JsonTest, WhatIsNoJsonIsSaidInGosWords) {
+TEST(JsonTest, InvalidJsonHasTheErrorsOfGo) {
   const std::pair<std::string, std::string> kCases[] = {
       {"", "EOF"},
       {" \n", "EOF"},
@@ -51,26 +50,26 @@ TEST(JsonTest, WhatIsNoJsonIsSaidInGosWords) {
   }
 }
 
-TEST(JsonTest, TheFirstValueCountsAndWhatFollowsIsNotLookedAt) {
+TEST(JsonTest, TheFirstValueCountsAndTheRestIsIgnored) {
   EXPECT_EQ(FirstValue(" {\"a\":[1,2]} rubbish")->text(), "{\"a\":[1,2]}");
   EXPECT_EQ(FirstValue("12 34")->text(), "12");
   EXPECT_EQ(FirstValue("null]")->text(), "null");
 }
 
-TEST(JsonTest, WhereATextEndsTooEarlyTheReasonIsGiven) {
+TEST(JsonTest, TruncatedTextReportsTheReason) {
   EXPECT_EQ(FirstValue("{\"a\":", "the line went dead").error().message, "the line went dead");
   EXPECT_EQ(FirstValue("<", "the line went dead").error().message,
             "invalid character '<' looking for beginning of value");
   EXPECT_TRUE(FirstValue("{}", "the line went dead"));
 }
 
-TEST(JsonTest, TextsAreUnquotedAndWhatIsNoUtf8IsReplaced) {
+TEST(JsonTest, StringsAreUnquotedAndInvalidUtf8IsReplaced) {
   EXPECT_EQ(Unquoted(R"("a\"\\\/\b\f\n\r\t\u0041")"), "a\"\\/\b\f\n\r\tA");
   EXPECT_EQ(Unquoted(R"("\ud83d\ude00 \ud800 \udc00x")"), "\U0001F600 \uFFFD \uFFFDx");
   EXPECT_EQ(Unquoted("\"\xff\xc3\xa9\xc0\xaf\""), "\uFFFDé\uFFFD\uFFFD");
 }
 
-TEST(JsonTest, KeysAreFoundInAnyCase) {
+TEST(JsonTest, KeysAreCaseInsensitive) {
   EXPECT_TRUE(IsKey("\"nOdEnAmEs\"", "NodeNames"));
   EXPECT_TRUE(IsKey("\"\\u004eodeNames\"", "NodeNames"));
   EXPECT_TRUE(IsKey("\"NodeName\u017F\"", "NodeNames"));
@@ -78,10 +77,9 @@ TEST(JsonTest, KeysAreFoundInAnyCase) {
   EXPECT_FALSE(IsKey("\"NodeNamesX\"", "NodeNames"));
 }
 
-// --- replies
-// -----------------------------------------------------------------------------------------------------
+// --- replies ---
 
-TEST(ReplyTest, AFilterAnswersWithNamesOrNodes) {
+TEST(ReplyTest, AFilterReplyHasNamesOrNodes) {
   const auto names = ReadFilterReply(Ok(R"({"nodenames":["a","b"],"failedNodes":{"c":"hot"},"Error":null})"));
   ASSERT_TRUE(names);
   EXPECT_THAT(names->node_names, Optional(ElementsAre("a", "b")));
@@ -93,7 +91,7 @@ TEST(ReplyTest, AFilterAnswersWithNamesOrNodes) {
   EXPECT_THAT(nodes->nodes, Optional(ElementsAre("a")));
 }
 
-TEST(ReplyTest, NothingIsReadFromNothing) {
+TEST(ReplyTest, AnEmptyReplyHasNoValues) {
   for (const char* body : {"null", "{}", R"({"Nodes":null,"NodeNames":null,"FailedNodes":null})"}) {
     const auto reply = ReadFilterReply(Ok(body));
     ASSERT_TRUE(reply) << body;
@@ -106,7 +104,7 @@ TEST(ReplyTest, NothingIsReadFromNothing) {
   EXPECT_EQ(ReadBindReply(Ok("null")).value(), "");
 }
 
-TEST(ReplyTest, WhereAKeyComesTwiceTheLaterValueWinsAndMapsMerge) {
+TEST(ReplyTest, DuplicateKeysOverwriteValuesAndMergeMaps) {
   const auto reply = ReadFilterReply(Ok(
       R"({"NodeNames":["a","b"],"nodeNames":[null],"FailedNodes":{"x":"1","y":"2"},"failedNodes":{"y":"3"}})"));
   ASSERT_TRUE(reply);
@@ -114,7 +112,7 @@ TEST(ReplyTest, WhereAKeyComesTwiceTheLaterValueWinsAndMapsMerge) {
   EXPECT_THAT(reply->failed, ElementsAre(Pair("x", "1"), Pair("y", "3")));
 }
 
-TEST(ReplyTest, TheFirstWrongTypeIsTheError) {
+TEST(ReplyTest, TheFirstWrongTypeIsReported) {
   const std::pair<const char*, const char*> kCases[] = {
       {"[]", "json: cannot unmarshal array into Go value of type v1.ExtenderFilterResult"},
       {"7", "json: cannot unmarshal number into Go value of type v1.ExtenderFilterResult"},
@@ -163,7 +161,7 @@ TEST(ReplyTest, VictimsAreReadByNode) {
   EXPECT_THAT(victims->at("b").uids, IsEmpty());
 }
 
-TEST(ReplyTest, ABodyThatWasCutShortIsReadIfItsFirstValueIsThere) {
+TEST(ReplyTest, ATruncatedBodyIsAcceptedIfItsFirstValueIsComplete) {
   EXPECT_EQ(ReadBindReply({200, R"({"Error":"no"})", "late"}).value(), "no");
   EXPECT_EQ(ReadBindReply({200, R"({"Error":)", "late"}).error().message, "late");
 }

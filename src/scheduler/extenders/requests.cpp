@@ -19,7 +19,7 @@ void AppendMember(std::string& out, std::string_view key, std::string_view text)
   api::AppendGoString(out, text);
 }
 
-// Calls `append` for each; an empty list is `none`, as Go writes a slice that was never made.
+// Calls `append` for each element; an empty list is written as `none`, like a nil slice in Go.
 template <class List, class Append>
 void AppendList(std::string& out, const List& list, std::string_view none, Append&& append) {
   if (std::empty(list)) {

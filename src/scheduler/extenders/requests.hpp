@@ -1,4 +1,4 @@
-// What extenders are asked, byte for byte as kube-scheduler writes it.
+// Requests to extenders, byte for byte as kube-scheduler encodes them.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace berth::extenders {
 
-// Objects are written with the text that came with them (api::Decoder::KeepTexts); one without it reads null,
-// which callers prevent by asking for the texts.
+// Objects are written with their original text (api::Decoder::KeepTexts). An object without it is written as
+// null; callers must therefore request the texts (Extenders::texts).
 
 // filter and prioritize: {"Pod":{...},"Nodes":null,"NodeNames":["a","b"]}
 std::string NamesRequest(const api::Pod& pod, std::span<const std::string* const> nodes);
-// The same with whole nodes: {"Pod":{...},"Nodes":{"metadata":{},"items":[{...}]},"NodeNames":null}
+// As NamesRequest with whole nodes: {"Pod":{...},"Nodes":{"metadata":{},"items":[{...}]},"NodeNames":null}
 std::string NodesRequest(const api::Pod& pod, std::span<const api::Node* const> nodes);
 
 std::string BindRequest(const api::Pod& pod, std::string_view node);
@@ -26,7 +26,7 @@ struct Victims {
   std::vector<const api::Pod*> pods;
   std::int64_t violations = 0;
 };
-// preempt. `victims` are sorted by node. `whole`: with pods, else with their UIDs.
+// preempt. `victims` must be sorted by node. `whole`: with whole pods, else with UIDs.
 std::string PreemptRequest(const api::Pod& pod, std::span<const Victims> victims, bool whole);
 
 }  // namespace berth::extenders

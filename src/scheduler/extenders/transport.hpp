@@ -1,4 +1,4 @@
-// How an extender is reached, as a port: tests answer by themselves.
+// The connection to an extender as an interface, so that tests can replace it.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@ namespace berth::extenders {
 struct Question {
   std::string url;
   std::string body;
-  Duration timeout{};  // from asking to the last byte of the answer; zero: none
-  // See http::ClientRequest: asked before the first byte is sent; a text says why it may not be. May be
-  // empty.
+  Duration timeout{};  // from the start of the request to the last byte of the response; zero: none
+  // Called before the first byte is sent (see http::ClientRequest): a text is the reason why the request must
+  // not be sent. May be empty.
   std::function<std::optional<std::string>()> refused{};
 };
 
 struct Reply {
   int status = 0;
   std::string body;
-  // Why the body ends before its end; empty if it is whole.
+  // The error that truncated the body; empty if the body is complete.
   std::string cut_short{};
 };
 
-// One extender's connections. Safe from any thread.
+// The connections of one extender. Thread-safe.
 class Transport {
  public:
   using CallId = std::uint64_t;
-  // Errors read as those of Go's http.Client, so that events read as kube-scheduler's.
+  // Error texts are those of Go's http.Client, so that events equal kube-scheduler's.
   using Done = std::move_only_function<void(Expected<Reply>)>;
 
   virtual ~Transport() = default;
-  // POSTs JSON, following redirects. Calls `done` exactly once, from any thread, perhaps before it returns.
+  // POSTs JSON and follows redirects. Calls `done` exactly once, from any thread, possibly before it returns.
   virtual CallId Ask(Question question, Done done) = 0;
-  // Ends a question with kCancelled; does nothing if it was answered.
+  // Ends a request with kCancelled; no effect if it is complete.
   virtual void Cancel(CallId call) = 0;
 };
 
-// Makes the transport for an extender of the configuration. Errors are start-up texts.
+// Creates the transport of a configured extender. Errors are user-readable start-up errors.
 using TransportMaker = std::function<Expected<std::unique_ptr<Transport>>(const config::ExtenderConfig&)>;
 
 }  // namespace berth::extenders

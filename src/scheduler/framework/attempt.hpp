@@ -1,4 +1,4 @@
-// One attempt to place one pod, as plugins see it.
+// One attempt to place one pod, as seen by plugins.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace berth::framework {
 
-// Sets of rows to work with, lent and given back in the reverse order, and kept for the next who needs one.
+// A stack of reusable row sets for temporary results. Sets must be returned in the reverse order in which
+// they were taken. Not thread-safe.
 class ScratchPool {
  public:
   class Rows {
@@ -41,9 +42,8 @@ class ScratchPool {
   std::size_t lent_ = 0;
 };
 
-// The pod, the cluster as it stands in this attempt, and what the plugins remember of it. Sets handed out by
-// Scratch are empty, as large as the table, and belong to the caller until the call it makes returns; taking
-// one allocates nothing once warm.
+// The pod, the state of the cluster, and the cycle state of one attempt. Scratch() returns an empty set as
+// large as the table; it belongs to the caller, and no allocation is needed once the pool is warm.
 class Attempt {
  public:
   Attempt(const cluster::PodInfo& pod, const cluster::NodeTable& nodes, CycleState& state, ScratchPool& scratch)
@@ -52,7 +52,7 @@ class Attempt {
   const cluster::PodInfo& pod() const { return pod_; }
   const cluster::NodeTable& nodes() const { return nodes_; }
   CycleState& state() const { return state_; }
-  // The same attempt with another memory: for a what-if.
+  // The same attempt with another cycle state, for dry runs.
   Attempt With(CycleState& state) const { return {pod_, nodes_, state, scratch_}; }
 
   ScratchPool::Rows Scratch() const { return {scratch_, nodes_.rows()}; }
@@ -64,8 +64,8 @@ class Attempt {
   ScratchPool& scratch_;
 };
 
-// A pod with the node that was chosen for it: what Reserve and everything after it is about. It lives until
-// the binding cycle has ended and the last answer a plugin owes has been given.
+// A pod with the node selected for it: the argument of Reserve and all later extension points. Valid until
+// the binding cycle has ended and every asynchronous call of a plugin has completed.
 struct Placement {
   const cluster::PodInfo& pod;
   const std::string& node;

@@ -1,5 +1,5 @@
-// What can happen in a cluster that makes a rejected pod worth another try, and how a plugin says whether it
-// does (kube-scheduler v1.37.1).
+// Cluster events that can make a rejected pod schedulable, and the hints with which plugins evaluate them
+// (queueing hints of kube-scheduler v1.37.1).
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ enum class EventResource : std::uint8_t {
   kDeviceClass,
   kResourceClaim,
   kResourceSlice,
-  kMeasurement,  // Berth's own: what is measured about a node
+  kMeasurement,  // Berth's own: load metrics of a node
   kAny,
 };
 
-// Bits in the original's order: an event matches a registration if the masks overlap and the event's is not
-// numerically greater, so that a registered UpdateNodeLabel does not match a general Update.
+// Bits in kube-scheduler's order. An event matches a registration if the masks overlap and the event's mask
+// is not numerically greater; a registered UpdateNodeLabel therefore does not match a general Update.
 using ActionMask = std::uint32_t;
 enum Action : ActionMask {
   kAdd = 1u << 0,
@@ -64,7 +64,7 @@ inline constexpr ActionMask kAllActions = (1u << 15) - 1;
 struct ClusterEvent {
   EventResource resource = EventResource::kAny;
   ActionMask action = kAllActions;
-  const char* label = "";  // as metrics name it: "NodeAdd", "AssignedPodDelete"
+  const char* label = "";  // as in metrics: "NodeAdd", "AssignedPodDelete"
 
   bool Matches(const ClusterEvent& incoming) const {
     return (resource == EventResource::kAny || resource == incoming.resource) &&
@@ -77,11 +77,11 @@ inline constexpr ClusterEvent kMeasurementUpdate{EventResource::kMeasurement, kU
 inline constexpr ClusterEvent kUnschedulableTimeout{EventResource::kAny, kAllActions, "UnschedulableTimeout"};
 inline constexpr ClusterEvent kForceActivate{EventResource::kAny, kAllActions, "ForceActivate"};
 
-// The object an event is about, before and after: api::Pod for the pod resources, api::Node for nodes, and so
-// on. Both are null for wildcard events without an object.
+// The object of an event before and after: api::Pod for the pod resources, api::Node for nodes, and so on.
+// Both are null for wildcard events without an object.
 struct EventObjects {
-  std::shared_ptr<const void> before;  // null: it appeared
-  std::shared_ptr<const void> after;   // null: it went
+  std::shared_ptr<const void> before;  // null: created
+  std::shared_ptr<const void> after;   // null: deleted
 
   template <class T>
   const T* Before() const {
@@ -93,23 +93,25 @@ struct EventObjects {
   }
 };
 
-// Is the pod on a node, or promised one? Others make no room by going, and help nobody by coming.
+// Whether the pod is bound or nominated to a node. Other pods occupy no capacity, so their events do not make
+// rejected pods schedulable.
 inline bool HasPlace(const api::Pod& pod) {
   return !pod.spec.node_name.empty() || !pod.status.nominated_node_name.empty();
 }
 
-// Is the pod worth another attempt after the event?
+// A plugin's evaluation of an event: kQueue if the pod may be schedulable now.
 enum class Hint : std::uint8_t { kSkip, kQueue };
 
-// What the opinions of all plugins that rejected a pod amount to.
+// The combined result of the hints of all plugins that rejected a pod.
 enum class Requeue : std::uint8_t {
-  kSkip,          // stay
-  kAfterBackoff,  // to activeQ once the back-off is over
-  kImmediately,   // to activeQ now: a plugin that answered Pending says so
+  kSkip,          // leave the pod in the unschedulable queue
+  kAfterBackoff,  // move it to activeQ when its back-off has expired
+  kImmediately,   // move it to activeQ now: the plugin that returned kQueue had returned Pending
 };
 
-// An event that a plugin waits for, and its opinion about each one that comes. Without an opinion every such
-// event is worth an attempt; so is one that the opinion fails on (it is logged).
+// An event for which a plugin registers, and the function that evaluates each occurrence. Without a function
+// every occurrence returns kQueue. If the function returns an error, the error is logged and the result is
+// kQueue.
 struct EventRegistration {
   using HintFunction = std::function<Expected<Hint>(const cluster::PodInfo& waiting, const EventObjects& objects)>;
 
@@ -120,8 +122,9 @@ struct EventRegistration {
   HintFunction hint;
 };
 
-// Registrations with an opinion, checked when they are compiled: the function takes the waiting pod and the
-// object before and after (null where it appeared or went), of the type that belongs to the resource.
+// Creates a registration whose function has a typed signature, checked at compile time. The function receives
+// the waiting pod and the object before and after (null: created or deleted), of the type that belongs to the
+// resource.
 //
 //   WhenNode(kAdd | kUpdateNodeTaint, [this](const PodInfo& pod, const api::Node* before, const api::Node*
 //   after) { ... })

@@ -28,11 +28,11 @@ struct NormalizeCase {
   std::vector<std::int64_t> raw, normalized;
 };
 class Normalize : public ::testing::TestWithParam<NormalizeCase> {};
-TEST_P(Normalize, KeepsProportionsToTheBest) {
+TEST_P(Normalize, ScalesProportionallyToTheMaximum) {
   framework::ScoreColumn column;
   RowSet feasible;
   column.Reset(GetParam().raw.size() + 1);
-  column.Mutable().back() = 1'000'000;  // a row that is not feasible has no say
+  column.Mutable().back() = 1'000'000;  // a row that is not feasible has no effect
   for (std::size_t row = 0; row < GetParam().raw.size(); ++row) {
     feasible.Add(row);
     column.Mutable()[row] = GetParam().raw[row];
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NormalizeCase{true, {0, 1, 2, 3}, {100, 67, 34, 0}},
                       NormalizeCase{true, {0, 0}, {100, 100}}, NormalizeCase{true, {2, 2}, {0, 0}}));
 
-TEST(Normalize, OfAUniformColumnIsThatOfItsValues) {
+TEST(Normalize, AUniformColumnIsNormalizedLikeItsValues) {
   const auto normalized = [](std::int64_t value, bool reverse) {
     framework::ScoreColumn column;
     column.Reset(2);
@@ -64,7 +64,7 @@ TEST(Normalize, OfAUniformColumnIsThatOfItsValues) {
   EXPECT_EQ(normalized(0, true), 100);
 }
 
-TEST(ClusterEvent, MatchesWhatItWasRegisteredFor) {
+TEST(ClusterEvent, MatchesItsRegistrations) {
   const framework::ClusterEvent node_label{framework::EventResource::kNode, kUpdateNodeLabel};
   EXPECT_TRUE(node_label.Matches({framework::EventResource::kNode, kUpdateNodeLabel}));
   EXPECT_FALSE(node_label.Matches({framework::EventResource::kNode, kUpdateNodeTaint}));

@@ -1,4 +1,4 @@
-// What plugins remember of one attempt, from PreFilter to PostBind (kube-scheduler's CycleState).
+// Data that plugins store during one attempt, from PreFilter to PostBind (kube-scheduler's CycleState).
 #pragma once
 
 #include <any>
@@ -10,8 +10,8 @@
 
 namespace berth::framework {
 
-// Names one value of type T in every CycleState. A plugin makes its keys once, when it is built
-// (Handle::NewKey), and may hand them to other plugins; a key of one type cannot be used for another.
+// Key of one value of type T in every CycleState. A plugin creates its keys once, in its constructor
+// (Handle::NewKey), and may pass them to other plugins. A key has one type.
 template <class T>
 class StateKey {
  public:
@@ -22,22 +22,24 @@ class StateKey {
   std::uint32_t slot_;
 };
 
-// Values are copied when the runtime needs a second state: for nodes with nominated pods, for the dry runs of
-// preemption. So they must be copyable; what copies should share goes behind a std::shared_ptr<const ...>.
-// Most attempts note down one thing or nothing, which takes no memory of its own. Belongs to the scheduler
-// loop, except that PreBind and Bind of one pod may read it from where they run: nobody writes by then.
+// The runtime copies the state to evaluate nodes with nominated pods and for the dry runs of preemption.
+// Values must therefore be copyable; large values that copies can share belong behind a std::shared_ptr<const
+// ...>.
+// Most attempts store at most one value; the first value needs no allocation for the container.
+// Belongs to the scheduler loop. PreBind and Bind of one pod may read it from other threads: it is not
+// written at that point.
 class CycleState {
  public:
   CycleState() = default;
   CycleState(CycleState&&) = default;
   CycleState& operator=(CycleState&&) = default;
 
-  // Null if nothing was written in this attempt. Until something else is written.
+  // Null if no value was written in this attempt. The pointer is valid until another value is written.
   template <class T>
   T* Read(StateKey<T> key) const {
     return std::any_cast<T>(Find(key.slot_));
   }
-  // Replaces what was there.
+  // Replaces an existing value.
   template <std::copy_constructible T>
   T& Write(StateKey<T> key, T value) {
     std::any* place = Find(key.slot_);
@@ -57,14 +59,14 @@ class CycleState {
     return copy;
   }
 
-  // Waiting pods ("namespace/name") that the plugins want tried at once, without event or back-off, when this
-  // one is through Permit, and again when it is bound.
+  // Waiting pods ("namespace/name") to retry immediately, without an event or back-off. They are activated
+  // when this pod has passed Permit, and again when it is bound.
   std::vector<std::string> pods_to_activate;
 
  private:
   struct Note {
     std::uint32_t slot = 0;
-    std::any value = {};  // empty: there is no such note
+    std::any value = {};  // empty: no value
   };
   std::any* Find(std::uint32_t slot) const {
     if (first_.slot == slot) return &first_.value;
@@ -73,7 +75,7 @@ class CycleState {
     }
     return nullptr;
   }
-  mutable Note first_;  // mutable: reading finds what can be changed
+  mutable Note first_;  // mutable: Read returns pointers to non-const values
   mutable std::vector<Note> more_;
 };
 

@@ -1,4 +1,4 @@
-// What a plugin throws is an error of the attempt.
+// Converts exceptions of plugins to error statuses.
 #pragma once
 
 #include <exception>
@@ -10,7 +10,7 @@
 
 namespace berth::framework {
 
-// An answer that says so and nothing else.
+// A result of type Answer that contains `status` and is otherwise default-constructed.
 template <class Answer>
 Answer AnswerOf(Status status) {
   if constexpr (std::is_same_v<Answer, Status>) {
@@ -22,7 +22,8 @@ Answer AnswerOf(Status status) {
   }
 }
 
-// What `call` answers, a Status or something with a `status`; or an error with the text of what it threw.
+// Returns the result of `call`, a Status or a struct with a member `status`. If `call` throws, the status is
+// an error with the text of the exception.
 template <class Call>
 auto Caught(Call&& call) -> decltype(call()) {
   using Answer = decltype(call());
@@ -31,7 +32,7 @@ auto Caught(Call&& call) -> decltype(call()) {
   } catch (const std::exception& thrown) {
     return AnswerOf<Answer>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return AnswerOf<Answer>(Status::Error("the plugin threw something that is no std::exception"));
+    return AnswerOf<Answer>(Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }
 

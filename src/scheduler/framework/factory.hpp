@@ -1,4 +1,4 @@
-// How a plugin is built for a profile.
+// Factories that create the plugins of a profile.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,16 @@
 
 namespace berth::framework {
 
-// The arguments of a profile's pluginConfig: complete if the plugin has a codec (config/args_codec.hpp), else
-// as they stand in the file.
+// A plugin's arguments in a profile's pluginConfig. Plugins with a codec (config/args_codec.hpp) receive
+// complete arguments, other plugins the arguments of the file unchanged.
 struct RawArgs {
-  const config::Value* value = nullptr;  // null: none given
-  std::string path;                      // "profiles[0].pluginConfig[1].args", for errors
+  const config::Value* value = nullptr;  // null: no arguments
+  std::string path;                      // for errors: "profiles[0].pluginConfig[1].args"
 };
 
 using Made = Expected<std::unique_ptr<Plugin>>;
 
+// Creates a plugin; called once per profile. An error makes the configuration invalid.
 using Factory = std::function<Made(const RawArgs&, Handle&)>;
 
 // For plugins without arguments.
@@ -30,8 +31,8 @@ Made Make(const RawArgs&, Handle& handle) {
   return std::make_unique<T>(handle);
 }
 
-// Typed arguments, read strictly, defaulted and validated with the functions of their codec. Errors are
-// kube-scheduler's texts.
+// Decodes typed arguments strictly, applies defaults and validates them with the functions of the plugin's
+// codec. Error texts are kube-scheduler's.
 template <class Args>
 Expected<Args> ParseArgs(const RawArgs& raw, const config::FeatureGates& gates,
                          Args (*decode)(const config::Value&, const config::FeatureGates&, config::Problems&),
@@ -45,7 +46,7 @@ Expected<Args> ParseArgs(const RawArgs& raw, const config::FeatureGates& gates,
   return args;
 }
 
-// For the kinds that Kubernetes gives every object.
+// Accepts `kind` and `apiVersion`, which every Kubernetes object may have.
 inline void TakeTypeMeta(config::StructReader& reader) {
   reader.Take("kind");
   reader.Take("apiVersion");

@@ -17,7 +17,7 @@ std::int64_t NodeView::Requested(std::string_view resource) const {
 void SayOfRow(cluster::Row row, const Status& status, Rejections& out) {
   if (status.ok()) return;
   if (!status.rejected()) return out.Fail(row, status.Message());
-  // A rejection without a word still is one.
+  // A rejection without reasons must still reject the row.
   if (status.reasons.empty()) out.Say(row, "");
   for (const std::string& reason : status.reasons) out.Say(row, reason);
   if (status.code == Code::kUnschedulableAndUnresolvable) out.unresolvable().Add(row);
@@ -54,7 +54,7 @@ void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token 
 }
 
 void BlockingBindPlugin::Bind(const Placement& placement, Answer answer) {
-  // On a foreign thread nobody stands behind the plugin: what it throws must become its answer here.
+  // On a worker thread the runtime does not catch exceptions; they must become the result here.
   handle_.services->RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
     answer(Caught([&] { return BindNow(placement); }));
   });

@@ -1,5 +1,5 @@
-// The familiar door: rules about one node at a time, and work that blocks. These adapters turn them into the
-// forms of scheduler/framework/plugin.hpp; a plugin may use both doors at once.
+// Adapters for plugins that evaluate one node at a time, and for work that blocks. They implement the
+// interfaces of scheduler/framework/plugin.hpp; a plugin may use both kinds.
 //
 //   class FewPods final : public berth::framework::OneNodeFilterPlugin {
 //    public:
@@ -9,8 +9,8 @@
 //     }
 //   };
 //
-// FilterNode is called only for nodes that no earlier plugin rejected, ScoreNode only for feasible ones. The
-// price: a virtual call per node, and reasons that are kept as text.
+// FilterNode is called only for nodes that no earlier plugin rejected, ScoreNode only for feasible nodes.
+// Compared with the set-based interfaces, this costs a virtual call per node, and reasons are stored as text.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@
 
 namespace berth::framework {
 
-// A node as it stands in an attempt, imagined pods included.
+// A node's state in an attempt, including pods added by a dry run.
 class NodeView {
  public:
   NodeView(const cluster::NodeTable& table, cluster::Row row) : table_(&table), row_(row) {}
@@ -33,10 +33,10 @@ class NodeView {
   // Null if the node has no such label.
   const std::string* Label(std::string_view key) const { return object().metadata.labels.Find(key); }
   std::span<cluster::PlacedPod* const> pods() const { return table_->pods(row_); }
-  // By resource name: milli-cores, bytes, counts. 0 for what the node does not have.
+  // By resource name, in milli-cores, bytes or counts. 0 if the node does not have the resource.
   std::int64_t Allocatable(std::string_view resource) const;
   std::int64_t Requested(std::string_view resource) const;
-  // The same without a search for the name: kCpu, kMemory, or what Handle::symbols.InternResource said.
+  // Without a lookup by name: kCpu, kMemory, or a result of SymbolTable::InternResource.
   std::int64_t Allocatable(cluster::ResourceId resource) const { return Entry(table_->allocatable(resource)); }
   std::int64_t Requested(cluster::ResourceId resource) const { return Entry(table_->requested(resource)); }
 
@@ -47,28 +47,29 @@ class NodeView {
   cluster::Row row_;
 };
 
-// What a filter says of one row: nothing for Success, the rejection with its reasons, or an error.
+// Adds the status of one row to a filter's result: nothing for Success, the reasons of a rejection, or an
+// error.
 void SayOfRow(cluster::Row row, const Status& status, Rejections& out);
 
 class OneNodeFilterPlugin : public FilterPlugin {
  public:
-  // Success, a rejection, or an error; anything else is an error too.
+  // Returns Success, a rejection, or an error. Any other status is treated as an error.
   virtual Status FilterNode(const Attempt& attempt, const NodeView& node) const = 0;
   void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const final;
 };
 
 class OneNodeScorePlugin : public ScorePlugin {
  public:
-  // Any number; within 0 and kMaxScore unless Normalize is overridden.
+  // Returns any number; between 0 and kMaxScore unless Normalize is overridden.
   virtual Expected<std::int64_t> ScoreNode(const Attempt& attempt, const NodeView& node) const = 0;
   Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const final;
 };
 
-// PreBind work that waits for somebody: runs on a thread of its own, several pods at a time.
+// PreBind work that blocks, for example on I/O. Runs on a worker thread, for several pods concurrently.
 class BlockingPreBindPlugin : public PreBindPlugin {
  public:
   explicit BlockingPreBindPlugin(Handle& handle) : handle_(handle) {}
-  // Look at `stop` now and then.
+  // Must poll `stop` and return early when it is requested. Called on a worker thread.
   virtual Status PreBindNow(const Placement& placement, std::stop_token stop) = 0;
   PreFlight PreBindPreFlight(const Placement&) override { return {}; }
   void PreBind(const Placement& placement, std::stop_token stop, Answer answer) final;
@@ -77,6 +78,7 @@ class BlockingPreBindPlugin : public PreBindPlugin {
   Handle& handle_;
 };
 
+// A binding that blocks. Runs on a worker thread, for several pods concurrently.
 class BlockingBindPlugin : public BindPlugin {
  public:
   explicit BlockingBindPlugin(Handle& handle) : handle_(handle) {}

@@ -1,18 +1,20 @@
 // The contract between the scheduler and its plugins. Every scheduling rule of Berth is written against this
-// header and nothing else of the engine; a rule that is naturally about one node at a time starts from
-// scheduler/framework/one_node.hpp instead.
+// header and depends on no other part of the engine. For rules that evaluate one node at a time,
+// scheduler/framework/one_node.hpp has adapters with per-node signatures.
 //
-// A plugin is created once per profile, lives as long as it, and implements the interfaces of the extension
-// points it takes part in. All calls are made by the scheduler loop, one at a time, unless it is said
-// otherwise; none may wait for anything. An exception that leaves a plugin counts as Status::Error with its
-// text. What a plugin answers for a node equals what the plugin of the same name in kube-scheduler v1.37.1
-// answers for it.
+// Lifetime: a plugin is created once per profile and lives as long as the profile. It implements the
+// interfaces of the extension points at which it takes part.
+// Threads: unless stated otherwise, all methods are called on the scheduler loop's thread, one at a time.
+// They must not block.
+// Errors: an exception that leaves a plugin counts as Status::Error with the exception's text.
+// Fidelity: for every node, an in-tree plugin returns the result of the plugin of the same name in
+// kube-scheduler v1.37.1.
 //
-// In the order of a pod's life:
+// Extension points, in the order in which a pod passes them:
 //
-//   PreEnqueue -> QueueSort -> PreFilter -> Filter -> (PostFilter if nothing fits)
+//   PreEnqueue -> QueueSort -> PreFilter -> Filter -> (PostFilter if no node fits)
 //              -> PreScore -> Score, Normalize -> Reserve -> Permit
-//              -> PreBindPreFlight -> PreBind -> Bind -> PostBind           (Unreserve if anything fails)
+//              -> PreBindPreFlight -> PreBind -> Bind -> PostBind           (Unreserve if a step fails)
 #pragma once
 
 #include <functional>
@@ -41,203 +43,209 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
-  // Events after which a pod that this plugin rejected may fit, asked once. Only plugins at PreEnqueue,
-  // PreFilter, Filter, Reserve and Permit are asked. One that does not say is tried again after every event;
-  // an empty list means that no event helps.
+  // Events after which a pod that this plugin rejected may become schedulable. Called once, when the profile
+  // is built, and only for plugins at PreEnqueue, PreFilter, Filter, Reserve and Permit. The default retries
+  // the pod after every event; an empty list means that no event helps.
   virtual std::vector<EventRegistration> EventsToRegister() const {
     return {{EventResource::kAny, kAllActions}};
   }
-  // Does it take part at the extension point of this interface, which its class implements? For plugins that
-  // are put together at run time.
+  // Whether the plugin takes part at the extension point of this interface, which its class implements. For
+  // plugins whose extension points are known only at run time, such as plugins from shared objects.
   virtual bool TakesPartAs(const std::type_info& /*interface*/) const { return true; }
 };
 
-// The plugin at an extension point; null if it does not take part there.
+// The plugin as an implementation of `Interface`; null if it does not take part at that extension point.
 template <class Interface>
 Interface* As(Plugin* plugin) {
   return plugin->TakesPartAs(typeid(Interface)) ? dynamic_cast<Interface*>(plugin) : nullptr;
 }
 
-// Before a pod may enter activeQ. Anything but Success keeps it out until an event of EventsToRegister frees
-// it; an Error is logged besides.
+// Called before a pod enters activeQ. Any status other than Success keeps the pod out until an event of
+// EventsToRegister releases it; an Error is also logged.
 class PreEnqueuePlugin : public virtual Plugin {
  public:
   virtual Status PreEnqueue(const cluster::PodInfo& pod) const = 0;
 };
 
-// The order of activeQ. Exactly one per profile; all profiles must name the same.
+// The order of activeQ. Every profile has exactly one, and all profiles must use the same.
 class QueueSortPlugin : public virtual Plugin {
  public:
   virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
-// What a plugin's answer hangs on beside the pod's shape (scheduler/cluster/pod_info.hpp): whoever remembers answers
-// asks again when that has changed.
+// What a plugin's result depends on besides the pod's shape (scheduler/cluster/pod_info.hpp). The equivalence cache
+// evaluates a plugin again when one of these inputs has changed.
 enum class ResultDependency : std::uint8_t {
-  kEverything,  // anything: the plugin is asked anew for each pod
-  kRow,         // an answer about a row: its node and the pods on it
-  kNodes,       // all nodes as they describe themselves, whatever pods are on them
+  kEverything,  // unknown inputs: the plugin is evaluated for every pod
+  kRow,         // a row's result depends on its node and the pods on it
+  kNodes,       // the results depend on all node objects, not on the pods on them
 };
 
 struct PreFilterAnswer {
   Status status;
-  // The only nodes that can be considered; they need not exist. Nothing: all nodes.
+  // Names of the only nodes to consider; they need not exist. nullopt: all nodes.
   std::optional<std::vector<cluster::NodeNameId>> nodes;
 };
-// Once per attempt, before Filter. Skip: this plugin's Filter is not asked. Unschedulable and
-// UnschedulableAndUnresolvable reject the pod as a whole; of several the last Unschedulable counts, and an
-// UnschedulableAndUnresolvable ends the asking. Any other status fails the attempt.
+// Called once per attempt, before Filter. Skip: this plugin's Filter is not called. Unschedulable and
+// UnschedulableAndUnresolvable reject the pod as a whole: after Unschedulable the next plugin is called, and
+// the last Unschedulable counts; UnschedulableAndUnresolvable ends PreFilter. Any other status fails the
+// attempt.
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual PreFilterAnswer PreFilter(const Attempt& attempt) const = 0;
-  // kNodes only where PreFilter notes nothing down for later: it may not be asked of each pod.
+  // kNodes is allowed only if PreFilter writes nothing to the cycle state, because it may not be called for
+  // every pod.
   virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
 };
 
-// For a plugin whose PreFilter notes down things about pods on *other* nodes: keeps the notes right while a
-// pod is imagined to be on a row, or gone from it. A plugin that reads only the row it judges needs none of
-// this: the table shows the imagined pods. Called on a copy of the attempt's memory. A status that is not
-// Success fails the attempt.
+// For plugins whose PreFilter stores data about pods on *other* nodes: updates this data when a dry run adds
+// a pod to a row or removes one. Plugins that read only the row under evaluation do not need it, because the
+// node table contains the pods of the dry run. Called with a copy of the attempt's cycle state. A status
+// other than Success fails the attempt.
 class PreFilterExtensionsPlugin : public virtual PreFilterPlugin {
  public:
   virtual Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) const = 0;
   virtual Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) const = 0;
 };
 
-// Which nodes will not do. Asked once for all nodes that are still candidates: for each reason the plugin
-// says which rows that reason rejects. Rows outside `candidates` may be named too; they are ignored.
+// Rejects nodes. Called once for all rows that are still candidates; for each reason, the plugin adds the set
+// of rows that it rejects to `out`. Rows outside `candidates` are ignored.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual void Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const = 0;
   virtual ResultDependency FilterDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
 };
 
-// What PostFilter plugins may ask the scheduler while they look for a way.
+// Operations that PostFilter plugins use to test changes of the cluster.
 class WhatIf {
  public:
   virtual ~WhatIf() = default;
-  // Which of `candidates` pass the profile's filters as the table stands now, nominated pods counted in; what
-  // PreFilter said to skip stays skipped. `attempt` may carry a memory of its own.
+  // Runs the profile's filters for `candidates` against the current state of the table, nominated pods
+  // included, and stores the result in `out`. Plugins that returned Skip at PreFilter are not called.
+  // `attempt` may carry a cycle state of its own (Attempt::With).
   virtual void RunFilters(const Attempt& attempt, const RowSet& candidates, FilterOutcome& out) = 0;
-  // Tells the plugins with extensions.
+  // Calls AddPod or RemovePod of every plugin with PreFilter extensions. The first status that is not Success
+  // is returned.
   virtual Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, cluster::Row row) = 0;
   virtual Status RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed, cluster::Row row) = 0;
-  // Does a plugin with extensions take part in this attempt? If none does, the verdict on a row hangs on that
-  // row alone, and many rows can be imagined otherwise at the same time.
+  // Whether a plugin with PreFilter extensions takes part in this attempt. If none does, the result for a row
+  // depends on that row alone, and dry runs of many rows can be combined.
   virtual bool has_extensions() const = 0;
-  // The table of the attempt, for overlays.
+  // The table of the attempt, for overlays (NodeTable::Overlay).
   virtual cluster::NodeTable& table() = 0;
-  // Where the scheduler draws lots. Null if it does not: then all nodes are looked at, and of equals the
-  // first by name is taken.
+  // The random number generator that selects the first node of the dry run. Null: deterministic; all nodes
+  // are evaluated, and of equal candidates the first by name is selected.
   virtual Random* chance() = 0;
 };
 
-// How room is made on the node that a pod is nominated to.
+// How preemption makes room on the nominated node.
 struct Eviction {
   std::vector<std::string> victims;  // "namespace/name", sorted
-  RowSet choices;                    // nodes that would have done as well, the chosen one included
+  RowSet choices;                    // nodes that would have been equally good, the selected one included
 };
 
 struct PostFilterAnswer {
   Status status;
-  // The node the pod shall be nominated to from now on; empty text: none. Nothing: as before.
+  // The node to nominate the pod to; empty: clear the nomination; nullopt: leave it unchanged.
   std::optional<std::string> nominate;
-  std::optional<Eviction> eviction = {};  // for the record
+  std::optional<Eviction> eviction = {};  // for the attempt record
 };
-// When no node fits. Success, UnschedulableAndUnresolvable and Error end the asking; after Unschedulable the
-// next plugin is asked. The pod is not placed in this attempt whatever is answered.
+// Called when no node fits. Success, UnschedulableAndUnresolvable and Error end PostFilter; after
+// Unschedulable the next plugin is called. The pod is not placed in this attempt, whatever the status.
 class PostFilterPlugin : public virtual Plugin {
  public:
-  // `verdicts` holds the filters' answer, or nothing but `unresolvable` (all rows or none) where PreFilter
-  // rejected the pod. Rows without verdict were ruled out by PreFilter and are in `unresolvable` too.
+  // `verdicts` is the result of the filters. If PreFilter rejected the pod, only `verdicts.unresolvable` is
+  // set: to all rows or to none. Rows that PreFilter excluded have no verdict and are in `unresolvable`.
   virtual PostFilterAnswer PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                       WhatIf& what_if) = 0;
 };
 
-// Once per attempt with two or more feasible nodes. Skip: this plugin's Score is not asked and it has no part
-// in the total. Anything else but Success fails the attempt.
+// Called once per attempt with two or more feasible nodes. Skip: this plugin's Score is not called and does
+// not contribute to the total. Any other status but Success fails the attempt.
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status PreScore(const Attempt& attempt, const RowSet& feasible) const = 0;
-  // As PreFilterDependency; kNodes also says that it does not matter which nodes are feasible.
+  // As PreFilterDependency. kNodes also means that the result does not depend on which nodes are feasible.
   virtual ResultDependency PreScoreDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
 };
 
-// How raw scores are brought between 0 and kMaxScore.
+// How raw scores are mapped to the range from 0 to kMaxScore.
 enum class Normalization : std::uint8_t {
-  kOwn,                // by the plugin's own Normalize
-  kNone,               // they are there already
+  kOwn,                // the plugin overrides Normalize
+  kNone,               // raw scores are already in this range
   kByMaximum,          // NormalizeByMaximum
   kByMaximumReversed,  // NormalizeByMaximum, reversed
 };
 
-// How good the feasible nodes are. After Normalize every score must be within 0 and kMaxScore.
+// Scores the feasible nodes; higher is better. After Normalize every score must be between 0 and kMaxScore,
+// or the attempt fails.
 class ScorePlugin : public virtual Plugin {
  public:
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
   virtual ResultDependency ScoreDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
   virtual Normalization Normalizes() const { return Normalization::kOwn; }
-  // Brings raw scores, which Score may leave in any range, between 0 and kMaxScore: in the way that
-  // Normalizes names. One of its own, if a class has it, leaves Normalizes alone.
+  // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what Normalizes() returns; a
+  // plugin that overrides Normalize does not override Normalizes.
   virtual Status Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const;
 };
 
-// Takes what the pod needs besides its place, and gives it back.
+// Reserves resources for a placement, such as volumes or devices, and releases them.
 class ReservePlugin : public virtual Plugin {
  public:
-  // Right after the decision. A rejection or an error ends the attempt.
+  // Called immediately after a node has been selected. Any status other than Success ends the attempt.
   virtual Status Reserve(const Placement& placement) = 0;
-  // Whenever the placement fails later, in reverse order of the profile; also if this plugin's Reserve was
-  // not called or failed. Must not fail.
+  // Called when the placement fails later, in the reverse order of the profile, also if this plugin's Reserve
+  // was not called or failed. Must not fail, and must be idempotent.
   virtual void Unreserve(const Placement& placement) = 0;
 };
 
 struct PermitAnswer {
   Status status;
-  Duration timeout{};  // with Wait: then the pod is rejected; at most 15 minutes
+  Duration timeout{};  // with Wait: the pod is rejected after this time; at most 15 minutes
 };
-// May the pod go to its node? Success, a rejection, or Wait: then it goes when every plugin that said Wait
-// has allowed it (SchedulerServices::FindWaitingPod), and is rejected when one rejects it or runs out of
-// time.
+// Approves, rejects or delays the binding of a pod. After Wait, the pod is bound when every plugin that
+// returned Wait has allowed it (SchedulerServices::FindWaitingPod); it is rejected when one of them rejects
+// it or its timeout expires.
 class PermitPlugin : public virtual Plugin {
  public:
   virtual PermitAnswer Permit(const Placement& placement) = 0;
 };
 
-// The answer of something that takes its time. Called once, from any thread; an answer that comes after the
-// deadline is ignored. The placement stays valid until this object is gone.
+// Completion callback of an asynchronous call. Must be called once, from any thread; a status that arrives
+// after the deadline is ignored. The Placement stays valid until this object is destroyed.
 using Answer = std::move_only_function<void(Status)>;
 
-// Work that must be done before the pod is bound: attach, create, wait. Runs beside the scheduler loop's
-// work.
+// Asynchronous work that must be complete before the pod is bound, such as provisioning or attaching a
+// volume. Runs concurrently with the scheduler loop.
 class PreBindPlugin : public virtual Plugin {
  public:
   struct PreFlight {
     Status status;                // Success: PreBind has work to do; Skip: it has none
-    bool allow_parallel = false;  // with neighbours that allow it too (1.36)
+    bool allow_parallel = false;  // may run in parallel with adjacent plugins that allow it too (1.36)
   };
-  // Quick, on the loop. Any other status but Success and Skip fails the binding.
+  // Called on the loop's thread; must return quickly. Any status other than Success and Skip fails the
+  // binding.
   virtual PreFlight PreBindPreFlight(const Placement& placement) = 0;
-  // Returns at once. `stop` asks to give up early: a more important pod needs the place. Anything but Success
-  // fails the binding.
+  // Starts the work and returns immediately. `stop` requests cancellation, because a pod of higher priority
+  // needs the node. Any status other than Success fails the binding.
   virtual void PreBind(const Placement& placement, std::stop_token stop, Answer answer) = 0;
 };
 
-// Binds a pod to its node. Returns at once. Skip: the next plugin is asked; the first other answer counts.
+// Binds a pod to its node. Returns immediately. Skip: the next plugin is called; the first other status is
+// the result.
 class BindPlugin : public virtual Plugin {
  public:
   virtual void Bind(const Placement& placement, Answer answer) = 0;
 };
 
-// The pod is bound. For information.
+// Called after the pod is bound; informational.
 class PostBindPlugin : public virtual Plugin {
  public:
   virtual void PostBind(const Placement& placement) = 0;
 };
 
-// Kubernetes' usual normalisation: the best raw score becomes 100, the others keep their proportion (integer
-// division); reversed, the best is the lowest. If no raw score is above 0 all become 100 when reversed, else
-// they stay.
+// Kubernetes' default normalization: scales to 100 * score / maximum (integer division); reversed, to 100
+// minus that. If the maximum is 0, all scores become 100 when reversed and stay unchanged otherwise.
 void NormalizeByMaximum(const RowSet& feasible, bool reverse, ScoreColumn& scores);
 
 }  // namespace berth::framework

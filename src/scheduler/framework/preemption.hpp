@@ -1,4 +1,4 @@
-// What preemption finds, and who may have a say in it before pods are evicted.
+// Preemption candidates, and reviewers that may change them before pods are evicted.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace berth::framework {
 
-// A node on which the pod would fit without these pods.
+// A node on which the pod would fit if these pods were evicted.
 struct PreemptionCandidate {
   cluster::Row row = cluster::kNoRow;
-  std::vector<cluster::PlacedPod*> victims;  // the most important first; never empty
-  std::int64_t violations = 0;      // victims whose disruption budget is exhausted
+  std::vector<cluster::PlacedPod*> victims;  // by descending importance; never empty
+  std::int64_t violations = 0;      // victims whose eviction violates a PodDisruptionBudget
 };
 
-// Asked one after the other about the candidates, before one of them is chosen: the place of extenders that
-// support preemption.
+// Called before a candidate is selected, one reviewer after the other. Implemented by extenders that support
+// preemption.
 class PreemptionReviewer {
  public:
   virtual ~PreemptionReviewer() = default;
-  // Takes candidates away, or takes other victims. Anything but Success ends the preemption.
+  // Removes candidates or replaces their victims. Any status other than Success ends the preemption.
   virtual Status Review(const cluster::PodInfo& pod, std::vector<PreemptionCandidate>& candidates) = 0;
 };
 

@@ -1,4 +1,4 @@
-// A pod on its way through the queue.
+// A pod in the scheduling queue, with the history of its attempts.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ namespace berth::framework {
 
 struct QueuedPod {
   cluster::PodInfo info;
-  std::uint32_t profile = 0;  // which of the scheduler's profiles decides
+  std::uint32_t profile = 0;  // index of the scheduler's profile for this pod
 
   MonoTime timestamp;            // when it was last put into a queue
   MonoTime first_attempt_ready;  // when it first entered activeQ; epoch: never
   MonoTime attempt_started;      // of the last attempt
   MonoTime backoff_expiry;       // of the last failed attempt; epoch: none
-  MonoTime flushed;              // when it was last freed because it had waited too long; epoch: never
-  bool was_flushed = false;      // ... and no attempt has ended since
+  // when it last left the unschedulable queue because of the timeout; epoch: never
+  MonoTime flushed;
+  bool was_flushed = false;      // since then, no attempt has ended
   std::int32_t attempts = 0;
-  std::int32_t unschedulable_count = 0;  // attempts that ended in a rejection: they drive the back-off
+  std::int32_t unschedulable_count = 0;  // attempts that ended in a rejection; determines the back-off
   std::int32_t consecutive_errors = 0;   // attempts since the last rejection that ended in an error
-  // Plugins that rejected it the last time, the one that gates it included, without repetition.
+  // Plugins that rejected the pod in its last attempt, including the one that gates it; no duplicates.
   std::vector<std::string> rejectors;
-  std::vector<std::string> pending;   // those of them that answered Pending: no back-off when they free it
-  std::uint32_t evaluated_nodes = 0;  // in the last decision that found a node, if the log wants to know
-  std::uint32_t feasible_nodes = 0;   // of these
-  std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the attempt under way, if it is traced
-  std::string gated_by;                      // the PreEnqueue plugin that keeps it out; empty: not gated
+  std::vector<std::string> pending;   // those that returned Pending: no back-off when they requeue the pod
+  std::uint32_t evaluated_nodes = 0;  // in the last attempt that found a node; set only if it is logged
+  std::uint32_t feasible_nodes = 0;   // of the evaluated nodes
+  std::shared_ptr<tracing::AttemptTrace> trace = {};  // of the current attempt, if it is traced
+  std::string gated_by;                      // the PreEnqueue plugin that gates the pod; empty: not gated
 
   bool gated() const { return !gated_by.empty(); }
 };

@@ -56,7 +56,7 @@ void ScoreColumn::Shrink(const RowSet& feasible) {
   if (LowestBytes(from, feasible, OverwriteBytes()) > std::uint64_t{kMaxByte}) form_ = Form::kWide;
 }
 
-// Rows that are not feasible may hold anything, but seldom do: all rows are looked at first, which is
+// Rows that are not feasible may hold any value but rarely hold an invalid one. Checking all rows first is
 // cheaper.
 bool ScoreColumn::ShrinkToScores(const RowSet& feasible) {
   Shrink(feasible);

@@ -1,4 +1,4 @@
-// One plugin's scores, by row.
+// The scores of one plugin, by row.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace berth::framework {
 inline constexpr std::int64_t kMaxScore = 100;
 constexpr bool IsScore(std::int64_t value) { return value >= 0 && value <= kMaxScore; }
 
-// Either one value for all rows or a value per row; only the rows a plugin was asked for mean anything. Most
-// plugins have nothing to say about most pods, and saying the same of all nodes then costs a single store.
-// Values by row are kept as bytes where that is enough, which makes everything that follows several times
-// cheaper; whoever asks for wider ones gets them.
+// Stores one value for all rows or a value per row; only the rows for which the plugin was called are
+// meaningful. A plugin that gives all nodes the same score performs a single store. Values per row are stored
+// as bytes if they fit, which makes normalization and summing several times faster; otherwise as 64-bit
+// integers.
 class ScoreColumn {
  public:
   static constexpr std::int64_t kMaxByte = 255;
@@ -30,7 +30,7 @@ class ScoreColumn {
     form_ = Form::kUniform;
     value_ = value;
   }
-  // The values by row, to be written to; what was set before is there.
+  // The values by row, writable. They contain the previous values.
   std::span<std::int64_t> Mutable() {
     if (form_ == Form::kWide) return Overwrite();
     const Form before = form_;
@@ -42,28 +42,29 @@ class ScoreColumn {
     }
     return values;
   }
-  // The same without regard to earlier values: for plugins that write every row.
+  // As Mutable, but with undefined contents: for plugins that write every row.
   std::span<std::int64_t> Overwrite() {
     if (values_.size() < rows_) values_.resize(rows_);
     form_ = Form::kWide;
     return {values_.data(), rows_};
   }
-  // The same for plugins whose scores are within 0 and kMaxByte, normalised or not.
+  // As Overwrite, for plugins whose raw and normalized scores are all between 0 and kMaxByte.
   std::span<std::uint8_t> OverwriteBytes() {
     if (bytes_.size() < rows_) bytes_.resize(rows_);
     form_ = Form::kBytes;
     most_ = kMaxByte;
     return {bytes_.data(), rows_};
   }
-  // The rows get this value, the others keep theirs.
+  // Sets the value of these rows; other rows keep theirs.
   void Set(const RowSet& rows, std::int64_t value);
   void Set(const RowGroup& rows, std::int64_t value);
-  // The rows get so much more.
+  // Adds `more` to the value of these rows.
   void Add(const RowSet& rows, std::int64_t more);
-  // Keeps values by row as bytes if those of `feasible` are within 0 and kMaxByte; the others may be anything
-  // afterwards.
+  // Converts values to bytes if the values of all `feasible` rows are between 0 and kMaxByte. The values of
+  // other rows are undefined afterwards.
   void Shrink(const RowSet& feasible);
-  // Likewise. False if some feasible row has what is no score: normalised columns have none.
+  // As Shrink, for normalized scores. Returns false if the value of a feasible row is not between 0 and
+  // kMaxScore.
   bool ShrinkToScores(const RowSet& feasible);
 
   bool uniform() const { return form_ == Form::kUniform; }
@@ -71,7 +72,7 @@ class ScoreColumn {
   std::int64_t At(std::size_t row) const {
     return form_ == Form::kUniform ? value_ : form_ == Form::kBytes ? bytes_[row] : values_[row];
   }
-  // Empty unless values by row are kept like this.
+  // The values by row in this representation; empty if another one is in use.
   std::span<const std::int64_t> values() const {
     return form_ == Form::kWide ? std::span(values_.data(), rows_) : std::span<const std::int64_t>();
   }
@@ -82,7 +83,7 @@ class ScoreColumn {
  private:
   enum class Form : std::uint8_t { kUniform, kBytes, kWide };
 
-  // Brings uniform values into bytes. False if the values are kept in another form, or do not fit.
+  // Converts a uniform value to bytes. Returns false if the values are wide or do not fit.
   bool MakeBytes();
 
   std::vector<std::int64_t> values_;
@@ -90,7 +91,7 @@ class ScoreColumn {
   std::size_t rows_ = 0;
   Form form_ = Form::kUniform;
   std::int64_t value_ = 0;
-  std::int64_t most_ = kMaxByte;  // no byte is higher
+  std::int64_t most_ = kMaxByte;  // upper bound of all bytes
 };
 
 }  // namespace berth::framework

@@ -10,15 +10,15 @@ namespace {
 using Word = RowSet::Word;
 using Blocks = RowSet::Blocks;
 
-// Compilers spread a word's bits in two halves even at 512 bits, and reading those back as one takes a
-// processor longer than working in halves.
+// Even at 512 bits, compilers expand a word's bits in two halves, and reading them back as one vector stalls
+// longer than working in halves.
 VectorLevel ForSpread(VectorLevel level) { return std::min(level, VectorLevel::kAvx2); }
 
 BERTH_KERNEL std::int64_t MaskOf(Word word, std::size_t row) {
   return -static_cast<std::int64_t>((word >> row) & 1);
 }
 
-// Elementwise first: the highest of a block is looked for once, at the end.
+// Computes elementwise maxima first; the reduction of a block happens once, at the end.
 struct HighestByte {
   BERTH_KERNEL std::uint8_t Of(const std::uint8_t* block) {
     std::uint8_t result = 0;

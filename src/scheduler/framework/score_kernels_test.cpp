@@ -24,7 +24,7 @@ RowSet RandomRows(std::size_t rows, Random& random) {
   return set;
 }
 
-// Sizes around blocks and vectors.
+// Sizes near those of blocks and vectors.
 std::size_t RandomSize(Random& random) {
   return random.Below(2) == 0 ? 1 + random.Below(200) : 64 * (1 + random.Below(3));
 }
@@ -58,7 +58,7 @@ TEST(ScoreKernels, WideValuesAreScaledAsByDivision) {
     if (maximum >> kScaleBits != 0) continue;
     std::vector<std::int64_t> values(rows);
     for (std::size_t row = 0; row < rows; ++row) {
-      // Where the quotient is whole or nearly so.
+      // Values with an integral or nearly integral quotient.
       const auto near = maximum / 100 * static_cast<std::int64_t>(random.Below(101)) +
                         static_cast<std::int64_t>(random.Below(3)) - 1;
       const auto any = static_cast<std::int64_t>(random.Unit() * static_cast<double>(maximum));
@@ -77,7 +77,7 @@ TEST(ScoreKernels, WideValuesAreScaledAsByDivision) {
   }
 }
 
-TEST(ScoreKernels, OnlyFeasibleRowsHaveASay) {
+TEST(ScoreKernels, InfeasibleRowsDoNotAffectResults) {
   Random random(2);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t rows = RandomSize(random);
@@ -107,7 +107,7 @@ TEST(ScoreKernels, OnlyFeasibleRowsHaveASay) {
   }
 }
 
-TEST(ScoreKernels, MarkedRowsAreSetOrGrowAndOthersStay) {
+TEST(ScoreKernels, OnlyRowsOfTheSetAreChanged) {
   Random random(3);
   for (int round = 0; round < 1000; ++round) {
     const std::size_t rows = RandomSize(random);
@@ -126,11 +126,10 @@ TEST(ScoreKernels, MarkedRowsAreSetOrGrowAndOthersStay) {
   }
 }
 
-// --- columns: whatever form the values are kept in
-// ----------------------------------------------------------------------------------------------
+// --- columns in all representations ---
 
-// Sets, adds, normalises and shrinks at random, and does the same to plain numbers.
-TEST(ScoreColumn, IsTheSameInEveryForm) {
+// Sets, adds, normalizes and shrinks at random, and does the same with plain numbers.
+TEST(ScoreColumn, ResultsAreEqualInEveryRepresentation) {
   Random random(4);
   for (int round = 0; round < 3000; ++round) {
     const std::size_t rows = RandomSize(random);

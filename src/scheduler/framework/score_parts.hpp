@@ -1,4 +1,4 @@
-// A score that is put together from several, shown part by part to people who ask why.
+// Components of a composite score, for explanations.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,12 @@ namespace berth::framework {
 struct ScorePart {
   std::string name;  // unique within the plugin
   std::int64_t weight = 1;
-  // By row: what the part is about, in percent (NaN: nothing is known of the node), and what it is worth, 0
-  // to 100.
+  // By row: the measured load in percent (NaN: unknown), and its score from 0 to 100.
   std::vector<double> load;
   std::vector<double> score;
 };
 
-// Asked after Score, in the same attempt, and only in explanations.
+// Called after Score in the same attempt, and only for explanations.
 class ScorePartsPlugin : public virtual Plugin {
  public:
   virtual std::vector<ScorePart> ScoreParts(const Attempt& attempt, const RowSet& feasible) const = 0;

@@ -1,4 +1,4 @@
-// How a plugin answers, and what each answer leads to (kube-scheduler v1.37.1).
+// Result codes of plugins and their consequences (kube-scheduler v1.37.1).
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace berth::framework {
 
-// Each code is here because somebody acts on it differently.
+// Each code has a different effect on the attempt.
 enum class Code : std::uint8_t {
   kSuccess,
-  kError,                         // something broke: the pod is tried again after a back-off
-  kUnschedulable,                 // no; evicting pods could help
-  kUnschedulableAndUnresolvable,  // no; evicting pods cannot help
-  kWait,                          // Permit only: decide later
+  kError,                         // failure: the pod is retried after a back-off
+  kUnschedulable,                 // rejected; evicting pods may help
+  kUnschedulableAndUnresolvable,  // rejected; evicting pods cannot help
+  kWait,                          // Permit only: the plugin will allow or reject the pod later
   kSkip,                          // nothing to do for this pod
-  kPending,                       // no; waiting for somebody outside, tried again without back-off
+  kPending,                       // rejected; waits for an external component, retried without back-off
 };
 
-std::string_view CodeName(Code code);  // "Success", "Unschedulable", ... as Kubernetes spells them
+std::string_view CodeName(Code code);  // "Success", "Unschedulable", ...: Kubernetes' spelling
 
 struct [[nodiscard]] Status {
   Code code = Code::kSuccess;
   api::CowList<std::string> reasons;
-  std::string_view plugin;  // who said so, by Plugin::Name(); filled in by the runtime
+  std::string_view plugin;  // Plugin::Name() of the plugin that returned it; set by the runtime
 
   bool ok() const { return code == Code::kSuccess; }
   bool skip() const { return code == Code::kSkip; }
-  // Rejections leave the pod pending; everything else that is not Success is trouble.
+  // A rejection leaves the pod pending; any other code but Success is an error at most extension points.
   bool rejected() const {
     return code == Code::kUnschedulable || code == Code::kUnschedulableAndUnresolvable ||
            code == Code::kPending;

@@ -8,12 +8,13 @@
 //     static auto Fields() {
 //       return std::tuple(Field("most", &FewPodsArgs::most), Field("message", &FewPodsArgs::message));
 //     }
-//     // What cannot be, as "field: what is wrong with it"; may be left out.
+//     // Validation errors as "field: problem"; optional.
 //     std::vector<std::string> Mistakes() const { ... }
 //   };
 //
-// They are read strictly (a field that does not exist, a wrong type are errors with their path), completed
-// with their defaults, checked before anything is watched, and written out by --write-config-to.
+// Arguments are decoded strictly (unknown fields and wrong types are errors that contain the path), completed
+// with defaults, validated before the scheduler starts to watch the cluster, and included in the output of
+// --write-config-to.
 #pragma once
 
 #include <concepts>
@@ -88,7 +89,7 @@ config::ArgsCodec TypedArgsCodec() {
   return codec;
 }
 
-// For a plugin P with P::Args and a constructor (const P::Args&, Handle&).
+// For a plugin P with a type P::Args and a constructor P(const P::Args&, Handle&).
 template <class P>
 Made MakeTyped(const RawArgs& raw, Handle& handle) {
   using Args = typename P::Args;

@@ -40,7 +40,7 @@ Expected<ExampleArgs> Parse(const std::string& text) {
   return ParseArgs({&*value, "args"}, {}, typed_args::Decode<ExampleArgs>, typed_args::Check<ExampleArgs>);
 }
 
-TEST(TypedArgs, AreReadOverTheirDefaults) {
+TEST(TypedArgs, OverrideTheirDefaults) {
   const auto args = Parse("{kind: ExampleArgs, apiVersion: v1, number: 9, names: [one, two]}");
   ASSERT_TRUE(args) << args.error().message;
   EXPECT_EQ(args->color, "blue");
@@ -50,7 +50,7 @@ TEST(TypedArgs, AreReadOverTheirDefaults) {
   EXPECT_THAT(args->names, ElementsAre("one", "two"));
 }
 
-TEST(TypedArgs, AreWrittenOutWholeAndReadBack) {
+TEST(TypedArgs, AreEncodedCompletelyAndDecodedAgain) {
   config::Problems problems;
   const auto codec = TypedArgsCodec<ExampleArgs>();
   const auto whole = codec.complete(*config::ParseValue("{share: 0.25, wanted: false}"), {}, problems);
@@ -59,7 +59,7 @@ TEST(TypedArgs, AreWrittenOutWholeAndReadBack) {
   EXPECT_EQ(problems.Text(), "");
 }
 
-TEST(TypedArgs, NameTheirMistakes) {
+TEST(TypedArgs, ReportValidationErrors) {
   EXPECT_THAT(Parse("{colour: red}").error().message, HasSubstr("unknown field \"colour\""));
   EXPECT_THAT(Parse("{number: many}").error().message, HasSubstr("number"));
   EXPECT_EQ(Parse("{number: -1}").error().message, "args.number: Invalid value: -1: must be positive");

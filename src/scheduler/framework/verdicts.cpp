@@ -5,7 +5,7 @@
 namespace berth::framework {
 
 void SpokenReasons::Say(std::uint32_t row, std::string_view text) {
-  // Most nodes are refused in a few words; where each has its own, looking further back would only take time.
+  // Most nodes share a few texts. Where each node has its own, a longer search would only cost time.
   constexpr std::size_t kLookBack = 8;
   const std::size_t oldest = texts.size() - std::min(texts.size(), kLookBack);
   std::size_t index = texts.size();

@@ -1,5 +1,5 @@
-// A filter's answer: sets of nodes per reason. What kube-scheduler collects node by node is here a few sets,
-// so that reasons, counts and "why not this node?" cost nothing extra.
+// The result of a filter: a set of rejected rows per reason. Event texts, counts and per-node explanations
+// are derived from these sets.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@ struct ReasonTag;
 using ReasonId = Id<ReasonTag>;
 using Reasons = Interner<ReasonTag>;
 
-// Reasons that may differ from node to node: each text once, then which rows it is about.
+// Per-node reasons: each text is stored once, with the rows to which it applies.
 struct SpokenReasons {
   std::vector<std::string> texts;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;  // (row, index of text), in the order spoken
+  // (row, index of text), in the order in which they were added
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;
 
   void Say(std::uint32_t row, std::string_view text);
   void Clear() {
@@ -31,8 +32,8 @@ struct SpokenReasons {
   }
 };
 
-// Lent to a filter plugin for one call; buffers are kept and reused, so that answering with fixed reasons
-// allocates nothing.
+// The result of one Filter call. Lent to the plugin for the duration of the call. Buffers are reused, so
+// fixed reasons allocate no memory.
 class Rejections {
  public:
   struct Entry {
@@ -47,8 +48,9 @@ class Rejections {
     pending_ = false;
     errors_.clear();
   }
-  // A set to fill with the rows that `reason` rejects; empty, with room for `rows` rows. A row may be
-  // rejected for several reasons: they show in the order of these calls. Valid until Reset.
+  // Returns a set for the rows that `reason` rejects: empty, with room for `rows` rows. A row may have
+  // several reasons; they are reported in the order of these calls. Valid until Reset; later calls may move
+  // it, so fill it before the next call.
   RowSet& Reject(ReasonId reason, std::size_t rows) {
     if (used_ == entries_.size()) entries_.emplace_back();
     Entry& entry = entries_[used_++];
@@ -57,15 +59,17 @@ class Rejections {
     entry.rows.Clear();
     return entry.rows;
   }
-  // Takes the last Reject back: nothing was put into its set.
+  // Removes the last entry. The caller has added no row to its set.
   void DropLast() { --used_; }
-  // Rejects one row in words made up for it. Reasons of Reject show before these.
+  // Rejects one row with a text of its own. Reasons added by Reject are reported before these.
   void Say(std::uint32_t row, std::string_view reason) { spoken_.Say(row, reason); }
-  // Rejected rows for which evicting pods cannot help. The code belongs to the row, not to the reason.
+  // Rejected rows on which evicting pods cannot help (UnschedulableAndUnresolvable). The code belongs to the
+  // row, not to the reason.
   RowSet& unresolvable() { return unresolvable_; }
-  // The rejection waits for somebody outside: once a hint frees the pod it is tried without back-off.
+  // Marks the rejection as Pending: the pod waits for an external component and is retried without back-off
+  // once a hint returns kQueue.
   void MarkPending() { pending_ = true; }
-  // The plugin could not judge the row; the attempt fails unless an earlier plugin rejected the row.
+  // Reports an error for the row. The attempt fails unless an earlier plugin rejected the row.
   void Fail(std::uint32_t row, std::string what) { errors_.emplace_back(row, std::move(what)); }
   void Fail(const RowSet& rows, const std::string& what) {
     rows.ForEach([&](std::size_t row) { Fail(static_cast<std::uint32_t>(row), what); });
@@ -86,7 +90,7 @@ class Rejections {
   std::vector<std::pair<std::uint32_t, std::string>> errors_;
 };
 
-// What all filters of a profile said together. Kept by the caller and reused from attempt to attempt.
+// The combined result of all filters of a profile. Owned by the caller and reused for the next attempt.
 struct FilterOutcome {
   struct Rejection {
     std::size_t plugin = 0;  // index of filter in the profile
@@ -97,13 +101,13 @@ struct FilterOutcome {
     std::size_t plugin = 0;
     SpokenReasons reasons;
   };
-  std::vector<Rejection> rejections;  // the first `used` are valid; per row the first plugin only
+  std::vector<Rejection> rejections;  // the first `used` are valid; per row only the first rejecting plugin
   std::size_t used = 0;
   std::vector<Spoken> spoken;
-  std::vector<std::size_t> pending;  // plugins whose rejections wait for somebody outside
-  RowSet unresolvable;               // of the rejected rows
+  std::vector<std::size_t> pending;  // plugins whose rejections are Pending
+  RowSet unresolvable;               // subset of the rejected rows
   RowSet feasible;
-  std::vector<std::pair<std::uint32_t, Status>> errors;  // (row, why it could not be judged)
+  std::vector<std::pair<std::uint32_t, Status>> errors;  // (row, the error of its evaluation)
 
   void Reset(const RowSet& candidates);
   std::span<const Rejection> all() const { return {rejections.data(), used}; }

@@ -5,7 +5,7 @@
 namespace berth::load_metrics {
 namespace {
 
-// A live node hardly ever gets another address; whoever asks that often sees it.
+// Addresses of existing nodes rarely change; a rebuild after this many refreshes is enough to detect it.
 constexpr std::uint32_t kAsksBetweenLooks = 64;
 constexpr cluster::Row kAmbiguous = cluster::kNoRow - 1;
 
@@ -17,7 +17,8 @@ std::string_view WithoutPort(std::string_view text) {
     return end == text.npos ? text : text.substr(1, end - 1);
   }
   const auto colon = text.find(':');
-  if (colon == text.npos || text.find(':', colon + 1) != text.npos) return text;  // or IPv6 without brackets
+  // an IPv6 address without brackets has no port
+  if (colon == text.npos || text.find(':', colon + 1) != text.npos) return text;
   const std::string_view port = text.substr(colon + 1);
   const bool digits = !port.empty() && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
   return digits ? text.substr(0, colon) : text;
@@ -27,7 +28,7 @@ std::uint64_t NodeDirectory::Refresh() {
   if (!stale_ && ++asked_ < kAsksBetweenLooks) return generation_;
   names_.clear();
   shorts_.clear();
-  // A name means its node, whatever else others call themselves.
+  // A node's own name has precedence over the addresses of other nodes.
   nodes_.all().ForEach([&](std::size_t row) { names_.emplace(nodes_.name(static_cast<cluster::Row>(row)), row); });
   nodes_.all().ForEach([&](std::size_t at) {
     const cluster::Row row = static_cast<cluster::Row>(at);
@@ -45,7 +46,7 @@ void NodeDirectory::Add(std::string_view text, cluster::Row row) {
   if (text.empty()) return;
   const auto [known, first] = names_.emplace(std::string(text), row);
   if (first || known->second == row) return;
-  // Two nodes that claim one address: neither is meant. A node's name is its own all the same.
+  // An address of two nodes is ambiguous, unless it is the name of one of them.
   if (known->second != kAmbiguous && nodes_.name(known->second) == text) return;
   known->second = kAmbiguous;
 }

@@ -1,4 +1,4 @@
-// Which node a text means that somebody outside uses for it: its name, an address, a host name.
+// Maps names used by external systems (node name, address, host name) to rows.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -13,20 +13,22 @@
 
 namespace berth::load_metrics {
 
-// What a series says of its node: label and value, the most telling label first.
+// The labels of a time series that identify its node: label and value, the most reliable label first.
 using SeriesName = std::vector<std::pair<std::string, std::string>>;
 
-// One thread: the loop's.
+// Scheduler loop only.
 class NodeDirectory {
  public:
   explicit NodeDirectory(const cluster::NodeTable& nodes) : nodes_(nodes) {}
 
-  // Nodes have come or gone. Addresses that change later are noticed too, but not at once.
+  // Must be called when nodes were added or removed. Changes of addresses are detected later, after a number
+  // of lookups.
   void NodesChanged() { stale_ = true; }
-  // Made anew if need be; the number changes when it is.
+  // Rebuilds the index if necessary. Returns a generation number that changes with each rebuild.
   std::uint64_t Refresh();
-  // The node's name, then, without a port, its name, one of its addresses or, if only one node has it, the
-  // first label of its name. kNoRow: none, or more than one. The first label that tells decides.
+  // Finds a node by its name; then, ignoring a port, by its name, one of its addresses or, if unique, the
+  // first label of its name. kNoRow: no match, or an ambiguous one. For a series, the first label with a
+  // match decides.
   cluster::Row Find(const SeriesName& series) const;
   cluster::Row Find(std::string_view text) const;
 
@@ -40,14 +42,14 @@ class NodeDirectory {
   void Add(std::string_view text, cluster::Row row);
 
   const cluster::NodeTable& nodes_;
-  Index names_;   // by name, and by what stands for a name
-  Index shorts_;  // by first labels of names
+  Index names_;   // by name and address
+  Index shorts_;  // by the first DNS label of a name
   std::uint64_t generation_ = 0;
-  std::uint32_t asked_ = 0;  // since it was made
+  std::uint32_t asked_ = 0;  // number of refreshes since the last rebuild
   bool stale_ = true;
 };
 
-// "10.0.0.5:9100" -> "10.0.0.5", "[fd00::1]:9100" and "[fd00::1]" -> "fd00::1"; other texts stay.
+// "10.0.0.5:9100" -> "10.0.0.5", "[fd00::1]:9100" and "[fd00::1]" -> "fd00::1"; other strings are unchanged.
 std::string_view WithoutPort(std::string_view text);
 
 }  // namespace berth::load_metrics

@@ -6,7 +6,7 @@
 namespace berth::load_metrics {
 namespace {
 
-// Names that people are shown; the rest is counted.
+// Limit of names in log messages; the remaining series are only counted.
 constexpr std::size_t kUnmatchedShown = 10;
 
 std::string TextOf(const SeriesName& series) {
@@ -70,7 +70,7 @@ SignalId SignalTable::Declare(const SignalSpec& spec) {
              {.name = guard.name, .source = spec.source, .expression = guard.expression, .hold = spec.hold}),
          guard});
   }
-  // Where nothing is measured nobody need be told of pods that come and go.
+  // Observe the table only if there are signals, so that other configurations pay nothing.
   if (entries_.empty()) nodes_.Observe(*this);
   const auto id = static_cast<SignalId>(entries_.size());
   for (const GuardUse& use : guards) EntryOf(use.signal).guarded.push_back(id);
@@ -96,8 +96,7 @@ void SignalTable::ListenToPods(SignalId id, AnswerListener listener) {
   EntryOf(id).pod_listeners.push_back(std::move(listener));
 }
 
-// --- answers
-// --------------------------------------------------------------------------------------------------
+// --- poll results ---
 
 SignalCoverage SignalTable::Take(const SignalAnswer& answer) {
   Entry& entry = EntryOf(answer.signal);
@@ -147,7 +146,7 @@ SignalCoverage SignalTable::Failed(SignalId id, MonoTime now, std::string why) {
   return coverage;
 }
 
-// Which rows the series speak of. Looked up once per series and set of nodes, not once per sample.
+// Determines the row of each series. Done once per series and set of nodes, not once per sample.
 void SignalTable::Resolve(Source& source, const SignalAnswer& answer) {
   if (answer.renumbered) {
     source.chunks.clear();
@@ -171,7 +170,7 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
                         SignalCoverage& coverage) const {
   const Merge merge = entry.signal.spec.merge;
   entry.raw.assign(nodes_.rows(), kNoValue);
-  std::vector<std::uint32_t> many;  // by row: values added up, for the mean
+  std::vector<std::uint32_t> many;  // by row: number of summed values, for the mean
   if (merge == Merge::kMean) many.assign(nodes_.rows(), 0);
   std::vector<std::uint32_t> strangers;
   for (const auto& [series, value] : answer.samples) {
@@ -207,8 +206,7 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
   }
 }
 
-// --- what is shown
-// --------------------------------------------------------------------------------------------------
+// --- effective values ---
 
 void SignalTable::ShowWithGuarded(Entry& entry) {
   Show(entry);
@@ -230,7 +228,7 @@ void SignalTable::Show(Entry& entry) {
 bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
   for (const GuardUse& use : entry.guards) {
     const Entry& guard = entries_[static_cast<std::size_t>(use.signal)];
-    if (guard.signal.state == SignalState::kWaiting) return false;  // its first answer is on the way
+    if (guard.signal.state == SignalState::kWaiting) return false;  // not yet polled
     if (!guard.ever_answered || std::isnan(guard.median)) continue;
     const double value = row < guard.raw.size() ? guard.raw[row] : kNoValue;
     if (std::isnan(value)) return false;
@@ -242,7 +240,7 @@ bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
 
 void SignalTable::NodeAppears(cluster::Row) { directory_.NodesChanged(); }
 
-// The row may be another node's soon.
+// The row may be reused by another node.
 void SignalTable::NodeLeaves(cluster::Row row) {
   directory_.NodesChanged();
   for (Entry& entry : entries_) {

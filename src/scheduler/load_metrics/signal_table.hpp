@@ -1,7 +1,7 @@
-// What is measured about the nodes: signals, a number per node each (or per pod, for those who want to learn
-// what workloads use). Plugins name the signals they want; somebody outside the loop (module metricsource)
-// asks for them in the background and hands in the answers. No decision waits for a measurement: what it
-// finds here is what was last known, or nothing.
+// Load metrics of nodes: signals, each with a number per node (or per pod, for plugins that learn the usage
+// of workloads). Plugins declare the signals they need; the module metricsource polls them in the background
+// and delivers the values to the loop. Scheduling never waits for a value: it uses the last known one, or
+// none.
 #pragma once
 
 #include <cstdint>
@@ -23,93 +23,95 @@ namespace berth::load_metrics {
 
 enum class SignalId : std::uint32_t {};
 
-// When several series speak of one node: devices that were not added up, or a pair of servers that both
-// answer.
+// How several series of one node are combined, for example of devices that the query does not sum, or of
+// redundant servers.
 enum class Merge { kMax, kMean, kSum };
 
-// Whom the series of a signal speak of.
+// The kind of object that the series of a signal describe.
 enum class Subject {
   kNode,
-  kPod,  // by the labels namespace and pod; nothing is kept of it here, listeners get the answers
+  kPod,  // identified by the labels namespace and pod; values are not stored here but passed to listeners
 };
 
-// Another query that says for which nodes a signal can be believed: a node without an answer to it, or beyond
-// its limits, has no value. If the query is refused or no node at all has an answer, the guard is not in
-// force.
+// An additional query that determines for which nodes a signal is valid. A node without a value in its
+// result, or with a value outside the limits, has no value of the signal. If the query fails or returns no
+// values, the guard is not applied.
 struct SignalGuard {
-  std::string name;  // for people
+  std::string name;  // for logs and explanations
   std::string expression;
   std::optional<double> at_most = {};
-  std::optional<double> at_least_of_median = {};  // share of the median over all nodes
+  std::optional<double> at_least_of_median = {};  // fraction of the median over all nodes
 };
 
-// Specifications that differ in nothing but their names are one signal, asked for once. "$node" in an
-// expression stands for the labels by which the source tells nodes apart: "sum by ($node) (...)".
+// Specifications that differ only in their names share one signal, which is polled once. "$node" in an
+// expression is replaced by the labels with which the source identifies nodes: "sum by ($node) (...)".
 struct SignalSpec {
-  std::string name;        // for people and metrics
-  std::string source;      // the server's address, or a name that the metric sources' file gives it
-  std::string expression;  // PromQL; the answer holds all nodes
+  std::string name;        // for logs, explanations and metrics
+  std::string source;      // the server's address, or its name in the file of metric sources
+  std::string expression;  // PromQL; the result contains all nodes
   Merge merge = Merge::kMax;
-  Duration window{};                        // that the expression looks back over; zero: a moment
-  Duration hold = std::chrono::minutes(5);  // how long the last answer counts when no newer one comes
+  Duration window{};                        // time range of the expression; zero: an instant value
+  Duration hold = std::chrono::minutes(5);  // validity of the last value when polls fail
   std::vector<SignalGuard> guards = {};
   Subject subject = Subject::kNode;
-  Duration every{};  // asked no more often than that; zero: with every poll
+  Duration every{};  // minimum interval between polls; zero: every poll
 
   bool Same(const SignalSpec& other) const;
 };
 
 enum class SignalState {
-  kWaiting,  // no answer has come yet
-  kFresh,    // the last poll was answered
-  kHeld,     // it was not; the values are of an earlier one
-  kGone,     // for longer than `hold`, or never: no node has a value
+  kWaiting,  // no poll has completed yet
+  kFresh,    // the last poll succeeded
+  kHeld,     // the last poll failed; the values are of an earlier poll
+  kGone,     // no successful poll within `hold`; no node has a value
 };
 std::string_view NameOf(SignalState state);
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// What became of an answer.
+// Statistics of one poll.
 struct SignalCoverage {
-  std::size_t nodes = 0;               // there are
-  std::size_t measured = 0;            // of them, with a value that is shown
-  std::size_t distrusted = 0;          // of them, with a value that a guard withholds
-  std::size_t merged = 0;              // series beyond the first of their node
-  std::vector<std::string> unmatched;  // some of the series that belong to no node, for people
+  std::size_t nodes = 0;               // number of nodes
+  std::size_t measured = 0;            // of these, nodes with a valid value
+  std::size_t distrusted = 0;          // of these, nodes whose value a guard suppresses
+  std::size_t merged = 0;              // additional series of nodes that already have one
+  std::vector<std::string> unmatched;  // examples of series that match no node, for logs
   std::size_t unmatched_series = 0;
   SignalState before = SignalState::kWaiting, after = SignalState::kWaiting;
 };
 
-// The middle one of the values that are known (NaN if none is): what is said of a node that is not measured,
-// so that it neither wins nor starves.
+// The median of the known values (NaN if there are none). Used for nodes without a value, so that they are
+// neither preferred nor avoided.
 double MedianOf(std::span<const double> values);
 
 struct Signal {
   SignalSpec spec;
   SignalState state = SignalState::kWaiting;
-  MonoTime asked{};            // when the values that are shown were asked for
-  std::vector<double> values;  // by row; NaN: not known. May be shorter than the table
-  std::string error;           // why the last poll failed; empty: it did not
+  MonoTime asked{};            // time of the poll that returned the current values
+  std::vector<double> values;  // by row; NaN: unknown. May be shorter than the table
+  std::string error;           // error of the last poll; empty: it succeeded
   SignalCoverage coverage;     // of the last poll
 
   double At(cluster::Row row) const { return row < values.size() ? values[row] : kNoValue; }
 };
 
-// Series that were met for the first time, by what their labels say of the node. Shared by who asks and who
-// keeps: numbers of series count through the chunks of a source in the order of their delivery.
+// Identifying labels of series that occur for the first time. Producer and consumer share the chunk. Series
+// are numbered consecutively over all chunks of a source, in order of delivery.
 using SeriesChunk = std::shared_ptr<const std::vector<SeriesName>>;
 
-// The answer to one poll of one signal.
+// The result of one poll of one signal.
 struct SignalAnswer {
   SignalId signal{};
   MonoTime asked{};
-  bool renumbered = false;                                // the source counts its series from 0 again
-  SeriesChunk fresh;                                      // null: none
-  std::vector<std::pair<std::uint32_t, double>> samples;  // series and value; NaN and infinities: no value
+  // the source restarts the numbering of its series at 0
+  bool renumbered = false;
+  SeriesChunk fresh;                                      // null: no new series
+  // series number and value; NaN and infinities: no value
+  std::vector<std::pair<std::uint32_t, double>> samples;
 };
 using AnswerListener = std::function<void(const SignalAnswer&)>;
 
-// One per engine: Handle::Shared<SignalTable>(). One thread, the scheduler loop's.
+// One per engine: Handle::Shared<SignalTable>(). Scheduler loop only.
 class SignalTable final : private cluster::PodObserver {
  public:
   explicit SignalTable(framework::Handle& handle);
@@ -117,22 +119,24 @@ class SignalTable final : private cluster::PodObserver {
   SignalTable(const SignalTable&) = delete;
   SignalTable& operator=(const SignalTable&) = delete;
 
-  // --- plugins
-  // While plugins are built.
+  // --- for plugins ---
+  // To be called while plugins are built.
   SignalId Declare(const SignalSpec& spec);
   const Signal& signal(SignalId id) const { return entries_[static_cast<std::size_t>(id)].signal; }
-  // Called after the signal's values have changed.
+  // Adds a listener that is called after the values of the signal have changed.
   void Listen(SignalId id, std::function<void()> listener);
-  // Told of every answer to a signal of pods. Its series are numbered for it alone.
+  // Adds a listener that receives every poll result of a pod signal. The series numbers of this signal are
+  // independent of other signals.
   void ListenToPods(SignalId id, AnswerListener listener);
-  // Null where time stands still: in explanations.
+  // Null if there is no running clock: in explanations.
   const Clock* clock() const { return clock_; }
 
-  // --- who measures
+  // --- for the metric source ---
   void SetClock(const Clock& clock) { clock_ = &clock; }
   std::size_t size() const { return entries_.size(); }
+  // Stores the result of a successful poll.
   SignalCoverage Take(const SignalAnswer& answer);
-  // The poll was not answered.
+  // Records a failed poll.
   SignalCoverage Failed(SignalId id, MonoTime now, std::string why);
 
  private:
@@ -147,14 +151,14 @@ class SignalTable final : private cluster::PodObserver {
     double median = kNoValue;
     bool ever_answered = false;
     std::vector<GuardUse> guards;
-    std::vector<SignalId> guarded;  // whose guard it is
+    std::vector<SignalId> guarded;  // signals that use this signal as a guard
     std::vector<std::function<void()>> listeners;
     std::vector<AnswerListener> pod_listeners;
   };
   struct Source {
     std::string name;
     std::vector<SeriesChunk> chunks;
-    std::vector<cluster::Row> row_of;  // by number of the series
+    std::vector<cluster::Row> row_of;  // by series number
     std::uint64_t resolved_by = 0;
   };
 

@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 constexpr double kNaN = kNoValue;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Three nodes, and answers whose series are named by the label "instance".
+// Three nodes, and poll results whose series are identified by the label "instance".
 struct MeasurementsTest : ::testing::Test {
   MeasurementsTest() {
     for (const auto* name : {"n1", "n2", "n3"}) cluster.Add(MakeNode(name));
   }
 
-  // The series of this answer are numbered anew, so answers do not hang on each other.
+  // The series of this result are numbered from 0, so that results are independent of each other.
   static SignalAnswer Answer(SignalId signal, std::vector<std::pair<std::string, double>> series,
                              MonoTime asked = MonoTime(seconds(100))) {
     SignalAnswer answer{
@@ -50,7 +50,7 @@ struct MeasurementsTest : ::testing::Test {
   SignalTable& measurements = cluster.handle().Shared<SignalTable>();
 };
 
-TEST_F(MeasurementsTest, EqualQuestionsAreOneSignal) {
+TEST_F(MeasurementsTest, EqualSpecificationsShareOneSignal) {
   const SignalSpec spec{.name = "test", .source = "http://p:9090", .expression = "up"};
   const SignalId first = measurements.Declare(spec);
   EXPECT_EQ(measurements.Declare(spec), first);
@@ -59,7 +59,7 @@ TEST_F(MeasurementsTest, EqualQuestionsAreOneSignal) {
   EXPECT_NE(measurements.Declare(other), first);
 }
 
-TEST_F(MeasurementsTest, NothingIsKnownBeforeTheFirstAnswerAndOfNodesThatNoSeriesNames) {
+TEST_F(MeasurementsTest, NodesHaveNoValueBeforeTheFirstPollOrWithoutASeries) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
   const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"stranger", 9}}));
@@ -72,7 +72,7 @@ TEST_F(MeasurementsTest, NothingIsKnownBeforeTheFirstAnswerAndOfNodesThatNoSerie
   EXPECT_EQ(coverage.after, SignalState::kFresh);
 }
 
-TEST_F(MeasurementsTest, NotANumberIsNoValueAndNeitherIsInfinity) {
+TEST_F(MeasurementsTest, NaNAndInfinityAreNoValues) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", kNaN}, {"n2", kInf}, {"n3", -kInf}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
@@ -92,7 +92,7 @@ TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
   }
 }
 
-TEST_F(MeasurementsTest, AnOutageKeepsTheLastValuesForAWhileAndThenNone) {
+TEST_F(MeasurementsTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   const SignalId cpu =
       measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
   int told = 0;
@@ -110,13 +110,13 @@ TEST_F(MeasurementsTest, AnOutageKeepsTheLastValuesForAWhileAndThenNone) {
   EXPECT_EQ(told, 3) << "whoever follows the values hears of each change and of nothing else";
 }
 
-TEST_F(MeasurementsTest, WhatWasNeverAnsweredIsGoneAtOnce) {
+TEST_F(MeasurementsTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Failed(cpu, MonoTime(seconds(1)), "404");
   EXPECT_EQ(StateOf(cpu), SignalState::kGone);
 }
 
-TEST_F(MeasurementsTest, AGuardWithholdsWhatCannotBeBelieved) {
+TEST_F(MeasurementsTest, AGuardSuppressesUntrustedValues) {
   const SignalId cpu =
       measurements.Declare({.name = "test",
                             .source = "p",
@@ -137,7 +137,7 @@ TEST_F(MeasurementsTest, AGuardWithholdsWhatCannotBeBelieved) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node the guard does not know is not believed";
 }
 
-TEST_F(MeasurementsTest, AGuardThatNobodyAnswersIsNotInForce) {
+TEST_F(MeasurementsTest, AGuardWithoutValuesIsNotApplied) {
   const SignalId cpu =
       measurements.Declare({.name = "test",
                             .source = "p",
@@ -151,7 +151,7 @@ TEST_F(MeasurementsTest, AGuardThatNobodyAnswersIsNotInForce) {
   EXPECT_EQ(ValueOf(cpu, "n1"), "1");
 }
 
-TEST_F(MeasurementsTest, ANewNodeOnTheRowOfAGoneOneHasNoValue) {
+TEST_F(MeasurementsTest, ANodeOnAReusedRowHasNoValue) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
   cluster.nodes().Remove(cluster.RowOf("n2"));
@@ -161,7 +161,7 @@ TEST_F(MeasurementsTest, ANewNodeOnTheRowOfAGoneOneHasNoValue) {
   EXPECT_EQ(ValueOf(cpu, "n4"), "4");
 }
 
-TEST_F(MeasurementsTest, SeriesAreNumberedThroughTheAnswersOfASource) {
+TEST_F(MeasurementsTest, SeriesNumbersContinueAcrossThePollsOfASource) {
   const SignalId a = measurements.Declare({.name = "test", .source = "p", .expression = "a"});
   const SignalId b = measurements.Declare({.name = "test", .source = "p", .expression = "b"});
   measurements.Take(Answer(a, {{"n1", 1}, {"n2", 2}}));
@@ -191,7 +191,7 @@ TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
   const struct {
     std::string text, node;
   } cases[] = {
-      {"a.example.com", "a.example.com"},  // a name wins over another node's address
+      {"a.example.com", "a.example.com"},  // a name takes precedence over another node's address
       {"10.0.0.1", "a.example.com"},
       {"10.0.0.1:9100", "a.example.com"},
       {"host-a", "a.example.com"},
@@ -200,7 +200,7 @@ TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
       {"[fd00::2]:9100", "b.example.com"},
       {"b", "b.example.com"},
       {"b.other.domain", "b.example.com"},
-      {"10.9.9.9", "-"},  // two nodes say it is theirs
+      {"10.9.9.9", "-"},  // an address of two nodes
       {"twin", "-"},
       {"twin.east", "twin.east"},
       {"", "-"},
@@ -210,7 +210,7 @@ TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
   for (const auto& [text, node] : cases) EXPECT_EQ(name(text), node) << text;
 }
 
-TEST(NodeDirectory, TakesTheFirstLabelThatTells) {
+TEST(NodeDirectory, UsesTheFirstLabelThatMatches) {
   berth::testing::Cluster cluster;
   cluster.Add(MakeNode("n1")).Add(MakeNode("n2"));
   NodeDirectory directory(cluster.nodes());

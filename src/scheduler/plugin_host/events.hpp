@@ -1,4 +1,4 @@
-// The numbers of berth_plugin.h and what they are called here. Private to this module.
+// Maps the event constants of berth_plugin.h to the framework's. Private to this module.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace berth::plugin_host {
 
-// Actions have the same bits on both sides.
+// Actions have the same bits in both.
 static_assert(BERTH_ADDED == framework::kAdd && BERTH_DELETED == framework::kDelete &&
               BERTH_NODE_ALLOCATABLE == framework::kUpdateNodeAllocatable &&
               BERTH_NODE_LABEL == framework::kUpdateNodeLabel &&
@@ -22,6 +22,7 @@ static_assert(BERTH_ADDED == framework::kAdd && BERTH_DELETED == framework::kDel
               BERTH_POD_TOLERATION == framework::kUpdatePodToleration &&
               BERTH_UPDATED == framework::kUpdate && BERTH_ALL_ACTIONS == framework::kAllActions);
 
+// nullopt: unknown constant.
 inline std::optional<framework::EventResource> ResourceOf(std::uint32_t resource) {
   using framework::EventResource;
   switch (resource) {

@@ -1,5 +1,5 @@
-// What stands behind the handles of berth_plugin.h. They live on the stack of the call they are lent for,
-// except berth_scheduler, which is a part of its plugin. Private to this module.
+// The objects behind the handles of berth_plugin.h. They live on the stack during the call that receives
+// them, except berth_scheduler, which is a member of its plugin. Private to this module.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace berth::plugin_host {
 
-// What the plugin keeps of an attempt. Copies of the attempt's memory share it.
+// The plugin's data for an attempt. Copies of the cycle state share it.
 using Memory = std::shared_ptr<void>;
 
 }  // namespace berth::plugin_host
@@ -31,31 +31,31 @@ struct berth_scheduler {
   const std::string name;  // of the plugin
   berth::framework::Handle& handle;
   const berth::framework::StateKey<berth::plugin_host::Memory> memory;
-  // The reasons of its filter in column form, found again without a look at those of all plugins.
+  // The reasons of its column filter, so that a lookup does not search the reasons of all plugins.
   std::map<std::string, berth::framework::ReasonId, std::less<>> reasons;
-  std::vector<std::uint32_t> signals;  // those it declared
+  std::vector<std::uint32_t> signals;  // declared signals
 
-  std::mutex mutex;                 // guards what follows
-  berth::framework::Poster poster;  // from its first permit on
+  std::mutex mutex;                 // guards the members below
+  berth::framework::Poster poster;  // set by the first permit call
 };
 
 namespace berth::plugin_host {
 
-// The arguments while create takes them.
+// Reads the arguments during create.
 struct ArgumentReader {
   ArgumentReader(const config::Value& value, const std::string& plugin)
       : fields(value, plugin + "Args", "", problems) {}
   config::Problems problems;
   config::StructReader fields;
   bool used = false;
-  std::deque<std::string> texts;  // lent
+  std::deque<std::string> texts;  // strings lent to the plugin
 };
 
 }  // namespace berth::plugin_host
 
 struct berth_reply {
   std::vector<std::string> texts;
-  std::optional<std::vector<std::string>> only;            // nodes
+  std::optional<std::vector<std::string>> only;            // names of nodes
   berth::plugin_host::ArgumentReader* arguments = nullptr;  // in create
 };
 
@@ -74,12 +74,12 @@ struct berth_rejections {
   berth::framework::Rejections& out;
   berth_scheduler& scheduler;
   std::size_t rows;
-  std::string wrong;  // the first thing the plugin did wrong
+  std::string wrong;  // the plugin's first invalid call
 };
 
 namespace berth::plugin_host {
 
-// The table of functions that plugins are given.
+// The function table that plugins receive.
 const berth_host& Host();
 
 inline const berth_pod* HandleOf(const api::Pod& pod) { return reinterpret_cast<const berth_pod*>(&pod); }

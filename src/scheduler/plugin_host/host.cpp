@@ -1,4 +1,4 @@
-// What plugins may ask and say: each function of berth_host. They are called by foreign code, so none throws.
+// The functions of berth_host. They are called by foreign code and never throw.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,14 +18,14 @@ using cluster::Row;
 
 constexpr std::size_t kMostReasons = 256;
 constexpr std::size_t kMostSignals = 16;
-// As large as that of version 1.0.
+// Size of the struct in version 1.0.
 constexpr std::size_t kFirstSignal = offsetof(berth_signal, expression) + sizeof(berth_signal::expression);
 
 const char* OrEmpty(const char* text) { return text != nullptr ? text : ""; }
 const char* TextOf(const std::string* text) { return text != nullptr ? text->c_str() : nullptr; }
 const api::Pod& PodOf(const berth_pod* pod) { return *reinterpret_cast<const api::Pod*>(pod); }
 
-// --- log and words
+// --- logs and replies ---
 
 void Log(const berth_scheduler* scheduler, std::int32_t level, const char* text) {
   const std::string_view plugin = scheduler->name;
@@ -43,7 +43,7 @@ void OnlyNodes(berth_reply* reply, const char* const* names, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) only.emplace_back(OrEmpty(names[i]));
 }
 
-// --- arguments
+// --- arguments ---
 
 template <class T>
 void Take(berth_reply* reply, const char* field, T& value) {
@@ -65,7 +65,7 @@ void TakeText(berth_reply* reply, const char* field, const char** value) {
   if (reply->arguments != nullptr) *value = reply->arguments->texts.emplace_back(std::move(taken)).c_str();
 }
 
-// --- what create declares
+// --- declarations in create ---
 
 std::uint32_t Resource(berth_scheduler* scheduler, const char* name) {
   if (std::string_view(OrEmpty(name)) == "pods") return BERTH_PODS;
@@ -93,7 +93,7 @@ std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, be
   return static_cast<std::uint32_t>(id);
 }
 
-// --- pods
+// --- pods ---
 
 const char* PodName(const berth_pod* pod) { return PodOf(pod).metadata.name.c_str(); }
 const char* PodNamespace(const berth_pod* pod) { return PodOf(pod).metadata.ns.c_str(); }
@@ -107,7 +107,7 @@ const char* PodAnnotation(const berth_pod* pod, const char* key) {
   return TextOf(PodOf(pod).metadata.Annotation(OrEmpty(key)));
 }
 
-// --- the attempt
+// --- the attempt ---
 
 const NodeTable& NodesOf(const berth_attempt* attempt) { return attempt->attempt.nodes(); }
 
@@ -141,9 +141,9 @@ void SetMemory(const berth_attempt* attempt, void* memory, void (*destroy)(void*
   SetMemoryIn(attempt->attempt.state(), attempt->scheduler, memory, destroy);
 }
 
-// --- one node
+// --- one node ---
 
-// Rows come from foreign code: one that does not exist reads as an empty row instead of somebody's memory.
+// Rows come from foreign code; a row that does not exist reads as an empty row instead of invalid memory.
 bool HasNode(const berth_attempt* attempt, std::uint32_t row) { return NodesOf(attempt).all().Has(row); }
 
 const char* NodeName(const berth_attempt* attempt, std::uint32_t row) {
@@ -195,7 +195,7 @@ std::int64_t NodePodRequest(const berth_attempt* attempt, std::uint32_t row, std
   return placed != nullptr ? AmountOf(placed->use().requested, resource) : 0;
 }
 
-// --- all nodes
+// --- all nodes ---
 
 std::size_t Rows(const berth_attempt* attempt) { return NodesOf(attempt).rows(); }
 
@@ -227,13 +227,13 @@ const double* SignalColumn(const berth_attempt* attempt, std::uint32_t signal, s
   return values.data();
 }
 
-// --- a filter's answer
+// --- a filter's result ---
 
 void Wrong(berth_rejections* rejections, std::string what) {
   if (rejections->wrong.empty()) rejections->wrong = std::move(what);
 }
 
-// A set has a word more than the rows need: what is written there shows that the plugin went too far.
+// Sets have one word more than necessary, in which writes beyond the last row are detected.
 std::size_t Roomy(const berth_rejections* rejections) { return rejections->rows + RowSet::kWordBits; }
 
 RowSet* RejectSet(berth_rejections* rejections, const char* reason) {
@@ -242,7 +242,7 @@ RowSet* RejectSet(berth_rejections* rejections, const char* reason) {
   if (found == known.end()) {
     if (known.size() == kMostReasons) {
       Wrong(rejections,
-            fmt::format("more than {} different reasons: a reason is a text that many nodes share",
+            fmt::format("more than {} different reasons: reasons must be shared by many nodes",
                         kMostReasons));
       return nullptr;
     }
@@ -283,7 +283,7 @@ void FailRow(berth_rejections* rejections, std::uint32_t row, const char* text) 
   rejections->out.Fail(row, OrEmpty(text));
 }
 
-// --- placements
+// --- placements ---
 
 const berth_pod* PlacementPod(const berth_placement* placement) {
   return HandleOf(*placement->placement.pod.pod);
@@ -299,7 +299,7 @@ std::int32_t StopRequested(const berth_placement* placement) {
   return placement->stop != nullptr && placement->stop->stop_requested() ? 1 : 0;
 }
 
-// The plugin may be gone when the loop comes to it; the handle is not.
+// The plugin may have been destroyed when the loop executes this; the waiting pod is looked up by UID.
 template <class Do>
 void WithWaitingPod(berth_scheduler* scheduler, const char* uid, Do what) {
   const std::lock_guard lock(scheduler->mutex);

@@ -19,7 +19,7 @@ constexpr std::size_t kMostAnnotations = 64;
 constexpr std::size_t kFirstLibrary = offsetof(berth_library, plugins) + sizeof(berth_library::plugins);
 constexpr std::size_t kFirstPlugin = offsetof(berth_plugin, post_bind) + sizeof(berth_plugin::post_bind);
 
-// As profiles can write it: what may stand in a name of Kubernetes, and capitals.
+// Names that profiles can contain: the characters of Kubernetes names, and upper case.
 bool IsName(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -36,7 +36,7 @@ std::string CheckEvents(const berth_plugin& plugin) {
   for (std::size_t i = 0; i < plugin.event_count; ++i) {
     const berth_event& event = plugin.events[i];
     if (!ResourceOf(event.resource))
-      return fmt::format("events[{}].resource: {} is none of BERTH_ON_...", i, event.resource);
+      return fmt::format("events[{}].resource: {} is not a BERTH_ON_... constant", i, event.resource);
     if (event.actions == 0 || (event.actions & ~BERTH_ALL_ACTIONS) != 0)
       return fmt::format("events[{}].actions: {:#x} has no bit of BERTH_ALL_ACTIONS, or others", i,
                          event.actions);
@@ -55,7 +55,7 @@ std::string CheckAnnotations(const berth_plugin& plugin) {
   return "";
 }
 
-// What goes together, and what rules each other out.
+// Checks for required and mutually exclusive functions.
 std::string CheckFunctions(const berth_plugin& p) {
   if (p.create == nullptr) return "create: is NULL";
   if (p.destroy == nullptr) return "destroy: is NULL";
@@ -70,13 +70,13 @@ std::string CheckFunctions(const berth_plugin& p) {
   if (p.pre_bind == nullptr && p.pre_bind_pre_flight != nullptr) return "pre_bind_pre_flight: needs pre_bind";
   if (p.pre_filter == nullptr && p.filter == nullptr && p.filter_node == nullptr && !scores &&
       p.reserve == nullptr && p.permit == nullptr && p.pre_bind == nullptr && p.post_bind == nullptr)
-    return "it takes part at no extension point";
+    return "the plugin implements no extension point";
   return "";
 }
 
 std::string Check(const berth_plugin& plugin) {
   if (plugin.flags & ~BERTH_FLAG_PARALLEL_PRE_BIND)
-    return fmt::format("flags: {:#x} has bits that are none of BERTH_FLAG_...", plugin.flags);
+    return fmt::format("flags: {:#x} has unknown bits; expected BERTH_FLAG_...", plugin.flags);
   if (std::string wrong = CheckEvents(plugin); !wrong.empty()) return wrong;
   if (std::string wrong = CheckAnnotations(plugin); !wrong.empty()) return wrong;
   return CheckFunctions(plugin);
@@ -103,7 +103,7 @@ Expected<berth_plugin> Read(const berth_plugin* theirs, std::size_t index) {
 
 Expected<void> CheckVersion(std::uint32_t version) {
   if (version >> 16 == BERTH_PLUGIN_MAJOR) return {};
-  return Invalid(fmt::format("is built for version {}.{} of berth_plugin.h, this is {}.{}: build it anew",
+  return Invalid(fmt::format("is built for version {}.{} of berth_plugin.h, this Berth has {}.{}: rebuild the plugin",
                              version >> 16, version & 0xFFFF, BERTH_PLUGIN_MAJOR, BERTH_PLUGIN_MINOR));
 }
 
@@ -112,7 +112,7 @@ Expected<std::vector<berth_plugin>> ReadLibrary(const berth_library* library) {
   if (library->size < kFirstLibrary)
     return Invalid(fmt::format("size: {} is not the size of a berth_library, which has at least {}",
                                library->size, kFirstLibrary));
-  if (library->plugin_count == 0 || library->plugins == nullptr) return Invalid("it describes no plugin");
+  if (library->plugin_count == 0 || library->plugins == nullptr) return Invalid("the library describes no plugin");
   if (library->plugin_count > kMostPlugins)
     return Invalid(fmt::format("plugin_count: {} are more than {}", library->plugin_count, kMostPlugins));
   std::vector<berth_plugin> plugins;

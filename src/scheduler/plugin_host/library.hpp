@@ -1,4 +1,4 @@
-// What a loaded library says of itself, checked: nothing of it is called before this has passed.
+// Validation of a loaded library's description. Must succeed before any function of its plugins is called.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace berth::plugin_host {
 
-// An error if a library of this version (berth_plugin_version) cannot be understood; its minor version may be
-// newer.
+// Returns an error if a library of this version (berth_plugin_version) is incompatible. A newer minor version
+// is compatible.
 Expected<void> CheckVersion(std::uint32_t version);
 
-// The tables of its plugins, in this program's own form: members that the library does not have are null,
-// those that this program does not know are left out. Errors name plugin and member. Texts and functions stay
+// Returns the plugins' tables in this program's layout: members that the library lacks are null, members
+// unknown to this program are dropped. Errors name the plugin and the member. Strings and functions remain
 // the library's.
 Expected<std::vector<berth_plugin>> ReadLibrary(const berth_library* library);
 

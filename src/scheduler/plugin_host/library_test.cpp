@@ -39,7 +39,7 @@ std::string ErrorOf(const berth_plugin& plugin) {
   return read ? "no error" : read.error().message;
 }
 
-TEST(Library, ASoundOneIsReadAsItIs) {
+TEST(Library, AValidLibraryIsAccepted) {
   const berth_plugin one = Sound();
   berth_plugin two = Sound();
   two.name = "example.com/Two_2";
@@ -52,7 +52,7 @@ TEST(Library, ASoundOneIsReadAsItIs) {
   EXPECT_EQ((*read)[1].pre_filter, &PreFilter);
 }
 
-TEST(Library, WhatDoesNotGoTogetherIsNamed) {
+TEST(Library, InconsistentTablesAreRejected) {
   static const berth_event unknown_resource[] = {{77, BERTH_ADDED}};
   static const berth_event unknown_action[] = {{BERTH_ON_NODE, BERTH_ADDED}, {BERTH_ON_NODE, 1u << 20}};
   static const char* const null_annotation[] = {nullptr};
@@ -67,7 +67,7 @@ TEST(Library, WhatDoesNotGoTogetherIsNamed) {
       {"a name with blanks", [](auto& p) { p.name = "a b"; }, "plugins[0].name: \"a b\" is no name"},
       {"no create", [](auto& p) { p.create = nullptr; }, "plugin \"Sound\": create: is NULL"},
       {"no destroy", [](auto& p) { p.destroy = nullptr; }, "destroy: is NULL"},
-      {"no extension point", [](auto& p) { p.pre_filter = nullptr; }, "takes part at no extension point"},
+      {"no extension point", [](auto& p) { p.pre_filter = nullptr; }, "implements no extension point"},
       {"both forms of filter", [](auto& p) { p.filter = Filter, p.filter_node = FilterNode; },
        "filter and filter_node: only one may be given"},
       {"normalise without score", [](auto& p) { p.normalize = Score; }, "need score or score_node"},
@@ -78,7 +78,7 @@ TEST(Library, WhatDoesNotGoTogetherIsNamed) {
       {"a count without events", [](auto& p) { p.event_count = 1; },
        "events: is NULL, but event_count is not 0"},
       {"an unknown resource", [](auto& p) { p.events = unknown_resource, p.event_count = 1; },
-       "events[0].resource: 77 is none of BERTH_ON_..."},
+       "events[0].resource: 77 is not a BERTH_ON_... constant"},
       {"an unknown action", [](auto& p) { p.events = unknown_action, p.event_count = 2; },
        "events[1].actions"},
       {"too many events", [](auto& p) { p.events = unknown_action, p.event_count = 9999; },
@@ -116,7 +116,7 @@ TEST(Library, ALibraryDescribesEachPluginOnce) {
   EXPECT_THAT(ReadLibrary(nullptr).error().message, HasSubstr("returned NULL"));
 }
 
-TEST(Library, TablesOfLaterVersionsAreReadAsFarAsTheyAreKnown) {
+TEST(Library, LargerTablesAreReadUpToTheKnownSize) {
   struct Newer {
     berth_plugin known;
     void* added[3];
@@ -126,7 +126,7 @@ TEST(Library, TablesOfLaterVersionsAreReadAsFarAsTheyAreKnown) {
   EXPECT_EQ(ErrorOf(*table), "no error");
 }
 
-TEST(Version, OnlyTheMajorOneMustBeTheSame) {
+TEST(Version, OnlyTheMajorVersionMustMatch) {
   EXPECT_TRUE(CheckVersion(BERTH_PLUGIN_VERSION));
   EXPECT_TRUE(CheckVersion(BERTH_PLUGIN_VERSION + 7));
   EXPECT_THAT(CheckVersion(9u << 16 | 2).error().message,

@@ -21,7 +21,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What the child writes: a line per step it is about to take, and at last a line with its verdict.
+// The lines that the child writes: one before each step, and finally the result.
 constexpr char kStep = 's';
 constexpr char kGood = 'g';
 constexpr char kBad = 'b';
@@ -38,11 +38,11 @@ void WriteLine(int to, char kind, std::string_view text) {
   }
 }
 
-// In the child. It keeps nothing of ours open but standard error, where a library may say what ails it.
+// Runs in the child. Closes all inherited descriptors except standard error, which the library may use.
 [[noreturn]] void Evaluate(const std::string& path, int report, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  ::setpgid(0, 0);  // so that what it starts can be ended with it
+  ::setpgid(0, 0);  // so that its own children can be ended with it
   const rlimit no_core{};
   ::setrlimit(RLIMIT_CORE, &no_core);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM}) std::signal(signal, SIG_DFL);
@@ -61,7 +61,7 @@ void WriteLine(int to, char kind, std::string_view text) {
   ::_exit(0);
 }
 
-// Reads until the other end is closed or time is up. True: it was closed.
+// Reads until the other end is closed or the deadline passes. Returns true if it was closed.
 bool ReadAll(int from, SteadyClock::time_point deadline, std::string& text) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
@@ -78,9 +78,9 @@ bool ReadAll(int from, SteadyClock::time_point deadline, std::string& text) {
 }
 
 struct Report {
-  std::string step = "before it was loaded";  // the last that was begun
+  std::string step = "before it was loaded";  // the last step that was started
   bool good = false;
-  std::string bad;  // not empty: the verdict
+  std::string bad;  // the error; empty: none
 };
 
 Report ParseReport(std::string_view text) {
@@ -96,7 +96,7 @@ Report ParseReport(std::string_view text) {
   return report;
 }
 
-// The child and what it started.
+// Ends the child and its children.
 int End(pid_t child) {
   ::kill(-child, SIGKILL);
   ::kill(child, SIGKILL);
@@ -120,7 +120,7 @@ int AwaitEnd(pid_t child, SteadyClock::time_point deadline, bool& ended) {
 Expected<void> Verdict(const Report& report, int status, bool ended, Duration allowed) {
   if (!report.bad.empty()) return Invalid(report.bad);
   if (!ended) {
-    return Invalid(fmt::format("hung {}: it was not through after {:g} s", report.step,
+    return Invalid(fmt::format("hung {}: not finished after {:g} s", report.step,
                                std::chrono::duration<double>(allowed).count()));
   }
   if (WIFSIGNALED(status)) {
@@ -137,7 +137,7 @@ Expected<void> Verdict(const Report& report, int status, bool ended, Duration al
 Expected<void> TryOut(const std::string& path, Duration allowed) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return Fail(ErrorCode::kUnavailable, fmt::format("no pipe: {}", std::strerror(errno)));
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot create a pipe to the child process: {}", std::strerror(errno)));
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -147,7 +147,7 @@ Expected<void> TryOut(const std::string& path, Duration allowed) {
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);
-    return Fail(ErrorCode::kUnavailable, fmt::format("no process to try it in: {}", std::strerror(errno)));
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot start a child process to load it: {}", std::strerror(errno)));
   }
   const auto deadline = SteadyClock::now() + allowed;
   std::string text;

@@ -1,4 +1,4 @@
-// A shared object tried out in a process of its own. Private to this module.
+// Loads a shared object in a child process first. Private to this module.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace berth::plugin_host {
 
-// An error says what is wrong with the library or what became of the process, and in which step.
+// The error describes the library's problem, or the end of the child process and the step in which it
+// occurred.
 Expected<void> TryOut(const std::string& path, Duration deadline);
 
 }  // namespace berth::plugin_host

@@ -45,19 +45,19 @@ Code CodeOf(std::int32_t code) {
   }
 }
 
-// What `function` answered, if that is among `allowed`.
+// The status that `function` returned; an error if it is not among `allowed`.
 Status StatusOf(const char* function, std::int32_t code, berth_reply& reply,
                 std::initializer_list<std::int32_t> allowed) {
   if (std::ranges::find(allowed, code) == allowed.end()) {
     std::string list;
     for (const std::int32_t one : allowed)
       list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", one, framework::CodeName(CodeOf(one)));
-    return Status::Error(fmt::format("{} returned {}, which is none of {}", function, code, list));
+    return Status::Error(fmt::format("{} returned {}, expected one of {}", function, code, list));
   }
   Status status{CodeOf(code), std::move(reply.texts), {}};
   reply.texts.clear();
   if (status.code == Code::kError && status.reasons.empty())
-    status.reasons.push_back(fmt::format("{} failed and did not say why", function));
+    status.reasons.push_back(fmt::format("{} failed without an error text", function));
   return status;
 }
 
@@ -99,7 +99,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   void FilterAll(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const;
   Status ScoreEach(const Attempt& attempt, const RowSet& feasible, std::span<std::int64_t> scores) const;
   Status NormalizeEach(const Attempt& attempt, const RowSet& feasible, std::span<std::int64_t> scores) const;
-  // Calls a function of the table that is told a set of rows.
+  // Calls a function of the table that receives a set of rows.
   template <class Function, class... Args>
   Status Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
              std::initializer_list<std::int32_t> allowed, Args... args) const;
@@ -107,11 +107,11 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   berth_placement HandleOf(const Placement& placement) const { return {placement, scheduler_}; }
 
   const berth_plugin table_;
-  mutable berth_scheduler scheduler_;  // what its const functions say and learn is kept there
+  mutable berth_scheduler scheduler_;  // mutable: host functions modify it in calls of const functions
   void* self_ = nullptr;
 };
 
-// --- building
+// --- creation ---
 
 framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
                                      framework::Handle& handle) {
@@ -126,7 +126,7 @@ framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework:
   if (reader.used) reader.fields.Finish();
   if (!reader.problems.empty()) return Invalid(reader.problems.Text());
   if (plugin->self_ != nullptr) return plugin;
-  if (reply.texts.empty()) return Invalid("create returned NULL and did not say why");
+  if (reply.texts.empty()) return Invalid("create returned NULL without an error text");
   std::string text;
   for (const std::string& mistake : reply.texts) {
     if (!text.empty()) text += ", ";
@@ -159,7 +159,7 @@ std::vector<framework::EventRegistration> LoadedPlugin::EventsToRegister() const
 template <class Function, class... Args>
 Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& attempt, const RowSet& rows,
                          std::initializer_list<std::int32_t> allowed, Args... args) const {
-  auto asked = attempt.Scratch();  // as large as the table, whatever the set is
+  auto asked = attempt.Scratch();  // a copy as large as the table, whatever the size of the set
   *asked |= rows;
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
@@ -167,7 +167,7 @@ Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& att
   return StatusOf(name, code, reply, allowed);
 }
 
-// --- filters
+// --- filters ---
 
 framework::PreFilterAnswer LoadedPlugin::PreFilter(const Attempt& attempt) const {
   const berth_attempt handle = HandleOf(attempt);
@@ -201,7 +201,7 @@ void LoadedPlugin::FilterEach(const Attempt& attempt, const RowSet& candidates,
   });
 }
 
-// The first member of the set that is no row of a table of this size; nothing if all are.
+// The first member of the set beyond a table of this size; nullopt if there is none.
 std::optional<std::size_t> BeyondTable(const RowSet& set, std::size_t rows) {
   const std::span<const RowSet::Word> words = set.words();
   std::size_t word = rows / RowSet::kWordBits;
@@ -239,7 +239,7 @@ void LoadedPlugin::FilterAll(const Attempt& attempt, const RowSet& candidates,
   out.Fail(static_cast<Row>(candidates.First()), std::move(wrong));
 }
 
-// --- scores
+// --- scores ---
 
 Status LoadedPlugin::PreScore(const Attempt& attempt, const RowSet& feasible) const {
   return Ask("pre_score", table_.pre_score, attempt, feasible, {BERTH_SUCCESS, BERTH_SKIP, BERTH_ERROR});
@@ -292,7 +292,7 @@ Status LoadedPlugin::NormalizeEach(const Attempt& attempt, const RowSet& feasibl
   return failed;
 }
 
-// --- after the decision
+// --- placement ---
 
 Status LoadedPlugin::Reserve(const Placement& placement) {
   const berth_placement handle = HandleOf(placement);

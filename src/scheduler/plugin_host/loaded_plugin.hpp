@@ -1,6 +1,6 @@
-// A plugin of a loaded library as the scheduler knows plugins: it takes part at the extension points for
-// which its table has functions. What it does wrong (a status that does not belong to the point, rows that do
-// not exist) becomes an error of the attempt that names plugin and function.
+// Adapts a plugin of a loaded library to the framework's interfaces. It takes part at the extension points
+// for which its table has functions. Invalid results (a status that is not allowed at the extension point,
+// rows that do not exist) become errors of the attempt that name plugin and function.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
@@ -8,7 +8,7 @@
 
 namespace berth::plugin_host {
 
-// `table` as ReadLibrary gave it; what it points to lasts as long as the process.
+// `table` must come from ReadLibrary; the data that it points to must live as long as the process.
 framework::Factory FactoryOf(const berth_plugin& table);
 
 }  // namespace berth::plugin_host

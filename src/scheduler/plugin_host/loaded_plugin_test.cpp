@@ -25,7 +25,7 @@ using testing::NodeScores;
 using testing::Unresolvable;
 using testing::Unschedulable;
 
-// A plugin whose functions are those of a test. It stands behind `self`.
+// A plugin with functions defined by the test; `self` points to this object.
 struct Script {
   const berth_host* host = nullptr;
   berth_scheduler* scheduler = nullptr;
@@ -127,7 +127,7 @@ class Loaded : public ::testing::Test {
   std::unique_ptr<framework::Plugin> plugin;
 };
 
-TEST_F(Loaded, TakesPartWhereItsTableHasFunctions) {
+TEST_F(Loaded, ImplementsTheExtensionPointsOfItsTable) {
   script.filter_node = [](auto*, auto, auto*) { return BERTH_SUCCESS; };
   plugin = TryMake().value();
   EXPECT_NE(framework::As<framework::FilterPlugin>(plugin.get()), nullptr);
@@ -139,7 +139,7 @@ TEST_F(Loaded, TakesPartWhereItsTableHasFunctions) {
   EXPECT_EQ(script.destroyed, 1);
 }
 
-TEST_F(Loaded, ArgumentsAreReadStrictly) {
+TEST_F(Loaded, ArgumentsAreDecodedStrictly) {
   std::int64_t most = 5;
   std::int32_t hard = 1;
   std::string colour;
@@ -164,10 +164,10 @@ TEST_F(Loaded, ArgumentsAreReadStrictly) {
   EXPECT_EQ(TryMake("most: 70").error().message,
             "profiles[0].pluginConfig[0].args.most: Invalid value: must be below 10");
   script.create = [](berth_reply*) { return false; };
-  EXPECT_EQ(TryMake().error().message, "create returned NULL and did not say why");
+  EXPECT_EQ(TryMake().error().message, "create returned NULL without an error text");
 }
 
-TEST_F(Loaded, TheFilterOfOneNodeSpeaksForEach) {
+TEST_F(Loaded, FilterNodeIsCalledPerNode) {
   script.filter_node = [&](const berth_attempt* attempt, std::uint32_t row,
                            berth_reply* reply) -> std::int32_t {
     const std::string name = host().node_name(attempt, row);
@@ -188,7 +188,7 @@ TEST_F(Loaded, TheFilterOfOneNodeSpeaksForEach) {
       (testing::Verdicts{{"a", Unresolvable({"too loud"})}, {"b", Unschedulable({"there"})}, {"c", Fits()}}));
 }
 
-TEST_F(Loaded, TheFilterOfAllNodesAnswersWithSets) {
+TEST_F(Loaded, FilterReturnsSets) {
   script.filter = [&](const berth_attempt* attempt, const std::uint64_t* words, berth_rejections* rejections,
                       berth_reply*) {
     EXPECT_EQ(host().rows(attempt), 3u);
@@ -210,7 +210,7 @@ TEST_F(Loaded, TheFilterOfAllNodesAnswersWithSets) {
                 {"a", Fits()}, {"b", Unschedulable({"little cpu"})}, {"c", Unresolvable({"far away"})}}));
 }
 
-TEST_F(Loaded, MistakesOfFiltersAreErrorsThatSayWhich) {
+TEST_F(Loaded, InvalidFilterResultsAreErrors) {
   using Out = berth_rejections*;
   const struct {
     std::function<std::int32_t(Out, berth_reply*)> filter;
@@ -218,7 +218,7 @@ TEST_F(Loaded, MistakesOfFiltersAreErrorsThatSayWhich) {
   } cases[] = {
       {[](Out, auto*) { return 17; }, "filter returned 17, which is none of 0 (Success), 1 (Error)"},
       {[](Out, auto*) { return BERTH_SKIP; }, "filter returned 5"},
-      {[](Out, auto*) { return BERTH_ERROR; }, "filter failed and did not say why"},
+      {[](Out, auto*) { return BERTH_ERROR; }, "filter failed without an error text"},
       {[&](Out, berth_reply* reply) { return host().say(reply, "no disk"), BERTH_ERROR; }, "no disk"},
       {[&](Out out, auto*) { return host().reject(out, "x")[0] = 8, BERTH_SUCCESS; },
        "filter rejected row 3 of a table of 3"},
@@ -253,7 +253,7 @@ TEST_F(Loaded, MistakesOfFiltersAreErrorsThatSayWhich) {
   }
 }
 
-TEST_F(Loaded, AnInvalidVerdictOnANodeFailsThatNode) {
+TEST_F(Loaded, AnInvalidStatusFailsTheNode) {
   script.filter_node = [&](auto*, std::uint32_t row, auto*) {
     return row == RowOf("b") ? 99 : BERTH_SUCCESS;
   };
@@ -263,7 +263,7 @@ TEST_F(Loaded, AnInvalidVerdictOnANodeFailsThatNode) {
   EXPECT_EQ(verdicts.at("a"), Fits());
 }
 
-TEST_F(Loaded, RowsThatAreNotThereReadAsEmpty) {
+TEST_F(Loaded, InvalidRowsReadAsEmpty) {
   script.filter_node = [&](const berth_attempt* attempt, std::uint32_t, berth_reply*) {
     EXPECT_STREQ(host().node_name(attempt, 1000), "");
     EXPECT_EQ(host().node_label(attempt, 1000, "zone"), nullptr);
@@ -276,7 +276,7 @@ TEST_F(Loaded, RowsThatAreNotThereReadAsEmpty) {
   EXPECT_EQ(Filter().at("a"), Fits());
 }
 
-TEST_F(Loaded, ScoresHaveBothForms) {
+TEST_F(Loaded, ScoresPerNodeAndForAllNodes) {
   const NodeScores expected = {{"a", 100}, {"b", 0}, {"c", 100}};
   script.score_node = [&](const berth_attempt* attempt, std::uint32_t row, std::int64_t* score) {
     *score = host().node_requested(attempt, row, BERTH_CPU);
@@ -300,7 +300,7 @@ TEST_F(Loaded, ScoresHaveBothForms) {
   EXPECT_THROW(Scores(), std::runtime_error);
 }
 
-TEST_F(Loaded, TheMemoryOfAnAttemptIsGivenBack) {
+TEST_F(Loaded, TheDataOfAnAttemptIsDestroyed) {
   int destroyed = 0;
   script.pre_filter = [&](const berth_attempt* attempt, berth_reply* reply) {
     EXPECT_EQ(host().memory(attempt), nullptr);
@@ -323,7 +323,7 @@ TEST_F(Loaded, TheMemoryOfAnAttemptIsGivenBack) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST_F(Loaded, PlacementsComeByInTurn) {
+TEST_F(Loaded, PlacementFunctionsAreCalledInOrder) {
   const cluster::PodInfo pod = cluster.Prepare(MakePod("new"));
   const std::string node = "c";
   const framework::Placement placement{pod, node, cluster.state()};
@@ -355,10 +355,10 @@ TEST_F(Loaded, PlacementsComeByInTurn) {
   EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "asked to go on");
   stop.request_stop();
   EXPECT_EQ(pre_bind->PreBindNow(placement, stop.get_token()).Message(), "stopped");
-  host().allow(script.scheduler, "uid");  // no scheduler runs: nothing happens
+  host().allow(script.scheduler, "uid");  // no effect without a running scheduler
 }
 
-TEST_F(Loaded, AnnotationsThatAreKeptAreRead) {
+TEST_F(Loaded, DeclaredAnnotationsAreAvailable) {
   api::KeepAnnotation("example.com/team");
   api::Decoder decoder;
   const auto decoded = decoder.Object<api::Pod>(

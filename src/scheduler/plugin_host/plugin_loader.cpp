@@ -16,11 +16,11 @@
 namespace berth::plugin_host {
 namespace {
 
-// Says it in words of our own where the dynamic linker's would be about something else.
+// Checks the file first, because the dynamic linker's errors for these cases are misleading.
 Expected<void> LookAtFile(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) return Fail(ErrorCode::kNotFound, "there is no such file");
+  if (!std::filesystem::exists(status)) return Fail(ErrorCode::kNotFound, "no such file");
   if (!std::filesystem::is_regular_file(status)) return Invalid("is no file");
   std::ifstream file(path, std::ios::binary);
   if (!file) return Invalid(fmt::format("cannot be read: {}", std::strerror(errno)));
@@ -44,8 +44,8 @@ Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& opt
   }
   if ((object.version & 0xFFFF) > BERTH_PLUGIN_MINOR) {
     library.notes.push_back(fmt::format(
-        "--berth-plugin {}: is built for version {}.{} of berth_plugin.h, this is {}.{}: what is newer has "
-        "no effect",
+        "--berth-plugin {}: is built for version {}.{} of berth_plugin.h, this is {}.{}: newer functions "
+        "have no effect",
         path, object.version >> 16, object.version & 0xFFFF, BERTH_PLUGIN_MAJOR, BERTH_PLUGIN_MINOR));
   }
   return library;
@@ -54,8 +54,8 @@ Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& opt
 }  // namespace
 
 Expected<LoadedLibrary> Load(const std::string& path, const LoadOptions& options) {
-  if (path.empty()) return Invalid("--berth-plugin: no file is named");
-  // A name without a slash would be looked for where the system keeps its libraries.
+  if (path.empty()) return Invalid("--berth-plugin: no file given");
+  // dlopen would search a name without a slash in the system's library directories.
   auto library = LoadFile(std::filesystem::absolute(path).string(), options);
   if (!library) return std::unexpected(std::move(library).error().In("--berth-plugin " + path));
   return library;

@@ -11,13 +11,13 @@
 namespace berth::plugin_host {
 
 struct LoadOptions {
-  // How long the library may take to be loaded and to describe itself, in the process that tries it out.
+  // Time limit for loading and describing the library in the child process.
   Duration deadline = std::chrono::seconds(10);
 };
 
 struct LoadedPlugin {
   std::string name;
-  std::string version;  // as its author calls it; may be empty
+  std::string version;  // the author's version; may be empty
   framework::Factory factory;
 };
 
@@ -27,10 +27,9 @@ struct LoadedLibrary {
   std::vector<std::string> notes;  // for the log
 };
 
-// Loads the library for as long as this process lives. Before that a child process does the same; what ends
-// it, or keeps it beyond the deadline, is an error here, and so is everything that is wrong with what the
-// library says of itself. Errors name the file. To be called before this process has threads: the child is a
-// fork.
+// Loads a library for the lifetime of this process. A child process (a fork) loads it first: if the child
+// crashes, exits or exceeds the deadline, or if the description is invalid, the result is an error. Errors
+// name the file. Must be called while this process has only one thread.
 Expected<LoadedLibrary> Load(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace berth::plugin_host

@@ -11,7 +11,7 @@ namespace {
 template <class Function>
 Expected<Function*> Symbol(void* library, const char* name) {
   if (void* address = ::dlsym(library, name)) return reinterpret_cast<Function*>(address);
-  return Invalid(fmt::format("exports no {}: it is no plugin of Berth", name));
+  return Invalid(fmt::format("does not export {}: not a Berth plugin", name));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A shared object in this process, and what it says of itself. Private to this module.
+// A shared object loaded into this process, and its description. Private to this module.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@ struct SharedObject {
   std::vector<berth_plugin> plugins;
 };
 
-// What the library is about to do; told before it does it.
+// Called before each step of loading, with its name.
 using TellStep = std::function<void(const char* step)>;
 
-// Never unloaded: threads and destructors of a library may outlast any use of it. `tell` may be empty.
+// Loads a library without ever unloading it: its threads and destructors may outlive all uses. `tell` may be
+// empty.
 Expected<SharedObject> OpenSharedObject(const std::string& path, const TellStep& tell);
 
 }  // namespace berth::plugin_host

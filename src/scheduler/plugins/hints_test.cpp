@@ -1,4 +1,4 @@
-// Which events free a pod that a plugin rejected: asked as the queue asks, by event and objects.
+// Queueing hints of all plugins, called with events and objects as the queue does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ using framework::Hint;
 
 class HintTest : public ::testing::Test {
  protected:
-  // Nothing if the plugin does not wait for such events.
+  // nullopt: the plugin is not registered for such events.
   std::optional<Hint> Ask(const framework::Plugin& plugin, const PodBuilder& waiting,
                           const ClusterEvent& event, const EventObjects& objects) {
     const cluster::PodInfo pod = cluster.Prepare(waiting);
@@ -76,7 +76,7 @@ class HintTest : public ::testing::Test {
   Cluster cluster;
 };
 
-TEST_F(HintTest, ANodeThatOpensHelpsACordonedOutPod) {
+TEST_F(HintTest, UncordoningANodeRequeuesThePod) {
   const auto plugin = cluster.Make<NodeUnschedulable>();
   using framework::kUpdateNodeTaint;
   EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode()), Hint::kQueue);
@@ -96,7 +96,7 @@ TEST_F(HintTest, ANodeThatOpensHelpsACordonedOutPod) {
       Hint::kSkip);
 }
 
-TEST_F(HintTest, ATaintThatGoesHelpsThosePodsThatDidNotTolerateIt) {
+TEST_F(HintTest, RemovingATaintRequeuesPodsThatDidNotTolerateIt) {
   const auto plugin = cluster.Make<TaintToleration>();
   const auto tainted = MakeNode().Taint("k", "v", "NoSchedule");
   using framework::kUpdateNodeTaint;
@@ -112,7 +112,7 @@ TEST_F(HintTest, ATaintThatGoesHelpsThosePodsThatDidNotTolerateIt) {
             Hint::kSkip);
 }
 
-TEST_F(HintTest, ALabelThatComesHelpsAPodThatSelectsIt) {
+TEST_F(HintTest, AddingALabelRequeuesPodsThatSelectIt) {
   const auto plugin = cluster.Make<NodeAffinity>();
   using framework::kUpdateNodeLabel;
   const auto wants = MakePod().Selecting("disk", "ssd");
@@ -142,7 +142,7 @@ TEST_F(HintTest, ALabelThatComesHelpsAPodThatSelectsIt) {
     EXPECT_EQ(NodeAdded(*plugin, MakePod().Requiring({row.term}), row.node), row.hint);
 }
 
-TEST_F(HintTest, ANodeOutsideTheProfilesAffinityHelpsNobody) {
+TEST_F(HintTest, ANodeOutsideTheProfilesAffinityRequeuesNoPod) {
   const auto plugin = cluster.Make<NodeAffinity>(
       "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
       "[{matchExpressions: "
@@ -151,7 +151,7 @@ TEST_F(HintTest, ANodeOutsideTheProfilesAffinityHelpsNobody) {
   EXPECT_EQ(NodeAdded(*plugin, MakePod(), MakeNode().Label("pool", "a")), Hint::kQueue);
 }
 
-TEST_F(HintTest, APodThatLeavesHelpsIfItHeldAWantedPort) {
+TEST_F(HintTest, RemovingAPodRequeuesPodsThatNeedItsPort) {
   const auto plugin = cluster.Make<NodePorts>();
   const auto wants = MakePod("w").HostPort(80);
   EXPECT_EQ(PodDeleted(*plugin, wants, MakePod().HostPort(80).OnNode("n")), Hint::kQueue);
@@ -166,7 +166,7 @@ TEST_F(HintTest, APodThatLeavesHelpsIfItHeldAWantedPort) {
   EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
 }
 
-TEST_F(HintTest, MoreRoomHelpsIfThePodWouldFitAnEmptyNode) {
+TEST_F(HintTest, MoreCapacityRequeuesAPodThatFitsOnTheEmptyNode) {
   const auto plugin = cluster.Make<NodeResourcesFit>();
   using framework::kUpdateNodeAllocatable;
   const auto wants = MakePod().Cpu("2").Request("example.com/gpu", "1");
@@ -188,7 +188,7 @@ TEST_F(HintTest, MoreRoomHelpsIfThePodWouldFitAnEmptyNode) {
       << "more pods";
 }
 
-TEST_F(HintTest, APodThatShrinksHelpsThoseWhoWantWhatItGaveBack) {
+TEST_F(HintTest, ScalingDownAPodRequeuesPodsThatNeedTheResource) {
   const auto plugin = cluster.Make<NodeResourcesFit>();
   const ClusterEvent shrunk{EventResource::kAssignedPod, framework::kUpdatePodScaleDown, ""};
   const EventObjects less_cpu{MakePod().Cpu("2").Memory("1Gi").OnNode("n").Share(),
@@ -202,15 +202,14 @@ TEST_F(HintTest, APodThatShrinksHelpsThoseWhoWantWhatItGaveBack) {
   EXPECT_EQ(PodDeleted(*plugin, MakePod().Cpu("1"), MakePod()), Hint::kSkip);
 }
 
-TEST_F(HintTest, GatesOpenAndNodesOfTheNameAppear) {
+TEST_F(HintTest, GatesAndNodeNames) {
   const ClusterEvent gates{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated, ""};
   EXPECT_EQ(Ask(*cluster.Make<SchedulingGates>(), MakePod().Gate("g"), gates, {}), Hint::kQueue);
   EXPECT_EQ(NodeAdded(*cluster.Make<NodeName>(), MakePod(), MakeNode()), Hint::kQueue);
   EXPECT_EQ(PodDeleted(*cluster.Make<NodeName>(), MakePod(), MakePod().OnNode("n")), std::nullopt);
 }
 
-// --- pods that look at other pods
-// ------------------------------------------------------------------------------------------------
+// --- affinity and spreading ---
 
 constexpr ClusterEvent kPodAdded{EventResource::kAssignedPod, framework::kAdd, "AssignedPodAdd"};
 constexpr ClusterEvent kPodRelabelled{EventResource::kAssignedPod, framework::kUpdatePodLabel, ""};
@@ -223,7 +222,7 @@ api::PodAffinityTerm ToApp(const std::string& app) {
 }
 PodBuilder Placed(const std::string& app) { return MakePod(app).Label("app", app).OnNode("n"); }
 
-TEST_F(HintTest, AffinityWaitsForPodsThatItLooksForOrShuns) {
+TEST_F(HintTest, AffinityIsRequeuedByMatchingPods) {
   const auto plugin = cluster.Make<InterPodAffinity>();
   PodBuilder friendly = MakePod("friendly").Label("app", "friendly");
   friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
@@ -248,7 +247,7 @@ TEST_F(HintTest, AffinityWaitsForPodsThatItLooksForOrShuns) {
   EXPECT_EQ(PodDeleted(*plugin, friendly, hostile), Hint::kSkip);
 }
 
-TEST_F(HintTest, AffinityWaitsForNodesWithItsTopologyAntiAffinityForAny) {
+TEST_F(HintTest, AffinityIsRequeuedByNodesWithTheTopologyKeyAndAntiAffinityByAnyNode) {
   const auto plugin = cluster.Make<InterPodAffinity>();
   PodBuilder friendly = MakePod("friendly");
   friendly.raw().spec.pod_affinity.emplace().required = {ToApp("db")};
@@ -278,7 +277,7 @@ PodBuilder Spread() {
   return pod;
 }
 
-TEST_F(HintTest, SpreadingWaitsForPodsOfItsKindAndForNodesOfItsTopology) {
+TEST_F(HintTest, SpreadingIsRequeuedByMatchingPodsAndNodesWithTheTopologyKey) {
   const auto plugin = cluster.Make<PodTopologySpread>();
   EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("web").Share()}), Hint::kQueue);
   EXPECT_EQ(Ask(*plugin, Spread(), kPodAdded, {nullptr, Placed("db").Share()}), Hint::kSkip);
@@ -304,7 +303,7 @@ TEST_F(HintTest, SpreadingWaitsForPodsOfItsKindAndForNodesOfItsTopology) {
             Hint::kQueue);
 }
 
-TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
+TEST_F(HintTest, DeclaredFeaturesAreRequeuedByNodesThatDeclareThem) {
   const auto plugin = cluster.Make<NodeDeclaredFeatures>();
   api::Node declares = MakeNode("n");
   declares.declared_features = {"VolumeBindMountOptions"};
@@ -315,7 +314,7 @@ TEST_F(HintTest, DeclaredFeaturesWaitForNodesThatDeclareOthers) {
   EXPECT_EQ(NodeAdded(*plugin, MakePod("p"), MakeNode("n")), Hint::kQueue);
 }
 
-// --- volumes
+// --- volumes ---
 
 using api::CSINode;
 using api::PersistentVolume;
@@ -330,7 +329,7 @@ using berth::testing::MakeCsiNode;
 using berth::testing::MakeVolume;
 using berth::testing::PodWith;
 
-TEST_F(HintTest, APodThatLeavesItsDiskOrClaimHelpsThoseWhoWantIt) {
+TEST_F(HintTest, RemovingAPodRequeuesPodsThatNeedItsDiskOrClaim) {
   const auto plugin = cluster.Make<VolumeRestrictions>();
   const auto disk = DiskVolume(api::Volume::Source::kGcePersistentDisk, "d");
   EXPECT_EQ(PodDeleted(*plugin, PodWith("w", {disk}), PodWith("g", {disk})), Hint::kQueue);
@@ -349,7 +348,7 @@ TEST_F(HintTest, APodThatLeavesItsDiskOrClaimHelpsThoseWhoWantIt) {
   EXPECT_EQ(NodeAdded(*plugin, wants, MakeNode()), Hint::kQueue);
 }
 
-TEST_F(HintTest, RoomForVolumes) {
+TEST_F(HintTest, VolumeLimits) {
   const auto plugin = cluster.Make<NodeVolumeLimits>();
   const auto wants = PodWith("w", {ClaimVolume("c")});
   EXPECT_EQ(Added(*plugin, wants, EventResource::kCSINode, MakeCsiNode("n", {})), Hint::kQueue);
@@ -379,7 +378,7 @@ TEST_F(HintTest, RoomForVolumes) {
   EXPECT_EQ(detached(ebs, "other"), Hint::kSkip);
 }
 
-TEST_F(HintTest, VolumesThatMoveOrAppear) {
+TEST_F(HintTest, VolumeZones) {
   const auto plugin = cluster.Make<VolumeZone>();
   const auto wants = PodWith("w", {ClaimVolume("c")});
   auto immediate = MakeClass();
@@ -403,7 +402,7 @@ TEST_F(HintTest, VolumesThatMoveOrAppear) {
   EXPECT_EQ(changed(in("a"), in("a").Label("other", "x")), Hint::kSkip);
 }
 
-TEST_F(HintTest, WhatVolumeBindingWaitsFor) {
+TEST_F(HintTest, VolumeBindingEvents) {
   const auto plugin = cluster.Make<VolumeBinding>();
   const auto wants = PodWith("w", {ClaimVolume("c")});
   auto limited = MakeClass();

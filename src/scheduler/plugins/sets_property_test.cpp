@@ -1,5 +1,4 @@
-// Filters answer for all nodes at once, from sets; here the same questions are put to each node by itself,
-// and on random clusters both must say the same.
+// Filters return sets for all nodes; this test compares them with an evaluation per node on random clusters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +23,7 @@ using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using framework::Code;
 
-// --- random things, from small vocabularies so that they meet
-// -------------------------------------------------------
+// --- random objects with few distinct symbols, so that they match ---
 
 class Draw {
  public:
@@ -95,8 +93,7 @@ class Draw {
   Random random_;
 };
 
-// --- one node, plainly
-// ----------------------------------------------------------------------------------------------
+// --- evaluation per node ---
 
 struct PlainNode {
   api::Node node;
@@ -172,10 +169,9 @@ berth::testing::Verdict Resources(const api::Pod& pod, const PlainNode& plain) {
   return verdict;
 }
 
-// --- both
-// -----------------------------------------------------------------------------------------------------------
+// --- comparison ---
 
-TEST(FiltersProperty, SetsSayTheSameAsEachNodeByItself) {
+TEST(FiltersProperty, SetsEqualPerNodeEvaluation) {
   std::size_t fitting = 0;
   std::size_t rejected = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -194,7 +190,7 @@ TEST(FiltersProperty, SetsSayTheSameAsEachNodeByItself) {
         cluster.Run(node.metadata.name, entry.pods.back());
       }
     }
-    // Rows of removed nodes stay in the sets' range.
+    // Rows of removed nodes remain part of the sets.
     for (std::size_t i = 0; i < nodes / 10; ++i) {
       const std::string name = "n" + std::to_string(draw.Below(nodes));
       if (plain.erase(name) == 1) cluster.nodes().Remove(cluster.RowOf(name));
@@ -221,12 +217,12 @@ TEST(FiltersProperty, SetsSayTheSameAsEachNodeByItself) {
       }
     }
   }
-  // A draw in which nearly all or nearly nothing fits would show little.
+  // Guards against test data in which almost all or almost no nodes are feasible.
   EXPECT_GT(fitting, rejected / 5);
   EXPECT_GT(rejected, fitting / 5);
 }
 
-TEST(FiltersProperty, PreferredTermsAddUpAsTheyMatchEachNode) {
+TEST(FiltersProperty, PreferredTermsEqualPerNodeEvaluation) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Draw draw(seed);
     Cluster cluster;
@@ -243,7 +239,7 @@ TEST(FiltersProperty, PreferredTermsAddUpAsTheyMatchEachNode) {
       terms.emplace_back(1 + static_cast<std::int32_t>(draw.Below(100)), draw.Term());
       pod.Preferring(terms.back().first, terms.back().second);
     }
-    if (!cluster.PreScore(*plugin, pod).ok()) continue;  // a term with a mistake
+    if (!cluster.PreScore(*plugin, pod).ok()) continue;  // a term is invalid
     const auto scores = cluster.RawScores(*plugin, pod);
     for (const auto& [name, node] : plain) {
       std::int64_t sum = 0;

@@ -1,4 +1,4 @@
-// The plugins whose whole rule fits into a few lines.
+// Plugins with few lines of code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +26,7 @@ using berth::testing::Verdicts;
 using framework::Code;
 using ::testing::ElementsAre;
 
-// --- NodeName
-// -----------------------------------------------------------------------------------------------------
+// --- NodeName ---
 
 class NodeNameTest : public ::testing::Test {
  protected:
@@ -36,14 +35,14 @@ class NodeNameTest : public ::testing::Test {
   std::unique_ptr<NodeName> plugin = cluster.Make<NodeName>();
 };
 
-TEST_F(NodeNameTest, APodThatNamesNoNodeFitsEverywhere) {
+TEST_F(NodeNameTest, APodWithoutNodeNameFitsOnAllNodes) {
   EXPECT_EQ(cluster.Filter(*plugin, MakePod()), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
   const auto answer = cluster.PreFilter(*plugin, MakePod());
   EXPECT_TRUE(answer.status.ok());
   EXPECT_FALSE(answer.nodes);
 }
 
-TEST_F(NodeNameTest, OnlyTheNodeItNamesWillDo) {
+TEST_F(NodeNameTest, OtherNodesAreRejected) {
   EXPECT_EQ(
       cluster.Filter(*plugin, MakePod().OnNode("n2")),
       (Verdicts{{"n1", Unresolvable({"node(s) didn't match the requested node name"})}, {"n2", Fits()}}));
@@ -52,13 +51,12 @@ TEST_F(NodeNameTest, OnlyTheNodeItNamesWillDo) {
   EXPECT_THAT(*answer.nodes, ElementsAre(cluster.symbols().node_names.Find("n2")));
 }
 
-TEST_F(NodeNameTest, ANodeThatIsNotThereIsNoNode) {
+TEST_F(NodeNameTest, AnUnknownNodeNameRejectsAllNodes) {
   const Verdict no = Unresolvable({"node(s) didn't match the requested node name"});
   EXPECT_EQ(cluster.Filter(*plugin, MakePod().OnNode("gone")), (Verdicts{{"n1", no}, {"n2", no}}));
 }
 
-// --- NodeUnschedulable
-// --------------------------------------------------------------------------------------------
+// --- NodeUnschedulable ---
 
 struct CordonCase {
   std::string name;
@@ -66,7 +64,7 @@ struct CordonCase {
   bool fits;
 };
 class Cordon : public ::testing::TestWithParam<CordonCase> {};
-TEST_P(Cordon, KeepsPodsAwayThatDoNotTolerateIt) {
+TEST_P(Cordon, RejectsPodsThatDoNotTolerateIt) {
   Cluster cluster;
   cluster.Add(MakeNode("open")).Add(MakeNode("cordoned").Cordoned());
   const auto plugin = cluster.Make<NodeUnschedulable>();
@@ -91,8 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         CordonCase{"ToleratesAnotherKey", MakePod().Tolerating("gpu", "Exists"), false}),
     [](const auto& row) { return row.param.name; });
 
-// --- NodePorts
-// ----------------------------------------------------------------------------------------------------
+// --- NodePorts ---
 
 struct PortCase {
   std::string name;
@@ -100,7 +97,7 @@ struct PortCase {
   bool fits;
 };
 class Ports : public ::testing::TestWithParam<PortCase> {};
-TEST_P(Ports, ConflictWhereProtocolNumberAndAddressMeet) {
+TEST_P(Ports, ConflictIfProtocolPortAndAddressOverlap) {
   Cluster cluster;
   cluster.Add(MakeNode("taken")).Add(MakeNode("free")).Run("taken", GetParam().there);
   const auto plugin = cluster.Make<NodePorts>();
@@ -133,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Holds(80, "TCP", ""), true}),
     [](const auto& row) { return row.param.name; });
 
-TEST(NodePortsTest, PodsWithoutHostPortsAreNotLookedAt) {
+TEST(NodePortsTest, PreFilterSkipsPodsWithoutHostPorts) {
   Cluster cluster;
   const auto plugin = cluster.Make<NodePorts>();
   EXPECT_TRUE(cluster.PreFilter(*plugin, MakePod()).status.skip());
@@ -146,10 +143,9 @@ TEST(NodePortsTest, PortsOfOnePodDoNotConflictWithEachOther) {
   EXPECT_EQ(cluster.Filter(*cluster.Make<NodePorts>(), MakePod().HostPort(80).HostPort(80)).at("n"), Fits());
 }
 
-// --- SchedulingGates, PrioritySort, DefaultBinder
-// -----------------------------------------------------------------
+// --- SchedulingGates, PrioritySort, DefaultBinder ---
 
-TEST(SchedulingGatesTest, HoldAPodBackUntilAllAreGone) {
+TEST(SchedulingGatesTest, RejectAPodUntilAllAreRemoved) {
   Cluster cluster;
   const auto plugin = cluster.Make<SchedulingGates>();
   EXPECT_TRUE(plugin->PreEnqueue(cluster.Prepare(MakePod())).ok());
@@ -158,7 +154,7 @@ TEST(SchedulingGatesTest, HoldAPodBackUntilAllAreGone) {
   EXPECT_EQ(status.Message(), "waiting for scheduling gates: [b a]");
 }
 
-TEST(PrioritySortTest, PriorityComesFirstThenTheLongerWait) {
+TEST(PrioritySortTest, OrdersByPriorityThenByTimestamp) {
   Cluster cluster;
   const auto plugin = cluster.Make<PrioritySort>();
   const auto queued = [&](std::int32_t priority, int since) {
@@ -173,7 +169,7 @@ TEST(PrioritySortTest, PriorityComesFirstThenTheLongerWait) {
   EXPECT_FALSE(plugin->Less(queued(1, 1), queued(1, 1)));
 }
 
-TEST(DefaultBinderTest, AsksTheApiServerForTheVeryPod) {
+TEST(DefaultBinderTest, BindsWithTheUidOfThePod) {
   Cluster cluster;
   const auto plugin = cluster.Make<DefaultBinder>();
   std::vector<framework::Status> answers;

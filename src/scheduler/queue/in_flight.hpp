@@ -1,4 +1,4 @@
-// Attempts that are under way, and what happened in the cluster since each of them began.
+// Attempts in progress, and the events since the start of each attempt.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -11,13 +11,13 @@
 
 namespace berth::queue {
 
-// One list in the order of time, of attempts' beginnings and events. An event is kept as long as an attempt
-// that began before it is under way. One thread.
+// One list, ordered by time, of attempt starts and events. An event is kept while an attempt that started
+// before it is in progress. Scheduler loop only.
 class InFlight {
  public:
-  // False if an attempt for that UID is under way already.
+  // Returns false if an attempt for this UID is in progress.
   bool Begin(const framework::QueuedPodPtr& pod);
-  // The attempt ended; events that no other attempt needs go. `forget(event label, how many)` is told.
+  // Ends an attempt and drops events that no other attempt needs; calls forget(label) for each dropped event.
   template <class Forget>
   void End(const std::string& uid, Forget&& forget) {
     const auto found = pods_.find(uid);
@@ -36,13 +36,13 @@ class InFlight {
     items_.push_back({nullptr, event, objects});
   }
   bool Has(const std::string& uid) const { return pods_.contains(uid); }
-  // By "namespace/name": the one that began last, if that is still under way; else null.
+  // The attempt for "namespace/name" that started last, if it is in progress; else null.
   api::PodPtr FindByKey(const std::string& key) const;
   bool empty() const { return pods_.empty(); }
   std::size_t size() const { return pods_.size(); }
   std::size_t events() const { return items_.size() - pods_.size(); }
 
-  // Calls visit(event, objects) for everything since the attempt began, until it returns false.
+  // Calls visit(event, objects) for the events since the attempt started, until it returns false.
   template <class Visit>
   void ForEachSince(const std::string& uid, Visit&& visit) const {
     const auto found = pods_.find(uid);
@@ -54,7 +54,7 @@ class InFlight {
 
  private:
   struct Item {
-    framework::QueuedPodPtr pod;  // an attempt began; null: an event
+    framework::QueuedPodPtr pod;  // the start of an attempt; null: an event
     framework::ClusterEvent event;
     framework::EventObjects objects;
   };
@@ -62,7 +62,8 @@ class InFlight {
 
   Items items_;
   boost::unordered_map<std::string, Items::const_iterator> pods_;    // by UID
-  boost::unordered_map<std::string, Items::const_iterator> by_key_;  // the latest of each "namespace/name"
+  // the latest attempt per "namespace/name"
+  boost::unordered_map<std::string, Items::const_iterator> by_key_;
 };
 
 }  // namespace berth::queue

@@ -1,4 +1,4 @@
-// Which pods were promised which node (kube-scheduler v1.37.1's nominator).
+// Nominated pods and their nodes (kube-scheduler v1.37.1's nominator).
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -9,7 +9,8 @@
 
 namespace berth::queue {
 
-// A pod is known by its UID and nominated to at most one node, which need not exist. One thread.
+// A pod is identified by its UID and nominated to at most one node, which need not exist. Scheduler loop
+// only.
 class Nominator {
  public:
   struct Nomination {
@@ -17,11 +18,11 @@ class Nominator {
     cluster::NodeNameId node;
   };
 
-  // `node` counts if it is given (an unknown id takes the nomination back), else status.nominatedNodeName.
-  // Whatever was known of the pod before is forgotten.
+  // Sets the pod's nomination: `node` if given (an unknown id clears it), else status.nominatedNodeName.
+  // Replaces an earlier nomination.
   void Set(const framework::QueuedPodPtr& pod, std::optional<cluster::NodeNameId> node = std::nullopt);
-  // The pod changed. A nomination that is only in our memory yet survives an update that does not speak of
-  // nominations; `had` is status.nominatedNodeName before the update.
+  // Handles an update of the pod. A nomination that has not been written to the API server yet survives an
+  // update that does not change status.nominatedNodeName; `had` is its value before the update.
   void Update(cluster::NodeNameId had, const framework::QueuedPodPtr& pod);
   void Delete(const std::string& uid) { by_uid_.erase(uid); }
 

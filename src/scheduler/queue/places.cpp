@@ -1,4 +1,4 @@
-// The places where pods wait, and the books about who is where.
+// The places of the queue, and the metrics that count their pods.
 #include <algorithm>
 #include <utility>
 
@@ -61,7 +61,7 @@ void SchedulingQueue::Remove(Entry& entry) {
   Leave(entry);
   const auto [begin, end] = by_key_.equal_range(&entry);
   by_key_.erase(std::find(begin, end, &entry));
-  const QueuedPodPtr pod = entry.pod;  // its UID outlives the entry
+  const QueuedPodPtr pod = entry.pod;  // keeps the UID alive while the entry is erased
   entries_.erase(pod->info.pod->metadata.uid);
 }
 

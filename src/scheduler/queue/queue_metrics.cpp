@@ -18,7 +18,7 @@ SchedulingQueue::Meters::Meters(metrics::Registry& registry)
 }
 
 metrics::Gauge& SchedulingQueue::Meters::Pending(const char* queue, bool is_queue) {
-  // Groups of pods are not queued here, so the two numbers are the same.
+  // Pod groups are not queued as entities here, so both numbers are equal.
   metrics::Gauge& pods = registry.Gauge(
       "scheduler_pending_pods",
       "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
@@ -103,9 +103,8 @@ metrics::Gauge& SchedulingQueue::Meters::ByCause(std::string_view queue, const f
   if (full) text = "other";
   metrics::Gauge& cell =
       registry.Gauge("berth_pending_pods_by_cause",
-                     "[ALPHA] Number of pods in a queue, by what held them back last: the plugins that "
-                     "rejected or gate "
-                     "them, joined by +; error; new for pods that were not tried yet.",
+                     "[ALPHA] Number of pods in a queue, by cause: the plugins that rejected or gate them, joined "
+                     "by +; error; new for pods without an attempt.",
                      {{"queue", std::string(queue)}, {"cause", text}});
   if (!full) causes_.push_back({queue, {plugins.begin(), plugins.end()}, error, &cell});
   return cell;

@@ -16,8 +16,7 @@ using framework::QueuedPodPtr;
 constexpr Duration kBackoffFlushPeriod = std::chrono::seconds(1);
 constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
 
-// Back-offs end on whole seconds, so that pods freed in the same second are ordered by urgency, not by
-// chance.
+// Back-offs end on whole seconds, so that pods released in the same second are ordered by rank.
 MonoTime WholeSecond(MonoTime time) {
   return MonoTime(std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()));
 }
@@ -43,8 +42,7 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
 
 SchedulingQueue::~SchedulingQueue() = default;
 
-// --- what happens to a waiting pod
-// -----------------------------------------------------------------------------
+// --- changes of a waiting pod ---
 
 void SchedulingQueue::Add(cluster::PodInfo info, std::uint32_t profile) {
   if (Find(info.pod->metadata.uid) != nullptr) return Update(std::move(info), profile, {}, {});
@@ -52,7 +50,7 @@ void SchedulingQueue::Add(cluster::PodInfo info, std::uint32_t profile) {
   pod->info = std::move(info);
   pod->profile = profile;
   pod->timestamp = clock_.Now();
-  // A gated pod holds its nomination too.
+  // A gated pod keeps its nomination too.
   nominator_.Set(pod);
   ToActive(Insert(std::move(pod)), kPodAdded);
 }
@@ -66,7 +64,7 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   }
   Entry* entry = Find(uid);
   if (entry == nullptr) return Add(std::move(info), profile);
-  // Its rank may change with it: out, change, in again.
+  // The update may change the pod's rank, so it leaves the sorted set and enters it again.
   const Place place = entry->place;
   Leave(*entry);
   const cluster::NodeNameId had = entry->pod->info.nominated;
@@ -90,8 +88,7 @@ void SchedulingQueue::Delete(const std::string& uid) {
   Remove(*entry);
 }
 
-// --- attempts
-// ------------------------------------------------------------------------------------------------
+// --- attempts ---
 
 QueuedPodPtr SchedulingQueue::Pop() {
   for (;;) {
@@ -140,11 +137,11 @@ void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
 }
 
 framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
-  // Nobody noted what happened since an attempt that was done already.
+  // After Done no events are recorded for the attempt.
   if (pod.rejectors.empty() || !in_flight_.Has(pod.info.pod->metadata.uid))
     return framework::Requeue::kAfterBackoff;
   framework::Requeue strongest = framework::Requeue::kSkip;
-  // Without a plugin that answered Pending there is nothing stronger than AfterBackoff to look for.
+  // Without a plugin that returned Pending, AfterBackoff is the strongest result.
   const framework::Requeue enough =
       pod.pending.empty() ? framework::Requeue::kAfterBackoff : framework::Requeue::kImmediately;
   in_flight_.ForEachSince(pod.info.pod->metadata.uid,
@@ -155,8 +152,7 @@ framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
   return strongest;
 }
 
-// --- events
-// --------------------------------------------------------------------------------------------------
+// --- events ---
 
 void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& objects,
                               const Concerned& concerned) {
@@ -173,7 +169,7 @@ void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEven
                            const EventObjects& objects) {
   for (Entry* entry : entries) {
     const QueuedPod& pod = *entry->pod;
-    // What the gating plugin does not wait for cannot open the gate.
+    // Only events for which the gating plugin is registered can release the pod.
     if (pod.gated() && !event.wildcard() && !policy_.IsRegisteredBy(pod.profile, pod.gated_by, event)) continue;
     const framework::Requeue strategy = Evaluate(pod, event, objects);
     if (strategy == framework::Requeue::kSkip) continue;
@@ -196,7 +192,7 @@ void SchedulingQueue::Activate(std::span<const std::string> pods) {
 void SchedulingQueue::Activate(Entry& entry) {
   switch (entry.place) {
     case Place::kBackoff:
-    case Place::kErrorBackoff:  // it has passed PreEnqueue on its way there
+    case Place::kErrorBackoff:  // passed PreEnqueue before it entered
       Leave(entry);
       return Arrive(entry, Place::kActive, framework::kForceActivate.label);
     case Place::kUnschedulable:
@@ -215,15 +211,14 @@ framework::Requeue SchedulingQueue::Evaluate(const QueuedPod& pod, const Cluster
                                           const EventObjects& objects) const {
   if (pod.rejectors.empty()) return framework::Requeue::kAfterBackoff;
   if (!event.wildcard()) return policy_.EvaluateHint(pod, event, objects);
-  // One that names a pod is meant for that pod only.
+  // A wildcard event with an object applies to that pod only.
   const auto* meant = objects.After<api::Pod>();
   return meant != nullptr && meant->metadata.uid != pod.info.pod->metadata.uid
              ? framework::Requeue::kSkip
              : framework::Requeue::kAfterBackoff;
 }
 
-// --- time
-// ----------------------------------------------------------------------------------------------------
+// --- time ---
 
 void SchedulingQueue::Tick() {
   const MonoTime now = clock_.Now();
@@ -259,8 +254,7 @@ void SchedulingQueue::FlushUnschedulable(MonoTime now) {
   if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {});
 }
 
-// --- moving
-// ----------------------------------------------------------------------------------------------------
+// --- moves between places ---
 
 void SchedulingQueue::Follow(Entry& entry, framework::Requeue strategy, const char* event) {
   if (strategy == framework::Requeue::kSkip) return Arrive(entry, Place::kUnschedulable, event);
@@ -274,7 +268,7 @@ void SchedulingQueue::ToActive(Entry& entry, const char* event) {
   Arrive(entry, Place::kActive, event);
 }
 
-// A pod may be taken from there early, so it has to pass the gate on its way in.
+// Pods may be taken from the back-off queue early, so they must pass PreEnqueue before they enter it.
 void SchedulingQueue::ToBackoff(Entry& entry, const char* event) {
   if (!PassesPreEnqueue(entry)) return Gate(entry, event);
   Leave(entry);
@@ -295,7 +289,7 @@ bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
     meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
   }
   if (pod.gated_by == gated_by) return gated_by.empty();
-  // The gauges tell gated from rejected pods.
+  // The gauges distinguish gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);
   pod.gated_by = std::move(gated_by);

@@ -1,4 +1,4 @@
-// Pods that wait for a scheduling attempt (after kube-scheduler v1.37.1, with its default feature gates).
+// Pods that wait for a scheduling attempt (kube-scheduler v1.37.1 with default feature gates).
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -23,27 +23,28 @@
 
 namespace berth::queue {
 
-// What the queue asks the profiles.
+// The decisions of profiles that the queue depends on.
 class QueuePolicy {
  public:
   virtual ~QueuePolicy() = default;
   virtual bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const = 0;
-  // The plugin in pod.gated_by is asked first.
+  // The plugin in pod.gated_by is called first.
   virtual framework::Status PreEnqueue(const framework::QueuedPod& pod) const = 0;
-  // Does any plugin of any profile wait for such an event?
+  // Whether any plugin of any profile is registered for the event.
   virtual bool IsAnyRegistered(const framework::ClusterEvent& event) const = 0;
-  // Does this plugin of that profile?
+  // Whether this plugin of that profile is registered for it.
   virtual bool IsRegisteredBy(std::uint32_t profile, const std::string& plugin,
                          const framework::ClusterEvent& event) const = 0;
-  // What the plugins that rejected the pod think of the event. Never asked about wildcard events.
+  // The combined hint of the plugins that rejected the pod. Not called for wildcard events.
   virtual framework::Requeue EvaluateHint(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
                                      const framework::EventObjects& objects) const = 0;
 };
 
 struct QueueOptions {
   Duration initial_backoff = std::chrono::seconds(1);
-  Duration max_backoff = std::chrono::seconds(10);          // 0: no back-off at all
-  Duration max_in_unschedulable = std::chrono::minutes(5);  // then an event is assumed to have been missed
+  Duration max_backoff = std::chrono::seconds(10);          // 0: no back-off
+  // after this time, an event is assumed to have been missed
+  Duration max_in_unschedulable = std::chrono::minutes(5);
 };
 
 struct QueueSizes {
@@ -58,54 +59,54 @@ struct QueueSizes {
 //     │       ^  ^              │
 //     │       │  └─delay over─ backoff <──error── Requeue
 //     │       │                 ^                    │
-//     │       └──────event──────┴── unschedulable <──┘ rejected, and nothing happened meanwhile that helps
-//     └─PreEnqueue says no─> unschedulable (gated)
+//     │       └──────event──────┴── unschedulable <──┘ rejected, and no event since then helps
+//     └─PreEnqueue rejects──> unschedulable (gated)
 //
-// A pod is in at most one of these places, known by its UID. One thread: the scheduler loop's; nothing waits.
+// A pod is in at most one of these places, identified by its UID. Scheduler loop only; no method blocks.
 class SchedulingQueue {
  public:
-  // The clock, the policy and the registry outlive the queue.
+  // The clock, the policy and the registry must outlive the queue.
   SchedulingQueue(QueueOptions options, const Clock& clock, const QueuePolicy& policy,
                   metrics::Registry& metrics);
   ~SchedulingQueue();
 
-  // A pod that has no node. A UID that waits here already is updated.
+  // Adds a pod without a node; updates it if the UID is already queued.
   void Add(cluster::PodInfo pod, std::uint32_t profile);
-  // The pod changed in the way the events say (resource kTargetPod). Unknown pods are added; for a pod in
-  // flight the events are noted: whoever has it will bring it back in its newest form.
+  // Updates a pod; `events` describe the change (resource kTargetPod). Unknown pods are added. For a pod in
+  // flight the events are recorded; the owner of the attempt requeues the pod in its latest version.
   void Update(cluster::PodInfo pod, std::uint32_t profile, std::span<const framework::ClusterEvent> events,
               const framework::EventObjects& objects);
-  // The pod went, or somebody bound it. An attempt under way stays under way.
+  // Removes a pod that was deleted or bound. An attempt in progress is not affected.
   void Delete(const std::string& uid);
 
-  // The most urgent pod, or null. When activeQ is empty, pods in back-off are taken early (but not after
-  // errors). The caller owes the queue a Done or a Requeue.
+  // Takes the pod with the highest rank, or returns null. When activeQ is empty, pods in back-off are taken
+  // early, except after errors. The caller must call Done or Requeue for the pod.
   framework::QueuedPodPtr Pop();
-  // The attempt needs no more events: the pod is gone, not ours any more, or past all points that can reject
-  // it. It may still come back by Requeue, after an error.
+  // The attempt needs no more events: the pod was deleted, is assigned to another scheduler, or has passed
+  // Permit. Requeue may still be called after an error.
   void Done(const std::string& uid);
-  // The attempt failed. pod->rejectors says who rejected it; if nobody did it was an error, and the pod is
-  // tried again after a back-off without waiting for an event. Ends the attempt.
+  // Requeues a pod after a failed attempt and ends the attempt. pod->rejectors are the plugins that rejected
+  // it; if empty, the failure was an error, and the pod is retried after a back-off without an event.
   void Requeue(const framework::QueuedPodPtr& pod);
 
-  // Something happened that may make rejected pods fit. `concerned`, if given, says which pods to look at.
+  // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
   using Concerned = std::function<bool(const framework::QueuedPod&)>;
   void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
                const Concerned& concerned = nullptr);
-  // Tries these pods ("namespace/name") at once, without event or back-off. A pod in flight is tried again
-  // if its attempt fails; unknown pods are ignored.
+  // Retries these pods ("namespace/name") immediately, without an event or back-off. A pod in flight is
+  // retried if its attempt fails; unknown pods are ignored.
   void Activate(std::span<const std::string> pods);
-  // Moves what has waited long enough; to be called at NextDue or later.
+  // Moves pods whose back-off or timeout has expired; must be called at NextDue or later.
   void Tick();
   MonoTime NextDue() const { return std::min(next_backoff_flush_, next_unschedulable_flush_); }
 
   QueueSizes sizes() const;
   bool IsInFlight(const std::string& uid) const { return in_flight_.Has(uid); }
-  // Pods that were promised a node, whether they wait here or are in flight.
+  // Nominated pods, queued or in flight.
   Nominator& nominator() { return nominator_; }
   const Nominator& nominator() const { return nominator_; }
-  // Every pod that waits here (not those in flight), in no particular order: visit(const QueuedPod&, place),
-  // place being "active", "backoff", "unschedulable" or "gated".
+  // Calls visit(const QueuedPod&, place) for every queued pod, not for pods in flight, in no defined order.
+  // `place` is "active", "backoff", "unschedulable" or "gated".
   template <class Visit>
   void ForEach(Visit&& visit) const {
     for (const auto& [uid, entry] : entries_) visit(*entry.pod, PlaceName(entry));
@@ -116,9 +117,9 @@ class SchedulingQueue {
   struct Entry {
     framework::QueuedPodPtr pod;
     Place place = Place::kNone;
-    std::uint64_t sequence = 0;       // settles ties in the order of arrival
-    std::size_t slot = 0;             // in unschedulable_, while it is there
-    metrics::Gauge* cause = nullptr;  // where it is counted, while it is anywhere
+    std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
+    std::size_t slot = 0;             // index in unschedulable_, while it is there
+    metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
   };
   struct MoreUrgent {
     const QueuePolicy* policy;
@@ -128,7 +129,7 @@ class SchedulingQueue {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
   };
-  // "namespace/name", which does not change.
+  // Hashes and compares "namespace/name", which is constant.
   struct ByKey {
     static std::string_view Of(std::string_view key) { return key; }
     static std::string_view Of(const Entry* entry) { return entry->pod->info.key; }
@@ -141,12 +142,12 @@ class SchedulingQueue {
   Entry* Find(const std::string& uid);
   Entry& Insert(framework::QueuedPodPtr pod);
   void Remove(Entry& entry);
-  // Out of the place it is in, into another; the gauges follow.
+  // Removes the entry from its place, or adds it to one; the gauges follow.
   void Leave(Entry& entry);
   void Enter(Entry& entry, Place place);
-  // The same as an arrival: counted by event.
+  // As Enter, counted by event as an arrival.
   void Arrive(Entry& entry, Place place, const char* event);
-  // Each asks PreEnqueue first, and keeps the pod out of the way if that says no.
+  // Both call PreEnqueue first and gate the pod if it is rejected.
   void ToActive(Entry& entry, const char* event);
   void ToBackoff(Entry& entry, const char* event);
   void Follow(Entry& entry, framework::Requeue strategy, const char* event);
@@ -174,8 +175,8 @@ class SchedulingQueue {
   std::set<Entry*, MoreUrgent> active_;
   std::set<Entry*, SoonerOver> backoff_;
   std::set<Entry*, SoonerOver> error_backoff_;
-  std::vector<Entry*> unschedulable_;  // each knows its slot
-  std::size_t gated_ = 0;              // of those
+  std::vector<Entry*> unschedulable_;  // each entry stores its index
+  std::size_t gated_ = 0;              // number of gated entries in unschedulable_
   InFlight in_flight_;
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;

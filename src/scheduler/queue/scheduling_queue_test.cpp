@@ -26,7 +26,7 @@ constexpr ClusterEvent kPodDelete{EventResource::kAssignedPod, framework::kDelet
 constexpr ClusterEvent kGatesGone{EventResource::kTargetPod, framework::kUpdatePodSchedulingGatesEliminated,
                                   "TargetPodUpdatePodSchedulingGatesEliminated"};
 
-// Priority, then time; gates gate; a plugin hopes for the events that the test says.
+// Orders by priority, then time; rejects gated pods; each plugin registers for the events given by the test.
 class FakePolicy final : public QueuePolicy {
  public:
   bool Less(const QueuedPod& a, const QueuedPod& b) const override {
@@ -63,7 +63,7 @@ class QueueTest : public ::testing::Test {
  protected:
   cluster::PodInfo Info(const PodBuilder& pod) { return cluster::PreparePod(pod.Share(), words); }
   void Add(const PodBuilder& pod, std::uint32_t profile = 0) { queue.Add(Info(pod), profile); }
-  // The name of the pod popped, "" if there is none; it stays in flight as `popped`.
+  // Returns the name of the popped pod, "" if there is none; it stays in flight as `popped`.
   std::string Pop() {
     popped = queue.Pop();
     return popped ? popped->info.pod->metadata.name : "";
@@ -94,10 +94,9 @@ class QueueTest : public ::testing::Test {
   QueuedPodPtr popped;
 };
 
-// --- order
-// --------------------------------------------------------------------------------------------------------
+// --- order ---
 
-TEST_F(QueueTest, TheMostUrgentPodComesFirst) {
+TEST_F(QueueTest, ThePodWithTheHighestPriorityIsPoppedFirst) {
   Add(MakePod("low").Priority(1));
   clock.Advance(1ms);
   Add(MakePod("high").Priority(9));
@@ -109,14 +108,14 @@ TEST_F(QueueTest, TheMostUrgentPodComesFirst) {
   EXPECT_EQ(Pop(), "");
 }
 
-TEST_F(QueueTest, PodsOfOneMomentComeInTheOrderOfArrival) {
+TEST_F(QueueTest, PodsWithEqualTimestampsArePoppedInOrderOfArrival) {
   for (const auto* name : {"z", "a", "m"}) Add(MakePod(name));
   EXPECT_EQ(Pop(), "z");
   EXPECT_EQ(Pop(), "a");
   EXPECT_EQ(Pop(), "m");
 }
 
-TEST_F(QueueTest, APodIsKnownByItsUid) {
+TEST_F(QueueTest, PodsAreIdentifiedByUid) {
   Add(MakePod("a").Priority(1));
   Add(MakePod("a").Priority(2));
   EXPECT_EQ(queue.sizes().active, 1U);
@@ -125,7 +124,7 @@ TEST_F(QueueTest, APodIsKnownByItsUid) {
   EXPECT_EQ(popped->attempts, 1);
 }
 
-TEST_F(QueueTest, AnAttemptThatIsDoneMayStillComeBackAfterAnError) {
+TEST_F(QueueTest, APodMayBeRequeuedAfterDoneWithAnError) {
   Add(MakePod("a"));
   Pop();
   EXPECT_EQ(queue.sizes().in_flight, 1U);
@@ -136,7 +135,7 @@ TEST_F(QueueTest, AnAttemptThatIsDoneMayStillComeBackAfterAnError) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, ARejectionAfterDoneIsTriedAgainSinceNobodyNotedWhatHappened) {
+TEST_F(QueueTest, ARejectionAfterDoneIsRetriedBecauseEventsWereNotRecorded) {
   Add(MakePod("a"));
   Pop();
   queue.Done(popped->info.pod->metadata.uid);
@@ -145,12 +144,11 @@ TEST_F(QueueTest, ARejectionAfterDoneIsTriedAgainSinceNobodyNotedWhatHappened) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-// --- back-off
-// -----------------------------------------------------------------------------------------------------
+// --- back-off ---
 
-TEST_F(QueueTest, TheBackoffDoublesUpToItsBound) {
+TEST_F(QueueTest, TheBackoffDoublesUpToItsMaximum) {
   Add(MakePod("a"));
-  Add(MakePod("busy").Priority(100));  // keeps Pop from taking "a" early
+  Add(MakePod("busy").Priority(100));  // prevents Pop from taking "a" early
   for (const auto delay : {1s, 2s, 4s, 8s, 10s, 10s}) {
     ASSERT_EQ(Pop(), "busy");
     const auto busy = popped;
@@ -172,14 +170,14 @@ TEST_F(QueueTest, ABackoffEndsOnAWholeSecond) {
   clock.Advance(300ms);
   Add(MakePod("a"));
   Pop();
-  Break();             // at x.3: the delay ends at x.3 + 1 s, on the whole second (x + 1).0
+  Break();             // at x.3: the back-off ends at x.3 + 1 s, on the whole second (x + 1).0
   Wait(1700ms - 1ms);  // (x + 1).999
   EXPECT_EQ(queue.sizes().backoff, 1U);
   Wait(1ms);
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
-TEST_F(QueueTest, AfterErrorsPodsWaitOutTheirBackoff) {
+TEST_F(QueueTest, PodsAreNotTakenFromBackoffEarlyAfterErrors) {
   Add(MakePod("a"));
   Pop();
   Break();
@@ -195,7 +193,7 @@ TEST_F(QueueTest, AfterErrorsPodsWaitOutTheirBackoff) {
   EXPECT_EQ(Pop(), "a");
 }
 
-TEST_F(QueueTest, ARejectionEndsTheCountOfErrors) {
+TEST_F(QueueTest, ARejectionResetsTheNumberOfErrors) {
   Add(MakePod("a"));
   Pop();
   Break();
@@ -206,7 +204,7 @@ TEST_F(QueueTest, ARejectionEndsTheCountOfErrors) {
   EXPECT_EQ(popped->unschedulable_count, 1);
 }
 
-TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
+TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenActiveQIsEmpty) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
@@ -220,7 +218,7 @@ TEST_F(QueueTest, PodsInBackoffAreTakenEarlyWhenNothingElseIsThere) {
               HasSubstr("scheduler_queue_incoming_pods_total{event=\"PopFromBackoffQ\",queue=\"active\"} 1"));
 }
 
-TEST_F(QueueTest, OfPodsInBackoffTheOneThatEndsFirstIsTakenAndThenTheMoreUrgent) {
+TEST_F(QueueTest, BackoffIsOrderedByExpiryAndThenByPriority) {
   for (const auto* name : {"twice", "low", "high"})
     Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
   std::vector<QueuedPodPtr> pods;
@@ -245,10 +243,9 @@ TEST_F(QueueTest, PendingPodsSkipTheBackoff) {
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
-// --- rejections and events
-// ----------------------------------------------------------------------------------------
+// --- rejections and events ---
 
-TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
+TEST_F(QueueTest, ARejectedPodWaitsForAnEventOfItsRejector) {
   Add(MakePod("a"), 7);
   Pop();
   Reject("Fit");
@@ -260,7 +257,7 @@ TEST_F(QueueTest, ARejectedPodWaitsForAnEventThatItsRejectorHopesFor) {
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
 }
 
-TEST_F(QueueTest, APodWhoseBackoffIsOverGoesStraightToTheActiveQueue) {
+TEST_F(QueueTest, APodWithoutRemainingBackoffMovesToActiveQ) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
@@ -270,7 +267,7 @@ TEST_F(QueueTest, APodWhoseBackoffIsOverGoesStraightToTheActiveQueue) {
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
-TEST_F(QueueTest, PodsThatWaitTooLongAreTriedAgain) {
+TEST_F(QueueTest, PodsAreRetriedAfterTheUnschedulableTimeout) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
@@ -293,10 +290,9 @@ TEST_F(QueueTest, NextDueIsTheNextFlush) {
   EXPECT_EQ(queue.NextDue() - clock.Now(), 800ms);
 }
 
-// --- gates
-// --------------------------------------------------------------------------------------------------------
+// --- gates ---
 
-TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
+TEST_F(QueueTest, AGatedPodIsScheduledWhenItsGatesAreRemoved) {
   Add(MakePod("a").Gate("g"));
   EXPECT_EQ(queue.sizes().gated, 1U);
   EXPECT_EQ(queue.sizes().unschedulable, 0U);
@@ -311,7 +307,7 @@ TEST_F(QueueTest, AGatedPodIsNotTriedUntilItsGatesAreGone) {
   EXPECT_EQ(popped->first_attempt_ready, clock.Now()) << "the time behind a gate does not count";
 }
 
-TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
+TEST_F(QueueTest, APodMayBeGatedWhenItIsRequeued) {
   Add(MakePod("a"));
   Pop();
   Reject("Fit");
@@ -321,8 +317,7 @@ TEST_F(QueueTest, APodMayBeGatedAgainWhenItComesBack) {
   EXPECT_EQ(queue.sizes().active + queue.sizes().backoff + queue.sizes().unschedulable, 0U);
 }
 
-// --- updates and deletes
-// ------------------------------------------------------------------------------------------
+// --- updates and deletes ---
 
 TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
   Add(MakePod("a"));
@@ -332,7 +327,7 @@ TEST_F(QueueTest, AnUpdateChangesTheRankOfAWaitingPod) {
   EXPECT_EQ(popped->info.priority(), 1);
 }
 
-TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
+TEST_F(QueueTest, AnUpdateRequeuesARejectedPodOnlyIfItsRejectorRegisteredForIt) {
   Add(MakePod("a"));
   Pop();
   Reject("Tolerations");
@@ -346,7 +341,7 @@ TEST_F(QueueTest, AnUpdateLeavesARejectedPodUnlessItsRejectorHopedForIt) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, AnUpdateInBackoffChangesThePodInPlace) {
+TEST_F(QueueTest, AnUpdateKeepsAPodInBackoff) {
   Add(MakePod("a"));
   Pop();
   Break();
@@ -362,7 +357,7 @@ TEST_F(QueueTest, AnUpdateOfAnUnknownPodAddsIt) {
   EXPECT_EQ(Pop(), "a");
 }
 
-TEST_F(QueueTest, APodInFlightIsLeftAlone) {
+TEST_F(QueueTest, AnUpdateDoesNotQueueAPodInFlight) {
   Add(MakePod("a"));
   Pop();
   Update(MakePod("a").Priority(5), {});
@@ -371,7 +366,7 @@ TEST_F(QueueTest, APodInFlightIsLeftAlone) {
   EXPECT_EQ(queue.sizes().active, 0U);
 }
 
-TEST_F(QueueTest, ADeletedPodIsNowhere) {
+TEST_F(QueueTest, ADeletedPodIsInNoQueue) {
   Add(MakePod("active"));
   Add(MakePod("gated").Gate("g"));
   queue.Delete("uid-of-active");
@@ -382,7 +377,7 @@ TEST_F(QueueTest, ADeletedPodIsNowhere) {
   EXPECT_EQ(Pop(), "");
 }
 
-TEST_F(QueueTest, AnAttemptSurvivesTheDeletionOfItsPod) {
+TEST_F(QueueTest, AnAttemptContinuesWhenItsPodIsDeleted) {
   Add(MakePod("a"));
   Pop();
   queue.Delete("uid-of-a");
@@ -391,7 +386,7 @@ TEST_F(QueueTest, AnAttemptSurvivesTheDeletionOfItsPod) {
   EXPECT_EQ(queue.sizes().in_flight, 0U);
 }
 
-TEST_F(QueueTest, OfAPodThatIsBackAlreadyTheOldOneIsDropped) {
+TEST_F(QueueTest, RequeueDropsAPodThatIsAlreadyQueued) {
   Add(MakePod("a"));
   Pop();
   const auto old = popped;
@@ -404,7 +399,7 @@ TEST_F(QueueTest, OfAPodThatIsBackAlreadyTheOldOneIsDropped) {
   EXPECT_EQ(popped->attempts, 1);
 }
 
-TEST_F(QueueTest, OfOnePodThereIsOneAttemptAtATime) {
+TEST_F(QueueTest, APodHasAtMostOneAttemptInProgress) {
   Add(MakePod("a"));
   Pop();
   Add(MakePod("a"));
@@ -412,10 +407,9 @@ TEST_F(QueueTest, OfOnePodThereIsOneAttemptAtATime) {
   EXPECT_EQ(queue.sizes().active, 0U);
 }
 
-// --- in flight
-// ----------------------------------------------------------------------------------------------------
+// --- in flight ---
 
-TEST_F(QueueTest, WhatHappensDuringAnAttemptIsNotMissed) {
+TEST_F(QueueTest, EventsDuringAnAttemptAreEvaluatedAfterwards) {
   Add(MakePod("a"));
   Pop();
   PublishEvent(kPodDelete);
@@ -423,7 +417,7 @@ TEST_F(QueueTest, WhatHappensDuringAnAttemptIsNotMissed) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, WhatHappenedBeforeAnAttemptIsOverlookedByIt) {
+TEST_F(QueueTest, EventsBeforeAnAttemptAreIgnored) {
   Add(MakePod("first"));
   Pop();
   const auto first = popped;
@@ -437,7 +431,7 @@ TEST_F(QueueTest, WhatHappenedBeforeAnAttemptIsOverlookedByIt) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, AnEventIsKeptOnlyAsLongAsSomebodyMayNeedIt) {
+TEST_F(QueueTest, EventsAreDroppedWhenNoAttemptNeedsThem) {
   const auto kept = [&](int count) {
     EXPECT_THAT(Metrics(), HasSubstr("scheduler_inflight_events{event=\"AssignedPodDelete\"} " +
                                      std::to_string(count) + "\n"));
@@ -459,7 +453,7 @@ TEST_F(QueueTest, AnEventIsKeptOnlyAsLongAsSomebodyMayNeedIt) {
   kept(0);
 }
 
-TEST_F(QueueTest, AnUpdateDuringAnAttemptCountsWhenThePodComesBack) {
+TEST_F(QueueTest, AnUpdateDuringAnAttemptIsEvaluatedOnRequeue) {
   constexpr ClusterEvent kToleration{EventResource::kTargetPod, framework::kUpdatePodToleration,
                                      "TargetPodUpdatePodToleration"};
   policy.hopes.emplace("Tolerations", kToleration);
@@ -470,14 +464,14 @@ TEST_F(QueueTest, AnUpdateDuringAnAttemptCountsWhenThePodComesBack) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, AnEventThatNobodyWaitsForIsNotKept) {
+TEST_F(QueueTest, AnEventWithoutRegistrationIsNotRecorded) {
   Add(MakePod("a"));
   Pop();
   PublishEvent({EventResource::kNode, framework::kUpdateNodeTaint, "NodeUpdateNodeTaint"});
   EXPECT_THAT(Metrics(), Not(HasSubstr("NodeUpdateNodeTaint")));
 }
 
-TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
+TEST_F(QueueTest, EventsCanBeLimitedToSomePods) {
   for (const auto* name : {"low", "high"}) {
     Add(MakePod(name).Priority(name == std::string("high") ? 5 : 0));
     Pop();
@@ -488,19 +482,18 @@ TEST_F(QueueTest, EventsMayConcernSomePodsOnly) {
   EXPECT_EQ(Pop(), "low");
 }
 
-TEST_F(QueueTest, OfAllThatHappenedDuringAnAttemptTheStrongestOpinionCounts) {
+TEST_F(QueueTest, TheStrongestHintOfAllEventsDuringAnAttemptCounts) {
   Add(MakePod("a"));
   Pop();
   PublishEvent(kPodDelete);  // Fit: after the back-off
-  PublishEvent(kNodeAdd);    // Affinity, which answered Pending: at once
+  PublishEvent(kNodeAdd);    // Affinity, which returned Pending: immediately
   popped->rejectors = {"Fit", "Affinity"};
   popped->pending = {"Affinity"};
   queue.Requeue(popped);
   EXPECT_EQ(queue.sizes().active, 1U);
 }
 
-// --- activation
-// ---------------------------------------------------------------------------------------------------
+// --- activation ---
 
 TEST_F(QueueTest, ActivatedPodsSkipEventAndBackoff) {
   Add(MakePod("rejected"));
@@ -516,7 +509,7 @@ TEST_F(QueueTest, ActivatedPodsSkipEventAndBackoff) {
               HasSubstr("scheduler_queue_incoming_pods_total{event=\"ForceActivate\",queue=\"active\"} 2"));
 }
 
-TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
+TEST_F(QueueTest, APodActivatedInFlightIsRetriedAfterItsBackoff) {
   Add(MakePod("a"));
   Add(MakePod("other"));
   Pop();
@@ -531,7 +524,7 @@ TEST_F(QueueTest, APodThatIsActivatedInFlightIsTriedAgainAfterItsBackoff) {
   EXPECT_EQ(queue.sizes().backoff, 1U);
 }
 
-TEST_F(QueueTest, APodThatWasCreatedAgainIsActivatedAndNotItsPredecessor) {
+TEST_F(QueueTest, ActivationAppliesToTheRecreatedPod) {
   Add(MakePod("a").Uid("old"));
   Pop();
   const auto old = popped;
@@ -548,10 +541,9 @@ TEST_F(QueueTest, APodThatWasCreatedAgainIsActivatedAndNotItsPredecessor) {
   EXPECT_EQ(popped->info.pod->metadata.uid, "new");
 }
 
-// --- nominations
-// --------------------------------------------------------------------------------------------------
+// --- nominations ---
 
-TEST_F(QueueTest, APodIsNominatedWhileItWaitsAndWhileItIsInFlight) {
+TEST_F(QueueTest, NominationsCoverQueuedPodsAndPodsInFlight) {
   const auto nominated = [&] {
     std::map<std::string, std::string> nodes;
     for (const auto& [uid, nomination] : queue.nominator().all())
@@ -573,7 +565,7 @@ TEST_F(QueueTest, APodIsNominatedWhileItWaitsAndWhileItIsInFlight) {
   EXPECT_EQ(nominated(), Nodes{});
 }
 
-TEST_F(QueueTest, ANominationInMemorySurvivesAnUpdateThatDoesNotSpeakOfIt) {
+TEST_F(QueueTest, AnUnwrittenNominationSurvivesAnUnrelatedUpdate) {
   Add(MakePod("a"));
   Pop();
   Break();
@@ -584,8 +576,7 @@ TEST_F(QueueTest, ANominationInMemorySurvivesAnUpdateThatDoesNotSpeakOfIt) {
   EXPECT_THAT(queue.nominator().all(), IsEmpty());
 }
 
-// --- metrics
-// ------------------------------------------------------------------------------------------------------
+// --- metrics ---
 
 TEST_F(QueueTest, PendingPodsAreCountedByPlace) {
   const auto pending = [&](const std::string& place, int count) {
@@ -630,7 +621,7 @@ TEST_F(QueueTest, EveryEntryIntoAQueueIsCountedWithItsEvent) {
   counted("BackoffComplete", "active");
 }
 
-TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
+TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheNextAttempt) {
   Add(MakePod("a"));
   Pop();
   popped->rejectors = {"Fit", "Affinity"};
@@ -650,7 +641,7 @@ TEST_F(QueueTest, UnschedulablePodsAreCountedByRejectorUntilTheyAreTriedAgain) {
               HasSubstr("scheduler_unschedulable_pods{plugin=\"Fit\",profile=\"default-scheduler\"} 0\n"));
 }
 
-TEST_F(QueueTest, EveryWaitingPodIsCountedOnceByWhatHeldItBackLast) {
+TEST_F(QueueTest, EveryQueuedPodIsCountedOnceByCause) {
   const auto counted = [&](const std::string& cause, const std::string& place, int pods) {
     EXPECT_THAT(Metrics(), HasSubstr("berth_pending_pods_by_cause{cause=\"" + cause + "\",queue=\"" + place +
                                      "\"} " + std::to_string(pods) + "\n"));
@@ -674,7 +665,7 @@ TEST_F(QueueTest, EveryWaitingPodIsCountedOnceByWhatHeldItBackLast) {
   counted("error", "backoff", 0);
 }
 
-TEST(QueueOptionsTest, NoBackoffAtAllFreesPodsAtOnce) {
+TEST(QueueOptionsTest, AZeroBackoffRequeuesPodsImmediately) {
   cluster::SymbolTable words;
   ManualClock clock;
   FakePolicy policy;

@@ -87,7 +87,8 @@ std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const frame
 
 namespace {
 
-// "2 Insufficient cpu, 3 node(s) ...": as text, so that "10 x" comes before "2 y", as the original sorts.
+// "2 Insufficient cpu, 3 node(s) ...": sorted as text, so that "10 x" comes before "2 y", as in
+// kube-scheduler.
 std::string Histogram(const AttemptRecord& record, const framework::Reasons& reasons) {
   std::map<std::string, std::size_t, std::less<>> counts;
   const auto count = [&](const std::string& reason, std::size_t nodes) {

@@ -1,5 +1,5 @@
-// One pod, one attempt: everything that was found out, compactly. Event text, `berth explain` and JSON are
-// views of it.
+// The compact record of one attempt to schedule one pod. Event text, `berth explain` and JSON are views of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -27,60 +27,60 @@ struct Rejection {
   SharedRows rows;
 };
 
-// The same where the words differ from row to row.
+// Rejections by one plugin with texts that differ from row to row.
 struct Spoken {
   std::string_view plugin;
   framework::SpokenReasons reasons;
 };
 
-// PreFilter said no to the pod as a whole.
+// PreFilter rejected the pod as a whole.
 struct PreFilterRejection {
   framework::Code code = framework::Code::kUnschedulable;
   std::string plugin;
   std::vector<std::string> reasons;
 };
 
-// Preemption found a node, and who has to go.
+// The result of preemption: the nominated node and the pods to evict.
 struct Nomination {
   std::string node;
   std::vector<std::string> victims;  // "namespace/name", sorted
-  RowSet choices;                    // nodes that would have done as well; `node` is one of them
+  RowSet choices;                    // equally good nodes, including `node`
 };
 
-// What extenders had to do with it.
+// The extenders' part in the attempt.
 struct ExtenderShare {
-  // Nodes that an extender left out without saying why. kube-scheduler has no status for them: they are not
-  // in the message, and preemption leaves them alone.
+  // Nodes that an extender removed without a reason. kube-scheduler has no status for them: they are not in
+  // the message and are not considered for preemption.
   struct Silence {
     std::string extender;
     RowSet rows;
   };
-  // An extender's part of the totals.
+  // An extender's contribution to the totals.
   struct Scores {
     std::string extender;
     std::vector<std::int64_t> values;  // by row
   };
-  // A failure that did not end the attempt.
+  // An error that did not end the attempt.
   struct ExtenderError {
     std::string extender;
     std::string verb;
     std::string error;
   };
   api::CowList<Silence> silent;
-  api::CowList<std::string> strangers;  // why nodes were rejected that the cluster does not have
+  api::CowList<std::string> strangers;  // reasons for nodes that do not exist in the cluster
   api::CowList<Scores> scores;
   api::CowList<ExtenderError> errors;
 };
 
-// Rows as they were when the attempt was made; shared by all records made while no node came or went.
+// Node names by row at the time of the attempt; shared by records until a node is added or removed.
 struct NodeNames {
-  std::vector<std::string> by_row;  // empty: no node there
-  SharedRows rows = {};             // with a node
+  std::vector<std::string> by_row;  // empty: no node at this row
+  SharedRows rows = {};             // rows with a node
 };
 
-// Names of plugins and of the scheduler are those of the profile, which outlives its records. Thousands are
-// kept, most of them about pods that found a node at once: what those lack takes a pointer, and rejections
-// are shared by pods that are alike.
+// Plugin and scheduler names refer to strings of the profile, which must outlive its records. Thousands of
+// records are kept, most of them of pods that were scheduled in one attempt: absent parts cost one pointer,
+// and identical pods share their rejections.
 struct AttemptRecord {
   std::string pod;
   std::string_view scheduler_name;
@@ -90,28 +90,28 @@ struct AttemptRecord {
   std::shared_ptr<const NodeNames> nodes;
   SharedRows all;  // rows with a node
   SharedRows feasible;
-  api::CowList<Rejection> rejections;  // in the order of the plugins; per row the first plugin only
+  api::CowList<Rejection> rejections;  // in profile order; per row only the first rejecting plugin
   api::CowList<Spoken> spoken;         // likewise
   SharedRows unresolvable;
   api::CowPtr<PreFilterRejection> pre_filter;
-  // Nodes outside the names that PreFilter left: every reason is the one text, the plugins are joined by ','.
+  // Nodes excluded by PreFilter's node names: all have the same reason; the plugins are joined by ','.
   SharedRows left_out;
   std::string left_out_plugins;
   std::string left_out_reason;
 
   ExtenderShare extenders;
-  std::string post_filter;  // what the PostFilter plugins had to say
+  std::string post_filter;  // message of the PostFilter plugins
   api::CowPtr<Nomination> nomination;
 
   bool scored = false;
   std::int64_t base_total = 0;  // 1 in profiles without score plugins
   ScoreSnapshot scores;            // sorted by plugin
-  SharedRows best;              // rows with the highest total; if empty, they are worked out by Best()
-  std::uint32_t node = 0;       // kScheduled: the row chosen
+  SharedRows best;              // rows with the highest total; empty: computed by Best()
+  std::uint32_t node = 0;       // kScheduled: the selected row
 
   std::int64_t Total(std::uint32_t row) const;
   RowSet Best() const;
-  // Every reason with the rows it is about, as sets: visit(plugin, text, const RowSet&).
+  // Calls visit(plugin, text, const RowSet&) for each reason with its rows.
   template <class Visit>
   void ForEachReason(const framework::Reasons& reasons, Visit&& visit) const {
     for (const Rejection& rejection : rejections)
@@ -124,18 +124,18 @@ struct AttemptRecord {
       }
     }
   }
-  // Why this row, in the order in which it was said; `plugin` is told who.
+  // The reasons of this row in their order; sets `plugin` to the plugin that returned them.
   std::vector<std::string> ReasonsOf(std::uint32_t row, const framework::Reasons& reasons,
                                      std::string_view& plugin) const;
-  // Roughly what the record takes in memory.
+  // The approximate memory use in bytes.
   std::size_t Bytes() const;
 };
 
-// The FailedScheduling text: "0/5 nodes are available: 2 ..., 3 .... preemption: ..."
+// The FailedScheduling message: "0/5 nodes are available: 2 ..., 3 .... preemption: ..."
 std::string FitErrorMessage(const AttemptRecord& record, const framework::Reasons& reasons);
 
-// The decision record as one line of JSON, without newline; byte for byte the form that `berth explain -o
-// json` prints.
+// The decision record as one line of JSON without newline; byte for byte the output of `berth explain -o
+// json`.
 std::string ToJson(const AttemptRecord& record, const framework::Reasons& reasons);
 
 }  // namespace berth::record

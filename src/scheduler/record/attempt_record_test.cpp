@@ -39,8 +39,7 @@ class RecordTest : public ::testing::Test {
   AttemptRecord record;
 };
 
-// --- message
-// ------------------------------------------------------------------------------------------------------
+// --- message ---
 
 TEST_F(RecordTest, TheMessageCountsNodesPerReason) {
   Reject("Fit", "Insufficient cpu", Rows({0, 1}));
@@ -56,13 +55,13 @@ TEST_F(RecordTest, TheMessageIsSortedAsTextNotByNumber) {
   EXPECT_EQ(Message(), "0/12 nodes are available: 10 x, 2 y.");
 }
 
-TEST_F(RecordTest, OneReasonOfSeveralPluginsIsCountedOnce) {
+TEST_F(RecordTest, EqualReasonsOfSeveralPluginsAreMerged) {
   Reject("A", "no", Rows({0}));
   Reject("B", "no", Rows({1, 2}));
   EXPECT_EQ(Message(), "0/4 nodes are available: 3 no.");
 }
 
-TEST_F(RecordTest, NodesThatPreFilterLeftOutHaveAReasonToo) {
+TEST_F(RecordTest, NodesExcludedByPreFilterHaveAReason) {
   record.left_out = Rows({0, 1, 2});
   record.left_out_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
   Reject("Taints", "tainted", Rows({4}));
@@ -70,7 +69,7 @@ TEST_F(RecordTest, NodesThatPreFilterLeftOutHaveAReasonToo) {
             "0/4 nodes are available: 1 tainted, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
 }
 
-TEST_F(RecordTest, WhatPreFilterSaysStandsAlone) {
+TEST_F(RecordTest, AMessageOfPreFilterHasNoNodeCounts) {
   record.pre_filter = PreFilterRejection{framework::Code::kUnschedulable, "P", {"a", "b"}};
   Reject("Taints", "tainted", Rows({4}));
   EXPECT_EQ(Message(), "0/4 nodes are available: a, b.");
@@ -80,8 +79,7 @@ TEST_F(RecordTest, WithoutReasonsTheMessageEndsWithItsColon) {
   EXPECT_EQ(Message(), "0/4 nodes are available:");
 }
 
-// --- JSON
-// ---------------------------------------------------------------------------------------------------------
+// --- JSON ---
 
 TEST_F(RecordTest, AScheduledPodShowsScoresTimesWeight) {
   record.result = Result::kScheduled;
@@ -103,7 +101,7 @@ TEST_F(RecordTest, AScheduledPodShowsScoresTimesWeight) {
       R"({"name":"n4","code":"UnschedulableAndUnresolvable","plugin":"Fit","reasons":["Insufficient cpu"]}]})");
 }
 
-TEST_F(RecordTest, WhatAScoreIsMadeOfStandsBehindTheTotal) {
+TEST_F(RecordTest, ScorePartsFollowTheTotal) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   record.result = Result::kScheduled;
   record.all = record.feasible = record.best = Rows({1, 2});
@@ -158,7 +156,7 @@ TEST_F(RecordTest, AnUnschedulablePodShowsItsMessage) {
       R"({"name":"n3","code":"UnschedulableAndUnresolvable","plugin":"NodeAffinity,NodeName","reasons":["left out"]}]})");
 }
 
-TEST_F(RecordTest, ARejectionByPreFilterIsEveryNodesVerdict) {
+TEST_F(RecordTest, ARejectionByPreFilterAppliesToEveryNode) {
   record.result = Result::kUnschedulable;
   record.message = "m";
   record.all = Rows({1});
@@ -170,7 +168,7 @@ TEST_F(RecordTest, ARejectionByPreFilterIsEveryNodesVerdict) {
       R"({"name":"n1","code":"UnschedulableAndUnresolvable","plugin":"P","reasons":["a"]}]})");
 }
 
-TEST_F(RecordTest, ErrorsAndGatesHaveAMessageAndNoNodesIgnoredPodsNeither) {
+TEST_F(RecordTest, ErrorGatedAndIgnoredPodsHaveAMessageAndNoNodes) {
   const std::string start = R"({"pod":"default/web","schedulerName":"default-scheduler","result":)";
   record.message = "m";
   record.result = Result::kError;
@@ -189,8 +187,7 @@ TEST_F(RecordTest, WithoutNodesTheListIsEmpty) {
                     R"("message":"no nodes available to schedule pods","nodes":[]})");
 }
 
-// --- ring
-// ---------------------------------------------------------------------------------------------------------
+// --- ring ---
 
 std::shared_ptr<const AttemptRecord> Named(const std::string& pod, std::size_t padding = 0) {
   auto record = std::make_shared<AttemptRecord>();
@@ -199,7 +196,7 @@ std::shared_ptr<const AttemptRecord> Named(const std::string& pod, std::size_t p
   return record;
 }
 
-TEST(RecordRing, TheOldestGoWhenTheBoundIsReached) {
+TEST(RecordRing, TheOldestRecordsAreDroppedAtTheLimit) {
   const std::size_t size = Named("a", 1000)->Bytes();
   RecordRing ring(3 * size);
   for (const auto* pod : {"a", "b", "c", "d"}) ring.Add(Named(pod, 1000));
@@ -211,7 +208,7 @@ TEST(RecordRing, TheOldestGoWhenTheBoundIsReached) {
   EXPECT_NE(ring.Latest("d"), nullptr);
 }
 
-TEST(RecordRing, ALargeRecordMakesRoomForItself) {
+TEST(RecordRing, ALargeRecordReplacesOthers) {
   RecordRing ring(10 * Named("a", 1000)->Bytes());
   for (int i = 0; i < 10; ++i) ring.Add(Named("small" + std::to_string(i)));
   ring.Add(Named("large", 1'000'000));
@@ -222,7 +219,7 @@ TEST(RecordRing, ALargeRecordMakesRoomForItself) {
   EXPECT_EQ(ring.bytes(), Named("next")->Bytes());
 }
 
-TEST(RecordRing, LatestIsTheNewestOfThePod) {
+TEST(RecordRing, LatestReturnsTheNewestRecordOfThePod) {
   RecordRing ring(1'000'000);
   ring.Add(Named("a", 1));
   ring.Add(Named("a", 2));
@@ -230,7 +227,7 @@ TEST(RecordRing, LatestIsTheNewestOfThePod) {
   EXPECT_EQ(ring.Latest("a")->message.size(), 2U);
 }
 
-TEST(RecordRing, WhatARecordHoldsIsCounted) {
+TEST(RecordRing, TheSizeIncludesAllPartsOfARecord) {
   AttemptRecord record;
   const std::size_t empty = record.Bytes();
   record.all = First(6400);

@@ -35,7 +35,7 @@ class Writer {
     }
     out_ += ']';
   }
-  // With one digit behind the point; what is not known is null.
+  // With one decimal place; NaN is null.
   void Decimal(std::string_view key, double value) {
     Key(key);
     std::isnan(value) ? fmt::format_to(std::back_inserter(out_), "null")
@@ -79,7 +79,7 @@ void WriteScores(const AttemptRecord& record, std::uint32_t row, Writer& out) {
     out.Number(plugin.plugin(), plugin.weight() * plugin[row]);
   out.Raw('}');
   if (!record.extenders.scores.empty()) {
-    std::map<std::string_view, std::int64_t> contributions;  // of several with one URL the sum
+    std::map<std::string_view, std::int64_t> contributions;  // summed if several extenders have the same URL
     for (const ExtenderShare::Scores& extender : record.extenders.scores)
       contributions[extender.extender] += extender.values[row];
     out.Key("extenders");
@@ -113,8 +113,7 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
   } else {
     std::string_view plugin;
     const auto texts = record.ReasonsOf(row, reasons, plugin);
-    // The search ended elsewhere, at the pod's nominated node: that this one could not be judged hurts
-    // nobody.
+    // The search ended at the pod's nominated node, so the evaluation error of this node had no effect.
     if (texts.empty()) {
       out.Text("code", CodeName(framework::Code::kError));
       return out.Raw('}');

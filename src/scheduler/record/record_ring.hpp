@@ -1,4 +1,4 @@
-// The last attempts, in a bounded number of bytes.
+// The most recent attempt records, bounded in bytes.
 #pragma once
 
 #include <deque>
@@ -8,8 +8,8 @@
 
 namespace berth::record {
 
-// The oldest records go when the newest would exceed the bound; one record always fits. One thread: the
-// scheduler loop's.
+// When the limit would be exceeded, the oldest records are dropped; at least one record is kept. Scheduler
+// loop only.
 class RecordRing {
  public:
   explicit RecordRing(std::size_t max_bytes) : max_bytes_(max_bytes) {}
@@ -24,7 +24,7 @@ class RecordRing {
     records_.push_back({std::move(record), bytes});
     bytes_ += bytes;
   }
-  // The newest record of the pod ("namespace/name"), or null.
+  // The newest record of the pod ("namespace/name"); null if there is none.
   std::shared_ptr<const AttemptRecord> Latest(std::string_view pod) const {
     for (auto entry = records_.rbegin(); entry != records_.rend(); ++entry) {
       if (entry->record->pod == pod) return entry->record;
@@ -34,7 +34,7 @@ class RecordRing {
   std::size_t size() const { return records_.size(); }
   std::size_t bytes() const { return bytes_; }
   std::size_t max_bytes() const { return max_bytes_; }
-  std::size_t evicted() const { return evicted_; }  // since the beginning
+  std::size_t evicted() const { return evicted_; }  // total number of dropped records
 
  private:
   struct Entry {

@@ -5,15 +5,15 @@
 namespace berth::record {
 namespace {
 
-// Looking a score up goes through the changes: more would make explanations slow, fewer would copy more.
+// A lookup scans the changes: more would make explanations slow, fewer would cause more copies.
 constexpr std::size_t kChangesPerPage = 256;
-// Of one page, as a rule.
+// Assumed number of records that share a page.
 constexpr std::size_t kSharers = 64;
 
 }  // namespace
 
 ScoreSnapshot::ScoreSnapshot(std::vector<Scores> own) {
-  // All pages together: they are made and dropped with every decision about a pod that is like no other.
+  // One allocation for all pages: they are created and dropped with every decision that is not cached.
   struct Own {
     std::vector<Page> pages;
     Sheet sheet;
@@ -24,7 +24,7 @@ ScoreSnapshot::ScoreSnapshot(std::vector<Scores> own) {
   for (Scores& scores : own) {
     all->sheet.bytes += sizeof(Page) + scores.values.size();
     const Page& page = all->pages.emplace_back(Page{std::move(scores)});
-    all->sheet.pages.emplace_back(std::shared_ptr<void>(), &page);  // kept by what keeps the sheet
+    all->sheet.pages.emplace_back(std::shared_ptr<void>(), &page);  // owned by the allocation of the sheet
   }
   sheet_ = std::shared_ptr<const Sheet>(all, &all->sheet);
 }

@@ -1,4 +1,4 @@
-// What score plugins said of all rows, as records keep it.
+// Scores of all plugins for all rows, as stored in records.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,23 @@
 
 namespace berth::record {
 
-// One plugin's part of the totals, after normalisation and before weight: 0 to 100.
+// The scores of one plugin after normalization and before weighting: 0 to 100.
 struct Scores {
   std::string_view plugin;
   std::int64_t weight = 1;
-  std::uint8_t uniform = 0;                        // of every feasible row, if values is empty
+  std::uint8_t uniform = 0;                        // the score of every feasible row, if values is empty
   std::vector<std::uint8_t> values;                // by row
-  api::CowList<framework::ScorePart> parts = {};  // that it is made of; explanations ask for them
+  api::CowList<framework::ScorePart> parts = {};  // components; for explanations only
 };
 
-// All plugins' scores of one attempt: its own, or a version of some that many records share. Those are
-// written once, with a log of changes behind each plugin's, of which a version goes by the first so many.
-// Cheap to copy. One thread: that of the writer.
+// The scores of all plugins in one attempt: owned by the record, or a version of scores that many records
+// share. Shared scores are stored once per plugin, with a log of changes; a version applies a prefix of the
+// log. Cheap to copy. Belongs to the thread of the writer.
 class ScoreSnapshot {
   struct Page {
+    // A changed score; `version` is the first version that includes it.
     struct Change {
-      std::uint64_t version;  // the first that has it
+      std::uint64_t version;
       std::uint32_t row;
       std::uint8_t score;
     };
@@ -38,19 +39,19 @@ class ScoreSnapshot {
   };
   struct Sheet {
     std::vector<std::shared_ptr<const Page>> pages = {};
-    std::size_t bytes = 0;  // a record's share of them
+    std::size_t bytes = 0;  // a record's share of the memory
   };
 
  public:
-  // One plugin's.
+  // The scores of one plugin.
   class OfPlugin {
    public:
     OfPlugin(const Page& page, std::uint64_t version) : page_(page), version_(version) {}
     std::string_view plugin() const { return page_.scores.plugin; }
     std::int64_t weight() const { return page_.scores.weight; }
-    bool uniform() const { return page_.scores.values.empty(); }  // the same for all rows
+    bool uniform() const { return page_.scores.values.empty(); }  // equal for all rows
     const api::CowList<framework::ScorePart>& parts() const { return page_.scores.parts; }
-    // Takes a look at each change of the version.
+    // Searches the log of changes; linear in its length.
     std::uint8_t operator[](std::size_t row) const {
       if (uniform()) return page_.scores.uniform;
       for (const Page::Change& change : page_.changes | std::views::reverse) {
@@ -65,16 +66,16 @@ class ScoreSnapshot {
   };
 
   ScoreSnapshot() = default;
-  ScoreSnapshot(std::vector<Scores> own);  // implicit: that is what it is
+  ScoreSnapshot(std::vector<Scores> own);  // implicit conversion is intended
   ScoreSnapshot(std::initializer_list<Scores> own) : ScoreSnapshot(std::vector<Scores>(own)) {}
 
-  // By name of the plugin, in the order in which they were given.
+  // The plugins in the order in which they were given.
   auto plugins() const {
     static const Sheet kNone;
     return (sheet_ == nullptr ? kNone : *sheet_).pages |
            std::views::transform([version = version_](const auto& page) { return OfPlugin(*page, version); });
   }
-  // Roughly its own share of what it takes in memory.
+  // The approximate share of memory in bytes.
   std::size_t Bytes() const { return sheet_ == nullptr ? 0 : sheet_->bytes; }
 
  private:
@@ -83,16 +84,16 @@ class ScoreSnapshot {
   std::uint64_t version_ = 0;
 };
 
-// Scores that change row by row, and their versions. What one row costs does not depend on how many there
-// are; what a version costs does not depend on how many plugins there are.
+// Scores that change row by row, with versions. The cost of a row change does not depend on the number of
+// rows; the cost of a version does not depend on the number of plugins.
 class ScoreHistory {
  public:
   void Clear();
-  // As many as there are already: the number of the new one.
+  // Returns the index of the new plugin.
   std::size_t Add(std::string_view plugin, std::int64_t weight);
   void SetAll(std::size_t plugin, std::uint8_t score);
   void SetAll(std::size_t plugin, std::vector<std::uint8_t> by_row);
-  // Of one that was not set to the same score for all rows.
+  // Requires a plugin that was not set to a uniform score.
   void Set(std::size_t plugin, std::size_t row, std::uint8_t score) {
     Column& column = columns_[plugin];
     if (column.now.values[row] == score) return;
@@ -101,19 +102,19 @@ class ScoreHistory {
   }
   bool uniform(std::size_t plugin) const { return columns_[plugin].now.values.empty(); }
   const Scores& now(std::size_t plugin) const { return columns_[plugin].now; }
-  // As they stand.
+  // The current scores as a new version.
   const ScoreSnapshot& Version();
 
  private:
   struct Column {
     Scores now;
-    std::shared_ptr<ScoreSnapshot::Page> page = nullptr;  // null: nobody has seen what is new
+    std::shared_ptr<ScoreSnapshot::Page> page = nullptr;  // null: no version includes the current values yet
   };
   void Note(Column& column, std::size_t row, std::uint8_t score);
   void Rewrite(Column& column);
 
   std::vector<Column> columns_;
-  ScoreSnapshot last_;  // without a sheet: it has to be put together again
+  ScoreSnapshot last_;  // without a sheet: must be rebuilt
 };
 
 }  // namespace berth::record

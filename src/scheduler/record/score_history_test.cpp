@@ -17,7 +17,7 @@ ByPlugin Read(const ScoreSnapshot& scores, std::size_t rows) {
   return read;
 }
 
-TEST(ScoreSnapshot, AVersionStaysWhatItWasWhateverChangesLater) {
+TEST(ScoreSnapshot, AVersionIsNotAffectedByLaterChanges) {
   Random random(1);
   ByPlugin now(3, std::vector<std::uint8_t>(50));
   ScoreHistory history;
@@ -26,7 +26,7 @@ TEST(ScoreSnapshot, AVersionStaysWhatItWasWhateverChangesLater) {
     history.SetAll(plugin, now[plugin]);
   }
   std::vector<std::pair<ScoreSnapshot, ByPlugin>> versions;
-  // More changes than one page carries.
+  // More changes than fit on one page.
   for (int step = 0; step < 1500; ++step) {
     for (std::uint64_t i = random.Below(4); i > 0; --i) {
       const std::size_t plugin = random.Below(2);
@@ -44,7 +44,7 @@ TEST(ScoreSnapshot, AVersionStaysWhatItWasWhateverChangesLater) {
   for (const auto& [version, expected] : versions) ASSERT_EQ(Read(version, 50), expected);
 }
 
-TEST(ScoreSnapshot, WhatIsTheSameForAllRowsIsKeptOnce) {
+TEST(ScoreSnapshot, UniformScoresAreStoredOnce) {
   ScoreHistory history;
   history.Add("Taints", 3);
   history.SetAll(0, std::uint8_t{100});
@@ -56,7 +56,7 @@ TEST(ScoreSnapshot, WhatIsTheSameForAllRowsIsKeptOnce) {
   EXPECT_EQ(taints[4711], 100);
 }
 
-TEST(ScoreSnapshot, VersionsShareWhatTheyHaveInCommon) {
+TEST(ScoreSnapshot, VersionsShareMemory) {
   ScoreHistory history;
   history.Add("A", 1);
   history.SetAll(0, std::vector<std::uint8_t>(5000, 7));

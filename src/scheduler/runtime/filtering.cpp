@@ -1,4 +1,4 @@
-// Filter: every plugin once per pod, in profile order, each about the rows that no earlier one rejected.
+// Filter: calls each plugin once per pod, in profile order, with the rows that no earlier plugin rejected.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void Profile::RunFilters(const Attempt& attempt, cluster::NodeTable& table,
                          const RowSet& candidates, FilterOutcome& out) const {
   PointTimer timer(*this, ExtensionPoint::kFilter);
   ImagineFilters(attempt, table, pre_filter, nominations, candidates, out);
-  // That no node is left is no failure of the filters: the original counts it as a success, too.
+  // An empty result is not a failure of the extension point; kube-scheduler counts it as a success too.
   if (!out.errors.empty()) timer.code = framework::Code::kError;
 }
 
@@ -34,10 +34,10 @@ void Profile::ImagineFilters(const Attempt& attempt, cluster::NodeTable& table,
     auto others = attempt.Scratch();
     *others |= candidates;
     *others -= *nominated;
-    // With the nominated pods in place: these may well arrive first.
+    // First with the nominated pods, which may be bound before this pod.
     out.feasible = *nominated;
     RunNominatedPass(attempt, table, pre_filter, nominations, *nominated, out);
-    // Without them: these may never arrive. Rows that passed and rows without nominations.
+    // Then without them, because they may never be bound: rows that passed, and rows without nominations.
     out.feasible |= *others;
   }
   RunFilterPass(attempt, pre_filter, out);
@@ -67,9 +67,9 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   }
 }
 
-// A plugin that reads only the row it judges answers for all rows at once, with everybody's nominated pods in
-// place. One with extensions would see pods nominated to other rows too, which is not what is asked: it goes
-// row by row, with that row's pods alone and a memory of its own.
+// A plugin that reads only the row under evaluation is called once for all rows, with all nominated pods
+// added. For a plugin with extensions this would include pods nominated to other rows; it is called per row,
+// with only that row's pods and a cycle state of its own.
 void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table,
                                const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                                const RowSet& candidates, FilterOutcome& out) const {
@@ -133,8 +133,8 @@ void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet&
   answer_.Fail(static_cast<Row>(candidates.First()), status.Message());
 }
 
-// Rows that the answer rejects leave `alive` and the feasible ones, which may be the same; an earlier
-// plugin's verdict on a row is the one that counts.
+// Removes rejected rows from `alive` and from the feasible rows, which may be the same set. The first plugin
+// that rejects a row determines its status.
 void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
   const bool rejects = std::ranges::any_of(
       answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });

@@ -1,4 +1,4 @@
-// Calling a plugin: what it throws becomes a status, and the time it takes is noted. Private to this module.
+// Calls a plugin, converts exceptions to a status, and measures the duration. Private to this module.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace berth::runtime {
 
-// The time of a whole extension point, whatever way it ends.
+// Measures an extension point until the end of the scope.
 class Profile::PointTimer {
  public:
   PointTimer(const Profile& profile, ExtensionPoint point)

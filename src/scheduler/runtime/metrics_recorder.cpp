@@ -76,10 +76,8 @@ metrics::Counter& MetricsRecorder::TimeOf(ExtensionPoint point, std::string_view
   if (nanoseconds == nullptr) {
     nanoseconds = std::make_shared<metrics::Counter>();
     registry_.CallbackCounter("berth_plugin_seconds_total",
-                              "[ALPHA] Time that a plugin has taken at an extension point. Calls that are "
-                              "not timed count as much as "
-                              "those "
-                              "of the tenth of the attempts that are.",
+                              "[ALPHA] Time spent in a plugin at an extension point, extrapolated from the "
+                              "tenth of the attempts that are timed.",
                               {{"plugin", std::string(plugin)},
                                {"extension_point", std::string(ExtensionPointName(point))},
                                {"profile", profile_}},
@@ -124,11 +122,11 @@ void MetricsRecorder::HintTook(std::string_view plugin, std::string_view event, 
 void MetricsRecorder::Overrun(ExtensionPoint point, std::string_view plugin, Duration took) {
   registry_
       .Counter("berth_plugin_overruns_total",
-               "[ALPHA] Calls of a plugin that held up the scheduler loop for too long.",
+               "[ALPHA] Plugin calls on the scheduler loop that exceeded their time limit.",
                {{"plugin", std::string(plugin)}, {"extension_point", std::string(ExtensionPointName(point))}})
       .Add();
   log::Warning(
-      "A plugin holds up scheduling",
+      "Plugin call on the scheduler loop exceeded its time limit",
       {{"plugin", plugin}, {"extensionPoint", ExtensionPointName(point)}, {"seconds", Seconds(took)}});
 }
 

@@ -1,5 +1,5 @@
-// What the runs of a profile's plugins cost, under kube-scheduler's metric names, and which of them take too
-// long.
+// Metrics of a profile's extension points and plugins, under kube-scheduler's names, and warnings about slow
+// plugins.
 #pragma once
 
 #include <array>
@@ -37,22 +37,23 @@ enum class ExtensionPoint : std::uint8_t {
   kPostBind,
 };
 inline constexpr std::size_t kExtensionPoints = 16;
-std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as metrics name it
+std::string_view ExtensionPointName(ExtensionPoint point);  // "PreFilter", as in metrics
 
 struct InstrumentOptions {
-  // A call on the scheduler loop that takes longer holds up every pod: counted and logged, never interrupted.
+  // Time limit of a plugin call on the scheduler loop. Longer calls delay all pods; they are counted and
+  // logged, but not interrupted.
   Duration budget = std::chrono::milliseconds(100);
   std::uint64_t seed = 1;
 };
 
-// One profile's. The time of each extension point is always taken; that of each plugin in a tenth of the
-// attempts, as in kube-scheduler, and always for plugins that are not Berth's own. One thread: the loop's.
+// The metrics of one profile. Extension points are always timed; their plugins in one of ten attempts, as in
+// kube-scheduler, except plugins that are not built into Berth, which are always timed. Scheduler loop only.
 class MetricsRecorder {
  public:
   MetricsRecorder(metrics::Registry& registry, const Clock& clock, std::string profile,
               InstrumentOptions options);
 
-  // Whose extension points run while it lives, if anybody collects them. Either may be null.
+  // During the lifetime of this object, extension points are added to `trace`. Either argument may be null.
   class Traced {
    public:
     Traced(MetricsRecorder* metrics_recorder, std::shared_ptr<tracing::AttemptTrace> trace)
@@ -69,17 +70,17 @@ class MetricsRecorder {
     MetricsRecorder* metrics_recorder_;
     std::shared_ptr<tracing::AttemptTrace> before_;
   };
-  // Draws lots whether the plugins of this attempt are timed one by one.
-  static constexpr std::uint64_t kSampled = 10;  // one of so many
+  // Decides at random whether the plugins of this attempt are timed individually.
+  static constexpr std::uint64_t kSampled = 10;  // one attempt of this number is timed
   void BeginAttempt() { sampled_ = random_.Below(kSampled) == 0; }
   bool sampled() const { return sampled_; }
   MonoTime Now() const { return clock_.Now(); }
 
   void PointTook(ExtensionPoint point, framework::Code code, MonoTime began);
-  // `stands_for`: so many calls, of which this one was timed.
+  // `stands_for`: the number of calls that this timed one represents.
   void PluginTook(ExtensionPoint point, std::string_view plugin, framework::Code code, Duration took,
                   std::uint64_t stands_for = 1);
-  // Counts what a plugin has looked at: pods before filtering and scoring, else nodes.
+  // Counts what a plugin evaluates: pods for PreFilter and PreScore, otherwise nodes.
   metrics::Counter& Evaluations(ExtensionPoint point, std::string_view plugin);
   void PermitWaited(framework::Code code, MonoTime began);
   void HintTook(std::string_view plugin, std::string_view event, std::string_view hint, Duration took);
@@ -97,9 +98,10 @@ class MetricsRecorder {
   bool sampled_ = false;
   std::shared_ptr<tracing::AttemptTrace> trace_;
   std::array<std::array<metrics::Histogram*, 7>, kExtensionPoints> points_{};
-  std::map<PluginKey, metrics::Histogram*> plugins_;  // names are the plugins' own, which outlive this
+  // the names belong to the plugins, which outlive this object
+  std::map<PluginKey, metrics::Histogram*> plugins_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
-  // Nanoseconds; shared with the registry, which shows seconds and may live longer.
+  // In nanoseconds; shared with the registry, which reports seconds and may live longer.
   std::map<std::pair<std::string_view, ExtensionPoint>, std::shared_ptr<metrics::Counter>> times_;
 };
 

@@ -1,4 +1,4 @@
-// What happens to a pod once it has a node: Reserve, Permit, PreBind, Bind, PostBind.
+// The extension points after a node has been selected: Reserve, Permit, PreBind, Bind, PostBind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kLongestPermitWait = std::chrono::minutes(15);
 
-// Rejections go through as they are, everything else is an error of that extension point.
+// Passes rejections through unchanged; any other status becomes an error of the extension point.
 Status Named(Status status, std::string_view point, std::string_view plugin) {
   if (status.ok()) return status;
   if (!status.rejected())
@@ -80,7 +80,7 @@ PreFlightOutcome Profile::RunPreBindPreFlight(const Placement& placement) const 
   PreFlightOutcome outcome{Status::Skip(), {}};
   if (pre_binds_.empty()) return outcome;
   PointTimer timer(*this, ExtensionPoint::kPreBindPreFlight);
-  bool open = false;  // may the last group take another plugin?
+  bool open = false;  // whether the last group accepts another plugin
   for (framework::PreBindPlugin* plugin : pre_binds_) {
     framework::PreBindPlugin::PreFlight answer = Guarded(ExtensionPoint::kPreBindPreFlight, *plugin,
                                                          [&] { return plugin->PreBindPreFlight(placement); });
@@ -97,7 +97,7 @@ PreFlightOutcome Profile::RunPreBindPreFlight(const Placement& placement) const 
                                           plugin->Name(), framework::CodeName(status.code)));
       return outcome;
     }
-    // Without AllowParallel a group ends here, even if this plugin has nothing to do.
+    // Without AllowParallel the group ends here, even if this plugin has nothing to do.
     if (!answer.allow_parallel) open = false;
     if (status.skip()) continue;
     outcome.status = {};
@@ -113,8 +113,8 @@ namespace {
 
 constexpr std::string_view kBind = "Bind";
 
-// An answer that may come from two sides: from whatever thread the plugin hands it to, and from here if the
-// plugin throws. The first one counts.
+// The completion of an asynchronous call: called by the plugin from any thread, or by StartPreBind and
+// StartBind if the plugin throws. Only the first call counts.
 class FirstAnswer {
  public:
   FirstAnswer(framework::Answer answer, std::string_view point, std::string_view plugin)
@@ -122,9 +122,9 @@ class FirstAnswer {
 
   void Say(Status status) {
     if (said_.test_and_set()) return;
-    // What the answer holds on to is let go of at once.
+    // Releases the callback's captures after the call.
     framework::Answer answer = std::exchange(answer_, nullptr);
-    const bool next = point_ == kBind && status.skip();  // the next bind plugin is to be asked
+    const bool next = point_ == kBind && status.skip();  // the next bind plugin will be called
     answer(next ? std::move(status) : Named(std::move(status), point_, plugin_));
   }
 

@@ -15,8 +15,7 @@ using framework::Attempt;
 using framework::Code;
 using framework::Status;
 
-// --- in the queue
-// ------------------------------------------------------------------------------------------------
+// --- queue ---
 
 Status Profile::RunPreEnqueue(const cluster::PodInfo& pod, std::string_view asked_first) const {
   const auto ask = [&](const framework::PreEnqueuePlugin& plugin) {
@@ -29,7 +28,8 @@ Status Profile::RunPreEnqueue(const cluster::PodInfo& pod, std::string_view aske
     }
     return status;
   };
-  PointTimer timer(*this, ExtensionPoint::kPreEnqueue);  // a pod that is held back counts as a success, too
+  // a rejected pod counts as a success of the extension point
+  PointTimer timer(*this, ExtensionPoint::kPreEnqueue);
   for (const bool first : {true, false}) {
     for (const framework::PreEnqueuePlugin* plugin : pre_enqueue_) {
       if ((plugin->Name() == asked_first) != first) continue;
@@ -126,7 +126,7 @@ void Profile::CollectEvents() {
   collect(permits_);
 }
 
-// Plugins at two points go by one name.
+// Plugins at two extension points are matched by name.
 void Profile::FindPartners() {
   const auto find = [](const framework::Plugin& wanted, const auto& plugins, auto&& plugin_of) {
     const auto found = std::ranges::find(plugins, wanted.Name(),
@@ -142,12 +142,11 @@ void Profile::FindPartners() {
     pre_score_score_.push_back(find(*plugin, scores_, [](const auto& entry) { return entry.plugin; }));
 }
 
-// --- PreFilter
-// ------------------------------------------------------------------------------------------------
+// --- PreFilter ---
 
 namespace {
 
-// Leaves in `names` what the plugin allows too. False if nothing is left: then `status` says so.
+// Intersects `names` with the nodes that the plugin allows. Returns false and sets `status` if none remain.
 bool Intersect(std::optional<std::vector<cluster::NodeNameId>>& names,
                std::vector<cluster::NodeNameId> allowed, std::vector<std::string> narrowing,
                Status& status) {
@@ -202,7 +201,7 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableRes
                          ? std::move(answer.status)
                          : Status::Error(fmt::format("running PreFilter plugin \"{}\": {}", plugin->Name(),
                                                      answer.status.Message()));
-    // After Unschedulable the others are still asked: one of them may know that not even an eviction helps.
+    // After Unschedulable the other plugins are still called: one may return UnschedulableAndUnresolvable.
     if (code != Code::kUnschedulable) break;
   }
   timer.code = outcome.status.code;
@@ -225,8 +224,7 @@ ReusableResult Profile::ReusablePreFilter(const cluster::PodInfo& pod, const Pre
   return reusable;
 }
 
-// --- PostFilter
-// ------------------------------------------------------------------------------------------------
+// --- PostFilter ---
 
 framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
                                                    const framework::FilterOutcome& verdicts,

@@ -1,5 +1,5 @@
-// From plugin sets to plugins: which plugin serves which extension point, in which order, with which weight.
-// The rules and the texts are kube-scheduler v1.37.1's.
+// Builds a profile's plugins from the configured plugin sets: the plugins of each extension point, their
+// order and weights. Rules and error texts are kube-scheduler v1.37.1's.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -62,7 +62,7 @@ class ProfileBuilder {
   }
 
  private:
-  // One instance of each plugin that is enabled anywhere serves all points.
+  // Each enabled plugin has one instance for all extension points.
   Expected<void> Instantiate() {
     for (std::size_t i = 0; i < config::kPointCount; ++i) {
       for (const PluginRef& plugin : config_.plugins[i].enabled) {
@@ -95,13 +95,15 @@ class ProfileBuilder {
   }
 
   static std::string TypeName(Point point) {
-    if (point == Point::kMultiPoint) return "PreFilterPlugin";  // the first point that the original expands
+    // the first extension point that kube-scheduler expands
+    if (point == Point::kMultiPoint) return "PreFilterPlugin";
     std::string name(PointName(point));
     name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
     return name + "Plugin";
   }
 
-  // Explicit entries that multiPoint has too, then the rest of multiPoint, then the other explicit ones.
+  // The order: explicit entries that multiPoint also contains, then the rest of multiPoint, then the other
+  // explicit ones.
   template <class T>
   Expected<void> Expand(Point point, std::string_view type_name, std::vector<T*>& out) {
     const PluginSet& set = config_.at(point);
@@ -150,7 +152,7 @@ class ProfileBuilder {
     return {};
   }
 
-  // Points that only pod groups come by. Berth does not run them; what can be there is known by name.
+  // Extension points that only pod groups use. Berth does not run them; plugins are accepted by name.
   Expected<void> CheckGroupPoints() const {
     BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementGenerate, "PlacementGeneratePlugin", {}));
     BERTH_RETURN_IF_ERROR(AllowOnly(Point::kPlacementScore, "PlacementScorePlugin", {}));
@@ -167,8 +169,8 @@ class ProfileBuilder {
     return {};
   }
 
-  // The sum of all scores must stay below 2^63, worked out as the original does: a negative weight makes it
-  // wrap.
+  // The sum of all scores must be below 2^63. Computed as in kube-scheduler, where a negative weight causes a
+  // wrap-around.
   Expected<void> CheckScoreWeights() const {
     std::int64_t total = 0;
     std::vector<std::string_view> seen;
@@ -199,8 +201,7 @@ class ProfileBuilder {
     }
   }
 
-  // score.enabled first, then multiPoint; the first entry that names the plugin counts, and a weight of 0
-  // means 1.
+  // score.enabled first, then multiPoint; the first entry for the plugin counts, and a weight of 0 means 1.
   std::int64_t WeightOf(std::string_view plugin) const {
     for (const Point point : {Point::kScore, Point::kMultiPoint}) {
       for (const PluginRef& ref : config_.at(point).enabled) {

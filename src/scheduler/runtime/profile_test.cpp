@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What the fake plugins of one test do and what they were asked, by name.
+// The behaviour of a test's fake plugins, and their recorded calls, by name.
 struct Script {
   std::map<std::string, std::function<Status(const api::Pod&)>> pre_enqueue;
   std::map<std::string, std::function<framework::PreFilterAnswer(const Attempt&)>> pre_filter;
@@ -29,7 +29,7 @@ struct Script {
   std::map<std::string, Status> pre_score;
   std::map<std::string, std::function<Status(const RowSet&, framework::ScoreColumn&)>> score;
   std::map<std::string, Status> bind;
-  std::set<std::string> reusable;  // whose answers before filters and scores hang on the nodes alone
+  std::set<std::string> reusable;  // plugins with the dependency kNodes
   std::vector<std::string> calls;
 };
 
@@ -65,7 +65,7 @@ class Gate final : public Named, public framework::PreEnqueuePlugin {
     return {{framework::EventResource::kTargetPod, framework::kUpdatePodLabel}};
   }
 };
-// Filters and scores.
+// A plugin that filters and scores.
 class Rule final : public Named,
                    public framework::PreFilterPlugin,
                    public framework::FilterPlugin,
@@ -160,7 +160,7 @@ class ProfileTest : public ::testing::Test {
       out.push_back(std::string(plugin->Name()) + "*" + std::to_string(weight));
     return out;
   }
-  // Rejects rows for a reason, as the script of a filter.
+  // A filter that rejects these rows for a reason.
   auto Rejecting(std::vector<std::size_t> rows, const std::string& reason, bool never = false) {
     return [=, this](const Attempt& attempt, const RowSet&, framework::Rejections& out) {
       RowSet& set = out.Reject(cluster.reasons().Intern(reason), attempt.nodes().rows());
@@ -221,10 +221,9 @@ class ProfileTest : public ::testing::Test {
   framework::ScratchPool scratch;
 };
 
-// --- which plugins, in which order
-// --------------------------------------------------------------------------------
+// --- enabled plugins and their order ---
 
-TEST_F(ProfileTest, MultiPointServesEveryPointThatAPluginHas) {
+TEST_F(ProfileTest, MultiPointEnablesAllExtensionPointsOfAPlugin) {
   EXPECT_THAT(Filters(), ElementsAre("A", "B"));
   EXPECT_THAT(Scores(), ElementsAre("A*1", "B*1"));
 }
@@ -236,29 +235,28 @@ TEST_F(ProfileTest, ExplicitPluginsOfMultiPointComeFirstThenTheRestThenTheOthers
   EXPECT_THAT(Scores(), ElementsAre("A*1", "B*1", "C*1")) << "other points are not touched";
 }
 
-TEST_F(ProfileTest, APluginMayBeDisabledAtOnePoint) {
+TEST_F(ProfileTest, APluginCanBeDisabledAtOneExtensionPoint) {
   At(config::Point::kFilter).disabled = {"A"};
   EXPECT_THAT(Filters(), ElementsAre("B"));
   EXPECT_THAT(Scores(), ElementsAre("A*1", "B*1"));
 }
 
-TEST_F(ProfileTest, DisablingAllLeavesTheExplicitOnesInTheirOrder) {
+TEST_F(ProfileTest, DisablingAllKeepsExplicitPluginsInTheirOrder) {
   At(config::Point::kFilter) = {{{"B", 0}, {"A", 0}}, {"*"}};
   EXPECT_THAT(Filters(), ElementsAre("B", "A"));
 }
 
-TEST_F(ProfileTest, AnExplicitWeightWinsAndZeroMeansOne) {
+TEST_F(ProfileTest, AnExplicitWeightTakesPrecedenceAndZeroMeansOne) {
   Multi({{"Sort", 0}, {"A", 5}, {"B", 7}, {"C", 0}, {"Bind", 0}});
   At(config::Point::kScore).enabled = {{"B", 2}, {"D", 0}};
   EXPECT_THAT(Scores(), ElementsAre("B*2", "A*5", "C*1", "D*1"));
 }
 
-// --- start-up errors
-// ----------------------------------------------------------------------------------------------
+// --- start-up errors ---
 
 constexpr const char* kWhere = "initializing profiles: creating profile for scheduler name mine: ";
 
-TEST_F(ProfileTest, AnUnknownPluginIsNamedWithTheNearestKnownOne) {
+TEST_F(ProfileTest, TheErrorForAnUnknownPluginSuggestsTheNearestName) {
   At(config::Point::kFilter).enabled = {{"Gatee", 0}};
   EXPECT_EQ(ErrorOf(), kWhere + std::string("FilterPlugin \"Gatee\" does not exist; did you mean \"Gate\"?"));
   At(config::Point::kFilter).enabled = {};
@@ -266,17 +264,17 @@ TEST_F(ProfileTest, AnUnknownPluginIsNamedWithTheNearestKnownOne) {
   EXPECT_EQ(ErrorOf(), kWhere + std::string("PreFilterPlugin \"Something\" does not exist"));
 }
 
-TEST_F(ProfileTest, APluginMustHaveThePointItIsNamedAt) {
+TEST_F(ProfileTest, APluginMustImplementTheExtensionPoint) {
   At(config::Point::kScore).enabled = {{"Gate", 0}};
   EXPECT_EQ(ErrorOf(), kWhere + std::string("plugin \"Gate\" does not extend ScorePlugin plugin"));
 }
 
-TEST_F(ProfileTest, APluginIsNamedOnce) {
+TEST_F(ProfileTest, APluginMustNotBeListedTwice) {
   At(config::Point::kFilter).enabled = {{"A", 0}, {"A", 0}};
   EXPECT_EQ(ErrorOf(), kWhere + std::string("plugin \"A\" already registered as \"FilterPlugin\""));
 }
 
-TEST_F(ProfileTest, QueueSortAndBindAreNeeded) {
+TEST_F(ProfileTest, QueueSortAndBindPluginsAreRequired) {
   Multi({"A", "Bind"});
   EXPECT_EQ(
       ErrorOf(),
@@ -289,17 +287,16 @@ TEST_F(ProfileTest, QueueSortAndBindAreNeeded) {
       kWhere + std::string("at least one bind plugin is needed for profile with scheduler name \"mine\""));
 }
 
-TEST_F(ProfileTest, APluginThatCannotBeBuiltSaysWhy) {
+TEST_F(ProfileTest, AnErrorOfAPluginFactoryIsReported) {
   Multi({"Sort", "Broken", "Bind"});
   config.args_paths["Broken"] = "profiles[0].pluginConfig[2].args";
   EXPECT_EQ(ErrorOf(),
             kWhere + std::string("initializing plugin \"Broken\": profiles[0].pluginConfig[2].args: broken"));
 }
 
-// --- PreEnqueue and PreFilter
-// -------------------------------------------------------------------------------------
+// --- PreEnqueue and PreFilter ---
 
-TEST_F(ProfileTest, TheFirstGateHoldsThePod) {
+TEST_F(ProfileTest, TheFirstRejectionOfPreEnqueueIsReturned) {
   Multi({"Sort", "Gate2", "Gate", "Bind"});
   EXPECT_TRUE(Build().RunPreEnqueue(pod).ok());
   script.pre_enqueue["Gate"] =
@@ -309,7 +306,7 @@ TEST_F(ProfileTest, TheFirstGateHoldsThePod) {
   EXPECT_EQ(status.Message(), "wait");
 }
 
-TEST_F(ProfileTest, APluginThatSkipsAtPreFilterIsNotAskedToFilter) {
+TEST_F(ProfileTest, FilterIsNotCalledAfterASkipOfPreFilter) {
   script.pre_filter["A"] = Answers(Status::Skip());
   Filter();
   EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B", "filter B"));
@@ -325,13 +322,13 @@ TEST_F(ProfileTest, UnresolvableEndsPreFilterAndUnschedulableDoesNot) {
   EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B"));
 }
 
-TEST_F(ProfileTest, OfSeveralUnschedulableAnswersTheLastCounts) {
+TEST_F(ProfileTest, TheLastOfSeveralUnschedulableStatusesCounts) {
   script.pre_filter["A"] = Answers(Status::Unschedulable("a"));
   script.pre_filter["B"] = Answers(Status::Unschedulable("b"));
   EXPECT_EQ(PreFilter().status.Message(), "b");
 }
 
-TEST_F(ProfileTest, AnErrorAtPreFilterNamesThePlugin) {
+TEST_F(ProfileTest, AnErrorOfPreFilterNamesThePlugin) {
   script.pre_filter["A"] = Answers(Status::Error("broke"));
   const auto outcome = PreFilter();
   EXPECT_EQ(outcome.status.code, Code::kError);
@@ -357,16 +354,15 @@ TEST_F(ProfileTest, AnEmptyIntersectionRejectsThePod) {
   EXPECT_EQ(PreFilter().status.code, Code::kUnschedulableAndUnresolvable);
 }
 
-// --- Filter
-// -------------------------------------------------------------------------------------------------------
+// --- Filter ---
 
-TEST_F(ProfileTest, TheFirstPluginsVerdictOnANodeCounts) {
+TEST_F(ProfileTest, TheFirstPluginThatRejectsANodeDeterminesItsStatus) {
   script.filter["A"] = Rejecting({0, 1}, "a");
   script.filter["B"] = Rejecting({1, 2}, "b", /*never=*/true);
   EXPECT_THAT(Text(Filter()), ElementsAre("A: a: 0 1", "B: b: 2", "feasible: 3", "never: 2"));
 }
 
-TEST_F(ProfileTest, APluginIsAskedOnlyAboutNodesThatAreLeft) {
+TEST_F(ProfileTest, FilterReceivesOnlyRemainingNodes) {
   std::size_t asked = 0;
   script.filter["A"] = Rejecting({0, 1}, "a");
   script.filter["B"] = [&](const Attempt&, const RowSet& candidates, framework::Rejections&) {
@@ -381,7 +377,7 @@ TEST_F(ProfileTest, APluginIsAskedOnlyAboutNodesThatAreLeft) {
       << "nothing is left to ask about";
 }
 
-TEST_F(ProfileTest, ANodeMayHaveSeveralReasonsOfOnePlugin) {
+TEST_F(ProfileTest, APluginMayReturnSeveralReasonsForANode) {
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) {
     Rejecting({0}, "first")(attempt, candidates, out);
     Rejecting({}, "nowhere")(attempt, candidates, out);
@@ -390,7 +386,7 @@ TEST_F(ProfileTest, ANodeMayHaveSeveralReasonsOfOnePlugin) {
   EXPECT_THAT(Text(Filter()), ElementsAre("A: first: 0", "A: second: 0 1", "feasible: 2 3"));
 }
 
-TEST_F(ProfileTest, UnresolvableCountsOnlyWhereThePluginRejects) {
+TEST_F(ProfileTest, UnresolvableAppliesOnlyToRejectedNodes) {
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) {
     Rejecting({0}, "a")(attempt, candidates, out);
     out.unresolvable() |= candidates;
@@ -399,7 +395,7 @@ TEST_F(ProfileTest, UnresolvableCountsOnlyWhereThePluginRejects) {
   EXPECT_THAT(Text(Filter()), ElementsAre("A: a: 0", "B: b: 1", "feasible: 2 3", "never: 0"));
 }
 
-TEST_F(ProfileTest, AnErrorOnANodeThatAnEarlierPluginRejectedDoesNotCount) {
+TEST_F(ProfileTest, AnErrorForARejectedNodeIsIgnored) {
   script.filter["A"] = Rejecting({0}, "a");
   script.filter["B"] = [](const Attempt&, const RowSet&, framework::Rejections& out) {
     out.Fail(0, "too late");
@@ -411,7 +407,7 @@ TEST_F(ProfileTest, AnErrorOnANodeThatAnEarlierPluginRejectedDoesNotCount) {
   EXPECT_EQ(outcome.errors[0].second.Message(), "running \"B\" filter plugin: broke");
 }
 
-TEST_F(ProfileTest, ANodeThatCouldNotBeJudgedIsNotFeasibleAndNotJudgedOn) {
+TEST_F(ProfileTest, ANodeWithAnErrorIsNotFeasibleAndNotEvaluatedFurther) {
   script.filter["A"] = [](const Attempt&, const RowSet&, framework::Rejections& out) {
     out.Fail(1, "broke");
   };
@@ -421,7 +417,7 @@ TEST_F(ProfileTest, ANodeThatCouldNotBeJudgedIsNotFeasibleAndNotJudgedOn) {
   EXPECT_THAT(Text(Filter()), ElementsAre("feasible: 0 2 3", "error 1: running \"A\" filter plugin: broke"));
 }
 
-TEST_F(ProfileTest, NodesWithNominatedPodsAreJudgedWithAndWithoutThem) {
+TEST_F(ProfileTest, NodesWithNominatedPodsAreEvaluatedTwice) {
   const auto nominated = cluster.Prepare(MakePod("promised").Cpu("1"));
   std::vector<std::string> seen;
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections&) {
@@ -437,7 +433,7 @@ TEST_F(ProfileTest, NodesWithNominatedPodsAreJudgedWithAndWithoutThem) {
   EXPECT_EQ(cluster.nodes().requested(cluster::kCpu)[2], 0);
 }
 
-TEST_F(ProfileTest, ANodeThatANominatedPodWouldFillIsRejectedOnce) {
+TEST_F(ProfileTest, ANodeFilledByANominatedPodIsRejectedOnce) {
   const auto nominated = cluster.Prepare(MakePod("promised").Cpu("1"));
   script.filter["A"] = [&](const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) {
     RowSet& full = out.Reject(cluster.reasons().Intern("full"), attempt.nodes().rows());
@@ -448,10 +444,9 @@ TEST_F(ProfileTest, ANodeThatANominatedPodWouldFillIsRejectedOnce) {
   EXPECT_THAT(Text(Filter({{2, &nominated}})), ElementsAre("A: full: 2", "A: full: 0", "feasible: 1 3"));
 }
 
-// --- Score
-// --------------------------------------------------------------------------------------------------------
+// --- Score ---
 
-TEST_F(ProfileTest, APluginThatSkipsAtPreScoreIsNotAskedToScore) {
+TEST_F(ProfileTest, ScoreIsNotCalledAfterASkipOfPreScore) {
   script.pre_score["A"] = Status::Skip();
   std::vector<framework::ScoreColumn> columns;
   SkippedPlugins skipped;
@@ -461,7 +456,7 @@ TEST_F(ProfileTest, APluginThatSkipsAtPreScoreIsNotAskedToScore) {
   EXPECT_FALSE(skipped.Has(1));
 }
 
-TEST_F(ProfileTest, AnswersThatStandAreNotAskedForAgain) {
+TEST_F(ProfileTest, ReusableResultsAreNotComputedAgain) {
   Multi({"Sort", "A", "B", "C", "Bind"});
   script.reusable = {"A", "C"};
   script.pre_filter["A"] = script.pre_filter["B"] = Answers(Status::Skip());
@@ -482,7 +477,7 @@ TEST_F(ProfileTest, AnswersThatStandAreNotAskedForAgain) {
   EXPECT_EQ(skipped_again, skipped);
 }
 
-TEST_F(ProfileTest, StandingAnswersCountAsAskedAndAreAskedForWherePluginsAreTimed) {
+TEST_F(ProfileTest, ReusableResultsCountInMetricsAndAreComputedInTimedAttempts) {
   metrics::Registry metrics;
   const ManualClock clock;
   Build(std::make_unique<MetricsRecorder>(metrics, clock, "mine", InstrumentOptions{}));
@@ -505,7 +500,7 @@ TEST_F(ProfileTest, StandingAnswersCountAsAskedAndAreAskedForWherePluginsAreTime
   EXPECT_EQ(profile->metrics_recorder()->Evaluations(ExtensionPoint::kPreFilter, "A").Value(), 101);
 }
 
-TEST_F(ProfileTest, WithoutScorePluginsNothingIsAsked) {
+TEST_F(ProfileTest, WithoutScorePluginsPreScoreIsNotCalled) {
   At(config::Point::kScore).disabled = {"*"};
   std::vector<framework::ScoreColumn> columns;
   SkippedPlugins skipped;
@@ -513,7 +508,7 @@ TEST_F(ProfileTest, WithoutScorePluginsNothingIsAsked) {
   EXPECT_THAT(script.calls, IsEmpty());
 }
 
-TEST_F(ProfileTest, ErrorsWhileScoringNameThePlugin) {
+TEST_F(ProfileTest, ErrorsOfScoringNameThePlugin) {
   std::vector<framework::ScoreColumn> columns;
   SkippedPlugins skipped;
   script.score["B"] = [](const RowSet&, framework::ScoreColumn&) { return Status::Error("broke"); };
@@ -522,7 +517,7 @@ TEST_F(ProfileTest, ErrorsWhileScoringNameThePlugin) {
   EXPECT_EQ(RunScores(columns, skipped).Message(), "running PreScore plugin \"A\": broke before");
 }
 
-TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
+TEST_F(ProfileTest, AnInvalidScoreIsReportedForTheFirstNodeInVisitingOrder) {
   std::vector<framework::ScoreColumn> columns;
   SkippedPlugins skipped;
   script.score["A"] = [](const RowSet&, framework::ScoreColumn& scores) {
@@ -544,10 +539,9 @@ TEST_F(ProfileTest, AScoreOutOfRangeIsAnErrorAtTheFirstNodeInTheOrderOfVisits) {
   EXPECT_THAT(RunScores(columns, skipped).Message(), HasSubstr("plugin \"A\" returns an invalid score 101"));
 }
 
-// --- Bind
-// ---------------------------------------------------------------------------------------------------------
+// --- Bind ---
 
-TEST_F(ProfileTest, ABindersErrorNamesItAndASkipGoesThrough) {
+TEST_F(ProfileTest, AnErrorOfBindNamesThePluginAndSkipIsPassedOn) {
   Build();
   const std::string node = "n1";
   const framework::Placement placement{pod, node, state};
@@ -570,10 +564,9 @@ TEST_F(ProfileTest, ABindersErrorNamesItAndASkipGoesThrough) {
   EXPECT_TRUE(answers[3].skip());
 }
 
-// --- events
-// -------------------------------------------------------------------------------------------------------
+// --- events ---
 
-TEST_F(ProfileTest, AnEventConcernsThePluginsThatRegisteredForIt) {
+TEST_F(ProfileTest, EventsAreEvaluatedByRegisteredPlugins) {
   Multi({"Sort", "Gate", "A", "Bind"});
   Build();
   const framework::ClusterEvent node_add{framework::EventResource::kNode, framework::kAdd};

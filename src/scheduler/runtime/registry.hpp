@@ -1,4 +1,4 @@
-// Which plugins exist.
+// The registry of available plugins.
 #pragma once
 
 #include <map>
@@ -11,17 +11,19 @@
 
 namespace berth::runtime {
 
+// Maps plugin names to factories, codecs for arguments, and log notes. A later Add replaces an earlier one.
 class Registry {
  public:
   void Add(std::string name, framework::Factory factory) {
     factories_.insert_or_assign(std::move(name), std::move(factory));
   }
-  // With arguments that the configuration can complete, check and write out.
+  // For plugins with arguments that the configuration completes, validates and writes out.
   void Add(std::string name, framework::Factory factory, config::ArgsCodec codec) {
     SetCodec(name, std::move(codec));
     Add(std::move(name), std::move(factory));
   }
-  // A plugin that is not Berth's own: every call of it is timed. Nothing is left of one that had its name.
+  // Adds a plugin that is not built into Berth; all of its calls are timed. Replaces a plugin of the same
+  // name, including its codec and note.
   void AddForeign(std::string name, framework::Factory factory) {
     codecs_.erase(name);
     notes_.erase(name);
@@ -31,7 +33,7 @@ class Registry {
   void SetCodec(std::string name, config::ArgsCodec codec) {
     codecs_.insert_or_assign(std::move(name), std::move(codec));
   }
-  // What the log shall say when a profile enables the plugin.
+  // Sets a text that is logged when a profile enables the plugin.
   void SetNote(std::string name, std::string note) {
     notes_.insert_or_assign(std::move(name), std::move(note));
   }

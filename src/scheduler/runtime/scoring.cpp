@@ -1,4 +1,4 @@
-// PreScore, Score, Normalize: a column per plugin, checked to be within bounds and kept as bytes.
+// PreScore, Score, Normalize: one column per plugin, checked for valid scores and stored as bytes.
 #include <fmt/format.h>
 
 #include "scheduler/runtime/guarded.hpp"
@@ -30,7 +30,7 @@ Status Profile::RunScores(const Attempt& attempt, const RowSet& feasible,
 Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, SkippedPlugins& skipped,
                              const ReusableResult* reusable) const {
   skipped.Clear();
-  if (scores_.empty()) return {};  // without scores the original does not run PreScore either
+  if (scores_.empty()) return {};  // without score plugins kube-scheduler does not run PreScore
   if (AsksAll()) reusable = nullptr;
   if (reusable != nullptr) skipped = reusable->skipped;
   PointTimer timer(*this, ExtensionPoint::kPreScore);
@@ -84,8 +84,8 @@ Status Profile::Normalize(std::size_t index, const Attempt& attempt, const RowSe
                                    plugin.Name(), status.Message()));
 }
 
-// kube-scheduler weighs node by node, so of several invalid scores that of the first node, and there of the
-// first plugin, is reported.
+// kube-scheduler applies weights node by node. Of several invalid scores, it reports that of the first node
+// and its first plugin.
 Status Profile::CheckRange(const RowSet& feasible, std::span<const cluster::Row> order,
                            std::span<framework::ScoreColumn> columns, const SkippedPlugins& skipped) const {
   bool any = false;

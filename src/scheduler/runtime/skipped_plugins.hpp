@@ -1,4 +1,4 @@
-// Which of the plugins that a profile has at one extension point have nothing to do with a pod.
+// The plugins of an extension point that returned Skip for a pod.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace berth::runtime {
 
-// By index. Up to 64 plugins need no memory of their own.
+// A set of plugin indexes. Up to 64 plugins need no allocation.
 class SkippedPlugins {
  public:
   void Clear() {
@@ -39,7 +39,7 @@ class SkippedPlugins {
  private:
   static constexpr std::size_t kBits = 64;
   std::uint64_t first_ = 0;
-  std::vector<std::uint64_t> more_;  // as far as there are members
+  std::vector<std::uint64_t> more_;  // words for indexes from 64 on, up to the highest member
 };
 
 }  // namespace berth::runtime

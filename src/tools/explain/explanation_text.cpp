@@ -32,7 +32,7 @@ std::vector<Row> Sorted(const AttemptRecord& record, const RowSet& rows) {
   return sorted;
 }
 
-// "1500m" of cpu, "1.5Gi" of bytes, plain numbers of everything else.
+// "1500m" for CPU, "1.5Gi" for bytes, plain numbers for other resources.
 std::string Amount(cluster::ResourceId resource, std::int64_t value) {
   if (resource == cluster::kCpu) {
     constexpr std::int64_t kCore = 1000;
@@ -62,11 +62,11 @@ std::string Headline(const AttemptRecord& record) {
     case Result::kUnschedulable:
       return "stays pending: " + record.message + "\n";
     case Result::kError:
-      return "cannot be judged: " + record.message + "\n";
+      return "cannot be evaluated: " + record.message + "\n";
     case Result::kGated:
-      return "is held back: " + record.message + "\n";
+      return "is gated: " + record.message + "\n";
     case Result::kIgnored:
-      return "is not ours to place: " + record.message + "\n";
+      return "is assigned to another scheduler: " + record.message + "\n";
   }
   return "\n";
 }
@@ -78,7 +78,7 @@ std::vector<Row> Best(const AttemptRecord& record, std::size_t most) {
   return rows;
 }
 
-// What a score is made of: for each part what was found at the node, and what that is worth.
+// The components of a score: per node the load and the score of each.
 std::string PartsOf(const record::ScoreSnapshot::OfPlugin& plugin, const AttemptRecord& record,
                     const std::vector<Row>& rows, std::size_t width) {
   if (plugin.parts().empty()) return "";
@@ -86,7 +86,7 @@ std::string PartsOf(const record::ScoreSnapshot::OfPlugin& plugin, const Attempt
     return part.weight == 1 ? part.name : fmt::format("{} x{}", part.name, part.weight);
   };
   constexpr std::size_t kColumn = 14;  // "41.3% -> 58.7"
-  std::string text = fmt::format("  {} is made of\n    {:<{}}", plugin.plugin(), "node", width);
+  std::string text = fmt::format("  {} consists of\n    {:<{}}", plugin.plugin(), "node", width);
   for (const framework::ScorePart& part : plugin.parts())
     text += fmt::format("  {:>{}}", title(part), kColumn);
   text += '\n';
@@ -161,7 +161,7 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
     add(fmt::format("rejected by extender {} without reason", silence.extender), "Extender", silence.rows);
   if (groups.empty()) return "";
   std::ranges::stable_sort(groups, std::greater<>{}, [](const Group& group) { return group.rows.Count(); });
-  std::string text = record.feasible.Empty() ? "  why nowhere\n" : "  why not elsewhere\n";
+  std::string text = record.feasible.Empty() ? "  why no node fits\n" : "  why not other nodes\n";
   for (const Group& group : groups) {
     const std::size_t count = group.rows.Count();
     text += fmt::format("    {:>6} {:<5}  {} [{}]: {}\n", count, count == 1 ? "node" : "nodes", group.reason,
@@ -170,17 +170,17 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   return text;
 }
 
-// Extenders that failed without consequence for the result.
+// Extender errors without effect on the result.
 std::string ExtenderTroubles(const AttemptRecord& record) {
   std::string text;
   for (const auto& trouble : record.extenders.errors) {
-    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extenders that failed\n" : "",
+    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extender errors\n" : "",
                         trouble.extender, trouble.verb, trouble.error);
   }
   return text;
 }
 
-// Where room can be made, and who would have to go.
+// The nominated node and the pods to evict.
 std::string Preemption(const AttemptRecord& record) {
   if (!record.nomination) return "";
   const record::Nomination& found = *record.nomination;
@@ -194,7 +194,7 @@ std::string Preemption(const AttemptRecord& record) {
   return text + fmt::format("    as good: {}\n", Examples(record, others));
 }
 
-// Nodes that only lack resources, those first that lack the smallest part of what they would need.
+// Nodes that only lack resources, sorted by the relative size of the shortage.
 std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& pod, const assembly::Engine& engine,
                           std::size_t most) {
   RowSet short_of_resources;
@@ -217,7 +217,7 @@ std::string NearestMisses(const AttemptRecord& record, const cluster::PodInfo& p
       const std::int64_t free = allocatable.empty() ? 0 : total - nodes.requested(resource)[row];
       if (request <= 0 || request <= free) return;
       miss.worst = std::max(miss.worst, static_cast<double>(request - free) / static_cast<double>(request));
-      miss.lacks.push_back(fmt::format("{} {} more (asks for {}, {} of {} is free)",
+      miss.lacks.push_back(fmt::format("{} {} more (requests {}, {} of {} free)",
                                        Amount(resource, request - free),
                                        engine.symbols().ResourceName(resource), Amount(resource, request),
                                        Amount(resource, free), Amount(resource, total)));

@@ -1,4 +1,4 @@
-// A judged pod for people: where it would go and why not elsewhere.
+// The text form of an explanation: the pod's node and the reasons against the others.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 namespace berth::explain {
 
 struct TextOptions {
-  bool all_nodes = false;      // every node with its verdict, not only groups and examples
-  std::size_t best_nodes = 5;  // how many of the best nodes are shown with their scores
+  bool all_nodes = false;      // list every node with its result, not only groups and examples
+  std::size_t best_nodes = 5;  // number of best nodes listed with their scores
   std::size_t nearest_misses = 3;
 };
 
+// One pod's explanation as text of several lines, ending with a newline.
 std::string ExplanationText(const assembly::Explainer::Evaluated& judged, const assembly::Engine& engine,
                             const TextOptions& options);
 

@@ -7,7 +7,7 @@
 namespace berth::extender_conformance {
 namespace {
 
-// A node's JSON under another name, as large as nodes are in truth: their list of images.
+// A node's JSON with another name and a list of images, so that it has a realistic size.
 std::string LargeNode(std::string_view name) {
   std::string text = fmt::format(
       "{{\"metadata\":{{\"name\":\"{}\",\"uid\":\"u-{}\"}},\"spec\":{{}},\"status\":{{\"allocatable\":"
@@ -45,7 +45,7 @@ class Script {
   }
 
  private:
-  // {"Pod":...,"Nodes":...,"NodeNames":...} with something more at its end.
+  // {"Pod":...,"Nodes":...,"NodeNames":...} with additional fields at the end.
   std::string Question(std::string_view nodes, std::string_view names, std::string_view more = "") const {
     return fmt::format("{{\"Pod\":{},\"Nodes\":{},\"NodeNames\":{}{}}}", cluster_.pod, nodes, names, more);
   }
@@ -85,7 +85,7 @@ class Script {
     if (finding.result == Result::kWrong || plan_.timeout <= Duration::zero() || took * 2 < plan_.timeout)
       return;
     finding.Warn(
-        fmt::format("took {:.2f} s, more than half of the time that it has; no other pod is decided "
+        fmt::format("took {:.2f} s, more than half of the time-out; no other pod is scheduled "
                     "meanwhile",
                     std::chrono::duration<double>(took).count()));
   }
@@ -100,7 +100,7 @@ class Script {
       Case("filter: one name", verb, ByName({names_.front()}), filter({names_.front()}, false));
       Case("filter: no names", verb, ByName({}), filter({}, false));
       const std::vector<std::string> ghosts{"berth-check-ghost", names_.front()};
-      Case("filter: a node that it cannot know yet", verb, ByName(ghosts), filter(ghosts, false));
+      Case("filter: a node that it has not received yet", verb, ByName(ghosts), filter(ghosts, false));
       Case(fmt::format("filter: {} names", many_.size()), verb, ByName(many_), filter(many_, false));
       Case("filter: fields of later releases", verb,
            ByName(names_, R"(,"Later":{"deep":[1,{"x":null}]},"AndMore":7)"), filter(names_, false));
@@ -156,7 +156,7 @@ class Script {
     }
   }
 
-  // What does not depend on the verb; asked of the first that is offered.
+  // Cases that do not depend on the verb; they use the first verb that is offered.
   void PlayWire() {
     const bool filters = !plan_.filter.empty();
     const std::string& verb = filters                     ? plan_.filter
@@ -181,7 +181,7 @@ class Script {
       if (one.result > finding.result) finding = one;
     }
     Slow(took, finding);
-    tell_({fmt::format("wire: {} questions at once", plan_.at_once), std::move(finding), took});
+    tell_({fmt::format("wire: {} requests in parallel", plan_.at_once), std::move(finding), took});
   }
 
   void PlayMethod(const std::string& verb) {
@@ -192,9 +192,8 @@ class Script {
       finding.Warn(fmt::format("GET: {}", bare.error().message));
     } else if (bare->status < 400 || bare->status >= 500) {
       finding.Warn(
-          fmt::format("GET is answered with status {}: where a redirect by 301, 302 or 303 stands in "
-                      "between, kube-scheduler's question arrives as a GET without its body; 405 would "
-                      "say so",
+          fmt::format("the response to GET has status {}: after a redirect with 301, 302 or 303, "
+                      "kube-scheduler's request arrives as a GET without its body; expected 405",
                       bare->status));
     }
     tell_({"wire: GET", std::move(finding), clock_.Now() - began});
@@ -208,10 +207,10 @@ class Script {
       if (!bare) {
         finding.Wrong(fmt::format("POST: {}", bare.error().message));
       } else if (bare->closes && i == 0) {
-        finding.Warn("the connection is closed after each answer: every pod pays for a new one");
+        finding.Warn("the connection is closed after each response: every request needs a new one");
       }
     }
-    tell_({"wire: a second question on the same connection", std::move(finding), clock_.Now() - began});
+    tell_({"wire: a second request on the same connection", std::move(finding), clock_.Now() - began});
   }
 
   const Plan& plan_;

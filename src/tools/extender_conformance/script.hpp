@@ -1,4 +1,4 @@
-// The questions that an extender is examined with.
+// The requests of the extender conformance check.
 #pragma once
 
 #include <functional>
@@ -17,32 +17,33 @@ struct Cluster {
     std::string json;
   };
   std::vector<Node> nodes;
-  std::string pod;  // the one that is to be placed
+  std::string pod;  // the pod to schedule
 };
-// Three nodes and a pod that nobody has ever heard of; the pod asks for one of `resource`, if that is given,
-// as pods do that an extender's managedResources are about.
+// Three nodes and a pod that do not exist in any cluster. The pod requests one unit of `resource`, if given,
+// for extenders with managedResources.
 Cluster MadeUpCluster(const std::string& resource = "");
 
 struct Plan {
-  // Empty: the extender does not offer that.
+  // Verbs; empty: not offered by the extender.
   std::string filter = "filter";
   std::string prioritize = "prioritize";
   std::string preempt = "preempt";
-  std::string bind;         // of a pod that does not exist; empty: not played
+  std::string bind;         // binds a pod that does not exist; empty: not tested
   bool names = true;        // nodeCacheCapable: true
   bool whole = true;        // nodeCacheCapable: false
-  std::size_t many = 5000;  // names in the large question; a fifth of them as whole nodes
+  std::size_t many = 5000;  // number of names in the large request; a fifth of it as whole nodes
   std::size_t at_once = 16;
   Duration timeout = std::chrono::seconds(5);
 };
 
-// How questions get there, as a port.
+// The connection to the extender, as an interface.
 class Peer {
  public:
   virtual ~Peer() = default;
-  // As kube-scheduler's HTTPExtender asks; all at once. Answers in the order of the bodies.
+  // Sends all bodies in parallel as kube-scheduler's HTTPExtender does. Replies are in the order of the
+  // bodies.
   virtual std::vector<Answer> Ask(const std::string& verb, const std::vector<std::string>& bodies) = 0;
-  // With any method, without following redirects.
+  // Sends a request with any method; redirects are not followed.
   struct Bare {
     int status = 0;
     bool closes = false;  // "Connection: close"
@@ -57,7 +58,7 @@ struct Played {
   Duration took{};
 };
 
-// Plays the plan; `tell` hears of each case as it ends.
+// Runs the plan; calls `tell` after each case.
 void Play(const Plan& plan, const Cluster& cluster, Peer& peer, const Clock& clock,
           const std::function<void(const Played&)>& tell);
 

@@ -18,11 +18,11 @@ constexpr int kOk = 200;
 constexpr std::int64_t kHighestScore = 10;
 
 constexpr std::string_view kFilterFails =
-    "the pod's attempt ends with this error (ignorable: the extender is passed over)";
-constexpr std::string_view kScoresLost = "none of its scores count";
-constexpr std::string_view kNoPreemption = "there is no preemption this time (ignorable: it is passed over)";
+    "the pod's attempt fails with this error (ignorable: the extender is skipped)";
+constexpr std::string_view kScoresLost = "all of its scores are ignored";
+constexpr std::string_view kNoPreemption = "preemption fails in this attempt (ignorable: the extender is skipped)";
 
-// The first few of a list, for people.
+// The first names of a list, for messages.
 std::string Listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 3;
   std::string text;
@@ -33,10 +33,10 @@ std::string Listed(const std::vector<std::string>& names) {
 }
 
 void DecodingFailed(const Error& error, std::string_view consequence, Finding& finding) {
-  finding.Wrong(fmt::format("Go's decoder says: {}; {}", error.message, consequence));
+  finding.Wrong(fmt::format("Go's decoder returns: {}; {}", error.message, consequence));
 }
 
-// Does the first value of the answer, an object, have this key in any case?
+// Whether the first value of the response is an object with this key, ignoring case.
 bool HasKey(const extenders::Reply& reply, std::string_view name) {
   const auto value = extenders::FirstValue(reply.body);
   bool has = false;
@@ -61,15 +61,15 @@ void JudgeFailed(const extenders::FilterReply& reply, const std::set<std::string
   }
   if (!unasked.empty())
     finding.Warn(
-        fmt::format("FailedNodes speaks of {}, which was not asked about: it shows up in the pod's "
-                    "event all the same",
+        fmt::format("FailedNodes contains {}, which is not in the request: the pod's event mentions it "
+                    "nevertheless",
                     Listed(unasked)));
   if (!both.empty())
-    finding.Warn(fmt::format("{}: let through and rejected at once; it counts as let through", Listed(both)));
+    finding.Warn(fmt::format("{}: both passed and rejected; treated as passed", Listed(both)));
   if (!silent.empty())
     finding.Warn(
-        fmt::format("{} left out without a word: rejected, but the pod's event will not say why, and "
-                    "preemption never tries there",
+        fmt::format("{} left out without a reason: rejected, but the pod's event contains no reason, and "
+                    "preemption does not consider it",
                     Listed(silent)));
 }
 
@@ -116,14 +116,13 @@ Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked,
   if (!by_name && !reply->nodes) {
     if (whole && reply->node_names) {
       finding.Wrong(
-          "NodeNames without Nodes: whole nodes were sent (nodeCacheCapable: false), so names do not count "
-          "and "
-          "every node is rejected");
+          "NodeNames without Nodes: whole nodes were sent (nodeCacheCapable: false), so names are ignored "
+          "and every node is rejected");
     } else if (!asked.empty() && reply->failed.empty() && reply->failed_and_unresolvable.empty()) {
       finding.Wrong("neither NodeNames nor Nodes: every node is rejected, without a reason");
     }
   } else if (!whole && !by_name) {
-    finding.Warn("Nodes where names were sent: taken, but NodeNames is what nodeCacheCapable: true asks for");
+    finding.Warn("Nodes where names were sent: accepted, but nodeCacheCapable: true requires NodeNames");
   }
   const std::set<std::string> known(asked.begin(), asked.end());
   const auto names = by_name ? *reply->node_names : reply->nodes.value_or(std::vector<std::string>());
@@ -131,8 +130,8 @@ Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked,
   std::ranges::copy_if(names, std::back_inserter(strangers),
                        [&](const std::string& name) { return !known.contains(name); });
   if (!strangers.empty()) {
-    finding.Wrong(fmt::format("{} let through, but not asked about: {}", Listed(strangers),
-                              by_name ? kFilterFails : "the pod may be bound to it all the same"));
+    finding.Wrong(fmt::format("{} passed, but not in the request: {}", Listed(strangers),
+                              by_name ? kFilterFails : "the pod may be bound to it nevertheless"));
   }
   JudgeFailed(*reply, known, {names.begin(), names.end()}, finding);
   return finding;
@@ -163,10 +162,10 @@ Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& as
   }
   if (!odd.empty())
     finding.Warn(
-        fmt::format("{}: outside of 0 to 10; it counts as it is, times weight times 10", Listed(odd)));
+        fmt::format("{}: outside of 0 to 10; used unchanged, times weight times 10", Listed(odd)));
   if (!strangers.empty())
-    finding.Warn(fmt::format("scores for {}, not asked about: ignored", Listed(strangers)));
-  if (!twice.empty()) finding.Warn(fmt::format("{} more than once: the scores add up", Listed(twice)));
+    finding.Warn(fmt::format("scores for {}, not in the request: ignored", Listed(strangers)));
+  if (!twice.empty()) finding.Warn(fmt::format("{} more than once: the scores are added up", Listed(twice)));
   if (!missing.empty()) finding.Warn(fmt::format("no score for {}: counts as 0", Listed(missing)));
   return finding;
 }
@@ -181,8 +180,8 @@ Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& aske
   }
   if (!HasKey(*answer, "NodeNameToMetaVictims")) {
     finding.Wrong(fmt::format(
-        "no NodeNameToMetaVictims{}: every node is dropped and nobody is preempted",
-        HasKey(*answer, "NodeNameToVictims") ? "; NodeNameToVictims does not count, whatever was sent" : ""));
+        "no NodeNameToMetaVictims{}: every node is dropped and no pod is preempted",
+        HasKey(*answer, "NodeNameToVictims") ? "; NodeNameToVictims is ignored, whatever was sent" : ""));
     return finding;
   }
   const auto value = extenders::FirstValue(answer->body);
@@ -190,21 +189,21 @@ Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& aske
     if (!extenders::IsKey(key, "NodeNameToMetaVictims") || map.kind() != Json::Kind::kObject) return;
     map.ForEachMember([&](std::string_view node, const Json& victims) {
       if (victims.is_null())
-        finding.Wrong(fmt::format("null in place of the victims on {}: brings kube-scheduler down", node));
+        finding.Wrong(fmt::format("null instead of the victims on {}: crashes kube-scheduler", node));
     });
   });
   for (const auto& [node, victims] : *reply) {
     const auto found = std::ranges::find(asked, node, &AskedVictims::node);
     if (found == asked.end()) {
-      finding.Wrong(fmt::format("node \"{}\" was not asked about; {}", node, kNoPreemption));
+      finding.Wrong(fmt::format("node \"{}\" is not in the request; {}", node, kNoPreemption));
       continue;
     }
     if (victims.uids.empty())
-      finding.Wrong(fmt::format("no victims on \"{}\": a node that shall not be used has to be left out; {}",
+      finding.Wrong(fmt::format("no victims on \"{}\": a node that must not be used must be left out; {}",
                                 node, kNoPreemption));
     for (const std::string& uid : victims.uids) {
       if (std::ranges::find(found->uids, uid) == found->uids.end())
-        finding.Wrong(fmt::format("victim \"{}\" was not one on \"{}\"; {} unless the pod runs there", uid,
+        finding.Wrong(fmt::format("victim \"{}\" is not in the request for \"{}\"; {} unless the pod runs there", uid,
                                   node, kNoPreemption));
     }
   }
@@ -213,21 +212,21 @@ Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& aske
 
 Finding JudgeRefusedBinding(const Answer& answer) {
   Finding finding;
-  // Whatever is an error is right here.
+  // Any error is correct here.
   if (!answer || answer->status != kOk) {
     finding.Warn(
-        fmt::format("{}: the pod goes back to the queue, but an answer of status 200 with an Error "
-                    "says why",
+        fmt::format("{}: the pod is requeued; a response with status 200 and an Error would "
+                    "provide the reason",
                     answer ? fmt::format("status {}", answer->status) : answer.error().message));
     return finding;
   }
   const auto error = extenders::ReadBindReply(*answer);
   if (!error) {
-    DecodingFailed(error.error(), "the pod goes back to the queue, and nobody learns why", finding);
+    DecodingFailed(error.error(), "the pod is requeued, without a reason", finding);
   } else if (error->empty()) {
     finding.Wrong(
-        "no Error, though there is no such pod: kube-scheduler would hold the pod for bound, and its room on "
-        "the node for taken");
+        "no Error, though there is no such pod: kube-scheduler would assume that the pod is bound and uses "
+        "the node's resources");
   }
   return finding;
 }
@@ -237,7 +236,7 @@ Finding JudgeRubbish(const Answer& answer) {
   if (!answer || answer->status != kOk) return finding;
   const auto reply = extenders::ReadFilterReply(*answer);
   if (!reply || !reply->error.empty()) return finding;
-  finding.Warn("status 200 and no Error: a question that was cut off on its way would count as answered");
+  finding.Warn("status 200 and no Error: a truncated request would be treated as successful");
   return finding;
 }
 

@@ -1,4 +1,4 @@
-// What kube-scheduler v1.37.1 would make of an extender's answers.
+// Evaluates an extender's responses as kube-scheduler v1.37.1 would.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace berth::extender_conformance {
 
 enum class Result : std::uint8_t {
   kPass,
-  kWarn,   // kube-scheduler takes it, but hardly as it was meant
-  kWrong,  // it fails, or does something else than the extender said
+  kWarn,   // kube-scheduler accepts it, but probably not with the intended effect
+  kWrong,  // kube-scheduler fails, or does something other than the extender intended
 };
 std::string_view ResultName(Result result);  // "pass", "warn", "wrong"
 
-// One case's outcome: the worst of what was found, and all of it in words.
+// The result of one case: the worst severity, and all messages.
 struct Finding {
   Result result = Result::kPass;
   std::vector<std::string> said;
@@ -30,10 +30,11 @@ struct Finding {
 
 using Answer = Expected<extenders::Reply>;
 
-// Was the question answered at all? False, with the reason said, for what HTTPExtender takes as an error.
+// Returns whether there was a response. If HTTPExtender would return an error, returns false and adds the
+// reason and the consequence.
 bool Arrived(const Answer& answer, std::string_view consequence, Finding& finding);
 
-// `asked`: the nodes of the question; `whole`: they were sent as objects.
+// `asked`: the nodes of the request; `whole`: they were sent as objects.
 Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole);
 Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& asked);
 
@@ -42,9 +43,9 @@ struct AskedVictims {
   std::vector<std::string> uids;
 };
 Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& asked);
-// The answer to a binding that cannot succeed.
+// For a binding that must fail.
 Finding JudgeRefusedBinding(const Answer& answer);
-// The answer to what is no question: it must not look like a verdict.
+// For an invalid request, to which the response must not be a result.
 Finding JudgeRubbish(const Answer& answer);
 
 }  // namespace berth::extender_conformance

@@ -20,7 +20,7 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 class AnAnswer : public testing::TestWithParam<Row> {};
-TEST_P(AnAnswer, IsWorthWhatKubeSchedulerMakesOfIt) {
+TEST_P(AnAnswer, IsEvaluatedAsByKubeScheduler) {
   EXPECT_EQ(ResultName(GetParam().finding.result), ResultName(GetParam().result));
   std::string said;
   for (const std::string& one : GetParam().finding.said) said += one + "\n";
@@ -41,17 +41,17 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"nothing", JudgeFilter(Says("{}"), kAsked, false), Result::kWrong, "neither NodeNames nor Nodes"},
         Row{"nothing of nothing", JudgeFilter(Says("{}"), {}, false), Result::kPass, ""},
         Row{"silence", JudgeFilter(Says(R"({"NodeNames":["a"]})"), kAsked, false), Result::kWarn,
-            "without a word"},
+            "without a reason"},
         Row{"stranger", JudgeFilter(Says(R"({"NodeNames":["a","b","c"]})"), kAsked, false), Result::kWrong,
-            R"("c" let through, but not asked about)"},
+            R"("c" passed, but not in the request)"},
         Row{"both", JudgeFilter(Says(R"({"NodeNames":["a","b"],"FailedNodes":{"a":"x"}})"), kAsked, false),
-            Result::kWarn, "at once"},
+            Result::kWarn, "both passed and rejected"},
         Row{"nodes for names",
             JudgeFilter(Says(R"({"Nodes":{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}})"),
                         kAsked, false),
             Result::kWarn, "Nodes where names were sent"},
         Row{"names for nodes", JudgeFilter(Says(R"({"NodeNames":["a","b"]})"), kAsked, true), Result::kWrong,
-            "names do not count"},
+            "names are ignored"},
         Row{"wrong type", JudgeFilter(Says(R"({"NodeNames":"a"})"), kAsked, false), Result::kWrong,
             "cannot unmarshal string"},
         Row{"status", JudgeFilter(Says("oh no\n", 500), kAsked, false), Result::kWrong,
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"missing", JudgePrioritize(Says(R"([{"Host":"a","Score":1}])"), kAsked),
                         Result::kWarn, R"(no score for "b")"},
                     Row{"twice", JudgePrioritize(Says(R"([{"Host":"a"},{"Host":"a"},{"Host":"b"}])"), kAsked),
-                        Result::kWarn, "add up"},
+                        Result::kWarn, "added up"},
                     Row{"null", JudgePrioritize(Says("null"), kAsked), Result::kWarn, "no score for"}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -81,12 +81,12 @@ INSTANTIATE_TEST_SUITE_P(
             Result::kPass, ""},
         Row{"none", JudgePreempt(Says(R"({"NodeNameToMetaVictims":{}})"), {{"a", {"u"}}}), Result::kPass, ""},
         Row{"null", JudgePreempt(Says(R"({"NodeNameToMetaVictims":{"a":null}})"), {{"a", {"u"}}}),
-            Result::kWrong, "brings kube-scheduler down"},
+            Result::kWrong, "crashes kube-scheduler"},
         Row{"whole", JudgePreempt(Says(R"({"NodeNameToVictims":{}})"), {{"a", {"u"}}}), Result::kWrong,
-            "does not count"},
+            "is ignored"},
         Row{"stranger",
             JudgePreempt(Says(R"({"NodeNameToMetaVictims":{"x":{"Pods":[{"UID":"u"}]}}})"), {{"a", {"u"}}}),
-            Result::kWrong, "was not asked about"}));
+            Result::kWrong, "is not in the request"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Others, AnAnswer,
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"refused", JudgeRefusedBinding(Says(R"({"Error":"no"})")), Result::kPass, ""},
                     Row{"refused by status", JudgeRefusedBinding(Says("", 404)), Result::kWarn, "status 404"},
                     Row{"rubbish refused", JudgeRubbish(Says("", 400)), Result::kPass, ""},
-                    Row{"rubbish taken", JudgeRubbish(Says("{}")), Result::kWarn, "cut off"}));
+                    Row{"rubbish taken", JudgeRubbish(Says("{}")), Result::kWarn, "truncated"}));
 
 }  // namespace
 }  // namespace berth::extender_conformance

@@ -1,4 +1,4 @@
-// What an extender answers (k8s.io/kube-scheduler/extender/v1), in Go's own spelling.
+// Responses of an extender (k8s.io/kube-scheduler/extender/v1), encoded as by Go.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace berth::extender_server {
 
-// In the form of the question: names for names, and the very nodes that were sent for nodes.
+// In the form of the request: names for names, or the nodes exactly as they were sent.
 std::string FilterAnswer(const NodesQuestion& question, const FilterVerdict& verdict);
 std::string PrioritizeAnswer(const NodesQuestion& question, std::span<const std::int64_t> scores);
-// Always with UIDs, whatever was sent.
+// Always with UIDs, whatever the form of the request.
 std::string PreemptAnswer(const PreemptQuestion& question, std::span<const std::size_t> kept);
-// An empty text: bound.
+// An empty error: bound.
 std::string BindAnswer(std::string_view error);
 
 }  // namespace berth::extender_server

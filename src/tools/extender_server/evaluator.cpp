@@ -13,7 +13,7 @@ using cluster::Row;
 
 namespace {
 
-// The words on each row, in the order in which they were said.
+// The reasons of each row in their order.
 std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
                                       const framework::Reasons& reasons, std::size_t rows) {
   std::vector<std::string> texts(rows);
@@ -33,7 +33,7 @@ std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
 
 }  // namespace
 
-// One pod under judgement.
+// One evaluation of a pod.
 struct Evaluator::Evaluation {
   Evaluation(assembly::Engine& engine, const runtime::Profile& profile, const api::PodPtr& pod,
         std::span<const runtime::Nomination> all, framework::ScratchPool& scratch)
@@ -49,7 +49,7 @@ struct Evaluator::Evaluation {
     pre_filter = profile.RunPreFilter(attempt);
   }
 
-  // Those of the rows that PreFilter left.
+  // The rows that PreFilter allows.
   RowSet Left(const RowSet& rows) const {
     if (!pre_filter.narrowed) return rows;
     RowSet left(table.rows());
@@ -101,7 +101,7 @@ FilterVerdict Evaluator::Filter(const NodesQuestion& question, std::span<const r
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row row = rows[i];
     if (row == cluster::kNoRow) {
-      verdict.failed.push_back({i, fmt::format("Berth does not know node {} yet", question.names[i]), true});
+      verdict.failed.push_back({i, fmt::format("Berth has not received node {} yet", question.names[i]), true});
     } else if (!pre_filter.status.ok()) {
       verdict.failed.push_back({i, pre_filter.status.Message(),
                                 pre_filter.status.code == framework::Code::kUnschedulableAndUnresolvable});
@@ -143,7 +143,7 @@ Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesQuestion& q
   return scores;
 }
 
-// Rounded to the nearest.
+// Rounded to the nearest integer.
 std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::Profile& profile) const {
   std::vector<std::int64_t> totals(engine_.cache().nodes().rows(), 0);
   std::int64_t weights = 0;
@@ -162,7 +162,7 @@ std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::P
       low = std::min(low, totals[row]);
       high = std::max(high, totals[row]);
     });
-    if (low == high) --low;  // all are the best
+    if (low == high) --low;  // all get the best score
   }
   const std::int64_t range = std::max<std::int64_t>(high - low, 1);
   for (std::int64_t& total : totals)

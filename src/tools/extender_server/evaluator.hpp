@@ -1,5 +1,5 @@
-// A profile's opinion on somebody else's decisions: which of these nodes will do, how good they are, whether
-// these victims help.
+// Evaluates requests of another scheduler with a profile: feasible nodes, scores, and whether the eviction of
+// victims helps.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +15,42 @@
 namespace berth::extender_server {
 
 struct EvaluatorOptions {
-  std::string profile;   // which judges; empty: the pod's schedulerName says, or else the first
-  bool stretch = false;  // the best node gets 10 and the worst 0, however little they differ
+  std::string profile;   // profile name; empty: that of the pod's schedulerName, or else the first
+  // scale scores so that the best node gets 10 and the worst 0, however small the difference
+  bool stretch = false;
 };
 
-// Nodes by their index in the question.
+// The result of a filter request; nodes are indexes in the request.
 struct FilterVerdict {
   struct Failed {
     std::size_t node = 0;
     std::string why;
-    bool unresolvable = false;  // no eviction helps
+    bool unresolvable = false;  // evicting pods cannot help
   };
   std::vector<std::size_t> passed;
   std::vector<Failed> failed;
-  std::string error;  // nothing could be judged
+  std::string error;  // no node could be evaluated
 };
 
-// Looks at the cluster as the watches show it, never at the nodes of a question, which carry neither pods nor
-// measurements. One thread: the loop's that owns the engine.
+// Uses the cluster as received from the API server. The nodes of a request are only identifiers, because they
+// contain neither pods nor load metrics. Belongs to the loop that owns the engine.
 class Evaluator {
  public:
   static constexpr std::int64_t kHighestScore = 10;  // kube-scheduler's MaxExtenderPriority
 
   Evaluator(assembly::Engine& engine, EvaluatorOptions options) : engine_(engine), options_(std::move(options)) {}
 
-  // PreFilter and Filter, with the reasons that an event of Berth's own would have. A node that no watch has
-  // shown yet is rejected as unresolvable: evicting pods does not make it known.
+  // PreFilter and Filter, with the same reasons as Berth's own events. A node that is unknown to this process
+  // is rejected as unresolvable, because evicting pods does not make it known.
   FilterVerdict Filter(const NodesQuestion& question, std::span<const runtime::Nomination> nominations);
 
-  // PreScore, Score, Normalize and weights, brought from 0..100 per plugin to 0..10 for all together: the sum
-  // of score times weight, over a hundred times the sum of all the profile's weights. Unknown nodes get 0,
-  // and so do all where PreFilter rejects the pod. By index of the question's nodes.
+  // PreScore, Score, Normalize and weights. Totals are scaled to 0..10: the sum of score times weight,
+  // divided by the sum of all weights of the profile times ten. All nodes get 0 if PreFilter rejects the pod;
+  // unknown nodes get 0. By index of the request's nodes.
   Expected<std::vector<std::int64_t>> Prioritize(const NodesQuestion& question);
 
-  // The indices of the question's nodes on which the filters let the pod in once the victims are gone.
-  // Victims that are gone already do no harm; nodes that are unknown, or named without victims, are not among
-  // them.
+  // Indexes of the request's nodes on which the pod passes the filters without the victims. Victims that no
+  // longer exist are ignored; unknown nodes and nodes without victims are not included.
   Expected<std::vector<std::size_t>> Preempt(const PreemptQuestion& question,
                                              std::span<const runtime::Nomination> nominations);
 

@@ -68,14 +68,14 @@ class Judging : public testing::Test {
   std::unique_ptr<Evaluator> evaluator_;
 };
 
-TEST_F(Judging, NamesAreAnsweredWithNamesAndReasonsWithWhetherEvictionHelps) {
+TEST_F(Judging, AFilterResponseHasNamesReasonsAndUnresolvableNodes) {
   EXPECT_EQ(Filter("{" + Pod("2") + R"(,"NodeNames":["b","closed","a","ghost"]})"),
             R"({"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"Insufficient cpu"},)"
             R"("FailedAndUnresolvableNodes":{"closed":"node(s) were unschedulable",)"
-            R"("ghost":"Berth does not know node ghost yet"},"Error":""})");
+            R"("ghost":"Berth has not received node ghost yet"},"Error":""})");
 }
 
-TEST_F(Judging, WholeNodesComeBackAsTheyWereSent) {
+TEST_F(Judging, WholeNodesAreReturnedUnchanged) {
   EXPECT_EQ(
       Filter(
           "{" + Pod("2") +
@@ -84,7 +84,7 @@ TEST_F(Judging, WholeNodesComeBackAsTheyWereSent) {
       R"("FailedNodes":{"a":"Insufficient cpu"},"FailedAndUnresolvableNodes":{},"Error":""})");
 }
 
-TEST_F(Judging, NodesThatPreFilterLeavesOutAreBeyondHelp) {
+TEST_F(Judging, NodesExcludedByPreFilterAreUnresolvable) {
   const std::string affinity =
       R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}},)";
   EXPECT_EQ(Filter("{" + Pod("1", affinity) + R"(,"NodeNames":["a","b"]})"),
@@ -92,13 +92,13 @@ TEST_F(Judging, NodesThatPreFilterLeavesOutAreBeyondHelp) {
             R"("node(s) didn't satisfy plugin(s) [NodeAffinity]"},"Error":""})");
 }
 
-TEST_F(Judging, ScoresAreATenthOfTheWeightedMeanAndNothingForStrangers) {
-  // LeastAllocated over cpu and memory alike, each out of 100, with the default request of memory.
+TEST_F(Judging, ScoresAreATenthOfTheWeightedMeanAndZeroForUnknownNodes) {
+  // LeastAllocated over cpu and memory with equal weight, each out of 100, with the default memory request.
   EXPECT_EQ(Prioritize("{" + Pod("1") + R"(,"NodeNames":["a","ghost","b"]})"),
             R"([{"Host":"a","Score":5},{"Host":"ghost","Score":0},{"Host":"b","Score":9}])");
 }
 
-TEST_F(Judging, ANodeStaysIfThePodFitsThereWithoutTheVictims) {
+TEST_F(Judging, ANodeIsKeptIfThePodFitsWithoutTheVictims) {
   EXPECT_EQ(Preempt("{" + Pod("4") +
                     R"(,"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u-low"}],"NumPDBViolations":2},)"
                     R"("b":{"Pods":[{"UID":"gone"}]},"closed":{"Pods":[{"UID":"x"}]},)"
@@ -108,7 +108,7 @@ TEST_F(Judging, ANodeStaysIfThePodFitsThereWithoutTheVictims) {
   EXPECT_EQ(
       Preempt("{" + Pod("5") + R"(,"NodeNameToVictims":{"a":{"Pods":[{"metadata":{"uid":"u-low"}}]}}})"),
       R"({"NodeNameToMetaVictims":{}})");
-  // What was imagined is undone.
+  // The dry run has been reverted.
   EXPECT_NE(Filter("{" + Pod("2") + R"(,"NodeNames":["a"]})").find("Insufficient cpu"), std::string::npos);
 }
 
@@ -116,13 +116,13 @@ class Stretching : public Judging {
  protected:
   Stretching() : Judging("NodeResourcesFit", true) {}
 };
-TEST_F(Stretching, TheBestGetsTenAndTheWorstNothing) {
+TEST_F(Stretching, TheBestScoresTenAndTheWorstZero) {
   EXPECT_EQ(Prioritize("{" + Pod("1") + R"(,"NodeNames":["a","b"]})"),
             R"([{"Host":"a","Score":0},{"Host":"b","Score":10}])");
   EXPECT_EQ(Prioritize("{" + Pod("1") + R"(,"NodeNames":["a"]})"), R"([{"Host":"a","Score":10}])");
 }
 
-TEST_F(Judging, WhatIsWrongWithAQuestionIsSaidWithFieldAndValue) {
+TEST_F(Judging, ErrorsContainTheFieldAndItsValue) {
   EXPECT_EQ(Filter(""), "the body is not JSON: EOF");
   EXPECT_EQ(Filter("[]"), "the body: expected an object such as {\"Pod\":{...},\"NodeNames\":[...]}, got []");
   EXPECT_EQ(Filter("{}"), "Pod: expected a pod, got null");
@@ -134,7 +134,7 @@ TEST_F(Judging, WhatIsWrongWithAQuestionIsSaidWithFieldAndValue) {
   EXPECT_EQ(Preempt("{" + Pod("1") + R"(,"NodeNameToMetaVictims":{"a":{"NumPDBViolations":1.5}}})"),
             "NodeNameToMetaVictims[a].NumPDBViolations: expected an integer, got 1.5");
   EXPECT_EQ(ReadBindQuestion(R"({"PodName":"p","PodNamespace":"ns","Node":"n"})").error().message,
-            "PodUID: expected a text, got none");
+            "PodUID: expected a string, got none");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using extenders::Json;
 
-// A value in the text of an error: short enough to be read.
+// A value in an error text, truncated to a readable length.
 std::string Shown(const Json& value) {
   constexpr std::size_t kMost = 60;
   const std::string_view text = value.text();
@@ -31,7 +31,7 @@ Expected<Json> ReadObject(std::string_view body) {
   return value;
 }
 
-// The member of that name in any case; of several the last. Null if there is none.
+// The member of that name, ignoring case; the last of several; null if absent.
 Json Member(const Json& object, std::string_view name) {
   Json found;
   object.ForEachMember([&](std::string_view key, const Json& value) {
@@ -57,7 +57,7 @@ Expected<api::PodPtr> ReadPod(const Json& body, api::Decoder& decoder) {
   return std::make_shared<const api::Pod>(std::move(*pod));
 }
 
-// visit(field, item) for each; stops at the first error.
+// Calls visit(field, item) for each item; stops at the first error.
 template <class Visit>
 Expected<void> EachItem(const Json& list, std::string_view field, Visit&& visit) {
   Expected<void> outcome;
@@ -101,7 +101,7 @@ Expected<void> ReadNodes(const Json& list, NodesQuestion& question) {
   });
 }
 
-// One pod of a victims' list: a whole one has its UID in the metadata.
+// The UID of a victim; a whole pod has it in its metadata.
 Expected<std::string> UidOf(const Json& pod, bool whole, const std::string& field) {
   if (pod.kind() != Json::Kind::kObject) return std::unexpected(Wrong(field, "a pod", pod));
   if (!whole) return Text(pod, "UID", field + ".UID");
@@ -191,7 +191,7 @@ Expected<BindQuestion> ReadBindQuestion(const std::string& body) {
   for (const auto& [field, text] :
        {std::pair("PodName", &question.pod), std::pair("PodNamespace", &question.ns),
         std::pair("PodUID", &question.uid), std::pair("Node", &question.node)}) {
-    if (text->empty()) return Invalid(fmt::format("{}: expected a text, got none", field));
+    if (text->empty()) return Invalid(fmt::format("{}: expected a string, got none", field));
   }
   return question;
 }

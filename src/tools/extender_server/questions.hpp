@@ -1,4 +1,4 @@
-// What a kube-scheduler asks its extender (k8s.io/kube-scheduler/extender/v1), read as Go would read it.
+// Decoding of kube-scheduler's requests (k8s.io/kube-scheduler/extender/v1) with the rules of Go's decoder.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace berth::extender_server {
 
-// filter and prioritize. Which form the question has decides the form of the answer.
+// filter and prioritize. The form of the request determines the form of the response.
 struct NodesQuestion {
   api::PodPtr pod;
-  bool whole = false;                     // whole nodes, not names
-  std::vector<std::string> names;         // in the order sent
-  std::vector<std::string_view> objects;  // whole: the nodes as they were sent, views into `body`
+  bool whole = false;                     // whole nodes instead of names
+  std::vector<std::string> names;         // in the order of the request
+  std::vector<std::string_view> objects;  // whole: the nodes as received, views of `body`
   std::shared_ptr<const std::string> body;
 };
 
@@ -37,10 +37,10 @@ struct BindQuestion {
   std::string pod, ns, uid, node;
 };
 
-// Keys in any case, null for nothing, unknown fields ignored. Errors name the field and what it holds:
-// "Pod.spec.containers: expected ...". One thread per decoder.
+// Keys are case-insensitive, null is the same as absent, unknown fields are ignored. Errors name the field
+// and its value: "Pod.spec.containers: expected ...". A decoder must not be used by several threads.
 Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> body, api::Decoder& decoder);
-// Victims whole or by UID.
+// Victims as whole pods or UIDs.
 Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Decoder& decoder);
 Expected<BindQuestion> ReadBindQuestion(const std::string& body);
 

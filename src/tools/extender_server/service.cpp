@@ -26,9 +26,9 @@ constexpr double kSeconds[] = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01
 
 struct Outcome {
   int status = 200;
-  std::string text;         // JSON with status 200, else words
-  std::string complaint{};  // of an answer with status 200: what went wrong in it
-  std::size_t nodes = 0;    // that were judged
+  std::string text;         // JSON with status 200, else an error text
+  std::string complaint{};  // the error in a response with status 200
+  std::size_t nodes = 0;    // number of evaluated nodes
 };
 
 Outcome Refused(int status, std::string text) { return {status, std::move(text)}; }
@@ -56,11 +56,11 @@ http::Response ResponseOf(Outcome outcome) {
   return response;
 }
 
-// Requests that may be under way still when the service is gone hold on to this.
+// Shared with requests, because they may outlive the service.
 struct Meters {
   Meters(metrics::Registry& registry) : registry(registry) {
     registry.CallbackGauge("berth_extender_server_in_flight",
-                           "[ALPHA] Questions that have been read and not been answered yet.", {},
+                           "[ALPHA] Requests in progress.", {},
                            [this] { return static_cast<double>(in_flight.load()); });
   }
   ~Meters() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
@@ -68,17 +68,17 @@ struct Meters {
   void Took(std::string_view verb, const Outcome& outcome, Duration took) {
     registry
         .Counter("berth_extender_server_requests_total",
-                 "[ALPHA] Questions of schedulers by verb and result.",
+                 "[ALPHA] Requests of schedulers by verb and result.",
                  {{"verb", std::string(verb)}, {"result", std::string(ResultName(outcome))}})
         .Add();
     registry
         .Histogram("berth_extender_server_duration_seconds",
-                   "[ALPHA] From the whole question to its answer, waiting included.", kSeconds,
+                   "[ALPHA] Time from a complete request to its response, including the queue.", kSeconds,
                    {{"verb", std::string(verb)}})
         .Observe(std::chrono::duration<double>(took).count());
     if (outcome.nodes > 0) {
       registry
-          .Counter("berth_extender_server_nodes_total", "[ALPHA] Nodes judged.",
+          .Counter("berth_extender_server_nodes_total", "[ALPHA] Nodes evaluated.",
                    {{"verb", std::string(verb)}})
           .Add(outcome.nodes);
     }
@@ -94,7 +94,7 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
   Impl(ServiceOptions options, ServiceParts parts)
       : options(std::move(options)), parts(std::move(parts)), meters(this->parts.metrics) {}
 
-  // One question on its way.
+  // One request in progress.
   struct Visit {
     Impl& service;
     std::string_view verb;
@@ -178,12 +178,12 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
 
 std::optional<Outcome> Service::Impl::MayAsk(const http::Request& request, std::string_view verb) const {
   if (options.need_certificate && (request.peer == nullptr || !request.peer->trusted))
-    return Refused(401, "a client certificate that --client-ca-file has signed is needed");
+    return Refused(401, "expected a client certificate signed by --client-ca-file");
   if (request.method != "POST")
     return Refused(405, fmt::format("{}: expected POST, got {}", verb, request.method));
-  if (!parts.ready()) return Refused(503, "the cluster has not been seen whole yet: see /readyz?verbose");
+  if (!parts.ready()) return Refused(503, "the initial lists from the API server are not complete yet, see /readyz?verbose");
   if (meters.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
-    return Refused(429, fmt::format("{} questions are being answered, which is the most at a time",
+    return Refused(429, fmt::format("{} requests are in progress, which is the limit",
                                     options.most_in_flight));
   return std::nullopt;
 }
@@ -210,7 +210,7 @@ void Service::Impl::Submit(const VisitPtr& visit, Question question,
     const Duration waited = self->parts.clock.Now() - visit->began;
     if (waited > self->options.deadline) {
       return visit->Answer(
-          Refused(503, fmt::format("not judged: its turn came after {:.1f} s, and --deadline is {:.1f} s",
+          Refused(503, fmt::format("not evaluated: waited {:.1f} s in the queue, --deadline is {:.1f} s",
                                    std::chrono::duration<double>(waited).count(),
                                    std::chrono::duration<double>(self->options.deadline).count())));
     }

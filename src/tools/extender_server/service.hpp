@@ -1,4 +1,4 @@
-// The extender as a web service: who may ask, how much, and how long an answer may take.
+// The extender as an HTTP service: authorization, concurrency limit and deadlines.
 #pragma once
 
 #include <atomic>
@@ -26,33 +26,33 @@ class Endpoints;
 namespace berth::extender_server {
 
 struct ServiceOptions {
-  std::string prefix;               // in front of the verbs: "" or "/scheduler"
-  std::size_t most_in_flight = 64;  // questions read and not answered; more are sent away with 429
-  Duration deadline = std::chrono::seconds(5);  // a question that waited longer for its turn is not judged
-  bool need_certificate = false;                // asking needs a client certificate that our authority signed
-  bool bind = true;                             // offer it
+  std::string prefix;               // path prefix of the verbs: "" or "/scheduler"
+  std::size_t most_in_flight = 64;  // maximum number of requests in progress; further ones get 429
+  Duration deadline = std::chrono::seconds(5);  // requests that waited longer in the queue get 503
+  bool need_certificate = false;                // require a client certificate signed by our authority
+  bool bind = true;                             // offer the verb bind
 };
 
-// What the service works with; all of it outlives it.
+// The components of the service; all must outlive it.
 struct ServiceParts {
-  http::Loop& io;  // where requests come from
+  http::Loop& io;  // accepts the requests
   // Runs work on the thread that owns the engine, in order.
   std::function<void(std::move_only_function<void()>)> post;
-  Evaluator& judge;  // used there
-  // Pods promised a node, as that thread knows them; called there.
+  Evaluator& judge;  // on that thread
+  // Nominated pods; called on that thread.
   std::function<std::vector<runtime::Nomination>()> nominations;
-  // The cluster has been seen whole; any thread.
+  // Whether the initial lists are complete; any thread.
   std::function<bool()> ready;
   ports::ApiWriter& api;
   const Clock& clock;
   metrics::Registry& metrics;
-  service::Endpoints& endpoints;  // what is not asked by POST <prefix>/<verb>: health, metrics
+  service::Endpoints& endpoints;  // handles all other paths than POST <prefix>/<verb>: health, metrics
 };
 
-// Questions are read on the io thread, judged one after the other on the engine's, and answered in the order
-// in which they were judged. Answers: 200 with the verdict, errors of judging in its Error field;
-// 400 what is wrong with the question; 401 without certificate; 404, 405; 429 too many at a time; 500 where
-// the verb's answer has no place for an error; 503 not ready, or the deadline passed before its turn came.
+// Requests are decoded on the I/O thread and evaluated one after the other on the engine's thread. Responses:
+// 200 with the result (an evaluation error is in its Error field); 400 invalid request; 401 missing client
+// certificate; 404, 405; 429 too many requests in progress; 500 if the verb's result cannot express the
+// error; 503 not ready, or the deadline passed in the queue.
 class Service {
  public:
   Service(ServiceOptions options, ServiceParts parts);
@@ -60,7 +60,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // On the io thread.
+  // I/O thread only.
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
 
  private:

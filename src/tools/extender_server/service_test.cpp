@@ -28,7 +28,7 @@ constexpr const char* kQuestion =
     R"({"Pod":{"metadata":{"name":"p","namespace":"default","uid":"u"},"spec":{"containers":[{"name":"c"}]}},)"
     R"("NodeNames":["a"]})";
 
-// Keeps what it is told; what was answered first counts.
+// Stores responses in order.
 class Answers final : public http::Exchange {
  public:
   explicit Answers(std::vector<http::Response>& out) : out_(out) {}
@@ -39,7 +39,7 @@ class Answers final : public http::Exchange {
   std::vector<http::Response>& out_;
 };
 
-// A service over one node. What it posts to the engine's thread waits for Evaluator.
+// A service with one node. Work posted to the engine's thread is executed by Evaluator.
 struct ServiceTest : ::testing::Test {
   ServiceTest() {
     std::vector<std::string> notes;
@@ -71,7 +71,7 @@ struct ServiceTest : ::testing::Test {
     for (auto& work : std::exchange(posted, {})) work();
     loop.Run();
   }
-  // The last answer: status and text.
+  // The last response: status and text.
   std::string Last() const {
     if (answers.empty()) return "none";
     return fmt::format("{} {}", answers.back().status, *answers.back().body);
@@ -89,7 +89,7 @@ struct ServiceTest : ::testing::Test {
   std::optional<Service> service;
 };
 
-TEST_F(ServiceTest, AQuestionIsJudgedWhenItsTurnComes) {
+TEST_F(ServiceTest, RequestsAreEvaluatedInOrder) {
   Serve({.prefix = "/scheduler"});
   Ask("/scheduler/filter");
   EXPECT_THAT(answers, IsEmpty());
@@ -100,13 +100,13 @@ TEST_F(ServiceTest, AQuestionIsJudgedWhenItsTurnComes) {
   EXPECT_EQ(answers.back().content_type, "application/json");
 }
 
-TEST_F(ServiceTest, WhoeverAsksTooMuchAtATimeIsSentAwayUntilAnAnswerIsOut) {
+TEST_F(ServiceTest, RequestsAboveTheLimitGet429) {
   Serve({.prefix = "", .most_in_flight = 2});
   Ask("/filter");
   Ask("/prioritize");
   EXPECT_THAT(answers, IsEmpty());
   Ask("/filter");
-  EXPECT_THAT(Last(), HasSubstr("429 2 questions are being answered"));
+  EXPECT_THAT(Last(), HasSubstr("429 2 requests are in progress"));
   EXPECT_EQ(answers.back().headers.Find("Retry-After"), "1");
   Evaluator();
   EXPECT_THAT(answers, SizeIs(3));
@@ -115,22 +115,22 @@ TEST_F(ServiceTest, WhoeverAsksTooMuchAtATimeIsSentAwayUntilAnAnswerIsOut) {
   EXPECT_THAT(Last(), HasSubstr("200 "));
 }
 
-TEST_F(ServiceTest, AQuestionWhoseTurnComesTooLateIsNotJudged) {
+TEST_F(ServiceTest, RequestsBeyondTheDeadlineGet503) {
   Serve({.prefix = "", .deadline = 2s});
   Ask("/filter");
   loop.Advance(3s);
   Evaluator();
-  EXPECT_THAT(Last(), HasSubstr("503 not judged: its turn came after 3.0 s, and --deadline is 2.0 s"));
+  EXPECT_THAT(Last(), HasSubstr("503 not evaluated: waited 3.0 s in the queue, --deadline is 2.0 s"));
 }
 
-TEST_F(ServiceTest, NothingIsJudgedBeforeTheClusterHasBeenSeen) {
+TEST_F(ServiceTest, RequestsBeforeTheInitialListsGet503) {
   ready = false;
   Serve({});
   Ask("/filter");
-  EXPECT_THAT(Last(), HasSubstr("503 the cluster has not been seen whole yet"));
+  EXPECT_THAT(Last(), HasSubstr("503 the initial lists from the API server are not complete yet"));
 }
 
-TEST_F(ServiceTest, OnlyACertificateOfTheAuthorityMayAskWhereOneIsWanted) {
+TEST_F(ServiceTest, ARequiredCertificateMustBeSignedByTheAuthority) {
   Serve({.prefix = "", .need_certificate = true});
   const auto peer = [](bool trusted) {
     http::PeerCertificate certificate;
@@ -147,7 +147,7 @@ TEST_F(ServiceTest, OnlyACertificateOfTheAuthorityMayAskWhereOneIsWanted) {
   EXPECT_THAT(Last(), HasSubstr("200 "));
 }
 
-TEST_F(ServiceTest, MistakesOfAQuestionAreNamed) {
+TEST_F(ServiceTest, InvalidRequestsGet400) {
   Serve({.prefix = "", .bind = false});
   const struct {
     const char *path, *body, *method, *answer;
@@ -165,7 +165,7 @@ TEST_F(ServiceTest, MistakesOfAQuestionAreNamed) {
   EXPECT_THAT(posted, IsEmpty());
 }
 
-TEST_F(ServiceTest, ABindingIsWrittenAndItsFailureTold) {
+TEST_F(ServiceTest, ABindingIsWrittenAndItsErrorReturned) {
   Serve({});
   const std::string bind = R"({"PodName":"p","PodNamespace":"default","PodUID":"u","Node":"a"})";
   Ask("/bind", bind);

@@ -175,7 +175,7 @@ func (l *late) untilReported(ctx context.Context, count float64, pod, exceeded s
 	if l.reported != count {
 		l.complain("%.0f over-commitments are counted, not %.0f", l.reported, count)
 	}
-	note := fmt.Sprintf("Node %s holds more than it offers since this pod was bound to it: %s", l.node, exceeded)
+	note := fmt.Sprintf("Node %s is overcommitted since this pod was bound to it: %s", l.node, exceeded)
 	return controlplane.Until(ctx, 10*time.Second, "the event about "+pod, func() (bool, error) {
 		list, err := l.control.Client.EventsV1().Events(l.id).List(ctx, metav1.ListOptions{FieldSelector: "reason=OvercommittedNode"})
 		if err != nil {

@@ -1,5 +1,5 @@
-// Prefers nodes whose processors are idle in truth, whatever their pods asked for. Goes by two names:
-// "CPUUsage", and "custom", which a tutorial gave it.
+// Prefers nodes with low measured CPU usage, whatever their pods requested. Available under two names:
+// "CPUUsage", and "custom" as in a tutorial.
 #pragma once
 
 #include <string>
@@ -12,28 +12,28 @@
 namespace berth::plugins {
 
 struct CpuUsageArgs {
-  std::string prometheus_address = "http://prometheus-server.monitoring:9090";  // or a metric source's name
+  // or the name of a metric source
+  std::string prometheus_address = "http://prometheus-server.monitoring:9090";
   Duration window = std::chrono::minutes(5);
 };
 
 Expected<CpuUsageArgs> ParseCpuUsageArgs(const framework::RawArgs& raw);
 config::ArgsCodec CpuUsageArgsCodec();
 
-// Score: 100 minus the busy percentage, cut to a whole number, as in the tutorial; busy is what is measured
-// (everything but mode idle) plus what pods that the measurement does not show yet have requested. A node
-// that is not measured gets the median; with no measurement at all every node gets 0, so the plugin has no
-// say.
+// Score: 100 minus the busy percentage, truncated to an integer, as in the tutorial. The busy percentage is
+// the measured one (all modes except idle) plus the requests of pods that the measurement does not include
+// yet. A node without a value gets the median; if no node has a value, every node gets 0.
 class CpuUsage final : public framework::FilterPlugin, public framework::ScorePlugin {
  public:
   static framework::Factory Factory(std::string name);
   CpuUsage(std::string name, const CpuUsageArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return name_; }
-  // The tutorial declares it, and lets every node pass.
+  // The tutorial declares the filter, which accepts every node.
   void Filter(const framework::Attempt&, const RowSet&, framework::Rejections&) const override {}
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  // It rejects nobody.
+  // The plugin rejects no pod.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 
  private:

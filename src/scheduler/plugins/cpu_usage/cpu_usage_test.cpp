@@ -23,7 +23,7 @@ struct CpuUsageTest : ::testing::Test {
     plugin = std::make_unique<CpuUsage>("custom", CpuUsageArgs{}, cluster.handle());
   }
   NodeScores Scores() { return cluster.Scores(*plugin, MakePod()); }
-  // Without its guards the signal has no values.
+  // Answers the guards; without them the signal has no values.
   void Guarded() {
     Measure(cluster, "cpu: age", {{"n1", 10}, {"n2", 10}, {"n3", 10}});
     Measure(cluster, "cpu: samples", {{"n1", 20}, {"n2", 20}, {"n3", 20}});
@@ -34,30 +34,30 @@ struct CpuUsageTest : ::testing::Test {
   std::unique_ptr<CpuUsage> plugin;
 };
 
-TEST_F(CpuUsageTest, ScoresWhatIsIdle) {
+TEST_F(CpuUsageTest, ScoresTheIdlePercentage) {
   Guarded();
   Measure(cluster, "cpu", {{"n1", 42.72}, {"n2", 0}, {"n3", 100}}, clock.Now());
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 57}, {"n2", 100}, {"n3", 0}}));
 }
 
-TEST_F(CpuUsageTest, HasNoSayWhereNothingIsMeasured) {
+TEST_F(CpuUsageTest, ScoresZeroWithoutMeasurements) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 0}, {"n2", 0}, {"n3", 0}}));
 }
 
-TEST_F(CpuUsageTest, ANodeThatIsNotMeasuredIsTakenForTheMedian) {
+TEST_F(CpuUsageTest, ANodeWithoutAValueIsScoredAsTheMedian) {
   Guarded();
   Measure(cluster, "cpu", {{"n1", 10}, {"n2", 90}}, clock.Now());
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 90}, {"n2", 10}, {"n3", 10}}));
 }
 
-TEST_F(CpuUsageTest, AYoungOrDyingNodeIsNotBelieved) {
+TEST_F(CpuUsageTest, ValuesOfNewOrFailingNodesAreSuppressed) {
   Guarded();
   Measure(cluster, "cpu: samples", {{"n1", 20}, {"n2", 3}, {"n3", 20}});
   Measure(cluster, "cpu", {{"n1", 30}, {"n2", 99}, {"n3", 30}}, clock.Now());
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 70}, {"n3", 70}}));
 }
 
-TEST_F(CpuUsageTest, PodsThatTheMeasurementDoesNotShowYetCountByTheirRequests) {
+TEST_F(CpuUsageTest, UnmeasuredPodsCountByTheirRequests) {
   Guarded();
   Measure(cluster, "cpu", {{"n1", 10}, {"n2", 10}, {"n3", 10}}, clock.Now());
   clock.Advance(1s);
@@ -65,7 +65,7 @@ TEST_F(CpuUsageTest, PodsThatTheMeasurementDoesNotShowYetCountByTheirRequests) {
   cluster.Run("n2", MakePod("b").Cpu("1")).Run("n2", MakePod("c"));
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 79}, {"n3", 90}}))
       << "a pod without requests counts 100m";
-  // Half of the window lies behind the start that is assumed 10 s after the decision; samples are 15 s old.
+  // The assumed start is 10 s after the decision and samples are 15 s old, so half of the window has passed.
   clock.Advance(150s + 25s);
   Measure(cluster, "cpu", {{"n1", 10}, {"n2", 10}, {"n3", 10}}, clock.Now());
   EXPECT_EQ(Scores().at("n1"), 80);
@@ -74,7 +74,7 @@ TEST_F(CpuUsageTest, PodsThatTheMeasurementDoesNotShowYetCountByTheirRequests) {
   EXPECT_EQ(Scores().at("n1"), 70) << "by now the measurement shows all of it";
 }
 
-TEST(CpuUsageArgs, NameTheirMistakes) {
+TEST(CpuUsageArgs, ReportValidationErrors) {
   Cluster cluster;
   const auto error = [&](const std::string& args) {
     const auto value = config::ParseValue(args);

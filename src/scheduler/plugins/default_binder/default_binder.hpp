@@ -1,4 +1,4 @@
-// Binds by the API server's pods/binding.
+// Binds pods with the pods/binding subresource of the API server.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

@@ -6,7 +6,7 @@
 namespace berth::plugins {
 namespace {
 
-// What is compared, in this order; less is better.
+// Compared member by member; less is better.
 struct Cost {
   std::int64_t violations = 0;
   std::int64_t highest_priority = 0;
@@ -18,12 +18,12 @@ struct Cost {
 
 Cost CostOf(const Candidate& candidate) {
   Cost cost{.violations = candidate.violations, .victims = candidate.victims.size()};
-  // No priority is below zero then: many victims never count less than few.
+  // Shifts priorities to be non-negative, so that more victims never have a smaller sum.
   constexpr std::int64_t kShift = std::int64_t{INT32_MAX} + 1;
   for (const Importance::Entry& victim : candidate.victims)
     cost.sum_of_priorities += victim.priority + kShift;
   cost.highest_priority = candidate.victims.front().priority;
-  // Reviewers may leave victims out of order: of the highest priority wherever it stands.
+  // Reviewers may reorder victims, so the highest priority is searched.
   std::int64_t highest = INT64_MIN;
   std::int64_t earliest = 0;
   for (const auto& [priority, started, pod] : candidate.victims) {

@@ -1,4 +1,4 @@
-// Nodes that preemption could free, and which of them is the best.
+// Preemption candidates and their comparison.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace berth::plugins {
 
 struct Candidate {
   cluster::Row row = cluster::kNoRow;
-  std::vector<Importance::Entry> victims;  // the most important first; never empty
-  std::int64_t violations = 0;             // victims whose disruption budget is exhausted
+  std::vector<Importance::Entry> victims;  // by descending importance; never empty
+  std::int64_t violations = 0;             // victims whose eviction violates a PodDisruptionBudget
 };
 
-// The candidates that kube-scheduler's rules leave as equal best: fewest violations; the most important
-// victim of the lowest priority; the smallest sum of priorities; fewest victims; of the most important
-// victims, the one that started first did so latest.
+// The best candidates by kube-scheduler's criteria: fewest violations; lowest priority of the most important
+// victim; smallest sum of priorities; fewest victims; latest start of the victim that started first among
+// those of the highest priority.
 RowSet EqualBest(const std::vector<Candidate>& candidates);
 
 }  // namespace berth::plugins

@@ -19,7 +19,7 @@ using framework::Status;
 
 namespace {
 
-// On its way out because of a preemption.
+// Whether the pod is terminating because of a preemption.
 bool IsBeingPreempted(const api::Pod& pod) {
   if (!pod.metadata.deleting()) return false;
   const auto& conditions = pod.status.conditions;
@@ -27,7 +27,8 @@ bool IsBeingPreempted(const api::Pod& pod) {
   return found != conditions.end() && found->status == "True" && found->reason == "PreemptionByScheduler";
 }
 
-// Rows whose verdict is Unschedulable: the others cannot be helped, or wait for somebody outside.
+// Rows with the verdict Unschedulable: eviction cannot help on the others, or they wait for an external
+// component.
 RowSet Potential(const FilterOutcome& verdicts, const NodeTable& nodes) {
   RowSet rows = nodes.all();
   rows -= verdicts.unresolvable;
@@ -121,7 +122,7 @@ std::string DefaultPreemption::NoCandidate(const NodeTable& nodes, std::size_t t
   return fmt::format("0/{} nodes are available: {}.", nodes.node_count(), fmt::join(parts, ", "));
 }
 
-// Here extenders speak.
+// Calls the extenders that support preemption.
 Status DefaultPreemption::AskReviewers(const cluster::PodInfo& pod) {
   if (handle_.preemption_reviewers.empty()) return {};
   std::vector<framework::PreemptionCandidate> reviewed;
@@ -161,7 +162,8 @@ Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
 
 std::vector<framework::EventRegistration> DefaultPreemption::EventsToRegister() const {
   if (!evictions_.gates()) return {};
-  // A deletion may open PreEnqueue. Whether it lets the pod fit is for the plugins that rejected it to say.
+  // A deletion may end the gating by PreEnqueue; whether the pod may fit is decided by the plugins that
+  // rejected it.
   return {framework::WhenAssignedPod(
       framework::kDelete,
       [](const cluster::PodInfo&, const api::Pod*, const api::Pod*) { return framework::Hint::kSkip; })};

@@ -1,4 +1,4 @@
-// Makes room for a pod that fits nowhere by evicting pods of lower priority.
+// Evicts pods of lower priority if a pod fits on no node.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,16 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::WhatIf& what_if) override;
-  // Keeps a pod out of the queue while the pods that it drives out are being deleted.
+  // Gates a pod while its victims are being deleted.
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  // Why the pod must not preempt; empty if it may.
+  // The reason why the pod must not preempt; empty if it may.
   std::string_view Ineligible(const framework::Attempt& attempt, const framework::FilterOutcome& verdicts);
   framework::PostFilterAnswer Preempt(const framework::Attempt& attempt,
                                       const framework::FilterOutcome& verdicts, framework::WhatIf& what_if);
-  // What became of nodes that eviction cannot free.
+  // The message if no node is a candidate.
   std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
   framework::Status AskReviewers(const cluster::PodInfo& pod);
   const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* chance);

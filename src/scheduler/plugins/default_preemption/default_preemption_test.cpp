@@ -14,8 +14,7 @@ using berth::testing::MakePod;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// --- arguments
-// ----------------------------------------------------------------------------------------------------
+// --- arguments ---
 
 struct ArgsCase {
   std::string name;
@@ -23,7 +22,7 @@ struct ArgsCase {
   std::string error;  // empty: none
 };
 class PreemptionArgs : public ::testing::TestWithParam<ArgsCase> {};
-TEST_P(PreemptionArgs, AreChecked) {
+TEST_P(PreemptionArgs, AreValidated) {
   Cluster cluster;
   const auto made = cluster.TryMake<DefaultPreemption>(GetParam().args);
   EXPECT_EQ(made ? "" : made.error().message, GetParam().error);
@@ -57,15 +56,14 @@ struct WantedCase {
   std::size_t nodes, wanted;
 };
 class WantedCandidates : public ::testing::TestWithParam<WantedCase> {};
-TEST_P(WantedCandidates, AreAShareAtLeastAHundredAtMostAll) {
+TEST_P(WantedCandidates, AreAPercentageBetweenAHundredAndAll) {
   EXPECT_EQ(DefaultPreemptionArgs{}.Wanted(GetParam().nodes), GetParam().wanted);
 }
 INSTANTIATE_TEST_SUITE_P(Table, WantedCandidates,
                          ::testing::Values(WantedCase{50, 50}, WantedCase{100, 100}, WantedCase{999, 100},
                                            WantedCase{3000, 300}, WantedCase{3009, 300}));
 
-// --- importance
-// ---------------------------------------------------------------------------------------------------
+// --- importance ---
 
 class ImportanceTest : public ::testing::Test {
  protected:
@@ -85,7 +83,7 @@ class ImportanceTest : public ::testing::Test {
   Importance importance{cluster.nodes()};
 };
 
-TEST_F(ImportanceTest, PriorityCountsFirstThenAgeThenTheName) {
+TEST_F(ImportanceTest, OrdersByPriorityThenStartTimeThenName) {
   Run("young", 5, 200);
   Run("not-started-b", 5);
   Run("high", 6, 300);
@@ -96,20 +94,20 @@ TEST_F(ImportanceTest, PriorityCountsFirstThenAgeThenTheName) {
                                     "default/not-started-b", "default/low"));
 }
 
-TEST_F(ImportanceTest, NamesAreComparedWithTheirNamespaceAsOneText) {
+TEST_F(ImportanceTest, NamesAreComparedAsNamespaceSlashName) {
   Run("x", 0, 1, "a");
   Run("x", 0, 1, "a-b");
   EXPECT_THAT(Below(1), ElementsAre("a-b/x", "a/x"));
 }
 
-TEST_F(ImportanceTest, EqualPriorityIsNotBelow) {
+TEST_F(ImportanceTest, PodsOfEqualPriorityAreExcluded) {
   Run("a", 5);
   EXPECT_THAT(Below(5), IsEmpty());
   EXPECT_FALSE(importance.AnyBelow(0, 5));
   EXPECT_TRUE(importance.AnyBelow(0, 6));
 }
 
-TEST_F(ImportanceTest, PodsThatComeAndGoAreFollowed) {
+TEST_F(ImportanceTest, FollowsAddedAndRemovedPods) {
   Run("a", 3);
   Run("b", 1);
   EXPECT_THAT(Below(9), ElementsAre("default/a", "default/b"));
@@ -121,7 +119,7 @@ TEST_F(ImportanceTest, PodsThatComeAndGoAreFollowed) {
   EXPECT_THAT(Below(9), ElementsAre("default/c", "default/a"));
 }
 
-TEST_F(ImportanceTest, TheLowestPriorityIsKnownOfRowsThatNobodyHasAskedAbout) {
+TEST_F(ImportanceTest, TheLowestPriorityIsMaintainedForUnlistedRows) {
   const auto leave = [&](const std::string& name) {
     for (cluster::PlacedPod* pod : cluster.nodes().pods(0)) {
       if (pod->pod->metadata.name == name) return cluster.nodes().RemovePod(0, *pod);
@@ -139,7 +137,7 @@ TEST_F(ImportanceTest, TheLowestPriorityIsKnownOfRowsThatNobodyHasAskedAbout) {
   EXPECT_THAT(Below(9), ElementsAre("default/d", "default/a"));
 }
 
-TEST_F(ImportanceTest, ARowWithoutPodsIsLikeNew) {
+TEST_F(ImportanceTest, AnEmptyRowIsReset) {
   Run("a", 3);
   cluster.nodes().RemovePod(0, *cluster.nodes().pods(0).front());
   EXPECT_FALSE(importance.AnyBelow(0, 9));
@@ -149,15 +147,14 @@ TEST_F(ImportanceTest, ARowWithoutPodsIsLikeNew) {
   EXPECT_THAT(Below(9), ElementsAre("default/b"));
 }
 
-TEST_F(ImportanceTest, WhatIsOnlyImaginedDoesNotCount) {
+TEST_F(ImportanceTest, PodsOfOverlaysAreIgnored) {
   Run("a", 3);
   cluster::NodeTable::Overlay overlay(cluster.nodes());
   overlay.Remove(0, *importance.Below(0, 9).front().pod);
   EXPECT_THAT(Below(9), ElementsAre("default/a"));
 }
 
-// --- budgets
-// ------------------------------------------------------------------------------------------------------
+// --- budgets ---
 
 class BudgetTest : public ImportanceTest {
  protected:
@@ -176,7 +173,7 @@ class BudgetTest : public ImportanceTest {
     selector.match_labels.Set("app", app);
     return selector;
   }
-  // Priorities go down in the order of the calls.
+  // Priorities decrease in the order of the calls.
   void RunApp(const std::string& name, const std::string& app) {
     cluster.Run("n", MakePod(name).Priority(--next_).Label("app", app));
   }
@@ -193,27 +190,27 @@ class BudgetTest : public ImportanceTest {
   DisruptionBudgets budgets{cluster.objects()};
 };
 
-TEST_F(BudgetTest, AllowsSomeAndThenNone) {
+TEST_F(BudgetTest, AllowsDisruptionsUpToItsLimit) {
   for (const auto* name : {"1", "2", "3"}) RunApp(name, "a");
   Budget("b", 2, App("a"));
   EXPECT_THAT(Violating(), ElementsAre("3"));
   EXPECT_THAT(Violating(), ElementsAre("3")) << "each look begins anew";
 }
 
-TEST_F(BudgetTest, IsAboutItsOwnNamespace) {
+TEST_F(BudgetTest, AppliesToItsNamespaceOnly) {
   RunApp("1", "a");
   Budget("b", 0, App("a"), {}, "other");
   EXPECT_THAT(Violating(), IsEmpty());
 }
 
-TEST_F(BudgetTest, HasCountedDisruptedPodsAlready) {
+TEST_F(BudgetTest, DoesNotCountDisruptedPodsAgain) {
   RunApp("1", "a");
   RunApp("2", "a");
   Budget("b", 0, App("a"), {"1"});
   EXPECT_THAT(Violating(), ElementsAre("2"));
 }
 
-TEST_F(BudgetTest, AnEmptyOrWrongSelectorMatchesNothing) {
+TEST_F(BudgetTest, AnEmptyOrInvalidSelectorMatchesNoPod) {
   RunApp("1", "a");
   Budget("empty", 0, {});
   api::LabelSelector wrong = App("a");
@@ -230,7 +227,7 @@ TEST_F(BudgetTest, PodsWithoutLabelsNeverMatch) {
   EXPECT_THAT(Violating(), IsEmpty());
 }
 
-TEST_F(BudgetTest, TheFirstOneBrokenLeavesThoseAfterItAlone) {
+TEST_F(BudgetTest, TheFirstViolationDoesNotDecrementLaterBudgets) {
   RunApp("1", "a");
   cluster.Run("n", MakePod("2").Priority(1).Label("app", "x").Label("tier", "y"));
   cluster.Run("n", MakePod("3").Priority(0).Label("tier", "y"));
@@ -241,7 +238,7 @@ TEST_F(BudgetTest, TheFirstOneBrokenLeavesThoseAfterItAlone) {
   EXPECT_THAT(Violating(), ElementsAre("2")) << "the second still allows 3";
 }
 
-TEST_F(BudgetTest, ChangesCount) {
+TEST_F(BudgetTest, ChangesTakeEffect) {
   RunApp("1", "a");
   Budget("b", 0, App("a"));
   EXPECT_THAT(Violating(), ElementsAre("1"));
@@ -249,8 +246,7 @@ TEST_F(BudgetTest, ChangesCount) {
   EXPECT_THAT(Violating(), IsEmpty());
 }
 
-// --- choice
-// -------------------------------------------------------------------------------------------------------
+// --- choice ---
 
 struct ChoiceCase {
   std::string name;
@@ -258,7 +254,7 @@ struct ChoiceCase {
   std::vector<std::size_t> best;
 };
 class Choice : public ::testing::TestWithParam<ChoiceCase> {};
-TEST_P(Choice, FollowsTheRulesOneAfterTheOther) {
+TEST_P(Choice, AppliesTheCriteriaInOrder) {
   std::vector<Candidate> candidates = GetParam().candidates;
   for (std::size_t row = 0; row < candidates.size(); ++row)
     candidates[row].row = static_cast<cluster::Row>(row);
@@ -288,10 +284,9 @@ INSTANTIATE_TEST_SUITE_P(
         ChoiceCase{"Equals", {Of({{5, 1}}), Of({{6, 1}}), Of({{5, 1}})}, {0, 2}}),
     [](const auto& row) { return row.param.name; });
 
-// --- the queue
-// ----------------------------------------------------------------------------------------------------
+// --- gating ---
 
-TEST(DefaultPreemptionEvents, ADeletionOpensTheGateButIsNoReasonToTryAgain) {
+TEST(DefaultPreemptionEvents, ADeletionEndsGatingButReturnsSkip) {
   Cluster cluster;
   const auto plugin = cluster.Make<DefaultPreemption>();
   const auto events = plugin->EventsToRegister();

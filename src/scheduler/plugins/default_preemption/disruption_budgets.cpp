@@ -9,7 +9,7 @@ void DisruptionBudgets::Compile() {
   version_ = table_.version();
   by_namespace_.clear();
   table_.ForEach([&](const std::shared_ptr<const api::PodDisruptionBudget>& budget) {
-    // An absent, empty or wrong selector matches no pod.
+    // An absent, empty or invalid selector matches no pod.
     if (!budget->selector || budget->selector->empty()) return;
     auto selector = api::ParseLabelSelector(&*budget->selector);
     if (selector) by_namespace_[budget->metadata.ns].push_back({std::move(*selector), budget});
@@ -26,14 +26,14 @@ void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vect
   }
 }
 
-// The first budget that is broken ends the search: those after it keep what they allow.
+// The first violated budget ends the loop; later budgets are not decremented.
 bool DisruptionBudgets::Violates(const api::Pod& pod) {
   if (pod.metadata.labels.empty()) return false;
   const auto budgets = by_namespace_.find(pod.metadata.ns);
   if (budgets == by_namespace_.end()) return false;
   for (Budget& budget : budgets->second) {
     if (!budget.selector.Matches(pod.metadata.labels)) continue;
-    // The API server has counted this one already.
+    // The API server has already counted this pod.
     if (std::ranges::binary_search(budget.object->disrupted_pods, pod.metadata.name)) continue;
     if (budget.looked_at_in != look_) {
       budget.looked_at_in = look_;

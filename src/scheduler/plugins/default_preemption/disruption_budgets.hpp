@@ -1,4 +1,4 @@
-// PodDisruptionBudgets as preemption minds them: it prefers victims that no budget protects.
+// PodDisruptionBudgets in preemption: victims without a violated budget are preferred.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace berth::plugins {
 
-// Selectors are compiled when a budget changes. One thread: the scheduler loop's.
+// Selectors are compiled when a budget changes. Scheduler loop only.
 class DisruptionBudgets {
  public:
-  explicit DisruptionBudgets(const cluster::ClusterObjects& objects)  // which outlive it
+  explicit DisruptionBudgets(const cluster::ClusterObjects& objects)  // must outlive this object
       : table_(objects.Of<api::PodDisruptionBudget>()) {}
 
-  // The pods (most important first) whose eviction, one after the other, would break a budget: their indices
-  // are appended to `violating`, those of the others to `harmless`.
+  // Splits the pods (by descending importance) by whether their eviction, one after the other, violates a
+  // budget: their indexes are appended to `violating` or `harmless`.
   void Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
              std::vector<std::uint32_t>& harmless);
 
@@ -28,17 +28,18 @@ class DisruptionBudgets {
   struct Budget {
     api::ParsedSelector selector;
     std::shared_ptr<const api::PodDisruptionBudget> object;
-    std::int64_t left = 0;           // while a node is looked at
-    std::uint64_t looked_at_in = 0;  // which look `left` belongs to
+    std::int64_t left = 0;           // remaining disruptions during the current Split
+    std::uint64_t looked_at_in = 0;  // number of the Split that `left` belongs to
   };
-  // Nothing happens if no budget has changed since.
+  // No effect if no budget has changed.
   void Compile();
   bool Violates(const api::Pod& pod);
 
   const cluster::ObjectTable<api::PodDisruptionBudget>& table_;
-  std::uint64_t version_ = 0;  // of the table, as compiled
+  std::uint64_t version_ = 0;  // version of the table that was compiled
   std::uint64_t look_ = 0;
-  std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;  // budgets by name
+  // by namespace, in the order of budget names
+  std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;
 };
 
 }  // namespace berth::plugins

@@ -148,7 +148,7 @@ void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, std::size_
   for (std::size_t at = trial.first; at < trial.end(); ++at) {
     if (victim_[at] != 0 && at < trial.first + trial.violating) ++candidate.violations;
   }
-  // From the order in which they came back to that of importance.
+  // Sorts the victims by importance again.
   std::vector<std::uint32_t>& victims = harmless_;
   victims.clear();
   for (std::size_t at = trial.first; at < trial.end(); ++at) {

@@ -9,7 +9,7 @@
 namespace berth::plugins {
 namespace {
 
-// The API server was asked four times already if it was not a plain no. As the first back-off of a pod.
+// Transient errors have already been retried four times by the client. Equal to a pod's first back-off.
 constexpr Duration kPauseAfterRefusal = std::chrono::seconds(1);
 
 }  // namespace
@@ -34,7 +34,7 @@ void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Can
   if (victims_ != nullptr) victims_->Observe(static_cast<double>(candidate.victims.size()));
   const auto preemption = std::make_shared<Preemption>(Preemption{.pod = pod, .node = node, .victims = {}});
   for (const Importance::Entry& victim : candidate.victims) {
-    // What is terminating already needs no request.
+    // Terminating pods need no request.
     if (!victim.pod->pod->metadata.deleting()) preemption->victims.push_back(victim.pod->pod);
   }
   if (const auto log = log::V(2)) {
@@ -58,10 +58,9 @@ bool Evictions::UnderWayFor(const std::string& uid) const {
   return victim != nullptr && !victim->metadata.deleting();
 }
 
-// --- the steps of one preemption
-// ---------------------------------------------------------------------------------
+// --- steps of a preemption ---
 
-// Pods of lower priority may not fit any more; without the nomination they look for another place at once.
+// Pods of lower priority may no longer fit; without a nomination they are scheduled elsewhere immediately.
 void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
   std::vector<api::PodPtr> pods;
   for (const api::PodPtr& pod : handle_.services->NominatedPods(preemption->node)) {
@@ -77,7 +76,7 @@ void Evictions::ClearNominations(const PreemptionPtr& preemption, Next next) {
     handle_.api.PatchPodStatus(
         std::move(patch), OnLoop([preemption, go_on, pod](Expected<void> written) {
           if (!written) {
-            preemption->failed = true;  // which does not keep the victims from being evicted
+            preemption->failed = true;  // the victims are evicted nevertheless
             log::Error(
                 "Cannot clear 'NominatedNodeName' field from lower priority pods on the same target node",
                 {{"node", preemption->node}, {"pod", pod->metadata.Key()}, {"err", written.error().message}});
@@ -117,7 +116,7 @@ void Evictions::Finish(const PreemptionPtr& preemption) {
                   {{"result", failed ? "error" : "success"}})
         .Add();
   }
-  // No event of a deletion will bring the pod back then. Who refuses once, will refuse at once again.
+  // No deletion event will requeue the pod then. A pause, because an immediate retry would fail again.
   const auto activate = [this, key = preemption->pod->metadata.Key()] {
     handle_.services->Activate(std::array{key});
   };
@@ -133,26 +132,26 @@ void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next n
     EvictOne(preemption, preemption->victims[i], [this, preemption, go_on](Outcome outcome) {
       if (!outcome.result) preemption->failed = preemption->victim_stays = true;
       if (--preemption->open > 0) return;
-      // The pod is tried again sooner if what is left is left alone.
+      // If an eviction failed, the other victims are not evicted, and the pod is retried sooner.
       preemption->victim_stays ? Finish(preemption) : (*go_on)();
     });
   }
 }
 
-// --- one victim
-// --------------------------------------------------------------------------------------------------
+// --- eviction of one victim ---
 
-// A pod that is not bound yet goes back to the queue instead of being deleted.
+// A pod that is not bound yet is requeued instead of deleted.
 void Evictions::EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {
   const std::string& uid = victim->metadata.uid;
   framework::WaitingPod* waiting = handle_.services->FindWaitingPod(uid);
   const bool rejected = waiting != nullptr && waiting->Preempt(plugin_, "preempted");
-  // In PreBind it has its place until the plugins have answered. Its failure is an event like a deletion.
+  // In PreBind it keeps its resources until the plugins complete; its failure is then an event like a
+  // deletion.
   const bool stopped =
       waiting == nullptr && handle_.services->CancelPreBind(uid, fmt::format("preempted by {}", plugin_));
   if (!rejected && !stopped) return MarkAndDelete(preemption, victim, std::move(done));
   Tell(*preemption, victim, true);
-  // What follows from it for the victim comes first.
+  // The victim's own handling comes first.
   handle_.services->Post(
       [rejected, done = std::move(done)]() mutable { done({.place_is_free = rejected, .result = {}}); });
 }

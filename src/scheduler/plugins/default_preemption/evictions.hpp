@@ -1,4 +1,4 @@
-// Drives the victims of a preemption out: from their place in the scheduler's memory, or by the API.
+// Evicts the victims of a preemption: assumed pods within the scheduler, others through the API.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -13,39 +13,38 @@
 
 namespace berth::plugins {
 
-// Preemptions under way. Nothing here waits: each answer of the API server takes a preemption one step
-// further. With the gate SchedulerAsyncPreemption (the default) pods of lower priority lose their nomination
-// to the node first, then all victims but one are deleted at the same time, and the last one after them; if
-// anything goes wrong the pod is tried again at once. Without the gate the victims go all at the same time
-// and the nominations after them. Without a running scheduler nobody is driven out. One thread: the scheduler
-// loop's.
+// Preemptions in progress. Asynchronous: each response of the API server advances a preemption by one step.
+// With the feature gate SchedulerAsyncPreemption (default), the nominations of pods with lower priority are
+// cleared first, then all victims but one are deleted in parallel, and the last one after them; if a step
+// fails, the pod is retried immediately. Without the gate, all victims are deleted in parallel, and
+// nominations are cleared afterwards. Without a running scheduler no pod is evicted. Scheduler loop only.
 class Evictions {
  public:
   Evictions(std::string_view plugin, framework::Handle& handle);
 
   void CountAttempt();
-  // `pod` has found a place on `node` if the victims leave it.
+  // Starts the preemption: `pod` fits on `node` if the victims are evicted.
   void Start(const api::PodPtr& pod, const std::string& node, const Candidate& candidate);
-  // Does PreEnqueue have to hold back pods whose victims are being deleted?
+  // Whether PreEnqueue must gate pods whose victims are being deleted.
   bool gates() const { return asynchronous_; }
-  // Is the pod to be held back? Once its last victim is gone or terminating it is not: the event that brings
-  // it back may come before the answer to our request.
+  // Whether the pod must be gated. Not after its last victim is deleted or terminating, because the event
+  // that requeues the pod may arrive before the response to the request.
   bool UnderWayFor(const std::string& uid) const;
 
  private:
   struct Preemption {
     api::PodPtr pod;
     std::string node;
-    std::vector<api::PodPtr> victims;  // that are not terminating yet
-    std::size_t open = 0;              // answers we wait for
-    bool failed = false;               // something went wrong, be it only with a nomination
-    bool victim_stays = false;         // an eviction went wrong
+    std::vector<api::PodPtr> victims;  // not yet terminating
+    std::size_t open = 0;              // number of pending responses
+    bool failed = false;               // a step failed, possibly only a nomination
+    bool victim_stays = false;         // an eviction failed
     bool try_at_once = false;
   };
   using PreemptionPtr = std::shared_ptr<Preemption>;
-  // How the attempt on one victim ended.
+  // The result of the eviction of one victim.
   struct Outcome {
-    bool place_is_free = false;  // already, and without a deletion that an event would tell of
+    bool place_is_free = false;  // the resources are already free, and no deletion event will follow
     Expected<void> result;
   };
   using Done = std::move_only_function<void(Outcome)>;
@@ -56,19 +55,19 @@ class Evictions {
   void EvictLast(const PreemptionPtr& preemption);
   void EvictTogether(const PreemptionPtr& preemption);
   void Finish(const PreemptionPtr& preemption);
-  // Evicts victims [0, count), then goes on.
+  // Evicts victims [0, count), then calls `next`.
   void Evict(const PreemptionPtr& preemption, std::size_t count, Next next);
   void EvictOne(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
   void MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
   void Delete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done);
   void Tell(const Preemption& preemption, const api::PodPtr& victim, bool in_memory);
-  // `done` on the loop's thread, whatever thread the answer comes on.
+  // Calls `done` on the loop's thread, whatever the thread of the response.
   ports::WriteDone OnLoop(std::move_only_function<void(Expected<void>)> done);
 
   const std::string plugin_;
   framework::Handle& handle_;
   const bool asynchronous_;
-  // By UID of the pod that preempts: the last victim once it is its turn, until then null.
+  // By UID of the preempting pod: null until the last victim is being evicted, then that victim.
   boost::unordered_map<std::string, api::PodPtr> under_way_;
   metrics::Counter* attempts_ = nullptr;
   metrics::Histogram* victims_ = nullptr;

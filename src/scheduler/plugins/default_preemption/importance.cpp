@@ -15,7 +15,7 @@ bool FirstByKey(const PlacedPod& a, const PlacedPod& b) {
   return x.ns == y.ns ? x.name < y.name : x.Key() < y.Key();
 }
 
-// The names decide between pods that started together: to look at them is to fetch both pods from memory.
+// Compares without names, because reading them requires access to both pods.
 bool MoreImportantByFar(const Importance::Entry& a, const Importance::Entry& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
 }
@@ -94,7 +94,7 @@ void Importance::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
   if (pods.listed) {
     const auto found = std::ranges::find(pods.entries, &pod, &Entry::pod);
     const bool may_be_lowest = found->priority == pods.lowest;
-    pods.entries.erase(found);  // the others keep their order
+    pods.entries.erase(found);  // keeps the order
     if (may_be_lowest) FindLowest(pods);
   } else if (nodes_.pods(row).empty()) {
     pods.lowest = kNobody;

@@ -1,4 +1,4 @@
-// Which pods of a node are worth how much: the order in which preemption spares them.
+// The pods of each node by importance: the order in which preemption spares them.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace berth::plugins {
 
-// Follows the pods of all rows; what an overlay imagines does not count. Of a row that nobody has asked about
-// only the lowest priority is known, so that pods cost nothing where nobody preempts; from the first question
-// on, which must not come under an overlay, its pods are listed. They are sorted when somebody asks, and stay
-// sorted until one comes. One thread: the scheduler loop's.
+// Follows the pods of all rows, except changes by overlays. A row stores only its lowest priority until its
+// pods are first requested, so that the cost is low without preemption. The first request for a row must not
+// occur during an overlay. Entries are sorted on request and stay sorted until a pod is added. Scheduler loop
+// only.
 class Importance final : public cluster::PodObserver {
  public:
   struct Entry {
     std::int32_t priority = 0;
-    std::int64_t started = 0;  // Unix seconds; what has not started yet counts as younger than all others
+    std::int64_t started = 0;  // Unix seconds; pods that have not started sort after all others
     cluster::PlacedPod* pod = nullptr;
   };
 
@@ -29,8 +29,8 @@ class Importance final : public cluster::PodObserver {
   Importance& operator=(const Importance&) = delete;
 
   bool AnyBelow(cluster::Row row, std::int32_t priority);
-  // The row's pods of lower priority: higher priority first, of equals the one that started first, of those
-  // the first by "namespace/name". Valid until a pod comes or goes.
+  // The row's pods of lower priority: by descending priority, then ascending start time, then
+  // "namespace/name". Valid until a pod is added or removed.
   std::span<const Entry> Below(cluster::Row row, std::int32_t priority);
 
   void PodAppears(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
@@ -39,8 +39,8 @@ class Importance final : public cluster::PodObserver {
  private:
   struct RowPods {
     std::vector<Entry> entries;
-    std::int64_t lowest = kNobody;  // priority
-    bool lowest_left = false;       // who had it is gone: the others may be worth more
+    std::int64_t lowest = kNobody;  // lowest priority
+    bool lowest_left = false;       // a pod with the lowest priority was removed; `lowest` is a lower bound
     bool listed = false;
     bool sorted = true;
   };

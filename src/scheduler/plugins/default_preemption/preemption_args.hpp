@@ -11,11 +11,11 @@ struct DefaultPreemptionArgs {
   std::int64_t min_candidate_nodes_percentage = 10;
   std::int64_t min_candidate_nodes_absolute = 100;
 
-  // How many candidates are wanted of so many nodes that may become some.
+  // The number of candidates to find among this number of potential nodes.
   std::size_t Wanted(std::size_t nodes) const;
 };
 
-// Read strictly, defaulted and validated. Errors are kube-scheduler's texts.
+// Decoded strictly, defaulted and validated. Error texts are kube-scheduler's.
 Expected<DefaultPreemptionArgs> ParseDefaultPreemptionArgs(const framework::RawArgs& raw);
 config::ArgsCodec DefaultPreemptionArgsCodec();
 

@@ -9,7 +9,7 @@ using framework::Status;
 
 namespace {
 
-// What a DeviceClass is called as an extended resource even if it names none.
+// Prefix of the implicit extended resource name of a DeviceClass.
 constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
 
 bool Backs(const api::DeviceClass& device_class, std::string_view resource) {
@@ -68,8 +68,8 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
 framework::PostFilterAnswer DynamicResources::PostFilter(const Attempt& attempt,
                                                          const framework::FilterOutcome&,
                                                          framework::WhatIf&) {
-  // A plugin before this one rejected the pod in PreFilter: the original misses its notes then, says so, and
-  // nobody after it is asked.
+  // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
+  // this error, which ends PostFilter.
   if (attempt.state().Read(seen_key_) == nullptr) return {Status::Error("not found"), std::nullopt};
   return {{framework::Code::kUnschedulable, {}, {}}, std::nullopt};
 }
@@ -82,7 +82,8 @@ Status DynamicResources::Score(const Attempt& attempt, const RowSet&, framework:
 
 std::vector<framework::EventRegistration> DynamicResources::EventsToRegister() const {
   using namespace framework;
-  // A pod waits for claims or device classes to go away, or for itself to change: news about devices is none.
+  // The pod waits for the removal of claims or device classes, or for its own update; changes of devices do
+  // not help.
   return {{EventResource::kDeviceClass, kUpdate | kDelete}, {EventResource::kTargetPod, kUpdate}};
 }
 

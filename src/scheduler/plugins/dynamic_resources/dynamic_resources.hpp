@@ -1,5 +1,5 @@
-// Pods without resource claims, answered as kube-scheduler v1.37.1 answers for them. Berth does not allocate
-// devices yet: a pod that needs some waits, and its FailedScheduling event says why.
+// DynamicResources for pods without resource claims, as in kube-scheduler v1.37.1. Berth does not allocate
+// devices yet: pods that need devices stay pending, and their FailedScheduling event contains the reason.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
@@ -7,8 +7,8 @@
 
 namespace berth::plugins {
 
-// DynamicResourcesArgs (kubescheduler.config.k8s.io/v1), read strictly and validated with kube-scheduler's
-// texts; nothing of it matters while nothing is allocated.
+// Checks DynamicResourcesArgs (kubescheduler.config.k8s.io/v1) strictly, with kube-scheduler's error texts.
+// The values have no effect while devices are not allocated.
 Expected<void> CheckDynamicResourcesArgs(const framework::RawArgs& args, const config::FeatureGates& gates);
 config::ArgsCodec DynamicResourcesArgsCodec();
 
@@ -22,7 +22,7 @@ class DynamicResources final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return "DynamicResources"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
-  // Not asked: PreFilter skips or rejects.
+  // Never called, because PreFilter returns Skip or rejects the pod.
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
@@ -30,7 +30,7 @@ class DynamicResources final : public framework::PreFilterPlugin,
                                          framework::WhatIf& what_if) override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  // Only pods without claims get that far.
+  // Only pods without claims reach Score.
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
@@ -41,7 +41,7 @@ class DynamicResources final : public framework::PreFilterPlugin,
   const cluster::ClusterObjects& objects_;
   const cluster::SymbolTable& symbols_;
   const bool extended_resources_;
-  const framework::StateKey<bool> seen_key_;  // PreFilter was asked in this attempt
+  const framework::StateKey<bool> seen_key_;  // set if PreFilter was called in this attempt
 };
 
 }  // namespace berth::plugins

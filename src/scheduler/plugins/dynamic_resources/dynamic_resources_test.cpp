@@ -1,4 +1,4 @@
-// What Berth does not do yet: devices and groups of pods.
+// Features that Berth does not implement yet: devices and pod groups.
 #include "scheduler/plugins/dynamic_resources/dynamic_resources.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using berth::testing::Cluster;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 
-TEST(DynamicResources, PodsThatNeedDevicesWaitAndAreToldWhy) {
+TEST(DynamicResources, PodsThatNeedDevicesAreRejectedWithAReason) {
   Cluster cluster;
   cluster.Add(MakeNode("n"));
   const auto plugin = cluster.Make<DynamicResources>();
@@ -36,7 +36,7 @@ TEST(DynamicResources, PodsThatNeedDevicesWaitAndAreToldWhy) {
   EXPECT_TRUE(cluster.PreFilter(*plugin, MakePod()).status.skip());
 }
 
-TEST(DynamicResources, ArgumentsAreCheckedAsInTheOriginal) {
+TEST(DynamicResources, ArgumentsAreValidatedAsInKubeScheduler) {
   Cluster cluster;
   EXPECT_TRUE(cluster.TryMake<DynamicResources>("{filterTimeout: 10s, bindingTimeout: 10m}").has_value());
   const std::pair<const char*, const char*> cases[] = {
@@ -52,7 +52,7 @@ TEST(DynamicResources, ArgumentsAreCheckedAsInTheOriginal) {
   }
 }
 
-TEST(GangScheduling, PodsOfAGroupWaitAndAreToldWhy) {
+TEST(GangScheduling, PodsOfAGroupAreRejectedWithAReason) {
   Cluster cluster;
   cluster.Add(MakeNode("n"));
   const auto plugin = cluster.Make<GangScheduling>();

@@ -1,4 +1,4 @@
-// Pods that belong to a pod group (kube-scheduler v1.37.1 with the gate GenericWorkload, which is off by
+// Pods of a pod group (kube-scheduler v1.37.1 with the feature gate GenericWorkload, which is off by
 // default).
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace berth::plugins {
 
-// Berth does not place groups as one yet: with the gate on their pods wait and are told why; with the gate
-// off there is no such plugin, and they are pods like any other, as in the original.
+// Berth does not schedule pod groups as a unit yet. With the feature gate, their pods stay pending with a
+// reason; without it, the plugin does not exist and they are ordinary pods, as in kube-scheduler.
 class GangScheduling final : public framework::PreFilterPlugin {
  public:
   explicit GangScheduling(framework::Handle&) {}

@@ -5,11 +5,11 @@
 namespace berth::plugins {
 namespace {
 
-constexpr std::int64_t kLeastBytes = 23LL << 20;               // less than this does not count
-constexpr std::int64_t kMostBytesPerContainer = 1000LL << 20;  // more than this does not count more
+constexpr std::int64_t kLeastBytes = 23LL << 20;               // smaller sums score 0
+constexpr std::int64_t kMostBytesPerContainer = 1000LL << 20;  // larger sums score the maximum
 
-// An image counts for as much of its size as there are nodes that have it: a pod is not drawn to the only
-// node that happens to have pulled an image.
+// An image counts in proportion to the number of nodes that have it, so that pods are not concentrated on the
+// only node that has pulled an image.
 std::int64_t SpreadSize(const cluster::ImageState& image, std::size_t nodes) {
   const double spread = static_cast<double>(image.rows.Count()) / static_cast<double>(nodes);
   return static_cast<std::int64_t>(static_cast<double>(image.size_bytes) * spread);
@@ -47,7 +47,7 @@ framework::Status ImageLocality::Score(const framework::Attempt& attempt, const 
       const std::int64_t bytes = size_of(*image);
       image->rows.ForEach([&](std::size_t row) { sums[row] = WrapAdd(sums[row], bytes); });
     }
-    // Neighbours often have the same images.
+    // Adjacent rows often have equal sums, so the last score is cached.
     std::int64_t bytes = 0;
     std::int64_t score = ScoreOf(bytes, users);
     for (std::int64_t& value : sums) {

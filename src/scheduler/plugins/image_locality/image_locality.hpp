@@ -1,4 +1,4 @@
-// Prefers nodes that already have the pod's images, big and widespread ones most.
+// Prefers nodes that already have the pod's images, weighted by image size and spread.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

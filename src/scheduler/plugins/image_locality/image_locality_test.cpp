@@ -23,7 +23,7 @@ struct ImageCase {
   std::int64_t score;
 };
 class OneImage : public ::testing::TestWithParam<ImageCase> {};
-TEST_P(OneImage, CountsByItsSizeAndByHowManyNodesHaveIt) {
+TEST_P(OneImage, CountsByItsSizeAndSpread) {
   Cluster cluster;
   for (int i = 0; i < GetParam().nodes; ++i) {
     NodeBuilder node = MakeNode("n" + std::to_string(i));
@@ -69,7 +69,7 @@ TEST(ImageLocality, ANameWithoutTagMeansLatest) {
   EXPECT_EQ(cluster.Scores(*plugin, MakePod().Image("repo:5000/app:v1")).at("n"), 0);
 }
 
-TEST(ImageLocality, PodsWhoseImagesNobodyHasScoreZeroEverywhere) {
+TEST(ImageLocality, PodsWithUnknownImagesScoreZero) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Image("other:1", 500 * kMi));
   EXPECT_EQ(cluster.Scores(*cluster.Make<ImageLocality>(), MakePod().Image("app:1")).at("n"), 0);

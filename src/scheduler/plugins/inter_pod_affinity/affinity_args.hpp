@@ -12,7 +12,7 @@ struct InterPodAffinityArgs {
   bool ignore_preferred_terms_of_existing_pods = false;
 };
 
-// Read strictly, defaulted and validated; errors are kube-scheduler's texts.
+// Decoded strictly, defaulted and validated; error texts are kube-scheduler's.
 Expected<InterPodAffinityArgs> ParseInterPodAffinityArgs(const framework::RawArgs& args);
 config::ArgsCodec InterPodAffinityArgsCodec();
 

@@ -1,4 +1,4 @@
-// After which events a pod that its own or others' affinity kept away may fit.
+// Queueing hints of InterPodAffinity.
 #include <algorithm>
 
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
@@ -87,7 +87,7 @@ Hint InterPodAffinity::AfterNode(const cluster::PodInfo& waiting, const api::Nod
   for (const AffinityTermPtr& term : terms.required_anti) {
     if (before == nullptr) return Hint::kQueue;
     const LabelChange change = Along(term, *before, *after, symbols_);
-    // A node without the label takes pods with anti-affinity always.
+    // A node without the label never violates anti-affinity.
     if ((change.before != nullptr && change.after == nullptr) || change.moved()) return Hint::kQueue;
   }
   return Hint::kSkip;

@@ -1,4 +1,4 @@
-// Preferred terms: how much the pod, and the pods that are there already, would like each node.
+// Preferred terms of the incoming pod and of pods on nodes: the score of each node.
 #include <algorithm>
 
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
@@ -21,7 +21,7 @@ Status InterPodAffinity::PreScore(const Attempt& attempt, const RowSet&) const {
   if (args_.ignore_preferred_terms_of_existing_pods && !terms.has_preferred) return Status::Skip();
   if (!terms.error.empty()) return Status::Error("failed to parse pod: " + terms.error);
   scores_.Reset();
-  // Something was said about a node, be it that it is neither better nor worse.
+  // Whether any term applies to a node, even if the sum is zero.
   bool any = false;
   const auto add = [&](cluster::LabelKeyId key, const cluster::RowCounts& rows, std::int64_t weight) {
     if (!rows.empty()) any |= scores_.Of(key, attempt.nodes()).AddAll(rows, weight);

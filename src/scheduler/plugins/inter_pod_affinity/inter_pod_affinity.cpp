@@ -1,4 +1,4 @@
-// Required terms: which nodes are where the pod must not be, or not where it must.
+// Required terms of the incoming pod and of pods on nodes: the nodes that violate them.
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ Status InterPodAffinity::Imagine(const Attempt& attempt, const cluster::PodUse& 
   if (use.affinity != nullptr) {
     for (const AffinityTermPtr& term : use.affinity->required_anti) {
       if (!counters_.Concerns(term->clause(), *attempt.pod().use().labels)) continue;
-      existing_.Of(term->topology_key, attempt.nodes());  // so that Filter looks at this key
+      existing_.Of(term->topology_key, attempt.nodes());  // so that Filter evaluates this key
       note(Sum::kExisting, term->topology_key);
     }
   }
@@ -128,7 +128,7 @@ std::int64_t InterPodAffinity::CountIn(Sum sum, const DomainCounts& counts, std:
   return count;
 }
 
-// No pod anywhere matches the incoming pod's required terms.
+// Whether no pod matches the incoming pod's required terms.
 bool InterPodAffinity::Nobody(const Imaginings& imagined) const {
   for (const DomainCounts& counts : matching_.all()) {
     for (const std::uint32_t domain : counts.touched) {
@@ -161,7 +161,7 @@ void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
 
 void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const Imaginings& imagined, RowSet& alive,
                                          framework::Rejections& out) const {
-  // The first pod of a group that wants to be together may go wherever the labels are.
+  // The first pod of a group with affinity to itself may go to any node with the labels.
   const bool first = Nobody(imagined) && MatchesItself(attempt.pod());
   auto good = attempt.Scratch();
   *good |= alive;

@@ -1,5 +1,5 @@
-// spec.affinity.podAffinity and podAntiAffinity, of the pod and of the pods that are there already
-// (kube-scheduler v1.37.1).
+// spec.affinity.podAffinity and podAntiAffinity, of the incoming pod and of pods on nodes (kube-scheduler
+// v1.37.1).
 #pragma once
 
 #include <span>
@@ -13,9 +13,8 @@
 
 namespace berth::plugins {
 
-// Pods and the terms they carry are counted by the cluster's counters, per row; a decision sums them per
-// domain. What it sums is kept in the plugin from attempt to attempt: only one attempt is under way at a
-// time.
+// Counts of pods and terms per row come from PodCounters; an attempt sums them per domain. The sums are
+// members of the plugin, because attempts do not overlap.
 class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                                public framework::FilterPlugin,
                                public framework::PreScorePlugin,
@@ -27,7 +26,7 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   std::string_view Name() const override { return "InterPodAffinity"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
-  // Required terms (inter_pod_affinity.cpp).
+  // --- required terms (inter_pod_affinity.cpp) ---
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
                            cluster::Row row) const override;
@@ -36,7 +35,7 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
 
-  // Preferred terms (affinity_score.cpp).
+  // --- preferred terms (affinity_score.cpp) ---
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
@@ -44,21 +43,21 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                               framework::ScoreColumn& scores) const override;
 
  private:
-  // Sums for the topology keys that matter in an attempt, each key once.
+  // Sums per topology key of an attempt; each key occurs once.
   class Sums {
    public:
     void Reset() { used_ = 0; }
     DomainCounts& Of(cluster::LabelKeyId key, const cluster::NodeTable& nodes);
     const DomainCounts* Find(cluster::LabelKeyId key) const;
     std::span<const DomainCounts> all() const { return {sums_.data(), used_}; }
-    // No domain has anything.
+    // Whether all domains are empty.
     bool Empty() const;
 
    private:
     std::vector<DomainCounts> sums_;  // the first used_ are valid
     std::size_t used_ = 0;
   };
-  // Pods imagined somewhere, or gone from there.
+  // Changes by pods that a dry run adds or removes.
   enum class Sum : std::uint8_t { kExisting, kAffinity, kAnti };
   struct Imagined {
     Sum sum = Sum::kExisting;
@@ -96,8 +95,8 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   const framework::StateKey<Imaginings> filter_key_;
   const framework::StateKey<bool> score_key_;
   const cluster::PodAffinityTerms no_terms_;
-  // Pods whose required anti-affinity is against the incoming pod; pods that match all its required affinity
-  // terms; pods that match a required anti-affinity term of its own.
+  // Pods with a required anti-affinity term against the incoming pod; pods that match all required affinity
+  // terms of the incoming pod; pods that match one of its required anti-affinity terms.
   mutable Sums existing_, matching_, against_;
   mutable Sums scores_;
 };

@@ -36,7 +36,7 @@ api::Pod Without(api::Pod pod, std::initializer_list<api::PodAffinityTerm> terms
   pod.spec.pod_anti_affinity.emplace().required = terms;
   return pod;
 }
-// Two nodes in zone a, one in b, one nowhere.
+// Two nodes in zone a, one in b, one without a zone.
 void AddNodes(Cluster& cluster) {
   cluster.Add(MakeNode("a1").Zone("a")).Add(MakeNode("a2").Zone("a")).Add(MakeNode("b").Zone("b"));
   cluster.Add(MakeNode("nowhere"));
@@ -91,7 +91,7 @@ TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
   }
 }
 
-TEST(InterPodAffinity, NamespaceSelectorsSpeakOfNamespacesThatExist) {
+TEST(InterPodAffinity, NamespaceSelectorsMatchExistingNamespaces) {
   Cluster cluster;
   AddNodes(cluster);
   api::Pod other = App("db");
@@ -109,7 +109,7 @@ TEST(InterPodAffinity, NamespaceSelectorsSpeakOfNamespacesThatExist) {
   team.metadata.labels.Set("env", "dev");
   cluster.Put(team);
   EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("a1"), Fits());
-  // The other way round a namespace that is not there is one without labels.
+  // For terms of pods on nodes, a namespace that does not exist counts as one without labels.
   cluster.Run("b", Without(App("cache"), {[&] {
                              api::PodAffinityTerm everywhere = To("web");
                              everywhere.namespace_selector = term.namespace_selector;
@@ -118,7 +118,7 @@ TEST(InterPodAffinity, NamespaceSelectorsSpeakOfNamespacesThatExist) {
   EXPECT_EQ(cluster.Evaluate(*plugin, App("web")).at("b"), kUnwelcome);
 }
 
-TEST(InterPodAffinity, AMistakeInATermRejectsThePodForGood) {
+TEST(InterPodAffinity, AnInvalidTermIsUnresolvable) {
   Cluster cluster;
   AddNodes(cluster);
   api::PodAffinityTerm term;
@@ -130,7 +130,7 @@ TEST(InterPodAffinity, AMistakeInATermRejectsThePodForGood) {
             "parsing pod: requiredAffinityTerms: \"Near\" is not a valid label selector operator");
 }
 
-TEST(InterPodAffinity, PreferencesAreWeighedAndStretchedFromNothingToTheBest) {
+TEST(InterPodAffinity, PreferredTermsAreWeightedAndScaledFromZeroToMaximum) {
   Cluster cluster;
   cluster.Add(MakeNode("a").Zone("a")).Add(MakeNode("b").Zone("b")).Add(MakeNode("c").Zone("c"));
   cluster.Run("a", App("web")).Run("a", App("web")).Run("b", App("web"));
@@ -138,10 +138,10 @@ TEST(InterPodAffinity, PreferencesAreWeighedAndStretchedFromNothingToTheBest) {
   pod.spec.pod_affinity.emplace().preferred.push_back({50, To("web")});
   const auto plugin = cluster.Make<InterPodAffinity>();
   EXPECT_EQ(cluster.Rate(*plugin, pod), (NodeScores{{"a", 100}, {"b", 50}, {"c", 0}}));
-  // A required term of somebody else counts a little.
+  // A required term of another pod has a small weight.
   cluster.Run("c", With(App("friend"), {To("new")}));
   EXPECT_EQ(cluster.Rate(*plugin, pod), (NodeScores{{"a", 100}, {"b", 49}, {"c", 0}}));
-  // Without it, and without preferences, there is nothing to say.
+  // Without it and without preferred terms, PreScore returns Skip.
   EXPECT_EQ(cluster.Rate(*cluster.Make<InterPodAffinity>("{hardPodAffinityWeight: 0}"), App("new")),
             NodeScores{});
   EXPECT_EQ(
@@ -149,7 +149,7 @@ TEST(InterPodAffinity, PreferencesAreWeighedAndStretchedFromNothingToTheBest) {
       NodeScores{});
 }
 
-TEST(InterPodAffinity, EqualPreferencesAreWorthNothing) {
+TEST(InterPodAffinity, EqualSumsScoreZero) {
   Cluster cluster;
   cluster.Add(MakeNode("a").Zone("a")).Add(MakeNode("b").Zone("b"));
   cluster.Run("a", App("web")).Run("b", App("web"));

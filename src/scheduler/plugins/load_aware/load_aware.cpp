@@ -38,8 +38,7 @@ framework::PreFilterAnswer LoadAware::PreFilter(const framework::Attempt& attemp
   return {};
 }
 
-// --- filter
-// --------------------------------------------------------------------------------------------------
+// --- filter ---
 
 void LoadAware::Filter(const framework::Attempt& attempt, const RowSet& candidates,
                        framework::Rejections& out) const {
@@ -78,8 +77,7 @@ std::vector<framework::EventRegistration> LoadAware::EventsToRegister() const {
           EventRegistration(EventResource::kNode, kAdd)};
 }
 
-// --- score
-// --------------------------------------------------------------------------------------------------
+// --- score ---
 
 framework::Status LoadAware::Score(const framework::Attempt&, const RowSet&,
                                    framework::ScoreColumn& scores) const {
@@ -106,7 +104,8 @@ void LoadAware::RefreshRow(Row row) {
       sum += static_cast<double>(part.signal->args().weight) * part.signal->Score(row);
   }
   if (row >= scores_.size()) scores_.resize(handle_.nodes.rows(), 0);
-  scores_[row] = static_cast<std::uint8_t>(sum / static_cast<double>(weights_));  // 0 to 100, as theirs
+  // signal scores are 0 to 100
+  scores_[row] = static_cast<std::uint8_t>(sum / static_cast<double>(weights_));
 }
 
 std::vector<framework::ScorePart> LoadAware::ScoreParts(const framework::Attempt& attempt,

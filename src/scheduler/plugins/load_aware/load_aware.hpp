@@ -1,5 +1,5 @@
-// Places pods by what nodes carry in truth: any number of measured signals, each with a weight in the score
-// and a threshold beyond which a node is not taken.
+// Places pods by the measured load of nodes: any number of signals, each with a weight in the score and a
+// threshold above which nodes are rejected.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace berth::plugins {
 
-// Score: the weighted mean of the signals' scores, 0 to 100, cut to a whole number; a signal of which nothing
-// is known has no part in it, and with none known every node gets 0. Filter: a node is rejected for each
-// signal that is beyond its threshold there, or would be with this pod. Pods of DaemonSets, and those that
-// name their node, pass: they have nowhere else to go. Preemption does not help against load, so rejections
-// are final for it; a node that cools down wakes the pods that wait.
+// Score: the weighted mean of the signals' scores, 0 to 100, truncated to an integer. Signals without values
+// do not contribute; if no signal has values, every node gets 0. Filter: rejects a node for each signal that
+// exceeds its threshold, or would with this pod. Pods of DaemonSets and pods that select a node by name pass,
+// because they have no alternative. Rejections are unresolvable by preemption; a node that cools down
+// requeues the pods that it rejected.
 class LoadAware final : public framework::PreFilterPlugin,
                         public framework::FilterPlugin,
                         public framework::ScorePartsPlugin,
@@ -48,7 +48,7 @@ class LoadAware final : public framework::PreFilterPlugin,
   };
   void Reject(const Part& part, const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const;
-  // Works out the score of the row, or of all rows.
+  // Computes the score of the row, or of all rows (nullopt).
   void Refresh(std::optional<cluster::Row> row);
   void RefreshRow(cluster::Row row);
 
@@ -56,8 +56,8 @@ class LoadAware final : public framework::PreFilterPlugin,
   const bool reject_unknown_;
   std::vector<Part> parts_;
   bool any_threshold_ = false;
-  std::int64_t weights_ = 0;          // of the signals of which something is known
-  std::vector<std::uint8_t> scores_;  // by row, kept up to date: a decision copies them
+  std::int64_t weights_ = 0;          // sum of the weights of signals with values
+  std::vector<std::uint8_t> scores_;  // by row, maintained incrementally; Score copies it
 };
 
 }  // namespace berth::plugins

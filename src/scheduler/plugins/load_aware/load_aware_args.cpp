@@ -30,7 +30,7 @@ void Unsupported(Problems& problems, const std::string& path, const std::string&
                              Quoted(known), near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
-// A number, where its absence means something.
+// A number for which absence is distinct from a value.
 void ReadOptional(StructReader& reader, std::string_view name, std::optional<double>& out) {
   double value = load_metrics::kNoValue;
   reader.Read(name, value, "float64");
@@ -161,7 +161,7 @@ std::vector<std::string> Check(const LoadAwareArgs& args, const std::string& pat
   return errors;
 }
 
-// Signals are written out whole, so that the preset need not be known to the reader.
+// Signals are written completely, so that the output does not depend on the preset.
 Value EncodeSignal(const LoadSignalArgs& signal) {
   Value out = Value::Map();
   out.Set("name", Value::Text(signal.name));

@@ -3,7 +3,7 @@
 //   prometheusAddress: http://prometheus-server.monitoring:9090
 //   preset: balanced
 //
-// is enough. Signals can be added, and those of the preset changed by their name:
+// is sufficient. Signals can be added, and those of the preset can be changed by name:
 //
 //   signals:
 //   - {name: cpu, weight: 2, threshold: 85, percentile: 95, over: 15m}
@@ -23,13 +23,13 @@
 
 namespace berth::plugins {
 
-// What a pod will add to a signal before it is measured.
+// The estimated load of a new pod until it is measured.
 struct LoadEstimate {
   enum class From {
-    kRequest,  // of `resource`, as a share of what the node offers of it
-    kLimit,    // the same; the request where there is no limit
-    kHistory,  // what pods of the same workload use of cpu or memory; the request while nothing is known
-    kMean,     // what a pod of this cluster adds on average
+    kRequest,  // its request of `resource`, as a fraction of the node's allocatable amount
+    kLimit,    // its limit, likewise; the request if there is no limit
+    kHistory,  // measured CPU or memory usage of pods of the same workload; the request while unknown
+    kMean,     // the mean load per pod in this cluster
     kNone,
   };
   From from = From::kMean;
@@ -39,12 +39,13 @@ struct LoadEstimate {
 
 struct LoadSignalArgs {
   std::string name;
-  std::string query;        // PromQL; "$node" and "$window" are replaced. Built-in signals have theirs
-  double full = 1;          // the value that means 100 percent
-  std::int64_t weight = 1;  // 0: no part in the score
-  std::optional<double> threshold;  // percent: a node beyond it is not taken
-  std::optional<double> target;  // percent: the best a node can be, for packing; else the emptier the better
-  bool prefer_high = false;      // the fuller the better, whatever the target
+  std::string query;        // PromQL; "$node" and "$window" are replaced. Built-in signals have a default
+  double full = 1;          // the value that equals 100 percent
+  std::int64_t weight = 1;  // 0: does not contribute to the score
+  std::optional<double> threshold;  // percent; nodes above it are rejected
+  // percent; the utilization with the best score, for packing; default: the lower the better
+  std::optional<double> target;
+  bool prefer_high = false;      // the higher the better; ignores the target
   Duration window = std::chrono::minutes(5);
   std::optional<double> percentile;  // of the values of the last `over`, instead of the last value
   Duration over = std::chrono::minutes(15);
@@ -52,12 +53,13 @@ struct LoadSignalArgs {
 };
 
 struct LoadAwareArgs {
-  std::string prometheus_address = "http://prometheus-server.monitoring:9090";  // or a metric source's name
+  // or the name of a metric source
+  std::string prometheus_address = "http://prometheus-server.monitoring:9090";
   std::string preset = "balanced";
-  Duration hold_for = std::chrono::minutes(5);  // how long measurements count when no newer ones come
-  bool reject_without_measurements = false;     // onOutage: reject; else neutral
-  double hysteresis = 5;                // percent: so far below its threshold a hot node is taken again
-  std::vector<LoadSignalArgs> signals;  // the preset's, then those that were added
+  Duration hold_for = std::chrono::minutes(5);  // validity of measurements if newer ones are unavailable
+  bool reject_without_measurements = false;     // onOutage: reject; otherwise neutral
+  double hysteresis = 5;                // percent below the threshold at which a hot node is accepted again
+  std::vector<LoadSignalArgs> signals;  // those of the preset, then additional ones
 };
 
 Expected<LoadAwareArgs> ParseLoadAwareArgs(const framework::RawArgs& raw);

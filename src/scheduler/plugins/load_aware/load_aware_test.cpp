@@ -52,7 +52,7 @@ struct LoadAwareTest : ::testing::Test {
   std::unique_ptr<LoadAware> plugin;
 };
 
-TEST_F(LoadAwareTest, ThreeLinesAreEnough) {
+TEST_F(LoadAwareTest, AMinimalConfigurationIsSufficient) {
   Make("{prometheusAddress: 'http://p:9090', preset: balanced}");
   Measure(cluster, "cpu: age", {{"n1", 10}, {"n2", 10}});
   Measure(cluster, "cpu: samples", {{"n1", 20}, {"n2", 20}});
@@ -64,7 +64,7 @@ TEST_F(LoadAwareTest, ThreeLinesAreEnough) {
   EXPECT_EQ(Evaluate(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had too much memory load"})}}));
 }
 
-TEST_F(LoadAwareTest, SignalsCountByTheirWeightAndOnlyWhereSomethingIsKnown) {
+TEST_F(LoadAwareTest, SignalsAreWeightedAndIgnoredWithoutValues) {
   Make(
       "{preset: none, signals: [{name: a, query: a, weight: 3}, {name: b, query: b, full: 200}, "
       "{name: c, query: c, weight: 100}]}");
@@ -74,9 +74,8 @@ TEST_F(LoadAwareTest, SignalsCountByTheirWeightAndOnlyWhereSomethingIsKnown) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 50}, {"n2", 25}}));
 }
 
-// What decisions read is kept up to date by what changes; here it is compared with what follows from the
-// rules.
-TEST_F(LoadAwareTest, WhatIsKeptForDecisionsIsWhatTheRulesSay) {
+// Scores are maintained incrementally; this test compares them with scores computed from the definition.
+TEST_F(LoadAwareTest, CachedScoresEqualComputedScores) {
   constexpr int kNodes = 200;
   for (int i = 3; i <= kNodes; ++i) cluster.Add(MakeNode(fmt::format("n{}", i)).Cpu(i % 7 == 0 ? "4" : "10"));
   Own(", threshold: 60, estimate: {from: request, resource: cpu}");
@@ -121,7 +120,7 @@ TEST_F(LoadAwareTest, WhatIsKeptForDecisionsIsWhatTheRulesSay) {
   }
 }
 
-TEST_F(LoadAwareTest, WhatTheScoreIsMadeOfIsShownPartByPart) {
+TEST_F(LoadAwareTest, TheScoreIsExplainedPerSignal) {
   Make(
       "{preset: none, signals: [{name: a, query: a, weight: 3}, {name: b, query: b, weight: 0}, "
       "{name: c, query: c}, {name: d, query: d}]}");
@@ -142,7 +141,7 @@ TEST_F(LoadAwareTest, WhatTheScoreIsMadeOfIsShownPartByPart) {
   EXPECT_THAT(parts[1].score, ElementsAre(60, 60)) << "a node that is not measured counts as the median";
 }
 
-TEST_F(LoadAwareTest, APodIsExpectedToUseWhatItsWorkloadUsesOnceThatIsKnown) {
+TEST_F(LoadAwareTest, TheEstimateUsesTheWorkloadsHistoryIfKnown) {
   const auto of_worker = [](PodBuilder builder) {
     api::OwnerReference owner;
     owner.kind = "StatefulSet";
@@ -169,8 +168,8 @@ TEST_F(LoadAwareTest, APodIsExpectedToUseWhatItsWorkloadUsesOnceThatIsKnown) {
   EXPECT_EQ(Evaluate(next), (Verdicts{{"n1", Fits()}, {"n2", Fits()}})) << "a quarter of a core is used";
 }
 
-// Targets as load-aware schedulers before us shape them.
-TEST_F(LoadAwareTest, WithATargetNodesArePackedUpToIt) {
+// Targets as in existing load-aware schedulers.
+TEST_F(LoadAwareTest, NodesArePackedUpToTheTarget) {
   Own(", target: 40");
   const struct {
     double share;
@@ -182,7 +181,7 @@ TEST_F(LoadAwareTest, WithATargetNodesArePackedUpToIt) {
   }
 }
 
-TEST_F(LoadAwareTest, AHotNodeStaysClosedUntilItIsWellBelowItsThreshold) {
+TEST_F(LoadAwareTest, AHotNodeIsRejectedUntilItIsBelowTheHysteresis) {
   Own(", threshold: 80, estimate: {from: none}");
   const auto open = [&](double share) {
     MeasureOwn({{"n1", share}, {"n2", 0.1}});
@@ -197,7 +196,7 @@ TEST_F(LoadAwareTest, AHotNodeStaysClosedUntilItIsWellBelowItsThreshold) {
   EXPECT_TRUE(open(0.79));
 }
 
-TEST_F(LoadAwareTest, WhatAPodWillAddCountsBeforeItIsMeasured) {
+TEST_F(LoadAwareTest, TheEstimateOfAPodIsAddedToTheMeasuredLoad) {
   Own(", threshold: 80, estimate: {from: request, resource: cpu}");
   MeasureOwn({{"n1", 0.5}, {"n2", 0.5}});
   EXPECT_EQ(Evaluate(MakePod().Cpu("3")).at("n1"), Fits());
@@ -208,7 +207,7 @@ TEST_F(LoadAwareTest, WhatAPodWillAddCountsBeforeItIsMeasured) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 30}, {"n2", 50}}));
 }
 
-TEST_F(LoadAwareTest, LimitsCountWhereTheyAreAskedForAndRequestsWithoutThem) {
+TEST_F(LoadAwareTest, EstimatesFromLimitsFallBackToRequests) {
   Own(", estimate: {from: limit, resource: cpu, factor: 0.5}");
   MeasureOwn({{"n1", 0.1}, {"n2", 0.1}});
   api::Pod limited = MakePod("limited").Cpu("1");
@@ -217,7 +216,7 @@ TEST_F(LoadAwareTest, LimitsCountWhereTheyAreAskedForAndRequestsWithoutThem) {
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 70}, {"n2", 80}}));
 }
 
-TEST_F(LoadAwareTest, NoHerdGoesToTheIdlestNodeBetweenTwoPolls) {
+TEST_F(LoadAwareTest, PodsBetweenTwoPollsAreDistributed) {
   for (int i = 3; i <= 20; ++i) cluster.Add(MakeNode("n" + std::to_string(i)).Cpu("10").Memory("10Gi"));
   Own(", estimate: {from: request, resource: cpu}");
   Values idle;
@@ -235,7 +234,7 @@ TEST_F(LoadAwareTest, NoHerdGoesToTheIdlestNodeBetweenTwoPolls) {
   for (const auto& [node, count] : pods) EXPECT_EQ(count, 10) << node;
 }
 
-TEST_F(LoadAwareTest, DaemonsAndPodsThatNameTheirNodePass) {
+TEST_F(LoadAwareTest, DaemonSetPodsAndPodsWithANodeNameAreAccepted) {
   Own(", threshold: 50");
   MeasureOwn({{"n1", 0.9}, {"n2", 0.9}});
   api::Pod daemon = MakePod();
@@ -244,7 +243,7 @@ TEST_F(LoadAwareTest, DaemonsAndPodsThatNameTheirNodePass) {
   EXPECT_NE(Evaluate().at("n1"), Fits());
 }
 
-TEST_F(LoadAwareTest, AnOutageIsNeutralUnlessToldOtherwise) {
+TEST_F(LoadAwareTest, AnOutageIsNeutralByDefault) {
   Own(", threshold: 50");
   EXPECT_EQ(Evaluate(), (Verdicts{{"n1", Fits()}, {"n2", Fits()}}));
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 0}, {"n2", 0}}));
@@ -254,14 +253,14 @@ TEST_F(LoadAwareTest, AnOutageIsNeutralUnlessToldOtherwise) {
   EXPECT_EQ(Evaluate(), (Verdicts{{"n1", Fits()}, {"n2", Unresolvable({"node(s) had no strict measurement"})}}));
 }
 
-TEST_F(LoadAwareTest, ANodeThatIsNotMeasuredIsTakenForTheMedianAndNotClosed) {
+TEST_F(LoadAwareTest, ANodeWithoutAValueIsScoredAsTheMedianAndNotRejected) {
   Own(", threshold: 50");
   MeasureOwn({{"n1", 0.9}});
   EXPECT_EQ(Evaluate().at("n2"), Fits());
   EXPECT_EQ(Scores(), (NodeScores{{"n1", 10}, {"n2", 10}}));
 }
 
-TEST_F(LoadAwareTest, QuestionsAreMadeOfTheArguments) {
+TEST_F(LoadAwareTest, QueriesAreBuiltFromTheArguments) {
   Make(
       "{preset: none, prometheusAddress: main, holdFor: 1m, signals: [{name: cpu, window: 2m, percentile: "
       "95, over: 10m}]}");
@@ -274,7 +273,7 @@ TEST_F(LoadAwareTest, QuestionsAreMadeOfTheArguments) {
   EXPECT_EQ(spec.guards.size(), 2U);
 }
 
-TEST(LoadAwareArgs, SurviveBeingWrittenOut) {
+TEST(LoadAwareArgs, AreEncodedAndDecodedWithoutLoss) {
   const auto codec = LoadAwareArgsCodec();
   for (const auto* text :
        {"{}",
@@ -289,7 +288,7 @@ TEST(LoadAwareArgs, SurviveBeingWrittenOut) {
   }
 }
 
-TEST(LoadAwareArgs, NameTheirMistakes) {
+TEST(LoadAwareArgs, ReportValidationErrors) {
   Cluster cluster;
   const struct {
     std::string args, error;

@@ -16,9 +16,9 @@ namespace {
 
 using cluster::Row;
 
-// A percentile is taken of values one minute apart.
+// Percentiles are computed from values one minute apart.
 constexpr std::string_view kResolution = "1m";
-// A series per pod is many: workloads do not change their habits every quarter of a minute.
+// Usage per pod has many series and changes slowly, so it is polled less often.
 constexpr Duration kUseWindow = std::chrono::minutes(5);
 constexpr Duration kUseInterval = std::chrono::minutes(1);
 constexpr std::size_t kBlock = 64;
@@ -36,7 +36,7 @@ load_metrics::SignalSpec SpecOf(const LoadSignalArgs& args, const LoadAwareArgs&
                                   spec.expression, PromQlDuration(args.over), kResolution);
     spec.window += args.over;
   }
-  // Guards look at what the signal is made of: a query of one's own may be made of anything.
+  // Guards need the metric behind the signal, which is unknown for custom queries.
   const auto built_in = BuiltInSignal(args.name);
   if (built_in && built_in->query == args.query && !GuardMetricOf(args.name).empty())
     spec.guards = GuardsOf(args.name, GuardMetricOf(args.name), window);
@@ -108,7 +108,7 @@ double LoadSignal::EstimateOf(const api::Pod& pod, const cluster::PodUse& use) c
   double amount =
       estimate.from == kLimit ? AmountOf(api::ContainerLimits(pod), estimate.resource) : AmountUsed(pod);
   if (amount > 0) {
-    // Where nothing else is known the request counts.
+    // Otherwise the request is used.
   } else if (resource_ == cluster::kCpu) {
     amount = static_cast<double>(use.non_zero_milli_cpu);
   } else if (resource_ == cluster::kMemory) {
@@ -123,7 +123,7 @@ double LoadSignal::AmountUsed(const api::Pod& pod) const {
   if (history_ == nullptr) return 0;
   const double used = history_->Of(pod);
   if (std::isnan(used)) return 0;
-  return resource_ == cluster::kCpu ? used * 1000 : used;  // from cores to milli-cores
+  return resource_ == cluster::kCpu ? used * 1000 : used;  // cores to milli-cores
 }
 
 double LoadSignal::PercentOf(double estimate, Row row) const {
@@ -134,8 +134,8 @@ double LoadSignal::PercentOf(double estimate, Row row) const {
   return 100 * estimate / static_cast<double>(offered[row]);
 }
 
-// With a target the best is to be just there: less is still worth `target` points at an empty node, more
-// falls to nothing at a full one.
+// With a target, the best score is at the target. Below it the score decreases to `target` points at an empty
+// node, above it to 0 at a full node.
 double LoadSignal::ScoreOf(double percent) const {
   const double used = std::clamp(percent, 0.0, 100.0);
   if (args_.prefer_high) return used;
@@ -145,7 +145,7 @@ double LoadSignal::ScoreOf(double percent) const {
   return used <= target ? (100 - target) * used / target + target : target * (100 - used) / (100 - target);
 }
 
-// What can be worked out once per answer.
+// Updates the values that depend on the poll result.
 void LoadSignal::Measured() {
   median_ = load_metrics::MedianOf(measurements_.signal(signal_).values) * scale_;
   const bool relieved = args_.threshold && FindHot();
@@ -199,7 +199,7 @@ void LoadSignal::AddTooHigh(double estimate, const RowSet& candidates, RowSet& o
   out &= candidates;
 }
 
-// True if a node is not hot any more.
+// Returns true if a node is no longer hot.
 bool LoadSignal::FindHot() {
   RowSet hot(nodes_.rows());
   nodes_.all().ForEach([&](std::size_t at) {

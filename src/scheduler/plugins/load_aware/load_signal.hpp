@@ -1,4 +1,4 @@
-// One signal as LoadAware counts it: measured, expected, too high.
+// One signal of LoadAware: measured load, expected load, threshold.
 #pragma once
 
 #include <functional>
@@ -15,45 +15,45 @@
 
 namespace berth::plugins {
 
-// What is expected of a node is what was measured there, as a percentage of what the node has, and what pods
-// add that the measurement does not show yet. One thread: the loop's.
+// The expected load of a node is its measured load, in percent of the node's capacity, plus the estimates of
+// pods that the measurement does not include yet. Scheduler loop only.
 class LoadSignal {
  public:
   LoadSignal(const LoadSignalArgs& args, const LoadAwareArgs& plugin, framework::Handle& handle);
 
   const LoadSignalArgs& args() const { return args_; }
   load_metrics::SignalState state() const { return measurements_.signal(signal_).state; }
-  // Is anything known of any node?
+  // Whether any node has a value.
   bool usable() const;
 
-  // Percent; NaN where nothing is known of the node.
+  // In percent; NaN: no value for the node.
   double Expected(cluster::Row row) const {
     return measurements_.signal(signal_).At(row) * scale_ + PercentOf(unmeasured_pods.At(row), row);
   }
-  // From 0 to 100, the best. A node of which nothing is known counts as the median.
+  // From 0 to 100 (best). A node without a value is scored as the median.
   double Score(cluster::Row row) const { return row < scores_.size() ? scores_[row] : 0; }
 
-  // What the pod will add, in pods or in the resource's unit.
+  // The estimated load of a pod, in pods or in the resource's unit.
   double EstimateOf(const cluster::PodInfo& pod) const { return EstimateOf(*pod.pod, pod.use()); }
-  // Those of `candidates` that are beyond the threshold, or would be with a pod of that estimate, or were hot
-  // and are not yet well below it. Looks only at rows near those that the pod is too much for.
+  // Adds the rows of `candidates` that exceed the threshold, would exceed it with a pod of this estimate, or
+  // were hot and have not yet cooled down by the hysteresis. Evaluates only blocks that contain such rows.
   void AddTooHigh(double estimate, const RowSet& candidates, RowSet& out) const;
-  // Rows of which nothing is known.
+  // Rows without a value.
   const RowSet& unknown() const { return unknown_; }
 
-  // Called when a row has cooled down.
+  // Sets a function that is called when a row is no longer hot.
   void OnRelief(std::function<void()> told) { relief_ = std::move(told); }
-  // Called when Score says something else of the row, or of all rows (nothing).
+  // Sets a function that is called when Score changes for a row, or for all rows (nullopt).
   void OnChange(std::function<void(std::optional<cluster::Row>)> told) { changed_ = std::move(told); }
 
  private:
   double EstimateOf(const api::Pod& pod, const cluster::PodUse& use) const;
-  // In the resource's unit; 0: it is not known.
+  // In the resource's unit; 0: unknown.
   double AmountUsed(const api::Pod& pod) const;
-  // What an estimate comes to on that node.
+  // An estimate in percent of the node's capacity.
   double PercentOf(double estimate, cluster::Row row) const;
   double ScoreOf(double percent) const;
-  // How large the estimate of a pod may be that the node still takes.
+  // The largest estimate that fits on the node below the threshold.
   double RoomFor(double expected, cluster::Row row) const;
   void Measured();
   bool FindHot();
@@ -65,20 +65,20 @@ class LoadSignal {
   const cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
-  const cluster::ResourceId resource_;        // of the estimate; unknown: pods are counted
+  const cluster::ResourceId resource_;        // resource of the estimate; unknown: pods are counted
   const std::unique_ptr<WorkloadUsage> history_;  // null: estimates are not learned
   UnmeasuredPods unmeasured_pods;
-  const double scale_;  // from values to percent
+  const double scale_;  // factor from values to percent
   double median_ = load_metrics::kNoValue;
-  RowSet hot_;  // at the last measurement, or not far enough below the threshold since
+  RowSet hot_;  // at the last measurement, or not yet below the threshold by the hysteresis
 
-  // By row, made anew with each answer and where pods come and go: decisions read them as they are. What a
-  // node offers is looked at with each answer.
+  // By row, updated after each poll and when pods are added or removed, so that decisions only read them.
+  // Changes of a node's allocatable resources take effect with the next poll.
   std::vector<double> scores_;
   RowSet unknown_;
-  RowSet closed_;                   // to all pods
-  std::vector<double> room_;        // of the others: how large an estimate they take
-  std::vector<double> block_room_;  // the least of 64 rows each
+  RowSet closed_;                   // rows that accept no pod
+  std::vector<double> room_;        // of the other rows: the largest estimate that fits
+  std::vector<double> block_room_;  // the minimum of each block of 64 rows
 
   std::function<void()> relief_;
   std::function<void(std::optional<cluster::Row>)> changed_;

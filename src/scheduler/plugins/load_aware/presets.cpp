@@ -19,8 +19,8 @@ struct BuiltIn {
 
 constexpr std::string_view kNodeExporter = "node_load1";
 
-// Shares of what the node has, 0 to 1. Interfaces and disks that stand for others (bonds' slaves are left to
-// max, bridges and loops are no hardware) do not count.
+// Fractions of the node's capacity, 0 to 1. Virtual interfaces and disks are excluded; bridges and loop
+// devices are not hardware, and slaves of bonds are handled by the maximum.
 #define BERTH_REAL_LINKS \
   R"({device!~"lo|veth.*|cali.*|cni.*|docker.*|flannel.*|br-.*|ifb.*|tunl.*|kube-ipvs.*"})"
 #define BERTH_REAL_DISKS R"({device!~"(loop|ram|zram|sr|dm-|md|fd).*"})"
@@ -109,8 +109,8 @@ std::optional<std::vector<LoadSignalArgs>> PresetSignals(std::string_view name) 
 std::vector<std::string> PresetNames() { return {"balanced", "packing", "streaming", "none"}; }
 
 std::string UseOf(std::string_view resource, std::string_view window) {
-  // The containers' own cgroups: a pod's sum and its sandbox would count twice. Of servers in a pair one
-  // counts.
+  // Per container cgroup, because a pod's own cgroup and its sandbox would be counted in addition. The
+  // maximum removes the duplicates of redundant servers.
   constexpr std::string_view kPerPod = "sum by (namespace,pod) (max by (namespace,pod,container) ({}))";
   constexpr std::string_view kContainers = R"({container!="",container!="POD"})";
   if (resource == "cpu")

@@ -1,4 +1,4 @@
-// Signals that LoadAware knows by name, and sets of them that do something good without further ado.
+// Built-in signals of LoadAware, and presets that combine them.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace berth::plugins {
 
-// A signal with its query, and nothing said about how it counts. Nothing: no such signal.
+// A signal with its query and default settings; nullopt: no such signal.
 std::optional<LoadSignalArgs> BuiltInSignal(std::string_view name);
 std::vector<std::string> BuiltInSignalNames();
 
-//   balanced   cpu and memory alike, hot nodes closed at 90 percent
-//   packing    fills nodes up to 60 percent cpu and 70 percent memory, then goes on to the next
-//   streaming  for Flink and its like: cpu, memory, network both ways, disk; nodes closed early
-// Nothing: no such preset.
+//   balanced   cpu and memory with equal weight; nodes above 90 percent are rejected
+//   packing    fills nodes up to 60 percent cpu and 70 percent memory before it uses others
+//   streaming  for Flink and similar: cpu, memory, network in both directions, disk; lower thresholds
+// nullopt: no such preset.
 std::optional<std::vector<LoadSignalArgs>> PresetSignals(std::string_view name);
 std::vector<std::string> PresetNames();
 
-// For the guards of a signal: a plain metric that every node has if the signal has a value there. Empty: none
-// is known.
+// For the guards of a signal: a plain metric that exists on every node for which the signal has a value.
+// Empty: unknown.
 std::string_view GuardMetricOf(std::string_view name);
 
-// What the containers of each pod use of a resource together, over `window`: cores, bytes. Empty: not known
-// for that resource.
+// The query for the usage of a resource by the containers of each pod, over `window`, in cores or bytes.
+// Empty: not available for this resource.
 std::string UseOf(std::string_view resource, std::string_view window);
 
 }  // namespace berth::plugins

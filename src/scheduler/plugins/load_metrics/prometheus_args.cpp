@@ -10,7 +10,7 @@
 namespace berth::plugins {
 namespace {
 
-// Scrapes are hardly ever more than a minute apart; twice that, and the exporter or its server is gone.
+// Scrape intervals are rarely above one minute; after twice that time the exporter or its server is down.
 constexpr double kOldestSampleSeconds = 120;
 constexpr double kLeastCoverage = 0.8;
 
@@ -48,7 +48,7 @@ void CheckSource(const std::string& source, const std::string& path, std::vector
                      "http://prometheus-server.monitoring:9090");
     return;
   }
-  // A name is one word; what looks like an address without a scheme is no name.
+  // Names consist of these characters only; an address without a scheme is not a name.
   const bool url = source.starts_with("http://") || source.starts_with("https://");
   const bool name =
       std::ranges::all_of(source, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
@@ -70,9 +70,9 @@ std::vector<load_metrics::SignalGuard> GuardsOf(std::string_view signal, std::st
            .at_least_of_median = kLeastCoverage}};
 }
 
-// A rate over a window that is not full yet is too small, and what is not idle would look busy. The time that
-// one processor has spent in all modes falls short by the same factor; it costs a fraction of what asking for
-// all modes of all processors would.
+// A rate over an incomplete window is too small, so 1 - idle would be too large. The total time of one CPU in
+// all modes is too small by the same factor and corrects it; it costs a fraction of a query for all modes of
+// all CPUs.
 std::string BusyShareOf(std::string_view window) {
   return fmt::format(R"(1 - avg by ($node) (rate(node_cpu_seconds_total{{mode="idle"}}[{0}])) / )"
                      R"(sum by ($node) (max by ($node,mode) (rate(node_cpu_seconds_total{{cpu="0"}}[{0}]))))",

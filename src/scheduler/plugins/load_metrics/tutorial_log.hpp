@@ -1,4 +1,4 @@
-// The lines that the tutorials' plugins write for every node of every pod.
+// Per-node log lines of the tutorials' plugins.
 #pragma once
 
 #include "base/row_set.hpp"
@@ -6,8 +6,8 @@
 
 namespace berth::plugins {
 
-// In clusters of the size that tutorials have they are written as there; beyond, one pod would fill the log,
-// and they need -v=4.
+// In small clusters the lines are written as in the tutorials. In larger ones, where one pod would fill the
+// log, they require -v=4.
 inline bool WantsLineForEachNode(const RowSet& feasible) {
   constexpr std::size_t kFew = 10;
   return log::V(4) || feasible.Count() <= kFew;

@@ -6,11 +6,11 @@
 namespace berth::plugins {
 namespace {
 
-// From the decision to the first instruction: images, volumes, sandboxes.
+// Time from the decision to the first instruction: images, volumes, sandbox.
 constexpr Duration kStartDelay = std::chrono::seconds(10);
-// A poll shows what was scraped before it: on average half of the usual interval.
+// A poll returns earlier scrapes: on average half of the usual interval.
 constexpr Duration kScrapeAge = std::chrono::seconds(15);
-// Of a node that carries something and has no pods: so that the first burst does not go to one of them.
+// For a node with load and without pods, so that the first pods are not all placed on one such node.
 constexpr std::int64_t kGuessedPods = 10;
 
 }  // namespace
@@ -54,7 +54,7 @@ MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
   return clock.Now() - std::max(running, Duration{});
 }
 
-// The part of the estimate that the last measurement does not show.
+// The fraction of the estimate that the last measurement does not include.
 double UnmeasuredPods::Unseen(const Newcomer& newcomer) const {
   const load_metrics::Signal& signal = measurements_.signal(signal_);
   const bool measured = signal.asked != MonoTime{};

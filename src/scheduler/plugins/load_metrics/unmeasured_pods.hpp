@@ -1,5 +1,5 @@
-// Pods that a measurement has not seen yet, and what they will add to their node. Without them everything
-// that is placed between two measurements would go to the same "idle" node.
+// Pods that measurements do not include yet, and their estimated load. Without it, all pods placed between
+// two polls would go to the same "idle" node.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -11,13 +11,13 @@
 
 namespace berth::plugins {
 
-// Follows bound and assumed pods. A signal that looks back over a window shows a pod the more the longer it
-// has run: of its estimate the rest is counted on top, until the window lies wholly behind the pod's start.
-// While nothing is measured, in an outage, all pods that came since the last measurement count. What was on
-// the nodes when Berth started is dated by its status. One thread: the loop's.
+// Follows bound and assumed pods. A signal over a time window includes a pod in proportion to its run time
+// within the window; the rest of its estimate is added until the pod has run for the whole window. During an
+// outage of the metric source, all pods since the last measurement count. The start time of pods that existed
+// when Berth started is taken from their status. Scheduler loop only.
 class UnmeasuredPods final : private cluster::PodObserver {
  public:
-  // What a pod will add to the signal, in any unit.
+  // The estimated load of a pod, in any unit.
   using Estimate = std::function<double(const api::Pod&, const cluster::PodUse&)>;
 
   UnmeasuredPods(framework::Handle& handle, load_metrics::SignalId signal, Estimate estimate);
@@ -25,12 +25,12 @@ class UnmeasuredPods final : private cluster::PodObserver {
   UnmeasuredPods(const UnmeasuredPods&) = delete;
   UnmeasuredPods& operator=(const UnmeasuredPods&) = delete;
 
-  // `told`: what At says of the row is another thing now, or there is another node. Not called for what an
-  // answer changes: that concerns all rows.
+  // Sets a function that is called when At changes for a row, or when a node was added. It is not called
+  // after a poll, which changes all rows.
   void OnChange(std::function<void(cluster::Row)> told) { changed_ = std::move(told); }
   double At(cluster::Row row) const { return row < pending_.size() ? pending_[row] : 0; }
-  // What a pod of this cluster adds on average, in the signal's unit, as of the last answer. Where there were
-  // no pods yet, a tenth of what a node carries.
+  // The mean load per pod in this cluster, in the signal's unit, at the last poll. Without pods, a tenth of
+  // the load of a node.
   double PerPod() const { return per_pod_; }
 
  private:

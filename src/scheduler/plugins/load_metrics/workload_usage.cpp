@@ -7,15 +7,15 @@
 namespace berth::plugins {
 namespace {
 
-// How much of what was known the newest answer replaces.
+// Smoothing factor: the weight of the newest value.
 constexpr double kNewest = 0.2;
-// So long a workload without pods is remembered, and so many of them.
+// Limits for workloads without pods: age and number.
 constexpr Duration kMemory = std::chrono::hours(24 * 7);
 constexpr std::size_t kMostWorkloads = 20000;
 
 constexpr std::string_view kTemplateHash = "pod-template-hash";
 
-// "report-28931040", the Job that a CronJob has made at that minute since 1970.
+// "report-28931040": a Job created by a CronJob, with the scheduled minute since 1970.
 std::string_view WithoutMinute(std::string_view job) {
   constexpr std::size_t kMinuteDigits = 8;
   const auto dash = job.rfind('-');
@@ -66,7 +66,7 @@ void WorkloadUsage::PodLeaves(cluster::Row, const cluster::PlacedPod& pod, bool 
   if (found != running_.end() && found->second.pod == &pod) running_.erase(found);
 }
 
-// A rate over a window that the pod has not run through is too small.
+// A rate over a window longer than the pod's run time is too small.
 bool WorkloadUsage::Teaches(const api::Pod& pod) const {
   const Clock* clock = measurements_.clock();
   if (clock == nullptr) return true;

@@ -1,5 +1,4 @@
-// What the pods of a workload use in truth, learned from those that have run for a while: the best guess of
-// what its next pod will use.
+// Measured resource usage per workload, learned from its running pods, as an estimate for its next pod.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -13,13 +12,12 @@
 
 namespace berth::plugins {
 
-// A workload is who controls the pods, whatever version or run of it: the ReplicaSets of one Deployment are
-// one, and so are the Jobs of one CronJob. Empty: nobody controls the pod, and nothing can be learned from
-// it.
+// The workload of a pod: its controller, independent of revision or run. The ReplicaSets of a Deployment are
+// one workload, and so are the Jobs of a CronJob. Empty: the pod has no controller.
 std::string WorkloadOf(const api::Pod& pod);
 
-// Per workload the mean over its pods, and over time a decayed mean of that, so that one odd hour does not
-// rule. Only pods that have run for the whole window of the query teach anything. One thread: the loop's.
+// Per workload the mean over its pods, exponentially smoothed over time, so that a single outlier has little
+// effect. Only pods that ran for the whole window of the query are used. Scheduler loop only.
 class WorkloadUsage final : private cluster::PodObserver {
  public:
   WorkloadUsage(framework::Handle& handle, load_metrics::SignalId signal);
@@ -27,7 +25,7 @@ class WorkloadUsage final : private cluster::PodObserver {
   WorkloadUsage(const WorkloadUsage&) = delete;
   WorkloadUsage& operator=(const WorkloadUsage&) = delete;
 
-  // What a pod of this workload uses, in the query's unit; NaN: not known.
+  // The usage of a pod of this workload, in the query's unit; NaN: unknown.
   double Of(const api::Pod& pod) const;
   std::size_t known() const { return known_; }
 
@@ -35,7 +33,7 @@ class WorkloadUsage final : private cluster::PodObserver {
   struct Workload {
     double use = load_metrics::kNoValue;
     MonoTime taught{};
-    double sum = 0;  // of the answer that is being read
+    double sum = 0;  // of the poll result that is being processed
     std::uint32_t pods = 0;
   };
   struct Running {
@@ -54,7 +52,7 @@ class WorkloadUsage final : private cluster::PodObserver {
   const load_metrics::SignalId signal_;
   boost::unordered_flat_map<std::string, Running> running_;  // by namespace/name
   boost::unordered_flat_map<std::string, Workload> workloads_;
-  std::vector<std::string> series_;  // by number: namespace/name
+  std::vector<std::string> series_;  // by series number: namespace/name
   std::size_t known_ = 0;
 };
 

@@ -24,7 +24,7 @@ api::Pod PodOf(const std::string& name, const std::string& kind, const std::stri
   return pod;
 }
 
-TEST(WorkloadOfTest, IsWhoControlsThePodWhateverTheVersionOrRun) {
+TEST(WorkloadOfTest, IsTheControllerIndependentOfRevisionAndRun) {
   api::Pod web = PodOf("web-5d4f8-x", "ReplicaSet", "web-5d4f8");
   EXPECT_EQ(WorkloadOf(web), "default/ReplicaSet/web-5d4f8");
   web.metadata.labels.Set("pod-template-hash", "5d4f8");
@@ -35,7 +35,7 @@ TEST(WorkloadOfTest, IsWhoControlsThePodWhateverTheVersionOrRun) {
   EXPECT_EQ(WorkloadOf(MakePod("alone")), "");
 }
 
-// Pods that run since the beginning of time on one node, in a cluster whose clock stands at two hours.
+// Pods that have run on one node since time 0; the clock is at two hours.
 struct WorkloadUseTest : ::testing::Test {
   WorkloadUseTest() {
     clock.Advance(2h);
@@ -67,7 +67,7 @@ struct WorkloadUseTest : ::testing::Test {
   WorkloadUsage use{cluster.handle(), signal};
 };
 
-TEST_F(WorkloadUseTest, ANewPodIsExpectedToUseWhatItsSiblingsUse) {
+TEST_F(WorkloadUseTest, TheEstimateIsTheMeanOfTheWorkloadsPods) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(PodOf("a-2", "StatefulSet", "a"), 1h));
   Answer({{"a-1", 2}, {"a-2", 4}, {"stranger", 100}});
@@ -76,14 +76,14 @@ TEST_F(WorkloadUseTest, ANewPodIsExpectedToUseWhatItsSiblingsUse) {
   EXPECT_TRUE(std::isnan(use.Of(MakePod("alone"))));
 }
 
-TEST_F(WorkloadUseTest, OneOddAnswerDoesNotRule) {
+TEST_F(WorkloadUseTest, ASingleOutlierIsSmoothed) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
   Answer({{"a-1", 1}});
   Answer({{"a-1", 11}});
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-2", "StatefulSet", "a")), 3);
 }
 
-TEST_F(WorkloadUseTest, APodTeachesNothingBeforeItHasRunThroughTheWindow) {
+TEST_F(WorkloadUseTest, PodsYoungerThanTheWindowAreIgnored) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 4min))
       .Run("n", PodOf("a-2", "StatefulSet", "a"));
   Answer({{"a-1", 1}, {"a-2", 1}});
@@ -93,13 +93,13 @@ TEST_F(WorkloadUseTest, APodTeachesNothingBeforeItHasRunThroughTheWindow) {
   EXPECT_DOUBLE_EQ(use.Of(PodOf("a-3", "StatefulSet", "a")), 1);
 }
 
-TEST_F(WorkloadUseTest, WhatIsNoNumberTeachesNothing) {
+TEST_F(WorkloadUseTest, NaNIsIgnored) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h));
   Answer({{"a-1", load_metrics::kNoValue}});
   EXPECT_EQ(use.known(), 0U);
 }
 
-TEST_F(WorkloadUseTest, AWorkloadThatHasNotRunForAWeekIsForgotten) {
+TEST_F(WorkloadUseTest, WorkloadsExpireAfterAWeekWithoutPods) {
   cluster.Run("n", Started(PodOf("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(PodOf("b-1", "StatefulSet", "b"), 1h));
   Answer({{"a-1", 1}, {"b-1", 1}});

@@ -14,7 +14,7 @@ namespace {
 using cluster::Row;
 using load_metrics::SignalSpec;
 
-// A share of a link's speed as a whole number.
+// Scale of the fraction of a link's speed as an integer.
 constexpr double kWholeLink = 1e6;
 
 SignalSpec TrafficOf(const NetworkTrafficArgs& args) {
@@ -40,7 +40,7 @@ SignalSpec SpeedOf(const NetworkTrafficArgs& args) {
                                     args.network_interface)};
 }
 
-// As Go converts a float64 to int64, but a hundred times the result is still a number.
+// Converts as Go does, but limited so that a hundred times the result does not overflow.
 std::int64_t Whole(double value) {
   constexpr double kMost = 9e16;
   return static_cast<std::int64_t>(std::clamp(value, 0.0, kMost));
@@ -76,7 +76,7 @@ NetworkTraffic::NetworkTraffic(std::string name, const NetworkTrafficArgs& args,
   if (!classic_) measurements_.Listen(speed_, [this] { Measured(); });
 }
 
-// What can be worked out once per poll.
+// Updates the values that depend on the poll result.
 void NetworkTraffic::Measured() {
   const load_metrics::Signal& traffic = measurements_.signal(traffic_);
   const load_metrics::Signal& speed = measurements_.signal(speed_);
@@ -90,7 +90,7 @@ void NetworkTraffic::Measured() {
   median_ = load_metrics::MedianOf(loads);
 }
 
-// What is compared: bytes, or the share of the link.
+// The compared value: bytes, or the fraction of the link's speed.
 double NetworkTraffic::LoadOf(Row row, double bytes) const {
   return by_share_ ? std::min(kWholeLink * bytes / measurements_.signal(speed_).At(row), kWholeLink) : bytes;
 }

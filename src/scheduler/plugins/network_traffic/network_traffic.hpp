@@ -1,5 +1,5 @@
-// Prefers nodes whose network interface receives less. Goes by the names "NetworkTraffic" and
-// "network_traffic", which tutorials gave it.
+// Prefers nodes whose network interface receives less traffic. Available under the names "NetworkTraffic" and
+// "network_traffic" as in the tutorials.
 #pragma once
 
 #include <string>
@@ -12,11 +12,10 @@
 
 namespace berth::plugins {
 
-// The raw score is what the interface carries, and what pods will add that the measurement does not show yet:
-// each as much as a pod does on average. Normalised, the busiest feasible node gets 0 and an idle one 100, in
-// whole numbers, as the tutorial has it; by shares of links, a full link gets 0 and an empty one 100, whoever
-// is busiest. A node that is not measured counts as the median. If nobody carries anything, or nothing is
-// known, every node gets 100: no preference.
+// The raw score is the interface's traffic plus an estimate for pods that the measurement does not include
+// yet, the mean per pod. Normalization as in the tutorial, in integers: the busiest feasible node gets 0, an
+// idle one 100. With link speeds: a saturated link gets 0, an idle one 100, independent of other nodes. A
+// node without a value is scored as the median. If there is no traffic or no value, every node gets 100.
 class NetworkTraffic final : public framework::ScorePlugin {
  public:
   static framework::Factory Factory(std::string name);
@@ -37,10 +36,11 @@ class NetworkTraffic final : public framework::ScorePlugin {
   const cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId traffic_;
-  const load_metrics::SignalId speed_;  // of the links; the same as traffic_ in classic mode, where nobody asks
-  UnmeasuredPods unmeasured_pods;              // pods
-  double median_ = load_metrics::kNoValue;  // of what is compared
-  bool by_share_ = false;                // of the links' speed, which is known for all that is measured
+  const load_metrics::SignalId speed_;  // link speed; in classic mode the same as traffic_ and unused
+  UnmeasuredPods unmeasured_pods;              // counted in pods
+  double median_ = load_metrics::kNoValue;  // of the compared values
+  // compare fractions of link speeds, which are known for all measured nodes
+  bool by_share_ = false;
 };
 
 }  // namespace berth::plugins

@@ -1,4 +1,4 @@
-// Arguments of NetworkTraffic, by the names of the tutorial that introduced it and of its forks.
+// Arguments of NetworkTraffic, with the names used in the tutorial that introduced it and in its forks.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 namespace berth::plugins {
 
 struct NetworkTrafficArgs {
-  // rate: bytes per second, or the share of the link's speed where that is known of every node. classic: the
-  // tutorial's number, a sum of counter readings that grows with the age of the node.
+  // rate: bytes per second, or the fraction of the link speed if known for every node. classic: the
+  // tutorial's value, a sum of counter values that grows with the node's age.
   enum class Mode { kRate, kClassic };
 
-  std::string prometheus_address;            // "http://host:port", or a metric source's name; also "ip"
-  std::string network_interface = "ens192";  // also "deviceName", "device_name"
-  std::int64_t time_range_in_minutes = 5;    // also "timeRange", "time_range"
+  std::string prometheus_address;            // "http://host:port", or the name of a metric source; alias "ip"
+  std::string network_interface = "ens192";  // aliases "deviceName", "device_name"
+  std::int64_t time_range_in_minutes = 5;    // aliases "timeRange", "time_range"
   Mode mode = Mode::kRate;
 };
 
-// Read strictly, defaulted and validated.
+// Decoded strictly, defaulted and validated.
 Expected<NetworkTrafficArgs> ParseNetworkTrafficArgs(const framework::RawArgs& raw);
 config::ArgsCodec NetworkTrafficArgsCodec();
 

@@ -43,8 +43,8 @@ struct MeasuredCluster {
 };
 struct NetworkTrafficTest : ::testing::Test, MeasuredCluster {};
 
-// The numbers of the tutorial, and what it does not show.
-TEST(NetworkTraffic, TheBusiestNodeGetsNothingAndTheOthersTheirDistanceToIt) {
+// The values of the tutorial, and cases beyond it.
+TEST(NetworkTraffic, TheBusiestNodeScoresZeroAndOthersRelativeToIt) {
   const struct {
     Values traffic;
     NodeScores scores;
@@ -70,20 +70,20 @@ TEST(NetworkTraffic, TheBusiestNodeGetsNothingAndTheOthersTheirDistanceToIt) {
   }
 }
 
-TEST_F(NetworkTrafficTest, NoMeasurementIsNoPreference) {
+TEST_F(NetworkTrafficTest, WithoutMeasurementsAllNodesScoreEqually) {
   Make({{"a", 1}});
   cluster.Add(MakeNode("b"));
   Measure(cluster, "network receive", {});
   EXPECT_EQ(Scores(), (NodeScores{{"a", 100}, {"b", 100}}));
 }
 
-TEST_F(NetworkTrafficTest, ANodeThatIsNotMeasuredCountsAsTheMedian) {
+TEST_F(NetworkTrafficTest, ANodeWithoutAValueCountsAsTheMedian) {
   Make({{"a", 100}, {"b", 200}, {"c", 400}});
   cluster.Add(MakeNode("new"));
   EXPECT_EQ(Scores(), (NodeScores{{"a", 75}, {"b", 50}, {"c", 0}, {"new", 50}}));
 }
 
-TEST_F(NetworkTrafficTest, WhereAllLinksAreKnownTheirShareCounts) {
+TEST_F(NetworkTrafficTest, FractionsOfLinkSpeedsAreUsedIfAllAreKnown) {
   Make({{"a", 100}, {"b", 100}});
   Measure(cluster, "network speed", {{"a", 1000}, {"b", 10000}});
   EXPECT_EQ(Scores(), (NodeScores{{"a", 90}, {"b", 99}}));
@@ -93,7 +93,7 @@ TEST_F(NetworkTrafficTest, WhereAllLinksAreKnownTheirShareCounts) {
   EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 0}, {"new", 0}})) << "one is unknown: bytes are compared";
 }
 
-TEST_F(NetworkTrafficTest, NewPodsCountAsMuchAsAPodCarriesOnAverage) {
+TEST_F(NetworkTrafficTest, UnmeasuredPodsCountAsTheMeanPerPod) {
   Make({{"a", 100}, {"b", 100}});
   for (int i = 0; i < 10; ++i) {
     auto pod = MakePod("old-" + std::to_string(i));
@@ -106,14 +106,14 @@ TEST_F(NetworkTrafficTest, NewPodsCountAsMuchAsAPodCarriesOnAverage) {
   EXPECT_EQ(Scores(), (NodeScores{{"a", 0}, {"b", 17}})) << "120 and 100";
 }
 
-TEST_F(NetworkTrafficTest, TheQuestionsNameTheInterfaceAndTheRange) {
+TEST_F(NetworkTrafficTest, QueriesContainTheInterfaceAndTheRange) {
   Make({{"a", 1}}, NetworkTrafficArgs::Mode::kClassic);
   auto& measurements = cluster.handle().Shared<load_metrics::SignalTable>();
   EXPECT_EQ(measurements.signal(berth::testing::FindSignal(measurements, "network receive")).spec.expression,
             "max by ($node) (sum_over_time(node_network_receive_bytes_total{device=\"ens192\"}[5m0s]))");
 }
 
-TEST(NetworkTrafficArgs, TheForksSpellingsAreUnderstoodAndMistakesNamed) {
+TEST(NetworkTrafficArgs, AliasesAreAcceptedAndErrorsReported) {
   const auto parse = [](const std::string& text) {
     const auto value = config::ParseValue(text);
     return ParseNetworkTrafficArgs({&*value, "args"});

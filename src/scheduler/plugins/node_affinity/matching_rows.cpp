@@ -12,7 +12,7 @@ using framework::Attempt;
 using cluster::CompiledField;
 using cluster::CompiledRequirement;
 
-// The rows with one of the labels that decide the requirement.
+// Adds the rows with a label for which the requirement is decided by presence.
 void AddDeciding(const CompiledRequirement& requirement, const Attempt& attempt, RowSet& out) {
   const cluster::NodeTable& nodes = attempt.nodes();
   const cluster::SymbolTable& words = nodes.symbols();
@@ -52,7 +52,7 @@ void Restrict(const CompiledRequirement& requirement, const Attempt& attempt, Ro
 
 void Restrict(const CompiledField& field, const Attempt& attempt, RowSet& rows) {
   if (!field.is_name) {
-    // Every other field reads as empty text, on every node.
+    // Any other field reads as an empty string on every node.
     if (field.value_empty == field.negated) rows.Clear();
     return;
   }

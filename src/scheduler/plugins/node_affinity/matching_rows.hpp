@@ -1,4 +1,4 @@
-// Node selector terms answered for all nodes at once, from the sets behind the labels.
+// Node selector terms evaluated for all nodes at once, with the row sets of labels.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace berth::plugins {
 
-// Leaves in `rows` those that match the term.
+// Removes rows that do not match the term.
 void RestrictToTerm(const cluster::CompiledTerm& term, const framework::Attempt& attempt, RowSet& rows);
 
-// Leaves in `rows` those that match any of the terms.
+// Removes rows that match none of the terms.
 void RestrictToAnyTerm(const std::vector<cluster::CompiledTerm>& terms, const framework::Attempt& attempt,
                        RowSet& rows);
 
-// Leaves in `rows` those that spec.nodeSelector and the required terms allow.
+// Removes rows that do not match spec.nodeSelector and the required terms.
 void RestrictToRequired(const cluster::NodeSelection& selection, const framework::Attempt& attempt,
                         RowSet& rows);
 
-// The same questions about one node that need not be in the table: for queueing hints.
+// The same for one node, which need not be in the table: for queueing hints.
 bool Matches(const cluster::CompiledTerm& term, const api::Node& node, const cluster::SymbolTable& words);
 bool MatchesAny(const std::vector<cluster::CompiledTerm>& terms, const api::Node& node,
                 const cluster::SymbolTable& words);

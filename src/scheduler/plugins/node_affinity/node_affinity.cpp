@@ -81,7 +81,7 @@ framework::Status NodeAffinity::PreScore(const Attempt& attempt, const RowSet&) 
 
 framework::Status NodeAffinity::Score(const Attempt& attempt, const RowSet& feasible,
                                       framework::ScoreColumn& scores) const {
-  // PreScore finds the mistake first, unless the profile disables it.
+  // PreScore reports the error first, unless the profile disables it.
   const cluster::NodeSelection& selection = attempt.pod().selection();
   if (!selection.preferred_error.empty()) return framework::Status::Error(selection.preferred_error);
   AddWeights(added_preferred_, attempt, feasible, scores);

@@ -1,4 +1,4 @@
-// spec.nodeSelector and spec.affinity.nodeAffinity, and the affinity a profile adds to every pod.
+// spec.nodeSelector and spec.affinity.nodeAffinity, and the affinity that a profile adds to every pod.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"

@@ -89,7 +89,7 @@ NodeAffinityArgs Decode(const Value& value, const config::FeatureGates&, config:
   return args;
 }
 
-// Building the terms finds the mistakes in their expressions.
+// Compiling the terms reports errors in their expressions.
 std::vector<std::string> Check(const NodeAffinityArgs& args, const std::string& path,
                                const config::FeatureGates&) {
   cluster::SymbolTable scratch;

@@ -10,12 +10,12 @@
 namespace berth::plugins {
 
 struct NodeAffinityArgs {
-  bool has_added = false;  // addedAffinity is given, maybe empty
+  bool has_added = false;  // addedAffinity is given, possibly empty
   std::optional<api::NodeSelector> added_required;
   std::vector<api::PreferredSchedulingTerm> added_preferred;
 };
 
-// Read strictly and validated; errors are kube-scheduler's texts.
+// Decoded strictly and validated; error texts are kube-scheduler's.
 Expected<NodeAffinityArgs> ParseNodeAffinityArgs(const framework::RawArgs& args);
 config::ArgsCodec NodeAffinityArgsCodec();
 

@@ -27,7 +27,7 @@ class Zoo {
     cluster.Add(MakeNode("n3").Label("zone", "b").Label("disk", "").Label("cores", "many"));
     cluster.Add(MakeNode("n4"));
   }
-  // Names of the nodes that fit, and that the others say what they should.
+  // The names of the feasible nodes; also checks the reasons of the others.
   std::string Fitting(const NodeAffinity& plugin, const PodBuilder& pod,
                       const std::string& reason = "node(s) didn't match Pod's node affinity/selector") {
     std::string fitting;
@@ -49,7 +49,7 @@ struct FilterCase {
   std::string fitting;
 };
 class Affinity : public ::testing::TestWithParam<FilterCase> {};
-TEST_P(Affinity, LeavesTheNodesThatMatch) {
+TEST_P(Affinity, KeepsMatchingNodes) {
   Zoo zoo;
   EXPECT_EQ(zoo.Fitting(*zoo.cluster.Make<NodeAffinity>(), GetParam().pod), GetParam().fitting);
 }
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"OtherFieldsHaveNoValue", MakePod().Requiring({Term({}, {{"spec.x", "In", {"y"}}})}), ""}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AffinityOfTheProfile, IsAskedBeforeThePods) {
+TEST(AffinityOfTheProfile, IsEvaluatedBeforeThePodsAffinity) {
   Zoo zoo;
   const auto plugin = zoo.cluster.Make<NodeAffinity>(
       "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
@@ -107,16 +107,15 @@ TEST(AffinityOfTheProfile, IsAskedBeforeThePods) {
                       {"n4", enforced}}));
 }
 
-// --- PreFilter
-// ----------------------------------------------------------------------------------------------------
+// --- PreFilter ---
 
 struct NamesCase {
   std::string name;
   PodBuilder pod;
-  std::string answer;  // "skip", "all", "n1 n2", or why not
+  std::string answer;  // "skip", "all", "n1 n2", or the error
 };
 class AffinityPreFilter : public ::testing::TestWithParam<NamesCase> {};
-TEST_P(AffinityPreFilter, NarrowsToTheNodesThatAreNamed) {
+TEST_P(AffinityPreFilter, LimitsToTheNamedNodes) {
   Zoo zoo;
   const auto answer = zoo.cluster.PreFilter(*zoo.cluster.Make<NodeAffinity>(), GetParam().pod);
   std::string text = answer.status.skip() ? "skip" : answer.status.ok() ? "all" : answer.status.Message();
@@ -151,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "pod affinity terms conflict"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AffinityPreFilter, WithAddedAffinityItNeverSkips) {
+TEST(AffinityPreFilter, NeverSkipsWithAddedAffinity) {
   Zoo zoo;
   const auto plugin = zoo.cluster.Make<NodeAffinity>(
       "addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}");
@@ -159,8 +158,7 @@ TEST(AffinityPreFilter, WithAddedAffinityItNeverSkips) {
   EXPECT_EQ(zoo.Fitting(*plugin, MakePod(), "node(s) didn't match scheduler-enforced node affinity"), "");
 }
 
-// --- score
-// --------------------------------------------------------------------------------------------------------
+// --- score ---
 
 TEST(AffinityScore, SumsTheWeightsOfTheTermsThatMatch) {
   Zoo zoo;
@@ -179,14 +177,14 @@ TEST(AffinityScore, ProportionsAreTruncated) {
   EXPECT_EQ(zoo.cluster.Scores(*plugin, pod), (NodeScores{{"n1", 100}, {"n2", 33}, {"n3", 100}, {"n4", 0}}));
 }
 
-TEST(AffinityScore, NothingMatchedIsZeroEverywhere) {
+TEST(AffinityScore, IsZeroWithoutAMatch) {
   Zoo zoo;
   const auto pod = MakePod().Preferring(5, Term({{"zone", "In", {"z"}}}));
   EXPECT_EQ(zoo.cluster.Scores(*zoo.cluster.Make<NodeAffinity>(), pod),
             (NodeScores{{"n1", 0}, {"n2", 0}, {"n3", 0}, {"n4", 0}}));
 }
 
-TEST(AffinityScore, EmptyTermsAndTermsWithoutWeightAreLeftOutUnread) {
+TEST(AffinityScore, IgnoresEmptyTermsAndTermsWithoutWeight) {
   Zoo zoo;
   const auto plugin = zoo.cluster.Make<NodeAffinity>();
   const auto pod = MakePod().Preferring(5, Term({})).Preferring(0, Term({{"zone", "Near", {}}}));
@@ -194,7 +192,7 @@ TEST(AffinityScore, EmptyTermsAndTermsWithoutWeightAreLeftOutUnread) {
   EXPECT_EQ(zoo.cluster.RawScores(*plugin, pod).at("n1"), 0);
 }
 
-TEST(AffinityScore, AMistakeInAPreferredTermIsAnError) {
+TEST(AffinityScore, AnInvalidPreferredTermIsAnError) {
   Zoo zoo;
   const auto plugin = zoo.cluster.Make<NodeAffinity>();
   const auto pod =
@@ -206,7 +204,7 @@ TEST(AffinityScore, AMistakeInAPreferredTermIsAnError) {
             "can't be empty");
 }
 
-TEST(AffinityScore, IsSkippedWhereNothingIsPreferred) {
+TEST(AffinityScore, IsSkippedWithoutPreferredTerms) {
   Zoo zoo;
   EXPECT_TRUE(zoo.cluster.PreScore(*zoo.cluster.Make<NodeAffinity>(), MakePod()).skip());
   const auto added = zoo.cluster.Make<NodeAffinity>(
@@ -218,10 +216,9 @@ TEST(AffinityScore, IsSkippedWhereNothingIsPreferred) {
             (NodeScores{{"n1", 8}, {"n2", 7}, {"n3", 1}, {"n4", 0}}));
 }
 
-// --- arguments
-// ----------------------------------------------------------------------------------------------------
+// --- arguments ---
 
-TEST(AffinityArgs, MistakesAreNamedWithThePathInTheFile) {
+TEST(AffinityArgs, ErrorsContainThePathInTheFile) {
   Cluster cluster;
   const auto error = [&](const std::string& args) {
     return cluster.TryMake<NodeAffinity>(args).error().message;

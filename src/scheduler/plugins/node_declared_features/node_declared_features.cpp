@@ -7,7 +7,7 @@ namespace {
 
 using FeatureNames = std::vector<std::string_view>;
 
-// Sorted. Other features that nodes declare matter to the kubelet or to admission only.
+// Sorted. Other declared features are relevant only to the kubelet or to admission.
 FeatureNames RequiredBy(const api::PodSpec& spec) {
   FeatureNames names;
   if (spec.restarts_all_containers) names.push_back("RestartAllContainersOnContainerExits");
@@ -40,7 +40,7 @@ void NodeDeclaredFeatures::Filter(const framework::Attempt& attempt, const RowSe
     return out.Fail(candidates,
                     "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found");
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
-  // Pods that need a declared feature are rare: their nodes may be gone through one by one.
+  // Pods that require a declared feature are rare, so nodes are checked one by one.
   candidates.ForEach([&](std::size_t row) {
     const auto& declared = attempt.nodes().node(static_cast<cluster::Row>(row)).declared_features;
     if (!std::ranges::includes(declared, *required)) rejected.Add(row);

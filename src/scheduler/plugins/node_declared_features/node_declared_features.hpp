@@ -1,4 +1,4 @@
-// Features that a node must declare for a pod that uses them (kube-scheduler v1.37.1).
+// Rejects nodes that do not declare the features that a pod requires (kube-scheduler v1.37.1).
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

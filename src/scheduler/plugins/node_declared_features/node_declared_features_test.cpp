@@ -14,7 +14,7 @@ using berth::testing::MakePod;
 using berth::testing::Unresolvable;
 using berth::testing::Verdicts;
 
-TEST(NodeDeclaredFeatures, EveryFeatureThatThePodUsesMustBeDeclared) {
+TEST(NodeDeclaredFeatures, AllRequiredFeaturesMustBeDeclared) {
   Cluster cluster;
   const auto add = [&](const std::string& name, std::vector<std::string> features) {
     api::Node node = MakeNode(name);

@@ -18,7 +18,7 @@ void NodeName::Filter(const framework::Attempt& attempt, const RowSet& candidate
   RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
   rejected |= candidates;
   if (const cluster::Row row = attempt.nodes().Find(wanted); row != cluster::kNoRow) rejected.Remove(row);
-  out.unresolvable() |= rejected;  // no eviction renames a node
+  out.unresolvable() |= rejected;  // evicting pods does not change a node's name
 }
 
 std::vector<framework::EventRegistration> NodeName::EventsToRegister() const {

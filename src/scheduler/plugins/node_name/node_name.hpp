@@ -1,4 +1,4 @@
-// Rejects every node but the one the pod names in spec.nodeName.
+// Rejects every node except that of spec.nodeName.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

@@ -1,4 +1,4 @@
-// Rejects nodes where a host port that the pod wants is taken.
+// Rejects nodes on which a host port of the pod is in use.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

@@ -18,7 +18,7 @@ double Fraction(std::int64_t used, std::int64_t capacity) {
   return fraction > 1 ? 1 : fraction;
 }
 
-// 100 for equal fractions, less the further apart they are. Every step rounds where the original's does.
+// 100 minus the standard deviation in percent. Every step rounds as in kube-scheduler.
 std::int64_t Balance(std::span<const double> fractions) {
   double deviation = 0;
   if (fractions.size() == 2) {
@@ -36,12 +36,12 @@ std::int64_t Balance(std::span<const double> fractions) {
 
 constexpr std::int64_t kHalf = framework::kMaxScore / 2;
 
-// 75 where the pod changes nothing, up to 100 where it evens the node out, down to 50 where it tilts it.
+// 75 if the pod does not change the balance, up to 100 if it improves, down to 50 if it worsens.
 std::int64_t Improvement(std::int64_t with_pod, std::int64_t without_pod) {
   return kHalf + (kHalf + with_pod - without_pod) / 2;
 }
 
-// Rows where all resources but one are missing count as balanced.
+// Nodes that have only one of the resources count as balanced.
 void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows, std::span<std::int64_t> values) {
   std::vector<double> with_pod;
   std::vector<double> without_pod;
@@ -89,14 +89,14 @@ bool NodeResourcesBalancedAllocation::WantsAny(const cluster::PodInfo& pod) cons
 }
 
 framework::Status NodeResourcesBalancedAllocation::PreScore(const Attempt& attempt, const RowSet&) const {
-  // A pod that asks for nothing would be drawn to the same balanced node again and again.
+  // A pod without requests would always prefer the same balanced node.
   return WantsAny(attempt.pod()) ? framework::Status{} : framework::Status::Skip();
 }
 
 framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt, const RowSet& feasible,
                                                          framework::ScoreColumn& scores) const {
   if (!WantsAny(attempt.pod()))
-    return {};  // PreScore is disabled in this profile: everywhere 0, as in the original
+    return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
   axes_.clear();
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
@@ -108,7 +108,7 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
     ScoreRows(axes_, feasible, scores.Overwrite());
     return {};
   }
-  // That is what nearly all profiles balance.
+  // The common case of two resources.
   auto left = attempt.Scratch();
   ScoreBalance(axes_[0], axes_[1], feasible, scores.OverwriteBytes(), *left);
   if (!left->Empty()) ScoreRows(axes_, *left, scores.Mutable());

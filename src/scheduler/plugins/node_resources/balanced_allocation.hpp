@@ -1,4 +1,4 @@
-// Prefers nodes whose resources would be used evenly: no node with its memory gone and its cpu idle.
+// Prefers nodes whose resources would be used evenly, such as CPU and memory.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
@@ -27,10 +27,9 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   bool WantsAny(const cluster::PodInfo& pod) const;
 
   std::vector<cluster::ResourceId> resources_;
-  // Configured names that scheduling does not count on nodes ("storage"): a pod may ask for them all the
-  // same.
+  // Configured resources without a column ("storage"); a pod may still request them.
   std::vector<std::string> uncounted_;
-  // Of the pod that is scored; kept so that scoring allocates nothing.
+  // Of the pod being scored; a member, so that scoring allocates no memory.
   mutable std::vector<ResourceAxis> axes_;
 };
 

@@ -21,7 +21,7 @@ struct BalanceCase {
   std::string args = "";
 };
 class Balance : public ::testing::TestWithParam<BalanceCase> {};
-TEST_P(Balance, SaysWhetherThePodEvensTheNodeOut) {
+TEST_P(Balance, ReflectsWhetherThePodImprovesTheBalance) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Cpu("4").Memory("8Gi").Allocatable("example.com/gpu", "8"));
   cluster.Run("n", GetParam().there);
@@ -58,7 +58,7 @@ struct SkipCase {
   bool skip;
 };
 class BalancePreScore : public ::testing::TestWithParam<SkipCase> {};
-TEST_P(BalancePreScore, SkipsPodsThatAskForNothingThatCounts) {
+TEST_P(BalancePreScore, SkipsPodsWithoutRelevantRequests) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Cpu("4"));
   const auto plugin = cluster.Make<NodeResourcesBalancedAllocation>(GetParam().args);
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "resources: [{name: storage, weight: 1}]", false}),
     [](const auto& row) { return row.param.name; });
 
-TEST(BalanceArgs, AreRefusedInTheWordsOfTheOriginal) {
+TEST(BalanceArgs, HaveTheErrorsOfKubeScheduler) {
   Cluster cluster;
   const auto error = [&](const std::string& args) {
     return cluster.TryMake<NodeResourcesBalancedAllocation>(args).error().message;

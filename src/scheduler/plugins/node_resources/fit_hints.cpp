@@ -1,4 +1,4 @@
-// Which events can make a pod fit that NodeResourcesFit rejected (kube-scheduler v1.37.1).
+// Queueing hints of NodeResourcesFit (kube-scheduler v1.37.1).
 #include <algorithm>
 
 #include "kubernetes/api/requests.hpp"
@@ -11,7 +11,7 @@ using cluster::Amounts;
 using framework::Hint;
 using cluster::PodInfo;
 
-// What a node offers, in the units of Amounts.
+// The node's allocatable amount in the units of Amounts.
 std::int64_t Offered(const api::Node& node, const std::string& resource) {
   const auto found = node.allocatable.find(resource);
   if (found == node.allocatable.end()) return 0;
@@ -26,7 +26,7 @@ void ForEachRequest(const Amounts& amounts, const cluster::SymbolTable& words, V
   for (const auto& [resource, amount] : amounts.scalars) visit(words.ResourceName(resource), amount);
 }
 
-// Would the pod fit if it were alone there?
+// Whether the pod would fit on the empty node.
 bool FitsEmpty(const cluster::PodInfo& pod, const api::Node& node, const cluster::SymbolTable& words) {
   bool fits = Offered(node, "pods") >= 1;
   ForEachRequest(pod.fit(), words, [&](const std::string& resource, std::int64_t amount) {
@@ -44,7 +44,7 @@ bool OffersMore(const cluster::PodInfo& pod, const api::Node& before, const api:
   return more;
 }
 
-// Did a pod on a node give back any of what the waiting pod asks for?
+// Whether a pod on a node released resources that the waiting pod requests.
 bool GaveBack(const cluster::PodInfo& waiting, const api::Pod& before, const api::Pod& after) {
   if (after.spec.node_name.empty()) return false;
   const auto requests = [](const api::Pod& pod) { return api::PodRequests(pod, {.use_status = true}); };

@@ -58,8 +58,7 @@ void NodeResourcesFit::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
   const NodeTable& nodes = attempt.nodes();
   CollectAsked(attempt);
-  // On the few nodes that have changed since a class of pods was judged there is room, most of the time: seen
-  // at a glance, without a set for each reason.
+  // The equivalence cache evaluates few rows, which usually fit. A direct check avoids a set per reason.
   constexpr std::size_t kFew = 16;
   if (!candidates.HasMoreThan(kFew) &&
       !candidates.AnyOf([&](std::size_t row) { return !FitsOn(nodes, row); }))
@@ -130,9 +129,9 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
   return {};
 }
 
-// The same for whatever numbers and strategy.
+// The general form for all numbers and strategies.
 void NodeResourcesFit::ScoreRows(const RowSet& rows, std::span<std::int64_t> values) const {
-  // Resources that score 0 do not count at all in the ratio strategy, as in the original.
+  // As in kube-scheduler, resources with score 0 are excluded in the ratio strategy.
   const bool drop_zero = strategy_ == ScoringStrategy::kRequestedToCapacityRatio;
   rows.ForEach([&](std::size_t row) {
     std::int64_t sum = 0;

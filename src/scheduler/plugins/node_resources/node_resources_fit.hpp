@@ -1,5 +1,4 @@
-// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by how full they
-// would be.
+// Rejects nodes whose free resources do not cover the pod's requests, and scores the others by utilization.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
@@ -39,11 +38,11 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
     cluster::ResourceId id;
     std::int64_t weight = 1;
   };
-  // What the pod that is filtered asks for, beside what nodes have of it.
+  // One resource request of the pod, with the node columns of the resource.
   struct Asked {
     cluster::ResourceId resource;
     std::int64_t request = 0;
-    std::span<const std::int64_t> allocatable;  // empty: no node ever offered it
+    std::span<const std::int64_t> allocatable;  // empty: no node ever had it
     std::span<const std::int64_t> requested;
 
     bool FitsOn(std::size_t row) const;
@@ -59,13 +58,13 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   const cluster::SymbolTable& symbols_;
   framework::Reasons& reasons_;
   framework::ReasonId too_many_pods_;
-  mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, made when first needed
+  mutable std::vector<framework::ReasonId> insufficient_;  // by ResourceId, created on demand
   std::vector<std::string> ignored_resources_;
   std::vector<std::string> ignored_groups_;
   ScoringStrategy strategy_;
-  std::vector<Resource> resources_;  // those that scheduling knows; others never count
+  std::vector<Resource> resources_;  // resources known to scheduling; others do not contribute
   std::vector<ShapePoint> shape_;    // scores scaled to 0..100
-  // Of the pod that is judged; kept so that judging allocates nothing.
+  // Of the pod being evaluated; members, so that evaluation allocates no memory.
   mutable std::vector<Asked> asked_;
   mutable std::vector<ResourceAxis> axes_;
 };

@@ -18,11 +18,9 @@ using berth::testing::Unresolvable;
 using berth::testing::Unschedulable;
 using berth::testing::Verdict;
 
-// --- filter
-// -------------------------------------------------------------------------------------------------------
+// --- filter ---
 
-// A node of 4 cores, 8Gi, two gpus and room for three pods, of which two are there and take 3 cores, 2Gi and
-// one gpu.
+// A node with 4 cores, 8Gi, two GPUs and a limit of three pods. Two pods use 3 cores, 2Gi and one GPU.
 class TheFullerNode {
  public:
   TheFullerNode() {
@@ -45,7 +43,7 @@ struct FitCase {
   std::string args = "";
 };
 class Fit : public ::testing::TestWithParam<FitCase> {};
-TEST_P(Fit, JudgesAFullerNode) {
+TEST_P(Fit, EvaluatesANodeWithPods) {
   TheFullerNode world;
   const auto plugin = world.cluster.Make<NodeResourcesFit>(GetParam().args);
   EXPECT_EQ(world.cluster.Filter(*plugin, GetParam().pod).at("n"), GetParam().verdict);
@@ -84,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                 Unschedulable({"Insufficient cpu"})}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Fit, ThePodsThatAreThereCountBesideWhatTheyAskFor) {
+TEST(Fit, TheNumberOfPodsIsLimited) {
   TheFullerNode world;
   const auto plugin = world.cluster.Make<NodeResourcesFit>();
   EXPECT_EQ(world.cluster.Filter(*plugin, MakePod()).at("n"), Fits());
@@ -94,7 +92,7 @@ TEST(Fit, ThePodsThatAreThereCountBesideWhatTheyAskFor) {
             Unschedulable({"Too many pods", "Insufficient cpu"}));
 }
 
-TEST(Fit, AnOvercommittedNodeTakesPodsThatAskForNothing) {
+TEST(Fit, AnOvercommittedNodeAcceptsPodsWithoutRequests) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Cpu("1")).Run("n", MakePod("a").Cpu("3"));
   const auto plugin = cluster.Make<NodeResourcesFit>();
@@ -102,15 +100,15 @@ TEST(Fit, AnOvercommittedNodeTakesPodsThatAskForNothing) {
   EXPECT_EQ(cluster.Filter(*plugin, MakePod().Cpu("1m")).at("n"), Unschedulable({"Insufficient cpu"}));
 }
 
-TEST(Fit, ANodeThatSaysNothingOfPodsTakesNone) {
+TEST(Fit, ANodeWithoutAllocatablePodsAcceptsNone) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Pods("0"));
   EXPECT_EQ(cluster.Filter(*cluster.Make<NodeResourcesFit>(), MakePod()).at("n"),
             Unschedulable({"Too many pods"}));
 }
 
-// Beyond one word of a row set, each node by itself.
-TEST(Fit, JudgesEveryOfManyNodes) {
+// More nodes than one word of a row set.
+TEST(Fit, EvaluatesManyNodes) {
   Cluster cluster;
   for (int i = 0; i < 130; ++i) cluster.Add(MakeNode("n" + std::to_string(i)).Cpu(std::to_string(i) + "m"));
   const auto verdicts = cluster.Filter(*cluster.Make<NodeResourcesFit>(), MakePod().Cpu("65m"));
@@ -120,8 +118,7 @@ TEST(Fit, JudgesEveryOfManyNodes) {
   }
 }
 
-// --- score
-// --------------------------------------------------------------------------------------------------------
+// --- score ---
 
 constexpr const char* kLeast = "";
 constexpr const char* kMost = "scoringStrategy: {type: MostAllocated}";
@@ -138,7 +135,7 @@ struct ScoreCase {
   std::int64_t score;
 };
 class FitScore : public ::testing::TestWithParam<ScoreCase> {};
-TEST_P(FitScore, SaysHowFullTheNodeWouldBe) {
+TEST_P(FitScore, ReflectsTheUtilizationWithThePod) {
   Cluster cluster;
   cluster.Add(MakeNode("n")
                   .Cpu("4")
@@ -202,14 +199,14 @@ INSTANTIATE_TEST_SUITE_P(
                   Zero(), MakePod().Request("example.com/gpu", "3").Request("example.com/fpga", "2"), 39}),
     [](const auto& row) { return row.param.name; });
 
-// One resource of 100 units, so that the request is the utilisation.
+// One resource of 100 units, so that the request equals the utilization.
 struct ShapeCase {
   std::string name;
   std::string shape;
-  std::vector<std::pair<int, std::int64_t>> points;  // utilisation, score
+  std::vector<std::pair<int, std::int64_t>> points;  // utilization, score
 };
 class FitShape : public ::testing::TestWithParam<ShapeCase> {};
-TEST_P(FitShape, IsABrokenLineFlatBeyondItsEnds) {
+TEST_P(FitShape, IsPiecewiseLinearAndConstantBeyondItsEnds) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Allocatable("example.com/x", "100"));
   const auto plugin =
@@ -235,8 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{1, 30}, {10, 30}, {33, 48}, {37, 51}, {50, 62}, {75, 85}, {77, 87}, {90, 100}, {100, 100}}}),
     [](const auto& row) { return row.param.name; });
 
-// --- arguments
-// ----------------------------------------------------------------------------------------------------
+// --- arguments ---
 
 struct ArgsCase {
   std::string name;
@@ -244,7 +240,7 @@ struct ArgsCase {
   std::string error;
 };
 class FitArgs : public ::testing::TestWithParam<ArgsCase> {};
-TEST_P(FitArgs, AreRefusedInTheWordsOfTheOriginal) {
+TEST_P(FitArgs, HaveTheErrorsOfKubeScheduler) {
   Cluster cluster;
   const auto made = cluster.TryMake<NodeResourcesFit>(GetParam().args);
   ASSERT_FALSE(made);
@@ -312,14 +308,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "contain '/'"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(FitArgs, NamesAreCheckedAsLabelKeys) {
+TEST(FitArgs, ValidatesNamesAsLabelKeys) {
   Cluster cluster;
   EXPECT_THAT(cluster.TryMake<NodeResourcesFit>("ignoredResources: [ok, 'not ok']").error().message,
               ::testing::StartsWith(
                   "ignoredResources[1]: Invalid value: \"not ok\": name part must consist of alphanumeric"));
 }
 
-TEST(FitArgs, KindAndApiVersionMayBeGivenAndWeightZeroMeansOne) {
+TEST(FitArgs, AcceptKindAndApiVersionAndWeightZeroMeansOne) {
   Cluster cluster;
   EXPECT_TRUE(cluster.TryMake<NodeResourcesFit>(
       "kind: NodeResourcesFitArgs\napiVersion: kubescheduler.config.k8s.io/v1\n"

@@ -33,7 +33,7 @@ std::vector<WeightedResource> ReadResources(StructReader& reader, Problems& prob
 
 void ReadStrategy(const Value& value, const std::string& path, NodeResourcesFitArgs& args,
                   Problems& problems) {
-  args.strategy_type.clear();  // once the object is given, its type is not defaulted
+  args.strategy_type.clear();  // if the object is given, its type has no default
   StructReader reader(value, "ScoringStrategy", path, problems);
   reader.Read("type", args.strategy_type, "v1.ScoringStrategyType");
   args.resources = ReadResources(reader, problems);
@@ -109,7 +109,7 @@ NodeResourcesFitArgs DecodeFit(const Value& value, const FeatureGates&, Problems
   return args;
 }
 
-// The original checks these when the plugin is built, when nothing knows where in the file they stood.
+// kube-scheduler validates these when it creates the plugin, where the path in the file is unknown.
 std::vector<std::string> CheckFit(const NodeResourcesFitArgs& args, const std::string&, const FeatureGates&) {
   std::vector<std::string> errors;
   CheckIgnored(args, errors);

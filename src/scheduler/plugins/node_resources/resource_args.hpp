@@ -25,15 +25,15 @@ struct NodeResourcesFitArgs {
   bool has_ratio = false;         // requestedToCapacityRatio is given
   std::vector<ShapePoint> shape;  // kRequestedToCapacityRatio only
 
-  ScoringStrategy strategy() const;  // of checked arguments
+  ScoringStrategy strategy() const;  // requires valid arguments
 };
 
 struct BalancedAllocationArgs {
   std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
 };
 
-// Read strictly, defaulted and validated. Errors are kube-scheduler's texts; those of NodeResourcesFit carry
-// no path to the profile, since the original checks them when the plugin is built.
+// Decoded strictly, defaulted and validated. Error texts are kube-scheduler's. Those of NodeResourcesFit do
+// not contain the path to the profile, because kube-scheduler validates them when it creates the plugin.
 Expected<NodeResourcesFitArgs> ParseNodeResourcesFitArgs(const framework::RawArgs& args);
 Expected<BalancedAllocationArgs> ParseBalancedAllocationArgs(const framework::RawArgs& args);
 config::ArgsCodec NodeResourcesFitArgsCodec();

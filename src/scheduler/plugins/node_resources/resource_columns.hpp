@@ -1,4 +1,4 @@
-// What the resource plugins share: which column counts as used.
+// The columns of used resources, shared by the resource plugins.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@
 
 namespace berth::plugins {
 
-// Use with the defaults for containers that request nothing: cpu and memory have a column of their own for
-// it.
+// Requests with defaults for containers without a request: cpu and memory have separate columns for it.
 inline std::span<const std::int64_t> NonZeroUse(const cluster::NodeTable& nodes,
                                                 cluster::ResourceId resource) {
   if (resource == cluster::kCpu) return nodes.non_zero_cpu();

@@ -9,7 +9,7 @@ namespace {
 
 std::int64_t Plain(std::int64_t part, std::int64_t whole) { return WrapDiv(WrapMul(part, 100), whole); }
 
-TEST(Percent, IsPlainDivisionAroundEveryBorder) {
+TEST(Percent, EqualsIntegerDivisionAroundEveryBorder) {
   std::vector<std::int64_t> numbers;
   for (const std::int64_t border :
        {std::int64_t{0}, std::int64_t{1}, std::int64_t{100}, (std::int64_t{1} << 52) / 100,
@@ -27,8 +27,8 @@ TEST(Percent, IsPlainDivisionAroundEveryBorder) {
   }
 }
 
-// Quotients that are whole, or nearly so, are where a rounded division would go wrong.
-TEST(Percent, IsPlainDivisionWhereTheQuotientIsNearlyWhole) {
+// A rounded division could be wrong for integral or nearly integral quotients.
+TEST(Percent, EqualsIntegerDivisionForNearlyIntegralQuotients) {
   Random random(1);
   for (int round = 0; round < 1'000'000; ++round) {
     const auto whole = static_cast<std::int64_t>(random.Next() >> (12 + random.Below(50))) | 1;
@@ -38,7 +38,7 @@ TEST(Percent, IsPlainDivisionWhereTheQuotientIsNearlyWhole) {
   }
 }
 
-TEST(Percent, IsPlainDivisionOfAnyTwoNumbers) {
+TEST(Percent, EqualsIntegerDivisionForRandomNumbers) {
   Random random(2);
   for (int round = 0; round < 1'000'000; ++round) {
     const auto part = static_cast<std::int64_t>(random.Next() >> random.Below(64));

@@ -15,7 +15,7 @@ BERTH_KERNEL const std::int64_t* BlockOf(std::span<const std::int64_t> column, s
   return berth::BlockOf(column.data(), column.size(), block, padding);
 }
 
-// Of so few rows in a block it is cheaper to look at each: the ones that a decision has changed.
+// Whether a block has so few rows that evaluating them one by one is cheaper, as after few changes.
 BERTH_KERNEL bool AreFew(Word rows) {
   rows &= rows - 1;
   rows &= rows - 1;
@@ -23,24 +23,23 @@ BERTH_KERNEL bool AreFew(Word rows) {
   return rows == 0;
 }
 
-// Calls visit(row) for the members among a block's rows.
+// Calls visit(row) for each row of a block's word.
 template <class Visit>
 BERTH_KERNEL void ForEachIn(Word rows, std::size_t block, Visit visit) {
   for (; rows != 0; rows &= rows - 1)
     visit(block * kBlockRows + static_cast<std::size_t>(std::countr_zero(rows)));
 }
 
-// Towards zero. Of numbers that are too large for the kernel, whose results are dropped, it makes anything:
-// the compilers leave such a value open and nothing else (Annex F of C), and looking for it here costs a
-// tenth of the decision.
+// Truncates towards zero. For numbers too large for the kernel, whose results are discarded, the value is
+// unspecified but not a trap (Annex F of C); an additional check would cost a tenth of the decision.
 #if defined(__clang__)
 [[clang::no_sanitize("float-cast-overflow")]]
 #endif
 BERTH_KERNEL std::int32_t Truncated(double percentage) {
-  return static_cast<std::int32_t>(percentage) & 0xff;  // a percentage has no more
+  return static_cast<std::int32_t>(percentage) & 0xff;  // a percentage fits in 8 bits
 }
 
-// --- which rows lack something
+// --- insufficient resources ---
 
 struct Insufficient {
   template <VectorLevel>
@@ -94,20 +93,20 @@ struct Crowded {
   }
 };
 
-// --- how full a node would be
+// --- allocation score ---
 
-// Percentages are divided as doubles; base/percent.hpp proves that exact for part * 100 and whole below 2^52.
-// Numbers below 2^45 are.
+// Percentages are divided as doubles. base/percent.hpp proves this exact for part * 100 and whole below 2^52,
+// which numbers below 2^45 satisfy.
 constexpr int kPercentBits = 45;
 
 template <Allocation kStrategy>
 struct WeightedShares {
-  // One resource's percentage of one row, by which the upper bits of `seen` tell if a number was too large.
+  // The percentage of one resource in one row. Upper bits of `seen` are set if a number is too large.
   BERTH_KERNEL std::int32_t Share(std::int64_t whole, std::int64_t used, std::int64_t request,
                                   std::uint64_t& seen) {
     const std::int64_t requested = WrapAdd(used, request);
     const std::int64_t free = WrapSub(whole, requested);
-    // More than everything requested: nothing free, or all taken.
+    // Requests above the capacity: nothing is free, or everything is used.
     const std::int64_t part =
         kStrategy == Allocation::kLeast ? (free < 0 ? 0 : free) : (free < 0 ? whole : requested);
     const std::int64_t divisor = whole == 0 ? 1 : whole;
@@ -115,8 +114,8 @@ struct WeightedShares {
     return Truncated(SmallToDouble(part) * 100 / SmallToDouble(divisor));
   }
 
-  // Adds the weighted percentages of one resource. Tells by the upper bits of `wide` if a number was too
-  // large, and whether the resource is missing somewhere.
+  // Adds the weighted percentages of one resource. Upper bits of `wide` are set if a number is too large;
+  // `missing` is set if a row lacks the resource.
   BERTH_KERNEL void AddShare(const ResourceAxis& axis, const std::int64_t* __restrict capacity,
                              const std::int64_t* __restrict used, std::int32_t* __restrict sums,
                              std::uint64_t& wide, bool& missing) {
@@ -131,7 +130,7 @@ struct WeightedShares {
     missing = missing || none != 0;
   }
 
-  // Where a resource is missing, the others' weights are the divisor.
+  // In rows that lack a resource, the divisor is the sum of the other weights.
   BERTH_KERNEL void DivideByPresent(std::span<const ResourceAxis> axes, std::size_t block,
                                     std::int32_t* __restrict sums) {
     std::int64_t padding[kBlockRows];
@@ -144,7 +143,7 @@ struct WeightedShares {
     for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] = weights[i] == 0 ? 0 : sums[i] / weights[i];
   }
 
-  // False if a number was too large.
+  // Returns false if a number is too large.
   BERTH_KERNEL bool Row(std::span<const ResourceAxis> axes, std::size_t row, std::uint8_t& out) {
     std::uint64_t wide = 0;
     std::int32_t sum = 0;
@@ -164,9 +163,9 @@ struct WeightedShares {
     std::int64_t padding[2][kBlockRows];
     std::int32_t total_weight = 0;
     for (const ResourceAxis& axis : axes) total_weight += static_cast<std::int32_t>(axis.weight);
-    // Multiplying by the reciprocal is exact, too: n / d and its floor k are at least 1 / d apart from k + 1,
-    // so (n + 1/2) / d keeps 1 / (2d) from k and from k + 1, and two roundings move it by less than
-    // (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
+    // Multiplication by the reciprocal is exact: n / d and its floor k differ from k + 1 by at least 1 / d,
+    // so (n + 1/2) / d differs from k and from k + 1 by at least 1 / (2d). Two roundings change it by less
+    // than (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
     const double reciprocal = 1.0 / static_cast<double>(total_weight);
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (AreFew(feasible[block])) {
@@ -199,7 +198,7 @@ struct WeightedShares {
   }
 };
 
-// --- how even
+// --- balance score ---
 
 struct Balance {
   BERTH_KERNEL double Fraction(std::int64_t used, double capacity) {
@@ -210,7 +209,7 @@ struct Balance {
     return Truncated((1 - __builtin_fabs((a - b) / 2)) * 100);
   }
 
-  // By the upper bits of `wide` it can be told if a number was too large.
+  // Upper bits of `wide` are set if a number is too large.
   BERTH_KERNEL std::int32_t Row(std::int64_t request_a, std::int64_t request_b, std::int64_t capacity_a,
                                 std::int64_t used_a, std::int64_t capacity_b, std::int64_t used_b,
                                 std::uint64_t& wide) {
@@ -221,7 +220,8 @@ struct Balance {
     const double whole_b = SmallToDouble(capacity_b == 0 ? 1 : capacity_b);
     const std::int32_t with_pod = Evenness(Fraction(sum_a, whole_a), Fraction(sum_b, whole_b));
     const std::int32_t without_pod = Evenness(Fraction(used_a, whole_a), Fraction(used_b, whole_b));
-    // Rows without one of the two resources count as balanced before and after. The sum is not negative.
+    // Rows that lack one of the resources count as balanced with and without the pod. The sum is not
+    // negative.
     const bool both = (capacity_a != 0) & (capacity_b != 0);
     return 50 + ((50 + (both ? with_pod - without_pod : 0)) >> 1);
   }

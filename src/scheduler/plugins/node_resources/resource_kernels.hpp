@@ -1,6 +1,6 @@
-// The arithmetic of the resource plugins over all rows at once, in blocks of 64 rows. Exact: every answer is
-// the one that the original's integer and float64 steps give. Rows with numbers too large for the fast way,
-// and some beside them, are named and left to whoever asked.
+// Vectorized arithmetic of the resource plugins, in blocks of 64 rows. Exact: every result equals that of
+// kube-scheduler's integer and float64 operations. Rows with numbers too large for the fast method, and some
+// adjacent rows, are returned to the caller.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace berth::plugins {
 
-// Adds the candidates that lack `request`, and to `never` those of them that could not hold it if they were
-// empty. The columns are equally long, and the sets have room for them.
+// Adds the candidates with less than `request` free to `out`, and those that could not fit it even if empty
+// to `never`. The columns have equal length, and the sets have room for it.
 void AddInsufficient(std::int64_t request, std::span<const std::int64_t> allocatable,
                      std::span<const std::int64_t> requested, const RowSet& candidates, RowSet& out,
                      RowSet& never, VectorLevel level = BestVectorLevel());
 
-// Adds the candidates with no room for another pod, likewise.
+// Adds the candidates that cannot take another pod.
 void AddCrowded(std::span<const std::int64_t> pods, std::span<const std::int64_t> allowed,
                 const RowSet& candidates, RowSet& out, VectorLevel level = BestVectorLevel());
 
-// One resource of a decision: its columns and what the pod adds.
+// One resource of a scheduling attempt: its columns, the pod's request and the weight.
 struct ResourceAxis {
   std::span<const std::int64_t> capacity;
   std::span<const std::int64_t> used;
@@ -32,14 +32,14 @@ struct ResourceAxis {
 inline constexpr std::int64_t kMaxWeightSum = 1 << 20;
 enum class Allocation { kLeast, kMost };
 
-// The weighted mean of what is free (kLeast) or taken (kMost), in percent; a resource of which a node has
-// nothing does not count there. Weights are positive and at most kMaxWeightSum together. Fills `out` for the
-// feasible rows but those added to `left`: rows whose numbers are negative or at least 2^45, or that share a
-// block with one.
+// Writes the weighted mean of free (kLeast) or used (kMost) resources, in percent; a resource with zero
+// capacity is excluded on that node. Weights must be positive with a sum of at most kMaxWeightSum. Fills
+// `out` for the feasible rows except those added to `left`: rows with numbers that are negative or at least
+// 2^45, and rows in the same block.
 void ScoreAllocation(Allocation strategy, std::span<const ResourceAxis> axes, const RowSet& feasible,
                      std::span<std::uint8_t> out, RowSet& left, VectorLevel level = BestVectorLevel());
 
-// How much more even two fractions get. As above; rows are left from 2^52 on.
+// Writes the change of balance between two fractions. As above; the limit is 2^52.
 void ScoreBalance(const ResourceAxis& a, const ResourceAxis& b, const RowSet& feasible,
                   std::span<std::uint8_t> out, RowSet& left, VectorLevel level = BestVectorLevel());
 

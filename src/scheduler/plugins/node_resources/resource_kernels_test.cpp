@@ -20,7 +20,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::RunnableLevels;
 
-// --- the original's arithmetic, row by row
+// --- kube-scheduler's arithmetic, row by row ---
 
 std::int64_t Percentage(std::int64_t part, std::int64_t whole) { return WrapDiv(WrapMul(part, 100), whole); }
 
@@ -57,9 +57,9 @@ std::int64_t BalanceOf(const ResourceAxis& a, const ResourceAxis& b, std::size_t
   return 50 + (50 + with_pod - without) / 2;
 }
 
-// --- columns at random
+// --- random columns ---
 
-// Below 2^`bits`, of every magnitude, often round or nearly so.
+// Below 2^`bits`, of every magnitude, often a round number or close to it.
 std::int64_t Number(Random& random, unsigned bits) {
   const std::uint64_t any = random.Next() >> (64 - bits) >> random.Below(bits);
   if (random.Below(4) != 0) return static_cast<std::int64_t>(any);
@@ -67,7 +67,7 @@ std::int64_t Number(Random& random, unsigned bits) {
   return static_cast<std::int64_t>(round - random.Below(2));
 }
 
-// What a resource looks like on nodes: how large the numbers are, and how often they are absurd.
+// The distribution of a resource on nodes: magnitude, and frequency of invalid values.
 struct Manner {
   unsigned bits = 40;
   std::uint64_t absurd_per_mille = 0;
@@ -84,7 +84,7 @@ struct Columns {
       std::int64_t whole = random.Below(1000) < manner.zero_per_mille ? 0 : Number(random, manner.bits);
       std::int64_t taken = 0;
       switch (random.Below(4)) {
-        case 0:  // filled to a round percentage, or nearly
+        case 0:  // used up to a round percentage, or nearly
           taken = whole / 100 * static_cast<std::int64_t>(random.Below(101)) +
                   static_cast<std::int64_t>(random.Below(3)) - request;
           break;
@@ -111,7 +111,7 @@ Manner RandomManner(Random& random) {
           .zero_per_mille = random.Below(2) == 0 ? 50u : 0u};
 }
 
-// Many rows, or so few that each is looked at alone.
+// Many rows, or so few that they are evaluated one by one.
 RowSet RandomRows(std::size_t rows, Random& random) {
   RowSet set(rows);
   const bool few = random.Below(2) == 0;
@@ -133,9 +133,9 @@ bool AllBelow(std::span<const ResourceAxis> axes, std::size_t row, int bits) {
   });
 }
 
-// --- the kernels
+// --- the kernels ---
 
-TEST(ResourceKernels, LackingRowsAreThoseOfTheComparison) {
+TEST(ResourceKernels, InsufficientRowsEqualAPlainComparison) {
   Random random(1);
   for (int round = 0; round < 3000; ++round) {
     const std::size_t rows = RandomSize(random);
@@ -160,7 +160,7 @@ TEST(ResourceKernels, LackingRowsAreThoseOfTheComparison) {
   }
 }
 
-TEST(ResourceKernels, SharesAreThoseOfIntegerDivision) {
+TEST(ResourceKernels, AllocationScoresEqualIntegerDivision) {
   Random random(2);
   std::size_t fast = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -189,7 +189,7 @@ TEST(ResourceKernels, SharesAreThoseOfIntegerDivision) {
   EXPECT_GT(fast, 100'000u);
 }
 
-TEST(ResourceKernels, BalanceIsThatOfTheRoundedSteps) {
+TEST(ResourceKernels, BalanceEqualsTheRoundedSteps) {
   Random random(3);
   std::size_t fast = 0;
   for (int round = 0; round < 5000; ++round) {
@@ -212,7 +212,7 @@ TEST(ResourceKernels, BalanceIsThatOfTheRoundedSteps) {
   EXPECT_GT(fast, 100'000u);
 }
 
-TEST(ResourceKernels, ABlockIsLeftOnlyForNumbersThatAreTooLarge) {
+TEST(ResourceKernels, OnlyBlocksWithLargeNumbersAreReturned) {
   std::vector<std::int64_t> capacity(130, 1 << 20);
   const std::vector<std::int64_t> used(130, 1 << 10);
   capacity[70] = std::int64_t{1} << 45;
@@ -230,7 +230,7 @@ TEST(ResourceKernels, ABlockIsLeftOnlyForNumbersThatAreTooLarge) {
   }
 }
 
-// --- the plugins: what is left is done the long way, in the same column
+// --- the plugins: returned rows are computed by the general form ---
 
 void AddNodes(const Columns& cpu, const Columns& memory, Cluster& cluster) {
   for (std::size_t row = 0; row < cpu.capacity.size(); ++row) {
@@ -249,7 +249,7 @@ void AddNodes(const Columns& cpu, const Columns& memory, Cluster& cluster) {
   }
 }
 
-TEST(ResourceScores, AreTheOriginalsOnNodesOfAnySize) {
+TEST(ResourceScores, EqualKubeSchedulersOnNodesOfAnySize) {
   Random random(4);
   for (int round = 0; round < 60; ++round) {
     Manner manner = RandomManner(random);

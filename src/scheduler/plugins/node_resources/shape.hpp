@@ -1,4 +1,4 @@
-// A score as a broken line over utilization: what the arguments call a shape.
+// A score as a piecewise linear function of utilization, called shape in the arguments.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct ShapePoint {
   std::int64_t score = 0;        // 0 to 10 in arguments
 };
 
-// Reads the member "shape" of the arguments.
+// Reads the field "shape" of the arguments.
 std::vector<ShapePoint> ReadShape(config::StructReader& reader, config::Problems& problems);
 
 config::Value WriteShape(const std::vector<ShapePoint>& shape);
 
-// Appends what is wrong with the points, in kube-scheduler's words.
+// Appends validation errors with kube-scheduler's texts.
 void CheckShape(const std::vector<ShapePoint>& shape, const std::string& path,
                 std::vector<std::string>& errors);
 
-// The score on the line, flat beyond its ends.
+// The function's value; constant beyond the first and last point.
 std::int64_t OnShape(const std::vector<ShapePoint>& shape, std::int64_t utilization);
 
 }  // namespace berth::plugins

@@ -1,4 +1,4 @@
-// Rejects cordoned nodes, unless the pod tolerates the taint that a cordon stands for.
+// Rejects cordoned nodes, unless the pod tolerates the taint node.kubernetes.io/unschedulable.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

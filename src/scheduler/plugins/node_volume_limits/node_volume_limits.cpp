@@ -22,7 +22,7 @@ bool CanCount(const Volume& volume) {
 
 bool HasCountable(const api::Pod& pod) { return std::ranges::any_of(pod.spec.volumes, CanCount); }
 
-// Rows where `count` more would be too many.
+// Adds the rows on which `count` more volumes exceed the limit.
 void AddFull(const cluster::VolumesInUse::Driver& driver, std::int32_t count, const RowSet& rows,
              RowSet& out) {
   const RowSet::Blocks blocks = rows.blocks(driver.limit.size());
@@ -132,8 +132,8 @@ void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, Ro
   }
 }
 
-// Of several drivers that are missing the original names a random one; here it is the first in the order of
-// the pod's volumes.
+// If several drivers are missing, kube-scheduler reports a random one; Berth reports the first in the order
+// of the pod's volumes.
 void NodeVolumeLimits::RejectWithoutDriver(const Wanted& wanted, const Attempt& attempt, RowSet& rows,
                                            framework::Rejections& out) const {
   for (const CsiVolume& volume : wanted.volumes) {
@@ -157,7 +157,7 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name, const Wanted&
   for (const CsiVolume& volume : wanted.volumes) {
     if (volume.driver == driver_name) of_driver.push_back(&volume);
   }
-  // As if none of them was there already; then the rows where some are, one by one.
+  // First as if none of the volumes were on the node; then the rows that have some of them, one by one.
   RowSet full = rejected;
   full.Clear();
   AddFull(*driver, static_cast<std::int32_t>(of_driver.size()), rows, full);

@@ -1,5 +1,4 @@
-// Rejects nodes to which the pod's volumes could not be attached any more: each CSI driver says how many a
-// node takes.
+// Rejects nodes on which the pod's volumes would exceed a CSI driver's limit.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
@@ -20,14 +19,14 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  // What the pod brings, each volume once.
+  // The pod's CSI volumes without duplicates.
   struct Wanted {
     std::vector<cluster::CsiVolume> volumes;
     std::string error;
     bool claim_missing = false;
   };
   Wanted Collect(const api::Pod& pod, bool with_csi_node) const;
-  // Judges the rows of one sort, with or without CSINode; clobbers `rows`.
+  // Evaluates rows that either all have a CSINode or all lack one; modifies `rows`.
   void Evaluate(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
              framework::Rejections& out) const;
   void RejectWithoutDriver(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,

@@ -28,7 +28,7 @@ using berth::testing::Verdict;
 const auto kExceeded = Unschedulable({"node(s) exceed max volume count"});
 const char* const kDriver = "csi.example.com";
 
-// A node "n" that takes three volumes, and bound claims a, b, c, d, x.
+// A node "n" with a limit of three volumes, and bound claims a, b, c, d, x.
 class LimitsTest : public ::testing::Test {
  protected:
   LimitsTest() {
@@ -63,7 +63,7 @@ TEST_F(LimitsTest, VolumesOnTheNodeCountOnce) {
   EXPECT_EQ(Ask({"a", "b"}), Fits());
 }
 
-TEST_F(LimitsTest, AttachedVolumesCountUnlessAPodUsesThemThere) {
+TEST_F(LimitsTest, AttachedVolumesCountOnceWithPodsThatUseThem) {
   Use("p", {"a", "b"});
   cluster.Put(MakeAttachment("va-a", "n", "pv-a"));
   EXPECT_EQ(Ask({"c"}), Fits());
@@ -73,7 +73,7 @@ TEST_F(LimitsTest, AttachedVolumesCountUnlessAPodUsesThemThere) {
   EXPECT_EQ(Ask({"x"}), kExceeded) << "counted as attached and as new";
 }
 
-TEST_F(LimitsTest, ANodeWithoutLimitTakesEverything) {
+TEST_F(LimitsTest, ANodeWithoutLimitAcceptsAllVolumes) {
   cluster.Put(MakeCsiNode("n", {{kDriver, std::nullopt}}));
   Use("p", {"a", "b"});
   EXPECT_EQ(Ask({"c", "d", "x"}), Fits());
@@ -94,7 +94,7 @@ TEST_F(LimitsTest, ClaimsWithoutVolumeCountForTheirProvisioner) {
   EXPECT_EQ(Ask({"classless"}), Fits());
 }
 
-TEST_F(LimitsTest, AVolumeThatIsBoundLaterIsTheSameFromThenOn) {
+TEST_F(LimitsTest, AVolumeBoundLaterIsCountedByItsHandle) {
   cluster.Put<api::PersistentVolumeClaim>(MakeClaim("new"));
   cluster.Put(MakeCsiNode("n", {{kDriver, 1}}));
   Use("p", {"new"});
@@ -103,7 +103,7 @@ TEST_F(LimitsTest, AVolumeThatIsBoundLaterIsTheSameFromThenOn) {
   EXPECT_EQ(Ask({"a"}), Fits());
 }
 
-TEST_F(LimitsTest, DisksOfOldPluginsCountForTheDriverThatTookOver) {
+TEST_F(LimitsTest, InTreeVolumesCountForTheMigratedDriver) {
   cluster.Put(MakeCsiNode("n", {{"ebs.csi.aws.com", 1}}));
   const auto disk = [](const char* id) { return DiskVolume(api::Volume::Source::kAwsElasticBlockStore, id); };
   cluster.Run("n", PodWith("p", {disk("vol-1")}));
@@ -117,7 +117,7 @@ TEST_F(LimitsTest, DisksOfOldPluginsCountForTheDriverThatTookOver) {
            "Invalid format for AWS volume (aws://bad)"}}));
 }
 
-TEST_F(LimitsTest, ClaimsThatAreNotThere) {
+TEST_F(LimitsTest, MissingClaims) {
   EXPECT_EQ(Ask({"none"}),
             Unresolvable({"looking up PVC default/none: persistentvolumeclaim \"none\" not found"}));
   EXPECT_EQ(Ask({""}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
@@ -129,14 +129,14 @@ TEST_F(LimitsTest, ClaimsThatAreNotThere) {
   EXPECT_EQ(Ask(PodWith("wants", {EphemeralVolume("e")}).Uid("me")), Fits());
 }
 
-TEST_F(LimitsTest, APodOnTheNodeWhoseVolumesMakeNoSenseStopsTheCount) {
+TEST_F(LimitsTest, APodWithInvalidVolumesOnTheNodeIsAnError) {
   Use("p", {""});
   EXPECT_EQ(Ask({"a"}), (Verdict{framework::Code::kError, {"PersistentVolumeClaim had no name"}}));
   cluster.Put(MakeCsiNode("n", {{kDriver, std::nullopt}}));
   EXPECT_EQ(Ask({"a"}), Fits()) << "nothing is counted without a limit";
 }
 
-TEST_F(LimitsTest, ADriverThatMustBeThere) {
+TEST_F(LimitsTest, ARequiredDriver) {
   api::CSIDriver driver;
   driver.metadata.name = kDriver;
   cluster.Put(driver).Add(MakeNode("bare"));

@@ -36,7 +36,7 @@ const cluster::SpreadConstraints& DefaultSpread::For(const cluster::PodInfo& pod
   if (remembered_.size() > kRememberedMax) remembered_.clear();
   Remembered& remembered = remembered_[pod.use().labels];
   std::string owner = OwnerOf(*pod.pod);
-  // Versions only grow: the sum is another one whenever one of them is.
+  // Versions only increase, so their sum changes whenever one of them does.
   const std::uint64_t version =
       1 + objects_.Of<api::Service>().version() + objects_.Of<api::ReplicationController>().version() +
       objects_.Of<api::ReplicaSet>().version() + objects_.Of<api::StatefulSet>().version();
@@ -78,7 +78,7 @@ cluster::SpreadConstraints DefaultSpread::Deduce(const cluster::PodInfo& info) c
   return out;
 }
 
-// What all services that select the pod ask for together, and what its controller asks for.
+// The conjunction of the selectors of all services that select the pod and of its controller.
 api::ParsedSelector DefaultSpread::SelectorFor(const cluster::PodInfo& info) const {
   const api::Pod& pod = *info.pod;
   const std::string& ns = pod.metadata.ns;

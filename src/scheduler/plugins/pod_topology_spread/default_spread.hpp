@@ -1,5 +1,5 @@
-// Spread constraints for pods that have none of their own: those of the profile, about the pods that belong
-// together by a service or a controller.
+// Default spread constraints of the profile, for pods without constraints that belong to a service or a
+// controller.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -12,19 +12,18 @@
 
 namespace berth::plugins {
 
-// What is deduced for a pod is remembered for the pods that look like it, until a service or a controller
-// changes. One thread: the scheduler loop's.
+// Results are cached per PodLabels until a service or a controller changes. Scheduler loop only.
 class DefaultSpread {
  public:
   DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints,
                 cluster::SymbolTable& symbols, const cluster::ClusterObjects& objects);
 
-  // None if nothing makes the pod belong together with others. Valid until the next call.
+  // Empty if no service or controller selects the pod. Valid until the next call.
   const cluster::SpreadConstraints& For(const cluster::PodInfo& pod);
 
  private:
   struct Remembered {
-    std::string owner;          // kind and name: pods that look alike may belong to different controllers
+    std::string owner;          // kind and name; pods with equal labels may have different controllers
     std::uint64_t version = 0;  // of services and controllers
     cluster::SpreadConstraints constraints;
   };

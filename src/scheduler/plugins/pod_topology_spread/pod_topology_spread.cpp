@@ -1,4 +1,4 @@
-// Hard constraints: which nodes would make the spread too uneven.
+// Hard constraints: nodes that would exceed maxSkew.
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ void PodTopologySpread::RestrictToAllKeys(const std::vector<SpreadConstraint>& c
   }
 }
 
-// Leaves the rows that count for the constraint by its inclusion policies.
+// Removes rows that the constraint's inclusion policies exclude.
 void PodTopologySpread::RestrictToIncluded(const Attempt& attempt, const SpreadConstraint& constraint,
                                            RowSet& rows) const {
   if (constraint.honor_affinity) RestrictToRequired(attempt.pod().selection(), attempt, rows);
@@ -136,8 +136,7 @@ void PodTopologySpread::FindLowest(Evaluated& judged) const {
   }
 }
 
-// Pods are imagined on one node at a time, so at most one domain of a constraint differs from what was
-// summed.
+// Dry runs change one node at a time, so at most one domain of a constraint differs from the sums.
 std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const Imaginings& imagined) const {
   const Evaluated& judged = judged_[index];
   if (static_cast<std::int64_t>(judged.domains) < judged.constraint->min_domains) return 0;
@@ -160,7 +159,7 @@ Status PodTopologySpread::Imagine(const Attempt& attempt, const cluster::PodLabe
   if (labels.ns != attempt.pod().use().labels->ns) return {};
   for (std::size_t i = 0; i < judged_count_; ++i) {
     const Evaluated& judged = judged_[i];
-    // Terminating pods count here, as they do in the original.
+    // As in kube-scheduler, terminating pods count here.
     if (!judged.admitted.Has(row) ||
         !judged.constraint->question->all_of.front().labels.Matches(labels.labels))
       continue;

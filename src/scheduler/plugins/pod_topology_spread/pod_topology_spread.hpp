@@ -1,5 +1,4 @@
-// spec.topologySpreadConstraints, and the constraints a profile gives to pods without any (kube-scheduler
-// v1.37.1).
+// spec.topologySpreadConstraints, and the profile's default constraints (kube-scheduler v1.37.1).
 #pragma once
 
 #include <memory>
@@ -15,8 +14,8 @@
 
 namespace berth::plugins {
 
-// Pods are counted by the cluster's counters, per row; a decision sums them per domain. What it sums is kept
-// in the plugin from attempt to attempt: only one attempt is under way at a time.
+// Counts of pods per row come from PodCounters; an attempt sums them per domain. The sums are members of the
+// plugin, because attempts do not overlap.
 class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
                                 public framework::FilterPlugin,
                                 public framework::PreScorePlugin,
@@ -28,7 +27,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   std::string_view Name() const override { return "PodTopologySpread"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
-  // Hard constraints (pod_topology_spread.cpp).
+  // --- hard constraints (pod_topology_spread.cpp) ---
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
   framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
                            cluster::Row row) const override;
@@ -37,7 +36,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
 
-  // Soft constraints (spread_score.cpp).
+  // --- soft constraints (spread_score.cpp) ---
   framework::Status PreScore(const framework::Attempt& attempt, const RowSet& feasible) const override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
@@ -45,32 +44,32 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
                               framework::ScoreColumn& scores) const override;
 
  private:
-  // A hard constraint in this attempt.
+  // The state of a hard constraint in this attempt.
   struct Evaluated {
     const cluster::SpreadConstraint* constraint = nullptr;
     DomainCounts counts;
-    std::vector<bool> registered;  // by domain: some node counts for it
-    RowSet admitted;               // rows that count
-    std::size_t domains = 0;       // registered ones
-    // The smallest count of a registered domain, where it is, and the smallest elsewhere.
+    std::vector<bool> registered;  // by domain: contains an eligible node
+    RowSet admitted;               // eligible rows
+    std::size_t domains = 0;       // number of registered domains
+    // The minimum count of registered domains, its domain, and the minimum of the other domains.
     std::int64_t lowest = 0, lowest_elsewhere = 0;
     std::uint32_t lowest_at = 0;
   };
-  // A pod imagined on a domain, or gone from it.
+  // A change by a pod that a dry run adds or removes.
   struct Imagined {
     std::size_t constraint = 0;
     std::uint32_t domain = 0;
     std::int64_t pods = 0;
   };
   using Imaginings = std::vector<Imagined>;
-  // A soft constraint in this attempt.
+  // The state of a soft constraint in this attempt.
   struct Weighed {
     const cluster::SpreadConstraint* constraint = nullptr;
     DomainCounts counts;
-    std::vector<bool> seen;                        // by domain: some scored node is in it
-    double weight = 0;                             // makes up for topologies with many domains
-    std::vector<double> of_domain;                 // what its nodes get
-    const cluster::RowCounts* by_row = nullptr;  // hostname: a node's own pods instead
+    std::vector<bool> seen;                        // by domain: contains a scored node
+    double weight = 0;                             // compensates for topologies with many domains
+    std::vector<double> of_domain;                 // contribution to the score of its nodes
+    const cluster::RowCounts* by_row = nullptr;  // hostname: counts per node instead
   };
 
   static void RestrictToAllKeys(const std::vector<cluster::SpreadConstraint>& constraints,
@@ -113,7 +112,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const framework::StateKey<Imaginings> filter_key_;
   const framework::StateKey<bool> score_key_;
   mutable DefaultSpread defaults_;
-  mutable cluster::SpreadPtr compiled_;  // of a pod, where the features differ from what PodInfo holds
+  mutable cluster::SpreadPtr compiled_;  // of a pod whose PodInfo was compiled with other feature gates
   mutable std::vector<Evaluated> judged_;     // the first judged_count_ are valid
   mutable std::size_t judged_count_ = 0;
   mutable std::vector<Weighed> weighed_;
@@ -122,10 +121,10 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   mutable std::vector<double> sums_;                                 // by row
   mutable std::vector<std::pair<std::uint32_t, double>> with_pods_;  // (row, sum)
   mutable std::vector<std::int64_t> normalized_;                     // by sum, or by domain
-  // The one constraint about domains, if all others are about the nodes' own pods; null: sums are by row.
+  // The only constraint on multi-node domains, if all others are on hostname; null: sums are by row.
   mutable const Weighed* common_ = nullptr;
-  mutable RowSet with_kind_;               // feasible nodes that have pods of the kind
-  mutable std::vector<std::int64_t> raw_;  // by domain, of nodes that have none
+  mutable RowSet with_kind_;               // feasible nodes with matching pods
+  mutable std::vector<std::int64_t> raw_;  // by domain, for nodes without matching pods
   mutable std::vector<bool> present_;      // by domain: such a node is scored
 };
 

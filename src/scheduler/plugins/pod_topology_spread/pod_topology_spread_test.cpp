@@ -48,7 +48,7 @@ api::Pod Web(std::initializer_list<api::TopologySpreadConstraint> constraints, b
   pod.spec.topology_spread_constraints = constraints;
   return pod;
 }
-// One node per zone, named like it, with so many web pods.
+// One node per zone, named like the zone, with this number of web pods.
 void AddZones(Cluster& cluster, std::initializer_list<std::pair<const char*, int>> zones) {
   for (const auto& [zone, pods] : zones) {
     cluster.Add(MakeNode(zone).Zone(zone).Label(kHostname, zone));
@@ -57,7 +57,7 @@ void AddZones(Cluster& cluster, std::initializer_list<std::pair<const char*, int
   }
 }
 
-TEST(PodTopologySpread, KeepsTheSkewWithinItsMaximum) {
+TEST(PodTopologySpread, RejectsNodesThatExceedMaxSkew) {
   struct Case {
     const char* sentence;
     std::initializer_list<std::pair<const char*, int>> zones;
@@ -105,7 +105,7 @@ TEST(PodTopologySpread, KeepsTheSkewWithinItsMaximum) {
   }
 }
 
-TEST(PodTopologySpread, NodesWithoutTheLabelAreRejectedForGoodAndCountForNothing) {
+TEST(PodTopologySpread, NodesWithoutTheLabelAreUnresolvableAndNotCounted) {
   Cluster cluster;
   AddZones(cluster, {{"a", 1}});
   cluster.Add(MakeNode("nowhere"));
@@ -113,14 +113,14 @@ TEST(PodTopologySpread, NodesWithoutTheLabelAreRejectedForGoodAndCountForNothing
             (Verdicts{{"a", Fits()}, {"nowhere", Unresolvable({kLacksKey})}}));
 }
 
-TEST(PodTopologySpread, PoliciesSayWhichNodesCount) {
+TEST(PodTopologySpread, InclusionPoliciesSelectTheNodesThatCount) {
   Cluster cluster;
   AddZones(cluster, {{"a", 2}});
   cluster.Add(MakeNode("empty").Zone("b").Taint("dedicated", "x", "NoSchedule"));
   const auto plugin = cluster.Make<PodTopologySpread>();
   api::TopologySpreadConstraint honor = Hard(kZone, 2);
   honor.node_taints_policy = "Honor";
-  // Ignored, the tainted zone is the emptiest; honoured, it does not exist.
+  // If taints are ignored, the tainted zone has the fewest pods; if honored, it is not eligible.
   EXPECT_EQ(cluster.Evaluate(*plugin, Web({Hard(kZone, 2)})).at("a"), Unschedulable({kUneven}));
   EXPECT_EQ(cluster.Evaluate(*plugin, Web({honor})).at("a"), Fits());
   PodBuilder here = MakePod("new").Label("app", "web").Selecting(kZone, "a");
@@ -141,7 +141,7 @@ TEST(PodTopologySpread, TerminatingPodsAndOtherNamespacesDoNotCount) {
             (Verdicts{{"a", Fits()}, {"b", Fits()}}));
 }
 
-TEST(PodTopologySpread, GivesTheScoresOfTheOriginal) {
+TEST(PodTopologySpread, ScoresEqualThoseOfKubeScheduler) {
   struct Case {
     const char* sentence;
     std::initializer_list<std::pair<const char*, int>> zones;
@@ -163,7 +163,7 @@ TEST(PodTopologySpread, GivesTheScoresOfTheOriginal) {
   }
 }
 
-// The original's arithmetic, node by node, whichever way the plugin takes to it.
+// kube-scheduler's arithmetic, node by node, independent of the plugin's implementation.
 struct PlainNode {
   std::string name;
   std::string zone;  // empty: no label
@@ -207,7 +207,7 @@ NodeScores PlainScores(const std::vector<PlainNode>& nodes,
   return scores;
 }
 
-TEST(PodTopologySpread, ScoresAreThoseOfTheOriginalsArithmeticOnAnyCluster) {
+TEST(PodTopologySpread, ScoresEqualKubeSchedulersArithmeticOnRandomClusters) {
   Random random(4);
   for (int round = 0; round < 400; ++round) {
     Cluster cluster;
@@ -259,7 +259,7 @@ TEST(PodTopologySpread, SystemDefaultsSpreadThePodsOfAService) {
   EXPECT_EQ(cluster.Rate(*plugin, pod), (NodeScores{{"n1", 42}, {"n2", 57}, {"n3", 100}, {"n4", 100}}));
 }
 
-TEST(PodTopologySpread, AControllerMakesPodsBelongTogether) {
+TEST(PodTopologySpread, DefaultsApplyToPodsOfAController) {
   Cluster cluster;
   AddZones(cluster, {{"a", 2}, {"b", 0}});
   const auto plugin = cluster.Make<PodTopologySpread>();
@@ -275,7 +275,7 @@ TEST(PodTopologySpread, AControllerMakesPodsBelongTogether) {
   EXPECT_LT(scores.at("a"), scores.at("b"));
 }
 
-TEST(PodTopologySpread, MistakesInItsArgumentsAreNamedAsKubeSchedulerDoes) {
+TEST(PodTopologySpread, ArgumentErrorsAreThoseOfKubeScheduler) {
   const std::pair<const char*, const char*> cases[] = {
       {"{defaultingType: Lists}",
        "profiles[0].pluginConfig[0].args.defaultingType: Unsupported value: \"Lists\": supported values: "

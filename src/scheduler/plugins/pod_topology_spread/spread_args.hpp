@@ -10,21 +10,22 @@
 
 namespace berth::plugins {
 
-// A default constraint as it stands in the file.
+// A default constraint as given in the configuration.
 struct SpreadConstraintArgs {
   api::TopologySpreadConstraint constraint;
   std::vector<std::string> match_label_keys;
-  std::optional<config::Value> label_selector;  // forbidden
+  std::optional<config::Value> label_selector;  // not allowed
 };
 
 struct PodTopologySpreadArgs {
   std::string defaulting_type = "System";
   std::vector<SpreadConstraintArgs> given;
   bool system_defaults = true;                                     // defaultingType: System
-  std::vector<api::TopologySpreadConstraint> default_constraints;  // the system's, if system_defaults
+  // if system_defaults, those of kube-scheduler
+  std::vector<api::TopologySpreadConstraint> default_constraints;
 };
 
-// Read strictly, defaulted and validated; errors are kube-scheduler's texts.
+// Decoded strictly, defaulted and validated; error texts are kube-scheduler's.
 Expected<PodTopologySpreadArgs> ParsePodTopologySpreadArgs(const framework::RawArgs& args);
 config::ArgsCodec PodTopologySpreadArgsCodec();
 

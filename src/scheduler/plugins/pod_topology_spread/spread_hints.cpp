@@ -1,4 +1,4 @@
-// After which events a pod that did not fit into its topology may fit.
+// Queueing hints of PodTopologySpread.
 #include <algorithm>
 
 #include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
@@ -16,7 +16,7 @@ bool Selects(const SpreadConstraint& constraint, const api::Pod& pod) {
   return constraint.question->all_of.front().labels.Matches(pod.metadata.labels);
 }
 
-// Counts towards the spread of pods in that namespace: it has a node or is promised one.
+// Whether the pod counts for the spread of pods in this namespace: it is bound or nominated to a node.
 bool Involved(const api::Pod& pod, const api::Pod& waiting) {
   return framework::HasPlace(pod) && pod.metadata.ns == waiting.metadata.ns;
 }

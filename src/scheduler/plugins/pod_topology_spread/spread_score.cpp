@@ -1,4 +1,4 @@
-// Soft constraints: nodes whose domains hold few of the pod's kind are the better ones.
+// Soft constraints: domains with fewer matching pods get higher scores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using cluster::SpreadConstraint;
 using framework::Status;
 using cluster::Topology;
 
-// The domain of nodes whose label is there and empty; nodes without the label belong to it where labels are
-// not required.
+// The domain of nodes with an empty label value; nodes without the label belong to it if labels are not
+// required.
 std::uint32_t DomainOfEmpty(const Topology& topology, cluster::LabelKeyId key,
                             const cluster::SymbolTable& words) {
   const cluster::LabelId label = words.FindLabel(key, "");
@@ -35,7 +35,7 @@ std::int64_t Round(double value) {
   return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
-// How many domains there may be among the rows; having no label counts as one.
+// An upper bound for the number of domains among the rows; nodes without the label count as one.
 std::size_t KindsOfRows(const cluster::NodeTable& nodes, const DomainCounts& counts, const RowSet& rows) {
   const std::vector<std::uint32_t>& rows_in = counts.topology->rows_in;
   const RowSet* with_key = nodes.WithKey(counts.key);
@@ -43,7 +43,7 @@ std::size_t KindsOfRows(const cluster::NodeTable& nodes, const DomainCounts& cou
   return rows_in.size() - static_cast<std::size_t>(std::ranges::count(rows_in, 0U)) + (all_have_it ? 0 : 1);
 }
 
-// The lowest and the highest raw score of the scored nodes; few pods of the kind are many points.
+// The minimum and maximum raw score; a low raw score (few matching pods) gives a high final score.
 struct RawRange {
   std::int64_t lowest = INT64_MAX;
   std::int64_t highest = 0;
@@ -67,7 +67,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
                     constraints.soft_error));
   }
   if (constraints.soft.empty()) return Status::Skip();
-  // With the system's own constraints a node without a zone is still worth spreading over.
+  // With the system defaults, nodes without a zone label are scored too.
   const bool require_all = attempt.pod().spread() != nullptr || !system_defaults_;
   auto counted = attempt.Scratch();
   *counted |= attempt.nodes().all();
@@ -89,7 +89,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
   return {};
 }
 
-// How many domains the scored nodes are in.
+// Returns the number of domains of the scored nodes.
 std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& scored, bool require_all,
                                         Weighed& weighed) const {
   const Topology& topology = *weighed.counts.topology;
@@ -156,8 +156,8 @@ void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, cons
   }
 }
 
-// Sums are built constraint by constraint, as the original adds them up: the order of additions shows in the
-// last bit.
+// Sums are computed constraint by constraint in kube-scheduler's order, because the order of floating-point
+// additions affects the last bit.
 void PodTopologySpread::AddToSums(const Weighed& weighed) const {
   const std::vector<std::uint32_t>& domain = weighed.counts.topology->domain;
   if (weighed.by_row == nullptr) {
@@ -166,7 +166,7 @@ void PodTopologySpread::AddToSums(const Weighed& weighed) const {
     }
     return;
   }
-  // Most nodes have none of the pods.
+  // Most nodes have no matching pods.
   const auto base = static_cast<double>(weighed.constraint->max_skew - 1);
   with_pods_.clear();
   weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t pods) {
@@ -209,7 +209,7 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
   const auto values = scores.Mutable();
   RawRange range;
   scored->ForEach([&](std::size_t row) { range.Take(values[row]); });
-  // Nodes share few different sums: each is divided once.
+  // There are few distinct sums, so each is divided once.
   constexpr std::int64_t kTableMax = 1024;
   if (range.highest - range.lowest >= kTableMax) {
     scored->ForEach([&](std::size_t row) { values[row] = range.Points(values[row]); });
@@ -224,11 +224,10 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
   return {};
 }
 
-// --- where nodes of a domain are alike
-// -----------------------------------------------------------------------------------------
+// --- scores per domain ---
 
-// With at most one constraint about domains of several nodes, as with the system's own, nodes without pods of
-// the kind have what their domain has, and the others are few. Sets common_ to that constraint, else to null.
+// With at most one constraint on multi-node domains, as in the system defaults, all nodes of a domain without
+// matching pods have the same score, and the others are few. Sets common_ to that constraint, else to null.
 void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
   common_ = nullptr;
   const Weighed* common = nullptr;
@@ -250,7 +249,7 @@ void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& fea
   common_ = common;
 }
 
-// Added up in the order of AddToSums. The row's own pods count if there is one.
+// Adds in the order of AddToSums. If a row is given, its own matching pods count.
 std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const {
   double sum = 0;
   for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
@@ -264,7 +263,7 @@ std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std
   return Round(sum);
 }
 
-// Where the rows' domains stand in columns by domain: nodes without the label come last.
+// The index of a row's domain in columns by domain: nodes without the label have the last one.
 std::size_t PodTopologySpread::PlaceOf(std::size_t row) const {
   const Topology& topology = *common_->counts.topology;
   return std::min<std::size_t>(topology.domain[row], topology.domains());

@@ -1,4 +1,4 @@
-// Orders activeQ: higher priority first, then who has waited longer.
+// Orders activeQ by descending priority, then by the time in the queue.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

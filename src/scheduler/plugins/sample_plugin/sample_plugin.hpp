@@ -1,4 +1,4 @@
-// "sample-plugin": what a tutorial builds to show the extension points: it looks on and logs (-v=3).
+// "sample-plugin", a tutorial's demonstration of extension points: it accepts all nodes and logs (-v=3).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class SamplePlugin final : public framework::PreFilterPlugin,
   PreFlight PreBindPreFlight(const framework::Placement&) override { return {}; }
   void PreBind(const framework::Placement& placement, std::stop_token stop,
                framework::Answer answer) override;
-  // It rejects nobody.
+  // The plugin rejects no pod.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// Keeps a pod out of the queue while it has scheduling gates.
+// Keeps a pod out of activeQ while it has scheduling gates.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"

@@ -9,8 +9,7 @@ namespace berth::plugins {
 // Adds the rows with a NoSchedule or NoExecute taint that the pod does not tolerate.
 void AddUntolerated(const framework::Attempt& attempt, RowSet& out);
 
-// Nodes share few different lists of taints: each list is judged once, whatever the number of nodes behind
-// it.
+// Each distinct list of taints is evaluated once, independent of the number of nodes that have it.
 class TaintToleration final : public framework::FilterPlugin,
                               public framework::PreScorePlugin,
                               public framework::ScorePlugin {

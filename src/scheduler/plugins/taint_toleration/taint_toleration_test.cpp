@@ -23,7 +23,7 @@ struct FilterCase {
   bool fits;
 };
 class Taints : public ::testing::TestWithParam<FilterCase> {};
-TEST_P(Taints, KeepPodsAwayThatDoNotTolerateThem) {
+TEST_P(Taints, RejectPodsThatDoNotTolerateThem) {
   Cluster cluster;
   cluster.Add(GetParam().node);
   const auto plugin = cluster.Make<TaintToleration>();
@@ -51,14 +51,14 @@ INSTANTIATE_TEST_SUITE_P(
                    MakePod().Tolerating("a", "Exists").Tolerating("b", "Exists"), true}),
     [](const auto& row) { return row.param.name; });
 
-// Nodes with so many PreferNoSchedule taints, the scores after normalisation.
+// Nodes with these numbers of PreferNoSchedule taints, and the normalized scores.
 struct ScoreCase {
   std::string name;
   std::vector<int> taints;
   std::vector<std::int64_t> scores;
 };
 class TaintScore : public ::testing::TestWithParam<ScoreCase> {};
-TEST_P(TaintScore, IsBestWhereTheFewestPreferencesAreHurt) {
+TEST_P(TaintScore, IsHighestWithTheFewestUntoleratedTaints) {
   Cluster cluster;
   NodeScores raw;
   NodeScores wanted;
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Table, TaintScore,
                                            ScoreCase{"AllAlike", {2, 2}, {0, 0}}),
                          [](const auto& row) { return row.param.name; });
 
-TEST(TaintScore, CountsOnlyWhatIsNotTolerated) {
+TEST(TaintScore, CountsOnlyUntoleratedTaints) {
   Cluster cluster;
   cluster.Add(MakeNode("n").Taint("a", "", "PreferNoSchedule").Taint("b", "", "PreferNoSchedule"));
   const auto plugin = cluster.Make<TaintToleration>();

@@ -10,12 +10,12 @@
 
 namespace berth::plugins {
 
-// Kept from decision to decision: its buffers stay allocated.
+// Reused between decisions to keep its buffers.
 struct DomainCounts {
   cluster::LabelKeyId key;
   const cluster::Topology* topology = nullptr;
   std::vector<std::int64_t> by_domain;
-  std::vector<std::uint32_t> touched;  // domains that something was added to; each at least once
+  std::vector<std::uint32_t> touched;  // domains that were changed; may contain duplicates
 
   void Reset(cluster::LabelKeyId topology_key, const cluster::NodeTable& nodes) {
     key = topology_key;
@@ -23,7 +23,7 @@ struct DomainCounts {
     by_domain.assign(topology->domains(), 0);
     touched.clear();
   }
-  // True if the row belongs to a domain.
+  // Returns whether the row belongs to a domain.
   bool Add(std::uint32_t row, std::int64_t amount) {
     const std::uint32_t domain = topology->domain[row];
     if (domain == cluster::Topology::kNowhere) return false;
@@ -31,7 +31,7 @@ struct DomainCounts {
     by_domain[domain] += amount;
     return true;
   }
-  // Every row's count times `weight`; true if any row belongs to a domain.
+  // Adds every row's count times `weight`. Returns whether any row belongs to a domain.
   bool AddAll(const cluster::RowCounts& rows, std::int64_t weight = 1) {
     bool any = false;
     rows.ForEach([&](std::uint32_t row, std::int64_t count) { any |= Add(row, count * weight); });
@@ -39,8 +39,8 @@ struct DomainCounts {
   }
 };
 
-// Adds to `out` the rows of `among` whose domain the test picks: picks(domain). `picked` are those domains if
-// the caller knows them: few are looked up by their label's rows, many by going over `among`.
+// Adds the rows of `among` whose domain satisfies picks(domain) to `out`. `picked` contains at least these
+// domains: if few, they are found by the rows of their label, otherwise by iterating over `among`.
 template <class Picks>
 void AddRowsOf(const cluster::Topology& topology, const cluster::NodeTable& nodes, const RowSet& among,
                const std::vector<std::uint32_t>& picked, Picks&& picks, RowSet& out) {

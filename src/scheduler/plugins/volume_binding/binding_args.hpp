@@ -16,7 +16,7 @@ struct VolumeBindingArgs {
   Duration bind_timeout() const { return std::chrono::seconds(bind_timeout_seconds); }
 };
 
-// Read strictly, defaulted and validated; errors are kube-scheduler's texts.
+// Decoded strictly, defaulted and validated; error texts are kube-scheduler's.
 Expected<VolumeBindingArgs> ParseVolumeBindingArgs(const framework::RawArgs& args,
                                                    const config::FeatureGates& gates);
 config::ArgsCodec VolumeBindingArgsCodec();

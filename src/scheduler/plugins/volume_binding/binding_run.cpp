@@ -33,7 +33,7 @@ bool IsBound(const api::PersistentVolumeClaim& claim) {
          claim.metadata.Annotation("pv.kubernetes.io/bind-completed") != nullptr;
 }
 
-// Why the node's labels are outside of the affinity, in the original's words; empty: they are not.
+// The mismatch between the node's labels and the affinity, with kube-scheduler's text; empty: they match.
 std::string Mismatch(const api::CowPtr<api::NodeSelector>& affinity, const api::Node& node,
                      cluster::SymbolTable& words) {
   if (!affinity) return {};
@@ -87,8 +87,7 @@ void BindingRun::Answer(Status status) {
   std::exchange(answer_, nullptr)(std::move(status));
 }
 
-// --- writing
-// ------------------------------------------------------------------------------------------------
+// --- writing ---
 
 void BindingRun::WriteNext() {
   const BindingPlan& plan = claims_->plan;
@@ -113,7 +112,7 @@ void BindingRun::WriteNext() {
     const api::ObjectMeta& meta = plan.provisions[next - plan.bindings.size()]->metadata;
     return handle_.api.SelectNode({meta.ns, meta.name, meta.resource_version, placement_.node}, done);
   }
-  // Whoever asks to stop does so on this thread, perhaps while something else is under way.
+  // The stop request arrives on this thread, possibly during another operation.
   on_stop_.emplace(stop_, [weak = weak_from_this(), post = handle_.services->poster()] {
     post([weak] {
       if (const auto self = weak.lock()) self->StopWaiting();
@@ -130,7 +129,7 @@ void BindingRun::Written(Expected<std::string> version) {
   BindingPlan& plan = claims_->plan;
   if (version && !stop_.stop_requested()) {
     versions_.push_back(*std::move(version));
-    // The assumption is now about a version that is gone; it ends when the new one is seen.
+    // The assumed object is based on an outdated version; it is dropped when the new version is received.
     if (versions_.size() <= plan.bindings.size()) {
       auto written = std::make_shared<api::PersistentVolume>(*plan.bindings[versions_.size() - 1].volume);
       written->metadata.resource_version = versions_.back();
@@ -147,13 +146,12 @@ void BindingRun::Written(Expected<std::string> version) {
   Answer(Status::Error(version ? "context canceled" : version.error().message));
 }
 
-// --- waiting
-// ------------------------------------------------------------------------------------------------
+// --- waiting ---
 
 void BindingRun::Wait(Duration passed) {
   const Duration step = std::min(kBetweenChecks, timeout_ - passed);
   const auto look = [self = shared_from_this(), passed = passed + step] {
-    if (!self->answer_) return;  // stopped meanwhile
+    if (!self->answer_) return;  // stopped in the meantime
     if (passed >= self->timeout_)
       return self->Answer(Status::Error("binding volumes: context deadline exceeded"));
     const Expected<bool> bound = self->Check();
@@ -197,7 +195,7 @@ Expected<bool> BindingRun::CheckBinding(const BindingPlan::Binding& binding, con
   if (claim == nullptr)
     return Invalid(
         fmt::format("failed to check binding: persistentvolumeclaims \"{}\" not found", claim_meta.Key()));
-  // Our own write has not come back yet.
+  // The update by this scheduler has not been received yet.
   if (VersionNumber(written) > VersionNumber(volume->metadata.resource_version)) return false;
   BERTH_RETURN_IF_ERROR(CheckPlace(*volume, node, "failed to translate pv to csi: "));
   if (!volume->claim_ref || volume->claim_ref->uid.empty())
@@ -214,7 +212,7 @@ Expected<bool> BindingRun::CheckProvision(const api::PersistentVolumeClaim& want
         fmt::format("failed to check provisioning pvc: persistentvolumeclaims \"{}\" not found", meta.Key()));
   }
   if (VersionNumber(written) > VersionNumber(claim->metadata.resource_version)) return false;
-  // Whoever fails to make the volume takes the annotation away.
+  // A provisioner that fails removes the annotation.
   const std::string* selected = claim->metadata.Annotation("volume.kubernetes.io/selected-node");
   if (selected == nullptr || *selected != placement_.node)
     return Invalid(fmt::format("provisioning failed for PVC \"{}\"", meta.name));

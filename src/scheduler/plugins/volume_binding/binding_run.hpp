@@ -1,4 +1,4 @@
-// The volumes of one pod on their way: written to the API server, then looked at until they are bound.
+// The binding of one pod's volumes: writes to the API server, then checks until all are bound.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 
 namespace berth::plugins {
 
-// Forgets the assumption that this version of the object was made on, not a later one.
+// Drops the assumed object if it is based on this version, not a later one.
 void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolume& volume);
 void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim);
 
-// Volumes are written first, then claims, one after the other; whoever provisions and binds does the rest.
-// Then every second, for the first time after one, what the API server says of them is checked. It holds
-// itself until it has answered. All on the scheduler loop's thread.
+// Writes volumes and then claims, one after the other; the provisioner and the volume controller do the rest.
+// Then the state received from the API server is checked every second, first after one second. Keeps itself
+// alive until it has called `answer`. Scheduler loop only.
 class BindingRun : public std::enable_shared_from_this<BindingRun> {
  public:
   static void Start(framework::Handle& handle, const framework::Placement& placement,
@@ -35,7 +35,7 @@ class BindingRun : public std::enable_shared_from_this<BindingRun> {
   void StopWaiting();
   void Answer(framework::Status status);
 
-  // Nothing if not everything is bound yet.
+  // False: not everything is bound yet.
   Expected<bool> Check() const;
   Expected<bool> CheckBinding(const BindingPlan::Binding& binding, const std::string& written,
                               const api::Node& node) const;
@@ -51,7 +51,7 @@ class BindingRun : public std::enable_shared_from_this<BindingRun> {
   const std::stop_token stop_;
   framework::Answer answer_;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
-  std::vector<std::string> versions_;  // of what has been written, in the order of the plan
+  std::vector<std::string> versions_;  // of the written objects, in the order of the plan
 };
 
 }  // namespace berth::plugins

@@ -20,7 +20,8 @@ using berth::testing::MakeNode;
 using berth::testing::MakeVolume;
 using berth::testing::PodWith;
 
-// A pod on its way to node "n": its claim "c" gets the volume "v", for its claim "new" one is to be made.
+// The binding of a pod to node "n": its claim "c" gets the volume "v", for its claim "new" one is
+// provisioned.
 class BindingRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -66,7 +67,7 @@ class BindingRunTest : public ::testing::Test {
   std::optional<framework::Status> answer;
 };
 
-TEST_F(BindingRunTest, WritesAndWaitsUntilAllIsBound) {
+TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   Start();
   ASSERT_EQ(cluster.api().volumes.size(), 1U);
   const ports::VolumeClaimed& volume = cluster.api().volumes.front();
@@ -95,7 +96,7 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllIsBound) {
   EXPECT_TRUE(answer->ok()) << Told();
 }
 
-TEST_F(BindingRunTest, GivesUpWhenTheTimeIsOver) {
+TEST_F(BindingRunTest, FailsAtTheTimeout) {
   Start();
   services.Pass(9s);
   EXPECT_EQ(Told(), "nothing yet");
@@ -110,7 +111,7 @@ TEST_F(BindingRunTest, GivesUpWhenTheTimeIsOver) {
             nullptr);
 }
 
-TEST_F(BindingRunTest, GivesUpAtOnceWhenAsked) {
+TEST_F(BindingRunTest, FailsImmediatelyWhenStopped) {
   Start();
   stop.request_stop();
   services.Run();
@@ -118,7 +119,7 @@ TEST_F(BindingRunTest, GivesUpAtOnceWhenAsked) {
   services.Pass(20s);
 }
 
-TEST_F(BindingRunTest, AWriteThatFailsTakesTheAssumptionsBack) {
+TEST_F(BindingRunTest, AFailedWriteRevertsAssumedObjects) {
   cluster.api().answer = Fail(ErrorCode::kConflict, "the object has been modified");
   Start();
   EXPECT_EQ(Told(), "the object has been modified");
@@ -126,7 +127,7 @@ TEST_F(BindingRunTest, AWriteThatFailsTakesTheAssumptionsBack) {
   EXPECT_TRUE(cluster.api().selections.empty());
 }
 
-TEST_F(BindingRunTest, WhatCanGoWrongMeanwhile) {
+TEST_F(BindingRunTest, ErrorsWhileWaiting) {
   const auto claimed = [] { return Volume().ClaimedBy("c", "uid-of-c"); };
   const struct {
     const char* what;

@@ -1,4 +1,4 @@
-// Which changes may help a pod that VolumeBinding rejected.
+// Queueing hints of VolumeBinding.
 #include <algorithm>
 
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"

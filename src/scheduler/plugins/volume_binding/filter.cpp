@@ -1,4 +1,4 @@
-// Which nodes can use the pod's volumes, or get them.
+// Evaluates which nodes can access the pod's volumes or can provide new ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +18,13 @@ struct VolumeBinding::Judgement {
 
   const Attempt& attempt;
   framework::Rejections& out;
-  framework::ScratchPool::Rows alive = attempt.Scratch();  // rows that could be judged so far
+  framework::ScratchPool::Rows alive = attempt.Scratch();  // rows without an error or rejection so far
   framework::ScratchPool::Rows wrong_place = attempt.Scratch();
   framework::ScratchPool::Rows no_volume = attempt.Scratch();
   framework::ScratchPool::Rows no_space = attempt.Scratch();
   framework::ScratchPool::Rows lost = attempt.Scratch();
 
-  // The rows cannot be judged, whatever else is said of them. `rows` may be one of the sets here.
+  // Reports an error for the rows, which are not evaluated further. `rows` may alias one of the sets here.
   void Fail(const RowSet& rows, const std::string& what) {
     out.Fail(rows, what);
     *alive -= rows;
@@ -44,7 +44,7 @@ std::string_view ModeOf(const std::string& mode) {
   return mode.empty() ? std::string_view("Filesystem") : mode;
 }
 
-// What a volume must be like, whether it was made for the claim or is anybody's.
+// Requirements on a volume, whether it is reserved for the claim or not.
 bool Suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
            bool uses_attributes) {
   if (volume.storage.Compare(SizeOf(claim)) < 0) return false;
@@ -91,10 +91,9 @@ void VolumeBinding::Filter(const Attempt& attempt, const RowSet& candidates,
   report(lost_, *judgement.lost);
 }
 
-// --- bound claims
-// -------------------------------------------------------------------------------------------
+// --- bound claims ---
 
-// The first claim that a node cannot satisfy decides.
+// The first claim that a node cannot satisfy determines its reason.
 void VolumeBinding::CheckBound(const PodClaims& claims, Judgement& judgement) const {
   auto fine = judgement.attempt.Scratch();
   *fine |= *judgement.alive;
@@ -130,8 +129,7 @@ void VolumeBinding::RestrictToAffinity(StorageIndex::Volume& volume, Judgement& 
   rows |= *migrated;
 }
 
-// --- claims that wait for a node
-// ----------------------------------------------------------------------------
+// --- unbound claims ---
 
 void VolumeBinding::CheckDelayed(PodClaims& claims, Judgement& judgement) const {
   const Attempt& attempt = judgement.attempt;
@@ -161,7 +159,7 @@ void VolumeBinding::CheckDelayed(PodClaims& claims, Judgement& judgement) const 
   }
 }
 
-// Chooses for each row the smallest volume that will do, unless an earlier claim of the pod has got it there.
+// Selects for each row the smallest matching volume that no earlier claim of the pod uses there.
 void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, Judgement& judgement,
                           const RowSet& rows) const {
   const Attempt& attempt = judgement.attempt;
@@ -192,7 +190,7 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
     open->Remove(row);
   };
 
-  // One made for the claim is the only choice wherever nobody has taken it, be it usable there or not.
+  // An unclaimed volume reserved for the claim is the only option, even where it is not accessible.
   for (StorageIndex::Volume* volume : index_.BoundTo(claim)) {
     const api::PersistentVolume& object = *volume->object;
     if (volume->class_name != wanted.class_name || !Suits(object, claim, uses_attributes_)) continue;
@@ -223,7 +221,7 @@ void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> ea
   }
 }
 
-// `rows` need a new volume; those that cannot have it leave `alive`.
+// Rows in `rows` need a new volume; those where it cannot be provisioned are removed from `alive`.
 void VolumeBinding::Provision(DelayedClaim& wanted, Judgement& judgement, RowSet& alive, RowSet& rows) const {
   const auto storage_class = handle_.objects.Of<api::StorageClass>().Find(wanted.class_name);
   if (storage_class == nullptr) {
@@ -252,7 +250,7 @@ void VolumeBinding::Provision(DelayedClaim& wanted, Judgement& judgement, RowSet
   reject(*lacking, *judgement.no_space);
 }
 
-// Leaves the rows with enough room. False if nobody keeps track of it.
+// Removes rows without sufficient capacity. Returns false if capacity is not tracked.
 bool VolumeBinding::KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class,
                                 Judgement& judgement, RowSet& rows) const {
   const auto& size = wanted.claim->storage;

@@ -1,5 +1,5 @@
-// What VolumeBinding remembers of one attempt: the pod's claims, and for those that wait for a node what each
-// node would give them.
+// The cycle state of VolumeBinding: the pod's claims, and for claims that wait for a consumer their options
+// per node.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,38 @@ namespace berth::plugins {
 using VolumePtr = std::shared_ptr<const api::PersistentVolume>;
 using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 
-// An unbound claim whose class waits for its first consumer.
+// An unbound claim whose storage class has the binding mode WaitForFirstConsumer.
 struct DelayedClaim {
   ClaimPtr claim;
   std::string class_name;
-  // The node that was selected for it before, by its annotation: there the volume is to be made.
+  // The node selected by an earlier attempt, from the annotation: the volume must be provisioned there.
   bool node_selected = false;
   cluster::NodeNameId selected_node;
 
-  // By row, once Filter has judged it.
-  RowSet matched;                              // a volume that exists will do
-  std::vector<StorageIndex::Volume*> volumes;  // that one
-  std::vector<std::int64_t>
-      capacity;  // where it would be made, if that is tracked; kUntracked; empty: nowhere
+  // By row, set by Filter.
+  RowSet matched;                              // an existing volume matches
+  std::vector<StorageIndex::Volume*> volumes;  // that volume
+  // Capacity for provisioning, where it is tracked; else kUntracked; empty: no provisioning.
+  std::vector<std::int64_t> capacity;
   static constexpr std::int64_t kUntracked = -1;
 };
 
-// What was assumed for the pod and is to be written.
+// The objects that Reserve assumed and PreBind writes.
 struct BindingPlan {
   struct Binding {
-    VolumePtr volume;  // as it shall be
+    VolumePtr volume;  // with the claim reference set
     ClaimPtr claim;
-    bool changed = false;  // the volume is not as it shall be already
+    bool changed = false;  // the volume must be written
   };
   std::vector<Binding> bindings;
-  std::vector<ClaimPtr> provisions;  // with the node selected
+  std::vector<ClaimPtr> provisions;  // with the selected-node annotation
 };
 
 struct PodClaims {
   std::vector<ClaimPtr> bound;
-  std::vector<DelayedClaim> delayed;  // the node-selected ones first, then by size
+  std::vector<DelayedClaim> delayed;  // those with a selected node first, then by size
   bool filtered = false;
-  bool all_bound = false;  // nothing is left to do for Reserve and what follows
+  bool all_bound = false;  // Reserve and later steps have nothing to do
   BindingPlan plan;
 };
 

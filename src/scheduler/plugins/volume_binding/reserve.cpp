@@ -1,5 +1,4 @@
-// From the decision to volumes that are bound: what is assumed, and what is done about it before the pod is
-// bound.
+// Reserve, Unreserve and PreBind of VolumeBinding: assumes objects and binds volumes.
 #include <fmt/format.h>
 
 #include "scheduler/plugins/volume_binding/binding_run.hpp"

@@ -1,4 +1,4 @@
-// How full the storage behind a node gets.
+// Scores nodes by the utilization of storage capacity.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 using framework::Attempt;
 using framework::Status;
 
-// What the pod asks of one storage class and what there is of it.
+// The requested size and the capacity of one storage class.
 struct Share {
   std::string_view class_name;
   std::int64_t requested = 0;
@@ -32,8 +32,8 @@ bool IsTracked(const DelayedClaim& wanted, std::size_t row) {
          wanted.capacity[row] != DelayedClaim::kUntracked;
 }
 
-// Of volumes that exist if there are any, else of those that would be made. Of several claims of a class that
-// would be made the last one's capacity counts: it is the same room.
+// Uses existing volumes if there are any, else volumes to provision. For several claims to provision in one
+// class, the capacity of the last one is used, because it is the same storage.
 void Collect(const PodClaims& claims, std::size_t row, std::vector<Share>& shares) {
   shares.clear();
   for (const DelayedClaim& wanted : claims.delayed) {

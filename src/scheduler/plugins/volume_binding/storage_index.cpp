@@ -33,8 +33,7 @@ StorageIndex::StorageIndex(framework::Handle& handle) : words_(handle.symbols) {
                                          [this](const auto& change) { CapacityChanged(change); });
 }
 
-// --- volumes
-// ----------------------------------------------------------------------------------------------
+// --- volumes ---
 
 void StorageIndex::VolumeChanged(const ports::Change<api::PersistentVolume>& change) {
   const std::string& name = (change.after != nullptr ? *change.after : *change.before).metadata.name;
@@ -93,13 +92,12 @@ std::span<StorageIndex::Volume* const> StorageIndex::BoundTo(const api::Persiste
   return shelf->second;
 }
 
-// --- where a volume can be used
-// ---------------------------------------------------------------------------
+// --- access to volumes ---
 
 StorageIndex::Terms StorageIndex::Compile(const api::NodeSelector& selector) const {
   Terms terms;
   for (const api::NodeSelectorTerm& term : selector.terms) {
-    // Checked like any other, but a volume is shown nodes that have labels and nothing else.
+    // All terms are validated, but the affinity of a volume matches labels only.
     terms.push_back(cluster::CompileTerm(term, "", nullptr, words_));
     terms.back().fields.clear();
   }
@@ -118,7 +116,7 @@ Expected<void> StorageIndex::RestrictMigrated(Volume& volume, const Attempt& att
       volume.migrated = std::unexpected(std::move(handle).error());
     } else {
       const auto affinity = api::CsiAffinityOf(*volume.object);
-      // Everywhere is what a term without requirements says.
+      // An affinity without requirements allows all nodes.
       volume.migrated = affinity ? Compile(*affinity) : Terms{CompiledTerm{}};
     }
   }
@@ -140,8 +138,7 @@ const RowGroup& StorageIndex::RowsOf(Volume& volume, const Attempt& attempt) con
   return *volume.rows;
 }
 
-// --- where a volume can be made
-// ---------------------------------------------------------------------------
+// --- provisioning ---
 
 void StorageIndex::Restrict(const api::StorageClass& storage_class, const Attempt& attempt, RowSet& rows) {
   if (storage_class.allowed_topologies.empty()) return;

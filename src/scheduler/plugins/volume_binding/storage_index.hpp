@@ -1,4 +1,4 @@
-// What VolumeBinding asks of volumes, classes and capacities, compiled once per object and shared by all
+// Volumes, storage classes and capacities for VolumeBinding, compiled once per object and shared by all
 // profiles.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace berth::plugins {
 
-// Follows the cluster, assumptions included. Pointers to volumes stay good until the next change. One thread:
-// the scheduler loop's.
+// Follows the cluster, including assumed objects. Pointers to volumes are valid until the next change.
+// Scheduler loop only.
 class StorageIndex {
  public:
   explicit StorageIndex(framework::Handle& handle);
@@ -35,21 +35,21 @@ class StorageIndex {
 
   // Null if there is no such volume.
   Volume* Find(const std::string& name);
-  // Volumes of the class that no claim has, the smallest first, from `size` up.
+  // Unclaimed volumes of the class with at least this size, in ascending size.
   std::span<Volume* const> Free(const std::string& class_name, const api::Quantity& size) const;
-  // Volumes that somebody, the claim's author or a provisioner, has bound to the claim.
+  // Volumes whose claimRef refers to the claim, set by a user or a provisioner.
   std::span<Volume* const> BoundTo(const api::PersistentVolumeClaim& claim) const;
 
-  // Does the volume's node affinity allow all nodes?
+  // Whether the volume has no node affinity.
   static bool Everywhere(const Volume& volume) { return !volume.object->node_affinity; }
-  // Leaves the rows that the node affinity allows. As in the original it speaks of labels alone.
+  // Removes rows that the node affinity excludes. As in kube-scheduler, only labels are matched.
   void Restrict(Volume& volume, const framework::Attempt& attempt, RowSet& rows) const;
-  // The same in the words of the CSI driver that took the volume over from a plugin of Kubernetes.
+  // As Restrict, with the affinity translated for the CSI driver that replaces an in-tree volume plugin.
   Expected<void> RestrictMigrated(Volume& volume, const framework::Attempt& attempt, RowSet& rows) const;
-  // The rows themselves; kept as long as no node's labels change.
+  // The allowed rows; cached while no node's labels change.
   const RowGroup& RowsOf(Volume& volume, const framework::Attempt& attempt) const;
 
-  // Leaves the rows that the class's allowedTopologies allow.
+  // Removes rows that the class's allowedTopologies exclude.
   void Restrict(const api::StorageClass& storage_class, const framework::Attempt& attempt, RowSet& rows);
 
   struct Capacity {

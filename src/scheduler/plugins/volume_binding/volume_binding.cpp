@@ -43,8 +43,7 @@ VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& h
   for (ShapePoint& point : shape_) point.score *= kScale;
 }
 
-// --- PreFilter
-// ----------------------------------------------------------------------------------------------
+// --- PreFilter ---
 
 std::string VolumeBinding::CheckClaim(const api::Pod& pod, const api::Volume& volume) const {
   const std::string name = *cluster::ClaimNameOf(pod, volume);
@@ -75,7 +74,8 @@ Expected<VolumeBinding::Fate> VolumeBinding::FateOf(const api::PersistentVolumeC
   const std::string& mode = storage_class->volume_binding_mode;
   if (mode.empty())
     return Invalid(fmt::format("VolumeBindingMode not set for StorageClass \"{}\"", class_name));
-  // One with a volume's name belongs to a volume that has not accepted it yet: nobody may choose another.
+  // A claim with a volume name is reserved for a volume that has not been bound yet; no other volume may be
+  // selected.
   return mode == "WaitForFirstConsumer" && claim.volume_name.empty() ? Fate::kDelayed : Fate::kImmediate;
 }
 

@@ -1,6 +1,5 @@
-// Finds nodes where the pod's claims are or can be satisfied: volumes that are bound must be usable there,
-// claims that wait for a node need a volume that exists or room for a new one. Binds them before the pod is
-// bound.
+// Rejects nodes on which the pod's claims cannot be satisfied: bound volumes must be accessible, and unbound
+// claims need a matching volume or capacity for a new one. Binds the volumes before the pod is bound.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
@@ -36,7 +35,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
-  // Pods without volumes score the same everywhere.
+  // All nodes get the same score if the pod has no volumes.
   framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);
   }
@@ -49,10 +48,10 @@ class VolumeBinding final : public framework::PreFilterPlugin,
 
  private:
   using ClaimsPtr = std::shared_ptr<PodClaims>;
-  // One call of Filter.
+  // The state of one Filter call.
   struct Judgement;
 
-  // Why the claim of a volume keeps the pod from all nodes; empty: it does not.
+  // The reason why the claim of a volume rejects the pod on all nodes; empty if it does not.
   std::string CheckClaim(const api::Pod& pod, const api::Volume& volume) const;
   enum class Fate : std::uint8_t { kBound, kDelayed, kImmediate };
   Expected<Fate> FateOf(const api::PersistentVolumeClaim& claim) const;
@@ -70,7 +69,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::Status Assume(PodClaims& claims, cluster::Row row, const std::string& node);
   void Revert(const BindingPlan& plan);
 
-  // scheduler_volume_scheduling_stage_error_total, by operation; null where nobody measures.
+  // scheduler_volume_scheduling_stage_error_total, by operation; null without metrics.
   struct Failures {
     explicit Failures(metrics::Registry* registry);
     static void Count(metrics::Counter* counter) {

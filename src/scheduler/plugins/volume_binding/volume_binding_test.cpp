@@ -32,7 +32,7 @@ const std::string kNoVolume = "node(s) didn't find available persistent volumes 
 const std::string kNoSpace = "node(s) did not have enough free storage";
 const std::string kLost = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
-// Nodes "a" and "b" in zones of these names; class "fast" provisions, class "local" does not.
+// Nodes "a" and "b" in zones of the same names; class "fast" provisions, class "local" does not.
 class BindingTest : public ::testing::Test {
  protected:
   BindingTest() {
@@ -78,7 +78,7 @@ class BindingTest : public ::testing::Test {
   std::unique_ptr<VolumeBinding> plugin;
 };
 
-TEST_F(BindingTest, WhatPreFilterSaysOfClaims) {
+TEST_F(BindingTest, PreFilterChecksClaims) {
   api::StorageClass immediate = MakeClass("immediate");
   immediate.volume_binding_mode = "Immediate";
   cluster.Put(immediate);
@@ -108,20 +108,20 @@ TEST_F(BindingTest, WhatPreFilterSaysOfClaims) {
   EXPECT_EQ(says(Wants({"c"})), "persistentvolumeclaim \"c\" is being deleted");
 }
 
-TEST_F(BindingTest, BoundVolumesMustBeReachable) {
+TEST_F(BindingTest, BoundVolumesMustBeAccessible) {
   Put(Local("v", "a"));
   Put(MakeClaim("c").BoundTo("v"));
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kAffinity})}}));
   Put(MakeClaim("d").BoundTo("none"));
   EXPECT_EQ(Evaluate({"c", "d"}), (Verdicts{{"a", Unresolvable({kLost})}, {"b", Unresolvable({kAffinity})}}))
       << "the first claim that fails decides";
-  // A volume is shown labels alone: what is said of the node's name is not looked at.
+  // A volume's affinity matches labels only; a term for the node's name is ignored.
   Put(MakeVolume("named").Reached({Term({}, {{"metadata.name", "In", {"a"}}})}));
   Put(MakeClaim("e").BoundTo("named"));
   EXPECT_EQ(Evaluate({"e"}).at("b"), Fits());
 }
 
-TEST_F(BindingTest, MigratedVolumesAreReachedByTheDriversTopology) {
+TEST_F(BindingTest, MigratedVolumesUseTheDriversTopology) {
   cluster.Add(MakeNode("m").Zone("a").Label("topology.ebs.csi.aws.com/zone", "b"));
   auto csi_node = testing::MakeCsiNode("m", {});
   csi_node.metadata.annotations = api::Labels{
@@ -143,7 +143,7 @@ TEST_F(BindingTest, MigratedVolumesAreReachedByTheDriversTopology) {
   EXPECT_EQ(Evaluate({"c"}).at("a"), Fits());
 }
 
-TEST_F(BindingTest, AClaimThatWaitsTakesAVolumeThatFits) {
+TEST_F(BindingTest, AnUnboundClaimUsesAMatchingVolume) {
   const auto claim = [] { return MakeClaim("c").Class("local"); };
   const struct {
     const char* what;
@@ -183,7 +183,7 @@ TEST_F(BindingTest, AClaimThatWaitsTakesAVolumeThatFits) {
   EXPECT_EQ(Evaluate({"c"}).at("a"), Fits());
 }
 
-TEST_F(BindingTest, EachClaimNeedsAVolumeOfItsOwn) {
+TEST_F(BindingTest, EachClaimNeedsADistinctVolume) {
   Put(MakeClaim("c").Class("local"));
   Put(MakeClaim("d").Class("local").Size("8Gi"));
   Put(Local("v", "a"));
@@ -192,14 +192,14 @@ TEST_F(BindingTest, EachClaimNeedsAVolumeOfItsOwn) {
   EXPECT_EQ(Evaluate({"d", "c"}).at("a"), Fits()) << "the smaller claim takes the smaller volume";
 }
 
-TEST_F(BindingTest, AVolumeMadeForTheClaimIsTheOnlyChoice) {
+TEST_F(BindingTest, AVolumeReservedForTheClaimIsTheOnlyOption) {
   Put(MakeClaim("c").Class("local"));
   Put(Local("mine", "b").ClaimedBy("c", "uid-of-c"));
   Put(Local("other", "a"));
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Fits()}}));
 }
 
-TEST_F(BindingTest, WhatCannotBeFoundIsMadeWhereTheClassAllows) {
+TEST_F(BindingTest, VolumesAreProvisionedWhereTheClassAllowsIt) {
   Put(MakeClaim("c"));
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Fits()}}));
   auto limited = MakeClass();
@@ -211,7 +211,7 @@ TEST_F(BindingTest, WhatCannotBeFoundIsMadeWhereTheClassAllows) {
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoVolume})}}));
 }
 
-TEST_F(BindingTest, RoomIsLookedAtIfTheDriverKeepsTrack) {
+TEST_F(BindingTest, CapacityIsCheckedIfTheDriverTracksIt) {
   Put(MakeClaim("c").Size("5Gi"));
   Track("a", "5Gi");
   Track("b", "100Gi", "4Gi");
@@ -220,7 +220,7 @@ TEST_F(BindingTest, RoomIsLookedAtIfTheDriverKeepsTrack) {
   EXPECT_EQ(Evaluate({"c", "d"}).at("a"), Unresolvable({kNoVolume}));
 }
 
-TEST_F(BindingTest, ScoresSayHowMuchIsLeft) {
+TEST_F(BindingTest, ScoresReflectStorageUtilization) {
   Put(MakeClaim("c").Size("30Gi"));
   Track("a", "100Gi");
   Track("b", "40Gi");
@@ -237,7 +237,7 @@ TEST_F(BindingTest, ScoresSayHowMuchIsLeft) {
   EXPECT_TRUE(cluster.PreScore(*plugin, Wants({})).ok()) << "it has its say for pods without volumes too";
 }
 
-TEST_F(BindingTest, WhatIsReservedIsShownToTheNextPod) {
+TEST_F(BindingTest, ReservedVolumesAreVisibleToTheNextPod) {
   Put(MakeClaim("c").Class("local"));
   Put(MakeClaim("d").Class("local"));
   Put(MakeClaim("new"));
@@ -273,7 +273,7 @@ TEST_F(BindingTest, NothingIsReservedForBoundClaims) {
   EXPECT_TRUE(plugin->PreBindPreFlight(placement).status.skip());
 }
 
-TEST(VolumeBindingArgs, AreChecked) {
+TEST(VolumeBindingArgs, AreValidated) {
   Cluster cluster;
   const auto error = [&](const std::string& args) {
     const auto made = cluster.TryMake<VolumeBinding>(args);

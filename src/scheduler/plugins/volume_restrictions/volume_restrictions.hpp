@@ -1,5 +1,5 @@
-// Rejects nodes where a disk that the pod names itself is taken, and all nodes while another pod uses a claim
-// that is for one pod only (ReadWriteOncePod).
+// Rejects nodes on which a directly referenced disk of the pod is in use, and all nodes while another pod
+// uses a ReadWriteOncePod claim of the pod.
 #pragma once
 
 #include "scheduler/framework/plugin.hpp"
@@ -24,8 +24,8 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  // Claims of the pod for one pod only, and how often others use them. As in the original a use is one by the
-  // claim's name, whatever the namespace, once preemption has touched the count.
+  // ReadWriteOncePod claims of the pod, and the number of uses by other pods. As in kube-scheduler, AddPod
+  // and RemovePod match claims by name, ignoring the namespace.
   struct SoleUse {
     std::vector<std::string> claims;
     std::int64_t uses = 0;

@@ -31,7 +31,7 @@ api::Volume Rbd(std::vector<std::string> monitors, std::string pool, std::string
   return volume;
 }
 
-TEST(VolumeRestrictions, DisksAreSharedByReadersAtMost) {
+TEST(VolumeRestrictions, DisksAreSharedOnlyByReaders) {
   const struct {
     const char* what;
     api::Volume held, wanted;
@@ -80,7 +80,7 @@ class SoleClaimTest : public ::testing::Test {
   std::unique_ptr<VolumeRestrictions> plugin;
 };
 
-TEST_F(SoleClaimTest, ASoleClaimInUseKeepsThePodFromAllNodes) {
+TEST_F(SoleClaimTest, AReadWriteOncePodClaimInUseRejectsAllNodes) {
   const auto wants = PodWith("wants", {ClaimVolume("sole")});
   EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.skip()) << "nobody uses it";
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
@@ -91,7 +91,7 @@ TEST_F(SoleClaimTest, ASoleClaimInUseKeepsThePodFromAllNodes) {
             "persistentvolumeclaim \"none\" not found");
 }
 
-TEST_F(SoleClaimTest, EvictingTheUserFreesIt) {
+TEST_F(SoleClaimTest, EvictingThePodThatUsesItFreesIt) {
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
   const auto info = cluster.Prepare(PodWith("wants", {ClaimVolume("sole")}));
   framework::ScratchPool scratch;
@@ -102,7 +102,7 @@ TEST_F(SoleClaimTest, EvictingTheUserFreesIt) {
   framework::Rejections gone;
   plugin->Filter(attempt, cluster.nodes().all(), gone);
   for (const auto& entry : gone.entries()) EXPECT_TRUE(entry.rows.Empty());
-  // By name alone, as the original counts.
+  // Matched by name only, as in kube-scheduler.
   const auto namesake = cluster.Prepare(PodWith("namesake", {ClaimVolume("sole")}).Namespace("elsewhere"));
   const cluster::PlacedPod placed{namesake.pod, namesake.shape->use};
   EXPECT_TRUE(plugin->AddPod(attempt, placed, cluster.RowOf("b")).ok());

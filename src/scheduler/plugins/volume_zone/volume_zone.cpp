@@ -11,13 +11,14 @@ namespace {
 using framework::Attempt;
 using framework::Status;
 
-// In the order in which a volume's labels are looked at; a node may have the present name instead of the old.
+// In the order in which a volume's labels are evaluated; a node may have the current name instead of the
+// deprecated one.
 constexpr std::array<std::string_view, 4> kLabels = {
     "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
     "topology.kubernetes.io/zone", "topology.kubernetes.io/region"};
 constexpr std::size_t kFirstPresent = 2;
 
-// "a__b" names two. Nothing if one of the names is empty: then the label does not count.
+// "a__b" contains two names. nullopt if a name is empty: the label is then ignored.
 std::optional<std::set<std::string>> Names(std::string_view label) {
   std::set<std::string> names;
   while (true) {
@@ -125,7 +126,7 @@ void VolumeZone::Filter(const Attempt& attempt, const RowSet& candidates, framew
     *outside -= *matching;
     rejected |= *outside;
   }
-  // A node without any such label stands for a cluster of one zone.
+  // A node without any of these labels accepts every volume, as in a cluster with one zone.
   auto labelled = attempt.Scratch();
   for (const cluster::LabelKeyId key : keys_) {
     if (const RowSet* rows = attempt.nodes().WithKey(key)) *labelled |= *rows;

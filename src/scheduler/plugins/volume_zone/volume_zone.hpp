@@ -1,4 +1,4 @@
-// Rejects nodes outside the zones and regions that the labels of the pod's volumes name.
+// Rejects nodes outside the zones and regions given by the labels of the pod's volumes.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ class VolumeZone final : public framework::PreFilterPlugin, public framework::Fi
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  // One label of one volume: where a node's label of that kind must be.
+  // One label of one volume: the values that the node's label of that kind may have.
   struct Place {
-    std::size_t kind = 0;  // of keys_
+    std::size_t kind = 0;  // index in keys_
     std::vector<std::string> values;
   };
 

@@ -23,7 +23,7 @@ constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr const char* kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr const char* kRegion = "topology.kubernetes.io/region";
 
-TEST(VolumeZone, NodesMustBeWhereTheVolumeIs) {
+TEST(VolumeZone, NodesMustMatchTheVolumesZone) {
   const struct {
     const char* what;
     const char *volume_key, *volume_value;
@@ -50,7 +50,7 @@ TEST(VolumeZone, NodesMustBeWhereTheVolumeIs) {
   }
 }
 
-TEST(VolumeZone, WhatPreFilterSaysOfClaims) {
+TEST(VolumeZone, PreFilterChecksClaims) {
   Cluster cluster;
   cluster.Put(MakeClass("waits"));
   api::StorageClass immediate = MakeClass("immediate");
