@@ -3,7 +3,7 @@
 // workload's cost is shown as a ratio to the first one's in the same run.
 //
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
-//   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--no-class-memory] [--json]
+//   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--no-equivalence-cache] [--json]
 //   bench_decisions --dump --nodes 1000 --workloads distinct --pods 100
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
@@ -287,7 +287,7 @@ int main(int argc, char** argv) {
       app.add_option("--config", config, "a KubeSchedulerConfiguration file instead of the default one");
   app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes")
       ->excludes(file);
-  app.add_flag("--no-class-memory", plain, "judge every pod by itself, as --berth-class-memory=0 does");
+  app.add_flag("--no-equivalence-cache", plain, "judge every pod by itself, as --berth-equivalence-cache-size=0 does");
   app.add_flag("--json", json, "one object per line");
   app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
   app.add_flag("--list", list, "name the workloads, a tab before what each is about");

@@ -84,7 +84,9 @@ def _add_line(options, line, column, positional):
     stripped = line.strip()
     if not stripped:
         return
-    if not stripped.startswith("-") and not positional:
+    # A wrapped text may begin with a flag's name; it is indented further than a flag.
+    starts_option = stripped.startswith("-") and len(line) - len(line.lstrip()) <= 6
+    if not starts_option and not positional:
         if options:
             options[-1].text = f"{options[-1].text} {stripped}".strip()
         return

@@ -130,11 +130,6 @@ void CheckRequestHeaders(const service::RequestHeaderOptions& options, const con
 }
 
 void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
-  const auto check_mib = [&](std::string_view flag, std::int64_t mib) {
-    if (mib < 0) errors.push_back(fmt::format("--{} must not be negative, got {}", flag, mib));
-  };
-  check_mib("berth-record-memory", flags.own.record_mib);
-  check_mib("berth-class-memory", flags.own.class_memory_mib);
   if (!(flags.own.trace_ratio >= 0 && flags.own.trace_ratio <= 1))
     errors.push_back(fmt::format("--berth-trace-ratio {} must be between 0 and 1", flags.own.trace_ratio));
   const ShadowFlags& shadow = flags.own.shadow;

@@ -11,12 +11,24 @@
 #include "base/nearest.hpp"
 #include "base/text_layout.hpp"
 #include "base/trim.hpp"
+#include "kubernetes/api/quantity.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::process {
 namespace {
 
 constexpr std::size_t kHelpWidth = 110;
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 50;
+
+std::string SizeText(std::uint64_t bytes) {
+  static constexpr std::string_view kUnits[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", bytes, kUnits[unit]);
+}
 
 std::string Normalized(std::string_view name) {
   std::string text(name);
@@ -136,6 +148,35 @@ void PFlags::Duration(std::string name, berth::Duration& out, std::string help) 
        [&out] { return FormatGoDuration(out); }});
 }
 
+void PFlags::Size(std::string name, std::uint64_t& bytes, std::string help) {
+  Add({std::move(name), "quantity", std::move(help),
+       [&bytes](const std::string& text) -> Expected<void> {
+         const auto quantity = api::Quantity::Parse(text);
+         if (!quantity) return Invalid(fmt::format("{}: expected a size such as 64Mi", quantity.error().message));
+         if (quantity->Compare(api::Quantity()) < 0 ||
+             quantity->Compare(api::Quantity::FromInteger(std::int64_t{kMaxSize})) > 0)
+           return Invalid("expected a size from 0 to 1Pi, such as 64Mi");
+         bytes = static_cast<std::uint64_t>(quantity->Value());
+         return {};
+       },
+       [&bytes] { return SizeText(bytes); }});
+}
+
+void PFlags::HiddenMebibytes(std::string name, std::uint64_t& bytes) {
+  Add({.name = std::move(name),
+       .type = "int",
+       .help = "",
+       .set = [&bytes](const std::string& text) -> Expected<void> {
+         BERTH_TRY(const std::int64_t mebibytes, ParseGoInt(text, 64));
+         if (mebibytes < 0 || mebibytes > kMaxSize >> 20)
+           return Invalid(fmt::format("expected a number of MiB from 0 to {}", kMaxSize >> 20));
+         bytes = static_cast<std::uint64_t>(mebibytes) << 20;
+         return {};
+       },
+       .show = [&bytes] { return fmt::format("{}", bytes >> 20); },
+       .hidden = true});
+}
+
 void PFlags::Strings(std::string name, std::vector<std::string>& out, std::string help) {
   Add({std::move(name), "strings", std::move(help),
        [&out, first = std::make_shared<bool>(true)](const std::string& text) -> Expected<void> {
@@ -201,7 +242,7 @@ void PFlags::StringMap(std::string name, std::string type, std::map<std::string,
 
 void PFlags::Add(Spec spec) {
   if (sections_.empty()) Section("Flags");
-  sections_.back().flags.push_back(flags_.size());
+  if (!spec.hidden) sections_.back().flags.push_back(flags_.size());
   std::string text = spec.show();
   if (text == "false" || text == "0" || text == "0s") text.clear();
   if (spec.type == "string" && !text.empty()) text = fmt::format("\"{}\"", text);
@@ -231,7 +272,9 @@ Expected<PFlags::Flag*> PFlags::FindLong(std::string_view name) {
     if (flag.spec.name == wanted) return &flag;
   }
   std::vector<std::string> names;
-  for (const Flag& flag : flags_) names.push_back("--" + flag.spec.name);
+  for (const Flag& flag : flags_) {
+    if (!flag.spec.hidden) names.push_back("--" + flag.spec.name);
+  }
   const std::string near = Nearest("--" + wanted, names);
   return Invalid(
       fmt::format("unknown flag: --{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
@@ -318,7 +361,9 @@ Expected<void> PFlags::CheckNoOthers() const {
 
 std::vector<std::pair<std::string, std::string>> PFlags::Values() const {
   std::vector<std::pair<std::string, std::string>> values;
-  for (const Flag& flag : flags_) values.emplace_back(flag.spec.name, flag.spec.show());
+  for (const Flag& flag : flags_) {
+    if (!flag.spec.hidden) values.emplace_back(flag.spec.name, flag.spec.show());
+  }
   std::ranges::sort(values);
   return values;
 }

@@ -28,6 +28,7 @@ class PFlags {
     std::function<Expected<void>(const std::string&)> set;
     std::function<std::string()> show;
     std::optional<std::string> bare = {};  // the value if none is given; nothing: the next argument is it
+    bool hidden = false;                   // accepted, but neither in the help nor among Values
   };
 
   // The flags that follow stand under this heading in the help.
@@ -40,6 +41,10 @@ class PFlags {
   void Int32(std::string name, std::int64_t& out, std::string help) { Number(32, "int32", name, out, help); }
   void Float(std::string name, double& out, std::string help);
   void Duration(std::string name, berth::Duration& out, std::string help);
+  // A size in bytes as a Kubernetes quantity ("64Mi"), from 0 to 1Pi.
+  void Size(std::string name, std::uint64_t& bytes, std::string help);
+  // The same in MiB, hidden: the former form of a Size.
+  void HiddenMebibytes(std::string name, std::uint64_t& bytes);
   // Comma-separated, fields with commas in double quotes. The first mention replaces the default, further
   // ones add to it.
   void Strings(std::string name, std::vector<std::string>& out, std::string help);

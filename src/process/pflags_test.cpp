@@ -9,6 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class PFlagsTest : public testing::Test {
  protected:
@@ -184,6 +185,64 @@ TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
             "      --gates A=true        Some gates.\n"
             "      --paths strings       Some paths. (default [/healthz,/livez])\n"
             "  -v, --v int               A level.\n");
+}
+
+struct SizeCase {
+  std::string text;
+  std::string error;  // empty: accepted
+  std::uint64_t bytes = 0;
+};
+
+TEST(PFlagsSize, IsAQuantityFromZeroToOnePebibyte) {
+  const SizeCase cases[] = {
+      {"64Mi", "", 64u << 20},
+      {"0", "", 0},
+      {"1.5Ki", "", 1536},
+      {"5M", "", 5'000'000},
+      {"1Pi", "", std::uint64_t{1} << 50},
+      {"2Pi", "expected a size from 0 to 1Pi, such as 64Mi"},
+      {"-1", "expected a size from 0 to 1Pi, such as 64Mi"},
+      {"64MB", "expected a size such as 64Mi"},
+      {"", "expected a size such as 64Mi"},
+  };
+  for (const SizeCase& row : cases) {
+    SCOPED_TRACE(row.text);
+    std::uint64_t bytes = 7;
+    PFlags table;
+    table.Size("buffer-size", bytes, "A buffer.");
+    const std::vector<std::string> args = {"--buffer-size=" + row.text};
+    const auto parsed = table.Parse(args);
+    EXPECT_EQ(parsed.has_value(), row.error.empty());
+    if (!parsed) EXPECT_THAT(parsed.error().message, HasSubstr(row.error));
+    EXPECT_EQ(bytes, row.error.empty() ? row.bytes : 7);
+  }
+}
+
+TEST(PFlagsSize, IsShownInItsLargestUnit) {
+  std::uint64_t bytes = 64u << 20;
+  PFlags table;
+  table.Size("buffer-size", bytes, "A buffer.");
+  EXPECT_THAT(table.Usage(), HasSubstr("--buffer-size quantity   A buffer. (default 64Mi)"));
+  bytes = 1000;
+  EXPECT_EQ(table.Values().front().second, "1000");
+  bytes = 0;
+  EXPECT_EQ(table.Values().front().second, "0");
+}
+
+TEST(PFlagsSize, HasAHiddenFormInMebibytes) {
+  std::uint64_t bytes = 64u << 20;
+  PFlags table;
+  table.Size("buffer-size", bytes, "A buffer.");
+  table.HiddenMebibytes("buffer-memory", bytes);
+  EXPECT_THAT(table.Usage(), Not(HasSubstr("buffer-memory")));
+  EXPECT_EQ(table.Values().size(), 1U);
+  std::vector<std::string> args = {"--buffer-memory=3"};
+  EXPECT_TRUE(table.Parse(args));
+  EXPECT_EQ(bytes, 3u << 20);
+  args = {"--buffer-memory=-3"};
+  const auto negative = table.Parse(args);
+  ASSERT_FALSE(negative);
+  EXPECT_THAT(negative.error().message, HasSubstr("expected a number of MiB from 0 to 1073741824"));
 }
 
 TEST_F(PFlagsTest, ValuesAreListedByNameForTheLog) {

@@ -281,12 +281,14 @@ void AddOwn(PFlags& table, SchedulerFlags& flags) {
              "kube-scheduler would look at; without this at all of them.");
   table.Int("berth-seed", own.seed,
             "Seed of random choices among equally good nodes; 0: a new one each time.");
-  table.Int("berth-record-memory", own.record_mib,
-            "How many MiB of past attempts are kept for explanations.");
-  table.Int(
-      "berth-class-memory", own.class_memory_mib,
-      "How many MiB may be spent on remembering what was found out about pods that are all alike; 0: every "
-      "pod is judged by itself. Decisions are the same.");
+  table.Size("berth-record-buffer-size", own.record_buffer_bytes,
+             "Size limit of the buffer of past scheduling attempts, from which explanations are made.");
+  table.Size("berth-equivalence-cache-size", own.equivalence_cache_bytes,
+             "Size limit of the cache of filter and score results of identical pods. 0 disables it. The cache "
+             "does not change decisions.");
+  // Names of release 0.1, accepted for one more release.
+  table.HiddenMebibytes("berth-record-memory", own.record_buffer_bytes);
+  table.HiddenMebibytes("berth-class-memory", own.equivalence_cache_bytes);
   table.List(
       "berth-plugin", "file", own.plugins,
       "A shared object with plugins, which profiles enable by their names; may be repeated. It is tried out "

@@ -60,8 +60,8 @@ struct ShadowFlags {
 struct OwnFlags {
   std::string http_address = "127.0.0.1:10251";
   std::int64_t seed = 0;
-  std::int64_t record_mib = 64;
-  std::int64_t class_memory_mib = 64;
+  std::uint64_t record_buffer_bytes = 64u << 20;
+  std::uint64_t equivalence_cache_bytes = 64u << 20;
   std::int64_t extender_failures = 0;  // in a row, that open an extender's circuit; 0: never
   std::int64_t extender_pause_seconds = 10;
   std::int64_t watch_idle_seconds = 90;

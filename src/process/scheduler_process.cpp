@@ -49,9 +49,9 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   options.algorithm.adaptive = flags.own.adaptive_sampling;
   options.algorithm.seed =
       flags.own.seed != 0 ? static_cast<std::uint64_t>(flags.own.seed) : std::random_device{}();
-  options.algorithm.equivalence_cache_bytes = static_cast<std::size_t>(flags.own.class_memory_mib) << 20;
+  options.algorithm.equivalence_cache_bytes = flags.own.equivalence_cache_bytes;
   options.stand_by = config.leader_election.leader_elect;
-  options.record_bytes = static_cast<std::size_t>(flags.own.record_mib) << 20;
+  options.record_bytes = flags.own.record_buffer_bytes;
   return options;
 }
 

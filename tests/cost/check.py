@@ -28,7 +28,7 @@ CASES = [
     ("distinct", 5000, ()),
     ("classes-1", 1000, ()),
     ("classes-5", 5000, ()),
-    ("classes-5", 5000, ("--no-class-memory",)),
+    ("classes-5", 5000, ("--no-equivalence-cache",)),
     ("spread", 1000, ()),
     ("default-spread", 1000, ()),
     ("preferred-affinity", 1000, ()),

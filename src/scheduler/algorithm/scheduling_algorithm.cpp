@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/check.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::algorithm {
@@ -365,6 +366,7 @@ void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterV
     kept.Add(row);
     ++found;
   }
+  BERTH_CHECK(found <= wanted && visited <= nodes, found, wanted, visited, nodes);
   next_start_ = (next_start_ + visited) % nodes;
   feasible = kept;
 }
@@ -412,6 +414,7 @@ void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& 
     AddBestByScores(parts_, record.feasible, rows, light_totals_, best);
     return;
   }
+  for (const auto& [scores, weight] : parts_) BERTH_CHECK(scores.size() >= rows, scores.size(), rows, weight);
   totals_.assign(rows, 0);
   for (const auto& [scores, weight] : parts_)
     AddWeighted(scores, static_cast<std::uint32_t>(weight), totals_);
@@ -425,6 +428,7 @@ void SchedulingAlgorithm::ChooseBest(const Attempt& attempt, const ClusterView& 
 }
 
 Row SchedulingAlgorithm::Choose(const AttemptRecord& record) {
+  BERTH_CHECK(!record.best.Empty(), record.pod, record.feasible.Count());
   if (options_.tie_break == TieBreak::kFirstByName) {
     Row chosen = static_cast<Row>(record.best.First());
     record.best.ForEach([&](std::size_t row) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace berth::cluster {
 namespace {
 
@@ -62,7 +64,9 @@ void ClusterState::RemoveNode(const std::string& name) {
   if (row == kNoRow) return;
   LeaveZone(row);
   while (!table_.pods(row).empty()) {
-    PodState& pod = *pods_.find(Uid(table_.pods(row).back()->pod->metadata.uid))->state;
+    const auto known = pods_.find(Uid(table_.pods(row).back()->pod->metadata.uid));
+    BERTH_CHECK(known != pods_.end(), name, table_.pods(row).back()->pod->metadata.uid);
+    PodState& pod = *known->state;
     table_.RemovePod(row, pod.placed);
     pods_without_node_[pod.node].push_back(&pod);
   }
@@ -72,7 +76,9 @@ void ClusterState::RemoveNode(const std::string& name) {
 
 void ClusterState::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
-  PodState& state = *Know(pod);
+  PodState* known = Know(pod);
+  BERTH_CHECK(known != nullptr, pod->metadata.uid);
+  PodState& state = *known;
   state.placed.takes = uses_.Of(*pod);
   state.node = symbols_.node_names.Intern(pod->spec.node_name);
   Place(state);
@@ -89,13 +95,17 @@ ClusterState::PodState* ClusterState::Know(api::PodPtr pod) {
 bool ClusterState::RemovePod(const std::string& uid) {
   const auto found = pods_.find(Uid(uid));
   if (found == pods_.end()) return false;
-  if (found->state->assumed) --assumed_;
+  if (found->state->assumed) {
+    BERTH_CHECK(assumed_ > 0, uid, pods_.size());
+    --assumed_;
+  }
   Displace(*found->state);
   pods_.erase(found);
   return true;
 }
 
 bool ClusterState::Assume(const PodInfo& pod, Row row) {
+  BERTH_CHECK(table_.all().Has(row), pod.key, row, table_.rows());
   PodState* state = Know(pod.pod);
   if (state == nullptr) return false;
   state->placed.takes = pod.shape->use;
@@ -144,6 +154,7 @@ void ClusterState::Displace(PodState& pod) {
     return;
   }
   const auto entry = pods_without_node_.find(pod.node);
+  BERTH_CHECK(entry != pods_without_node_.end(), pod.node, pod.placed.pod->metadata.uid);
   std::erase(entry->second, &pod);
   if (entry->second.empty()) pods_without_node_.erase(entry);
 }
@@ -158,7 +169,8 @@ void ClusterState::JoinZone(Row row) {
 
 void ClusterState::LeaveZone(Row row) {
   const auto zone = std::ranges::find(zones_, ZoneKey(table_.node(row)), &Zone::key);
-  std::erase(zone->rows, row);
+  BERTH_CHECK(zone != zones_.end(), row, zones_.size());
+  BERTH_CHECK(std::erase(zone->rows, row) == 1, row, zone->key);
   if (zone->rows.empty()) zones_.erase(zone);
   order_stale_ = true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "kubernetes/api/same_amounts.hpp"
 #include "base/wrap.hpp"
 
@@ -73,6 +74,7 @@ void NodeTable::TrackedTopology::Join(Row row, LabelId label) {
 
 void NodeTable::TrackedTopology::Leave(Row row) {
   const std::uint32_t domain = std::exchange(topology.domain[row], Topology::kNowhere);
+  BERTH_CHECK(domain < topology.rows_in.size() && topology.rows_in[domain] > 0, row, domain);
   if (--topology.rows_in[domain] > 0) return;
   domain_of.erase(topology.label_of[domain]);
   topology.label_of[domain] = {};
@@ -110,6 +112,7 @@ Row NodeTable::Add(api::NodePtr node) {
     row = free_rows_.back();
     free_rows_.pop_back();
   }
+  BERTH_CHECK(!all_.Has(row) && pods_[row].empty(), row, pods_[row].size());
   const NodeNameId name = symbols_.node_names.Intern(node->metadata.name);
   while (row_of_name_.size() <= name.value) row_of_name_.push_back(kNoRow);
   row_of_name_[name.value] = row;
@@ -129,6 +132,7 @@ Row NodeTable::Add(api::NodePtr node) {
 
 void NodeTable::Update(Row row, api::NodePtr node) {
   // Most updates are status reports of the kubelet without changes.
+  BERTH_CHECK(row < nodes_.size() && nodes_[row] != nullptr, row, nodes_.size());
   const api::Node& old = *nodes_[row];
   if (!api::SameAmounts(old.allocatable, node->allocatable)) {
     SetAllocatable(row, node->allocatable);
@@ -168,6 +172,11 @@ void NodeTable::Update(Row row, api::NodePtr node) {
 }
 
 void NodeTable::Remove(Row row) {
+  // The sums of a row are those of its pods, so a row without pods has none left.
+  BERTH_CHECK(pods_[row].empty() && pod_count_[row] == 0 && columns_[kCpu.value].requested[row] == 0 &&
+                  columns_[kMemory.value].requested[row] == 0,
+              row, pods_[row].size(), pod_count_[row], columns_[kCpu.value].requested[row],
+              columns_[kMemory.value].requested[row]);
   for (PodObserver* observer : observers_) observer->NodeLeaves(row);
   const api::NodePtr node = std::move(nodes_[row]);
   nodes_[row] = nullptr;
@@ -212,6 +221,7 @@ void NodeTable::AddToList(Row row, PlacedPod& pod) {
 
 void NodeTable::RemoveFromList(Row row, PlacedPod& pod) {
   std::vector<PlacedPod*>& list = pods_[row];
+  BERTH_CHECK(pod.slot < list.size() && list[pod.slot] == &pod, row, pod.slot, list.size());
   list[pod.slot] = list.back();
   list[pod.slot]->slot = pod.slot;
   list.pop_back();
@@ -230,6 +240,8 @@ NodeTable::Overlay::~Overlay() {
       for (const HostPort& port : ports) table_.AddPort(step->row, port);
     }
     table_.Tell(step->row, *step->pod, !step->added, true);
+    BERTH_CHECK(table_.pod_count_[step->row] == static_cast<std::int64_t>(table_.pods_[step->row].size()),
+                step->row, table_.pod_count_[step->row], table_.pods_[step->row].size());
   }
 }
 
@@ -326,6 +338,7 @@ void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& image
 
 void NodeTable::SetTaints(Row row, TaintListId list) {
   if (taints_[row].known()) taint_rows_[taints_[row].value].Remove(row);
+  BERTH_CHECK(list.known(), row);
   taints_[row] = list;
   At(taint_rows_, list.value).Add(row);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace berth::cluster {
 namespace {
 
@@ -70,7 +72,10 @@ void PodCounters::Leave(Group& group) {
   const std::vector<std::size_t>& hashes = group.labels->hashes;
   for (std::uint32_t label = 0; label < hashes.size(); ++label) {
     const auto found = groups_with_.find(hashes[label]);
+    BERTH_CHECK(found != groups_with_.end(), label, hashes.size());
     std::vector<Member>& members = found->second;
+    BERTH_CHECK(group.member_of[label] < members.size() && members[group.member_of[label]].group == &group, label,
+                group.member_of[label], members.size());
     const Member last = members.back();
     members[group.member_of[label]] = last;
     last.group->member_of[last.label] = group.member_of[label];
@@ -81,6 +86,7 @@ void PodCounters::Leave(Group& group) {
 
 void PodCounters::Drop(const PodQuestion* question) {
   const auto found = counters_.find(question);
+  BERTH_CHECK(found != counters_.end(), counters_.size());
   Counter* counter = found->second.get();
   for (auto& [labels, group] : groups_) std::erase(group.counters, counter);
   counter_index_.Remove(question->all_of.front().labels, counter);
@@ -160,6 +166,7 @@ void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
     });
   }
   group.rows.Add(row, amount);
+  BERTH_DCHECK(group.rows.At(row) >= 0, row, amount, group.rows.At(row));
   for (Counter* counter : group.counters) counter->rows.Add(row, amount);
   if (group.rows.empty()) {
     Leave(group);
@@ -183,6 +190,7 @@ void PodCounters::CountCarried(Row row, const AffinityTermPtr& term, TermRole ro
     index.Add(term->clause().labels, carried.get());
   }
   carried->rows.Add(row, amount);
+  BERTH_DCHECK(carried->rows.At(row) >= 0, row, amount, carried->rows.At(row));
   if (!carried->rows.empty()) return;
   index.Remove(term->clause().labels, carried.get());
   carried_.erase(CarriedKey{term.get(), role, weight});

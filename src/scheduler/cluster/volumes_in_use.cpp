@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "kubernetes/api/csi_migration.hpp"
 
 namespace berth::cluster {
@@ -184,6 +185,7 @@ void VolumesInUse::CountClaim(Row row, const api::PodPtr& pod, const api::Volume
       const auto found = std::ranges::find_if(claim.ephemeral, [&](const auto& use) {
         return use.first == row && use.second->metadata.uid == pod->metadata.uid;
       });
+      BERTH_CHECK(found != claim.ephemeral.end(), row, claim.name, pod->metadata.uid);
       claim.ephemeral.erase(found);
     }
     JudgeOwners(claim);
@@ -195,6 +197,7 @@ void VolumesInUse::CountClaim(Row row, const api::PodPtr& pod, const api::Volume
 
 void VolumesInUse::CountTrouble(Row row, int amount) {
   trouble_.Add(row, amount);
+  BERTH_CHECK(trouble_.At(row) >= 0, row, amount, trouble_.At(row));
   if (trouble_.At(row) > 0) {
     uncountable_.Add(row);
   } else {
@@ -234,6 +237,7 @@ void VolumesInUse::SetPv(Claim& claim, std::string pv) {
   if (pv == claim.pv) return;
   if (!claim.pv.empty()) {
     const auto known = claims_of_pv_.find(claim.pv);
+    BERTH_CHECK(known != claims_of_pv_.end(), claim.name, claim.pv);
     std::erase(known->second, &claim);
     if (known->second.empty()) claims_of_pv_.erase(known);
   }

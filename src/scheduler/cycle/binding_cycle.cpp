@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "base/go_duration.hpp"
 #include "scheduler/extenders/requests.hpp"
 #include "observability/log/log.hpp"
@@ -16,7 +17,8 @@ using framework::Status;
 // The cycle of one pod. Results carry the number of the step they belong to; late and duplicate results refer
 // to another step and are ignored.
 struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_from_this<Cycle> {
-  enum class Stage : std::uint8_t { kDeciding, kWaiting, kPreBind, kBind, kEnded };
+  // Only advances.
+  enum class Stage : std::uint8_t { kReserve, kWaiting, kPermitted, kPreBind, kBind, kEnded };
   struct Wait {
     std::string_view plugin;
     Duration timeout;
@@ -63,6 +65,10 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
     verdict = std::move(status);
     cycles.post_(false, [self = shared_from_this()] { self->cycles.Decided(self); });
   }
+  void Advance(Stage next) {
+    BERTH_CHECK(stage < next, queued->info.key, stage, next);
+    stage = next;
+  }
   const std::string& uid() const { return queued->info.pod->metadata.uid; }
 
   BindingCycles& cycles;
@@ -72,7 +78,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   framework::CycleState state;
   const framework::Placement placement{queued->info, node_name, state};
 
-  Stage stage = Stage::kDeciding;
+  Stage stage = Stage::kReserve;
   std::string stopped_by;
   std::uint64_t step = 0;
   std::vector<Wait> waits;
@@ -118,7 +124,7 @@ bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
   }
   runtime::PermitOutcome permit = cycle->profile.RunPermit(cycle->placement);
   if (permit.status.code == Code::kWait) {
-    cycle->stage = Cycle::Stage::kWaiting;
+    cycle->Advance(Cycle::Stage::kWaiting);
     cycle->waiting_since = host_.Now();
     MonoTime first = MonoTime::max();
     for (const auto& [plugin, timeout] : permit.waits) {
@@ -136,7 +142,7 @@ bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
 void BindingCycles::Decided(const CyclePtr& cycle) {
   if (cycle->stage != Cycle::Stage::kWaiting) return;
   DropDeadline(cycle);
-  cycle->stage = Cycle::Stage::kDeciding;
+  cycle->Advance(Cycle::Stage::kPermitted);
   if (runtime::MetricsRecorder* metrics_recorder = cycle->profile.metrics_recorder()) {
     const runtime::MetricsRecorder::Traced traced(metrics_recorder, cycle->queued->trace);
     metrics_recorder->PermitWaited(cycle->verdict->code, cycle->waiting_since);
@@ -147,7 +153,7 @@ void BindingCycles::Decided(const CyclePtr& cycle) {
 
 void BindingCycles::AfterPermit(const CyclePtr& cycle) {
   host_.OnPermitDone(cycle->queued);
-  cycle->stage = Cycle::Stage::kPreBind;
+  cycle->Advance(Cycle::Stage::kPreBind);
   cycle->point_started = host_.Now();
   StartPreBindGroup(cycle);
 }
@@ -179,6 +185,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
     cycle->group_status = std::move(status);
     cycle->stop.request_stop();  // the group has failed, so the other plugins can stop
   }
+  BERTH_CHECK(cycle->pending > 0, cycle->uid(), step);
   if (--cycle->pending > 0) return;
   if (!cycle->group_status.ok()) return Fail(cycle, cycle->group_status, true);
   if (cycle->cancelled) return Fail(cycle, Status::Error(*cycle->cancelled), true);
@@ -189,7 +196,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
 // The first extender that binds and manages the pod replaces the Bind plugins.
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
   PointEnds(cycle, Code::kSuccess);
-  cycle->stage = Cycle::Stage::kBind;
+  cycle->Advance(Cycle::Stage::kBind);
   if (extenders_ == nullptr) return StartBind(cycle, 0);
   StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod));
 }
@@ -285,7 +292,7 @@ void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_bindin
 
 void BindingCycles::End(const CyclePtr& cycle) {
   DropDeadline(cycle);
-  cycle->stage = Cycle::Stage::kEnded;
+  cycle->Advance(Cycle::Stage::kEnded);
   if (const auto found = cycles_.find(cycle->uid()); found != cycles_.end() && found->second == cycle)
     cycles_.erase(found);
 }
@@ -358,6 +365,7 @@ void BindingCycles::Tick() {
 
 void BindingCycles::SetDeadline(const CyclePtr& cycle, MonoTime due) {
   DropDeadline(cycle);
+  BERTH_CHECK(cycle->stage != Cycle::Stage::kEnded, cycle->uid());
   cycle->deadline = deadlines_.emplace(due, cycle);
   cycle->has_deadline = true;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "scheduler/cycle/scheduler_metrics.hpp"
 #include "observability/log/log.hpp"
 
@@ -104,6 +105,7 @@ bool Scheduler::RunOnce() {
 // --- one attempt ---
 
 void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
+  BERTH_CHECK(leading_ && !draining_ && !deciding_, pod->info.key, leading_, draining_, deciding_);
   if (Skip(*pod)) {
     queue_.Done(pod->info.pod->metadata.uid);
     return;
@@ -194,7 +196,10 @@ void Scheduler::Place(const QueuedPodPtr& pod, algorithm::ScheduleResult decisio
     pod->evaluated_nodes = static_cast<std::uint32_t>(EvaluatedNodes(*decision.record));
     pod->feasible_nodes = static_cast<std::uint32_t>(decision.record->feasible.Count());
   }
-  parts_.cache.Assume(pod->info, decision.row);
+  BERTH_CHECK(decision.record->feasible.get().Has(decision.row), pod->info.key, decision.row);
+  // Skip has excluded pods that the cluster state contains, and no change is applied during a decision.
+  const bool assumed = parts_.cache.Assume(pod->info, decision.row);
+  BERTH_CHECK(assumed, pod->info.key, pod->info.pod->metadata.uid);
   queue_.nominator().Delete(pod->info.pod->metadata.uid);
   bindings_.Start(pod, *parts_.profiles[pod->profile], parts_.cache.nodes().name(decision.row),
                   std::move(decision.state));

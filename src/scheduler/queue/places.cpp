@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/queue/queue_metrics.hpp"
+#include "base/check.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
 namespace berth::queue {
@@ -26,6 +27,7 @@ QueueSizes SchedulingQueue::sizes() const {
   sizes.active = active_.size();
   sizes.backoff = backoff_.size() + error_backoff_.size();
   sizes.gated = gated_;
+  BERTH_CHECK(gated_ <= unschedulable_.size(), gated_, unschedulable_.size());
   sizes.unschedulable = unschedulable_.size() - sizes.gated;
   sizes.in_flight = in_flight_.size();
   return sizes;
@@ -50,6 +52,7 @@ SchedulingQueue::Entry* SchedulingQueue::Find(const std::string& uid) {
 
 SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
   Entry& entry = entries_[pod->info.pod->metadata.uid];
+  BERTH_CHECK(entry.pod == nullptr && entry.place == Place::kNone, pod->info.key, entry.place);
   pod->backoff_expiry = ExpiryOf(*pod);
   entry.pod = std::move(pod);
   entry.sequence = next_sequence_++;
@@ -60,27 +63,32 @@ SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
 void SchedulingQueue::Remove(Entry& entry) {
   Leave(entry);
   const auto [begin, end] = by_key_.equal_range(&entry);
-  by_key_.erase(std::find(begin, end, &entry));
+  const auto known = std::find(begin, end, &entry);
+  BERTH_CHECK(known != end, entry.pod->info.key);
+  by_key_.erase(known);
   const QueuedPodPtr pod = entry.pod;  // keeps the UID alive while the entry is erased
   entries_.erase(pod->info.pod->metadata.uid);
 }
 
 void SchedulingQueue::Leave(Entry& entry) {
   if (entry.cause != nullptr) std::exchange(entry.cause, nullptr)->Add(-1);
+  // A sorted set that does not contain the entry means that the order changed while the pod was queued.
   switch (std::exchange(entry.place, Place::kNone)) {
     case Place::kActive:
-      active_.erase(&entry);
+      BERTH_CHECK(active_.erase(&entry) == 1, entry.pod->info.key, active_.size());
       meters_->active.Add(-1);
       break;
     case Place::kBackoff:
-      backoff_.erase(&entry);
+      BERTH_CHECK(backoff_.erase(&entry) == 1, entry.pod->info.key, backoff_.size());
       meters_->backoff.Add(-1);
       break;
     case Place::kErrorBackoff:
-      error_backoff_.erase(&entry);
+      BERTH_CHECK(error_backoff_.erase(&entry) == 1, entry.pod->info.key, error_backoff_.size());
       meters_->backoff.Add(-1);
       break;
     case Place::kUnschedulable:
+      BERTH_CHECK(entry.slot < unschedulable_.size() && unschedulable_[entry.slot] == &entry, entry.pod->info.key,
+                  entry.slot, unschedulable_.size());
       unschedulable_.back()->slot = entry.slot;
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
@@ -93,6 +101,7 @@ void SchedulingQueue::Leave(Entry& entry) {
 }
 
 void SchedulingQueue::Enter(Entry& entry, Place place) {
+  BERTH_CHECK(entry.place == Place::kNone, entry.pod->info.key, entry.place, place);
   entry.place = place;
   if (place != Place::kNone) {
     entry.cause = &meters_->ByCause(PlaceName(entry), *entry.pod);

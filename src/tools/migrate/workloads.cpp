@@ -225,7 +225,7 @@ class Survey {
     if (!complete_) return;
     Tell({Level::kOk, Topic::kSize,
           fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB more as it "
-                      "remembers attempts and classes of pods (--berth-record-memory, --berth-class-memory)",
+                      "remembers attempts and classes of pods (--berth-record-buffer-size, --berth-equivalence-cache-size)",
                       Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
                       WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
   }

@@ -26,7 +26,7 @@ struct ClusterSize {
 };
 
 // Memory in bytes, as bench/README.md measured it: a running scheduler, without what explanations and the
-// memory of classes may take besides (--berth-record-memory, --berth-class-memory).
+// memory of classes may take besides (--berth-record-buffer-size, --berth-equivalence-cache-size).
 std::size_t MemoryFor(const ClusterSize& size);
 
 }  // namespace berth::migrate
