@@ -52,11 +52,11 @@ TEST(Loader, SaysWhatAFileIsNot) {
   std::ofstream(folder + "/text.so") << "#!/bin/sh\n";
   std::ofstream(folder + "/empty.so").flush();
   std::ofstream(folder + "/torn.so") << "\177ELF and nothing else that belongs there";
-  EXPECT_THAT(ErrorOf(folder + "/text.so"), HasSubstr("is no shared object"));
-  EXPECT_THAT(ErrorOf(folder + "/empty.so"), HasSubstr("is no shared object"));
+  EXPECT_THAT(ErrorOf(folder + "/text.so"), HasSubstr("not a shared object"));
+  EXPECT_THAT(ErrorOf(folder + "/empty.so"), HasSubstr("not a shared object"));
   EXPECT_THAT(ErrorOf(folder + "/torn.so"), HasSubstr("cannot be loaded: "));
   EXPECT_THAT(ErrorOf(folder + "/missing.so"), HasSubstr("no such file"));
-  EXPECT_THAT(ErrorOf(folder), HasSubstr("is no file"));
+  EXPECT_THAT(ErrorOf(folder), HasSubstr("not a regular file"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("no file given"));
   // A program is not a library, though its file looks like one.
   EXPECT_THAT(ErrorOf("/proc/self/exe"), HasSubstr("cannot be loaded: "));

@@ -14,9 +14,10 @@ using record::AttemptRecord;
 using record::Result;
 
 // An extender error for the nominated node only makes the search continue.
-bool SchedulingAlgorithm::PassesExtendersAlone(const Attempt& attempt, const ClusterView& cluster, const RowSet& alone) {
+bool SchedulingAlgorithm::NominatedNodePassesExtenders(const Attempt& attempt, const ClusterView& cluster,
+                                           const RowSet& alone) {
   FilterResult result = extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, alone);
-  nominated_said_ = std::move(result.said);
+  nominated_reasons_ = std::move(result.said);
   if (result.error) {
     log::Error("Evaluation failed on nominated node",
                {{"pod", log::Value::Object(attempt.pod().key)},
@@ -27,9 +28,9 @@ bool SchedulingAlgorithm::PassesExtendersAlone(const Attempt& attempt, const Clu
   return !result.left.Empty();
 }
 
-bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::Profile& profile,
-                            const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                            ScheduleResult& decision) {
+bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runtime::Profile& profile,
+                                 const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                                 ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   FilterResult result =
       extenders_->Filter(attempt.pod(), {attempt.nodes(), cluster.visiting_order}, record.feasible);
@@ -41,12 +42,12 @@ bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::P
   }
   // Plugins that rejected nodes stay in the list of rejectors even where an extender's reason replaces
   // theirs.
-  NoteRejectors(pre_filter, profile, decision);
+  RecordRejectors(pre_filter, profile, decision);
   if (!(record.feasible == result.left)) {
     decision.rejectors.emplace_back(extenders::kPluginName);
     std::ranges::sort(decision.rejectors);
   }
-  RecordReasons(nominated_said_, &record.feasible.get(), cluster, record);
+  RecordReasons(nominated_reasons_, &record.feasible.get(), cluster, record);
   RecordReasons(result.said, nullptr, cluster, record);
   for (FilterResult::Silent& silent : result.silent) {
     // A reason that an extender returned for such a row, even earlier, takes precedence.
@@ -61,7 +62,7 @@ bool SchedulingAlgorithm::PassExtenders(const Attempt& attempt, const runtime::P
   record.unresolvable |= unseen;
   record.feasible = std::move(result.left);
   if (record.feasible.Empty()) {
-    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
     return false;
   }
   decision.rejectors.clear();

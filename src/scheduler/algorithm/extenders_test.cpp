@@ -142,7 +142,7 @@ TEST_F(SchedulerWithExtendersTest, ScoresOfAnExtenderAreAdded) {
 
 TEST_F(SchedulerWithExtendersTest, AStopCancelsTheWaitWithoutAnEvent) {
   Start({Filtering()});
-  world.on_ask = [&](const extenders::Question&) { scheduler->Stop(); };
+  world.on_ask = [&](const extenders::TransportRequest&) { scheduler->Stop(); };
   AddPod();
   EXPECT_EQ(world.cancelled, 1U);
   EXPECT_THAT(Events(), IsEmpty());
@@ -153,7 +153,7 @@ TEST_F(SchedulerWithExtendersTest, AStopCancelsTheWaitWithoutAnEvent) {
 
 TEST_F(SchedulerWithExtendersTest, ADrainCancelsTheWait) {
   Start({Filtering()});
-  world.on_ask = [&](const extenders::Question&) { scheduler->Drain(std::chrono::seconds(1)); };
+  world.on_ask = [&](const extenders::TransportRequest&) { scheduler->Drain(std::chrono::seconds(1)); };
   AddPod();
   EXPECT_EQ(world.cancelled, 1U);
   EXPECT_THAT(Events(), IsEmpty());
@@ -161,7 +161,7 @@ TEST_F(SchedulerWithExtendersTest, ADrainCancelsTheWait) {
 
 TEST_F(SchedulerWithExtendersTest, ChangesDuringAWaitAreHandledAfterTheDecision) {
   Start({Filtering()});
-  world.on_ask = [&](const extenders::Question& question) {
+  world.on_ask = [&](const extenders::TransportRequest& question) {
     if (world.asked.size() > 1) return;
     scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("late").Cpu("8"))});
     EXPECT_THAT(question.body, HasSubstr(R"("NodeNames":["a","b"])"));
@@ -180,9 +180,9 @@ TEST_F(SchedulerWithExtendersTest, SuccessfulBindingStepsAreHandledDuringAWait) 
   EXPECT_THAT(Events(), IsEmpty()) << "its binding is on its way";
   world.answers.clear();
   std::vector<std::string> events_while_waiting;
-  world.on_ask = [&](const extenders::Question&) { api.Release(); };
+  world.on_ask = [&](const extenders::TransportRequest&) { api.Release(); };
   bool waited = false;
-  engine->extenders()->SetPatience([&, patience = 0]() mutable {
+  engine->extenders()->SetKeepWaiting([&, patience = 0]() mutable {
     if (++patience > 1) return false;
     waited = true;
     return true;

@@ -43,7 +43,7 @@ class SchedulingAlgorithm::WhatIfRun final : public framework::WhatIf {
         chance_(chance) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
-    profile_.ImagineFilters(attempt, table_, pre_filter_, nominations_, candidates, out);
+    profile_.RunFiltersForDryRun(attempt, table_, pre_filter_, nominations_, candidates, out);
   }
   Status AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) override {
     return profile_.RunAddPod(attempt, pre_filter_, added, row);
@@ -73,7 +73,7 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
   }
   extenders_->BeginDecision();
   DecideNode(pod, profile, cluster, nominations, decision);
-  decision.abandoned = extenders_->given_up();
+  decision.abandoned = extenders_->wait_cancelled();
   for (extenders::ExtenderError& trouble : extenders_->TakeErrors()) {
     decision.record->extenders.errors.push_back(
         {std::move(trouble.extender), std::move(trouble.verb), std::move(trouble.error)});
@@ -144,7 +144,7 @@ bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Pr
 
   only_nominated_ = false;
   nominated_rejector_.clear();
-  nominated_said_.clear();
+  nominated_reasons_.clear();
   if (known_ != nullptr && (pre_filter.narrowed || !known_->Evaluate(attempt, pre_filter))) {
     memory_->Invalidate(attempt.pod().shape);
     known_ = nullptr;
@@ -153,8 +153,8 @@ bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Pr
     known_->RecordVerdicts(record);
     if (!record.feasible.Empty()) return true;
     filtered_ = known_->verdicts();
-    NoteRejectors(pre_filter, profile, decision);
-    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    RecordRejectors(pre_filter, profile, decision);
+    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
     return false;
   }
 
@@ -176,23 +176,23 @@ bool SchedulingAlgorithm::FindFeasible(const Attempt& attempt, const runtime::Pr
     return false;
   }
   RecordVerdicts(profile, record);
-  if (pre_filter.narrowed) NoteLeftOut(pre_filter, candidates, record);
+  if (pre_filter.narrowed) RecordExcluded(pre_filter, candidates, record);
   if (record.feasible.Empty()) {
-    NoteRejectors(pre_filter, profile, decision);
-    NothingFits(attempt, profile, cluster, pre_filter, decision);
+    RecordRejectors(pre_filter, profile, decision);
+    HandleNoFit(attempt, profile, cluster, pre_filter, decision);
     return false;
   }
   if (only_nominated_) return true;
   Sample(profile, cluster, candidates, record.feasible.Own());
-  return extenders_ == nullptr || PassExtenders(attempt, profile, cluster, pre_filter, decision);
+  return extenders_ == nullptr || RunExtenderFilters(attempt, profile, cluster, pre_filter, decision);
 }
 
 // The equivalence cache stores results for all nodes in their current state. It is not used with nominated
 // pods, sampling, extenders, or for a pod with a limited set of nodes.
 equivalence_cache::EquivalenceClass* SchedulingAlgorithm::Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile) {
-  const bool looks_at_some = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
-  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || looks_at_some ||
-      !LooksAtAll(profile))
+  const bool limits_nodes = pod.node_name.known() || pod.nominated.known() || pod.selection().limits_names;
+  if (!memory_ || extenders_ != nullptr || options_.score_parts || !relevant_.empty() || limits_nodes ||
+      !EvaluatesAllNodes(profile))
     return nullptr;
   return memory_->Lookup(pod.shape, profile);
 }
@@ -230,12 +230,12 @@ bool SchedulingAlgorithm::PassesPreFilter(const Attempt& attempt, const runtime:
   record.pre_filter =
       record::PreFilterRejection{pre_filter.status.code, std::move(plugin), pre_filter.status.reasons};
   filtered_.Reset({});
-  NothingFits(attempt, profile, cluster, pre_filter, decision);
+  HandleNoFit(attempt, profile, cluster, pre_filter, decision);
   return false;
 }
 
-void SchedulingAlgorithm::NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
-                          AttemptRecord& record) const {
+void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
+                             AttemptRecord& record) const {
   std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
   RowSet judged = candidates;
@@ -252,8 +252,8 @@ void SchedulingAlgorithm::NoteLeftOut(const runtime::PreFilterOutcome& pre_filte
   record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
 }
 
-void SchedulingAlgorithm::NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
-                            ScheduleResult& decision) const {
+void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
+                              ScheduleResult& decision) const {
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   const AttemptRecord& record = *decision.record;
   for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
@@ -265,7 +265,7 @@ void SchedulingAlgorithm::NoteRejectors(const runtime::PreFilterOutcome& pre_fil
   }
 }
 
-void SchedulingAlgorithm::NothingFits(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
+void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Profile& profile, const ClusterView& cluster,
                           const runtime::PreFilterOutcome& pre_filter, ScheduleResult& decision) {
   AttemptRecord& record = *decision.record;
   record.result = Result::kUnschedulable;
@@ -279,7 +279,7 @@ void SchedulingAlgorithm::NothingFits(const Attempt& attempt, const runtime::Pro
       verdicts.unresolvable |= record.all;
     WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes,
                       options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
-    framework::PostFilterAnswer answer = profile.RunPostFilter(attempt, verdicts, what_if);
+    framework::PostFilterResult answer = profile.RunPostFilter(attempt, verdicts, what_if);
     if (answer.status.code == framework::Code::kError) {
       log::Error("Status after running PostFilter plugins for pod",
                  {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
@@ -312,7 +312,7 @@ void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const ru
   // The general search does not evaluate this node, so its result is recorded here.
   if (!candidates.Has(row)) RecordVerdicts(profile, record);
   if (only_nominated_ && extenders_ != nullptr)
-    only_nominated_ = PassesExtendersAlone(attempt, cluster, alone);
+    only_nominated_ = NominatedNodePassesExtenders(attempt, cluster, alone);
 }
 
 void SchedulingAlgorithm::RecordVerdicts(const runtime::Profile& profile, AttemptRecord& record) const {
@@ -327,7 +327,7 @@ void SchedulingAlgorithm::RecordVerdicts(const runtime::Profile& profile, Attemp
   record.feasible |= filtered_.feasible;
 }
 
-bool SchedulingAlgorithm::LooksAtAll(const runtime::Profile& profile) const {
+bool SchedulingAlgorithm::EvaluatesAllNodes(const runtime::Profile& profile) const {
   const std::int64_t share =
       profile.percentage_of_nodes_to_score().value_or(options_.percentage_of_nodes_to_score);
   return !options_.sample || share >= 100 || (share == 0 && !options_.adaptive);
@@ -345,7 +345,7 @@ std::size_t NodesToFind(std::int64_t percentage, std::size_t nodes) {
 // starting where the last search ended, until it has found a percentage of all nodes.
 void SchedulingAlgorithm::Sample(const runtime::Profile& profile, const ClusterView& cluster, const RowSet& candidates,
                      RowSet& feasible) {
-  if (LooksAtAll(profile)) return;
+  if (EvaluatesAllNodes(profile)) return;
   const std::size_t searched = candidates.Count();
   if (searched < kFeasibleMin) return;
   const std::size_t nodes = cluster.visiting_order.size();

@@ -37,7 +37,7 @@ struct ScheduleResult {
   framework::CycleState state;                    // data of the plugins
   // plugins whose events may requeue the pod; empty after errors
   std::vector<std::string> rejectors;
-  std::vector<std::string> pending;               // those that returned Pending
+  std::vector<std::string> pending;  // those that returned Pending
   // After a failure: the node to nominate the pod to. nullopt: unchanged; empty: cleared.
   std::optional<std::string> nominate;
   bool abandoned = false;  // the wait for an extender was cancelled; there is no result
@@ -82,7 +82,7 @@ class SchedulingAlgorithm {
   bool FindFeasible(const framework::Attempt& attempt, const runtime::Profile& profile,
                     const ClusterView& cluster, std::span<const runtime::Nomination> nominations,
                     ScheduleResult& decision);
-  bool LooksAtAll(const runtime::Profile& profile) const;
+  bool EvaluatesAllNodes(const runtime::Profile& profile) const;
   // The cached results for the pod's shape; null if the cache does not apply to this pod.
   equivalence_cache::EquivalenceClass* Lookup(const cluster::PodInfo& pod, const runtime::Profile& profile);
   cluster::Row ChooseFrom(equivalence_cache::EquivalenceClass& known, record::AttemptRecord& record);
@@ -90,12 +90,12 @@ class SchedulingAlgorithm {
   bool PassesPreFilter(const framework::Attempt& attempt, const runtime::Profile& profile,
                        const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                        ScheduleResult& decision);
-  void NoteLeftOut(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
-                   record::AttemptRecord& record) const;
-  void NoteRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
-                     ScheduleResult& decision) const;
+  void RecordExcluded(const runtime::PreFilterOutcome& pre_filter, const RowSet& candidates,
+                      record::AttemptRecord& record) const;
+  void RecordRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
+                       ScheduleResult& decision) const;
   // Calls the PostFilter plugins and completes the record of a pod without a feasible node.
-  void NothingFits(const framework::Attempt& attempt, const runtime::Profile& profile,
+  void HandleNoFit(const framework::Attempt& attempt, const runtime::Profile& profile,
                    const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
                    ScheduleResult& decision);
   void EvaluateNominatedNode(const framework::Attempt& attempt, const runtime::Profile& profile,
@@ -104,11 +104,11 @@ class SchedulingAlgorithm {
   void RecordVerdicts(const runtime::Profile& profile, record::AttemptRecord& record) const;
   // Applies the extenders' filters to the feasible nodes (extenders.cpp). Returns false if the decision is
   // complete.
-  bool PassExtenders(const framework::Attempt& attempt, const runtime::Profile& profile,
-                     const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
-                     ScheduleResult& decision);
-  bool PassesExtendersAlone(const framework::Attempt& attempt, const ClusterView& cluster,
-                            const RowSet& alone);
+  bool RunExtenderFilters(const framework::Attempt& attempt, const runtime::Profile& profile,
+                          const ClusterView& cluster, const runtime::PreFilterOutcome& pre_filter,
+                          ScheduleResult& decision);
+  bool NominatedNodePassesExtenders(const framework::Attempt& attempt, const ClusterView& cluster,
+                                    const RowSet& alone);
   void RecordReasons(const std::vector<extenders::FilterResult::NodeReason>& said, const RowSet* among,
                  const ClusterView& cluster, record::AttemptRecord& record);
   void AddContributions(const framework::Attempt& attempt, const ClusterView& cluster,
@@ -139,7 +139,8 @@ class SchedulingAlgorithm {
   std::vector<runtime::Nomination> relevant_;
   bool only_nominated_ = false;  // the pod's own nominated node passed, and the search ended there
   std::string nominated_rejector_;
-  std::vector<extenders::FilterResult::NodeReason> nominated_said_;  // reasons of extenders for the nominated node
+  std::vector<extenders::FilterResult::NodeReason>
+      nominated_reasons_;  // reasons of extenders for the nominated node
 };
 
 }  // namespace berth::algorithm

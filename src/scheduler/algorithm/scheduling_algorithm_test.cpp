@@ -155,7 +155,7 @@ TEST_F(DeciderTest, AFeasibleNominatedNodeEndsTheSearch) {
   const ScheduleResult decision = Schedule(MakePod().Cpu("1").Nominated("b"));
   EXPECT_EQ(Name(decision), "b");
   EXPECT_FALSE(decision.record->scored);
-  EXPECT_EQ(decision.record->feasible.Count(), 2U) << "the verdicts on the others are told all the same";
+  EXPECT_EQ(decision.record->feasible.Count(), 2U) << "the verdicts of the others are recorded nevertheless";
 }
 
 TEST_F(DeciderTest, AnInfeasibleOrDeletedNominatedNodeIsIgnored) {
@@ -183,9 +183,9 @@ TEST_F(DeciderTest, APodsOwnNominationIsIgnored) {
 }
 
 // Returns an error for nodes whose name begins with "odd".
-class Confused final : public framework::FilterPlugin {
+class FailingFilter final : public framework::FilterPlugin {
  public:
-  explicit Confused(framework::Handle&) {}
+  explicit FailingFilter(framework::Handle&) {}
   std::string_view Name() const override { return "Confused"; }
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override {
@@ -200,7 +200,7 @@ TEST_F(DeciderTest, ANominatedNodeWithAnErrorIsNotSelected) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Confused", 0});
   runtime::Registry registry = assembly::InTreePlugins();
-  registry.Add("Confused", framework::Make<Confused>);
+  registry.Add("Confused", framework::Make<FailingFilter>);
   Configure(config, std::move(registry));
   Add(MakeNode("odd1"));
   Add(MakeNode("even2"));
@@ -220,7 +220,7 @@ TEST_F(DeciderTest, SamplingFindsAPercentageAndContinuesAfterTheLastNode) {
   EXPECT_EQ(second.Count(), 200U);
   RowSet both = first;
   both &= second;
-  EXPECT_TRUE(both.Empty()) << "the start goes round";
+  EXPECT_TRUE(both.Empty()) << "the start index wraps around";
   EXPECT_TRUE(Schedule(MakePod()).record->feasible == first);
 }
 

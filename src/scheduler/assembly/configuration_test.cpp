@@ -154,10 +154,9 @@ TEST(Engine, RejectsExtendersWithoutATransport) {
   std::vector<std::string> notes;
   const auto built = Explainer::Create(*policy, InTreePlugins(), notes);
   ASSERT_FALSE(built);
-  EXPECT_THAT(
-      built.error().message,
-      StartsWith(
-          "extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be called by this command"));
+  EXPECT_THAT(built.error().message,
+              StartsWith("extenders[0]: extender \"http://127.0.0.1:12345/api/scheduler\" cannot be called "
+                         "by this command"));
 }
 
 struct BuildCase {

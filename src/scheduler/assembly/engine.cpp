@@ -40,7 +40,7 @@ Expected<std::unique_ptr<Engine>> Engine::Build(const config::SchedulerConfig& c
     }
     BERTH_TRY(engine->profiles_.emplace_back(),
               runtime::Profile::Build(profile, registry, engine->handle_, std::move(metrics_recorder)));
-    if (engine->extenders_ != nullptr) engine->profiles_.back()->AwaitForExtenders();
+    if (engine->extenders_ != nullptr) engine->profiles_.back()->RegisterForExtenders();
     const std::string_view sort = engine->profiles_.back()->queue_sort().Name();
     const std::string_view first = engine->profiles_.front()->queue_sort().Name();
     if (sort != first) {

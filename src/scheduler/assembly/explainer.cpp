@@ -14,7 +14,7 @@ namespace berth::assembly {
 namespace {
 
 // The reason why no profile schedules the pod; empty if one does.
-std::string WhyNotOurs(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
+std::string IgnoredReason(const api::Pod& pod, const runtime::Profile* profile, const Engine& engine) {
   if (profile == nullptr) {
     std::vector<std::string_view> names;
     for (const auto& known : engine.profiles()) names.push_back(known->name());
@@ -31,7 +31,7 @@ struct Explainer::Input {
   api::Decoder decoder;
   // sorted by name: the order in which they are added to the cache
   std::map<std::string, api::NodePtr> nodes;
-  std::vector<api::PodPtr> pods;              // in the order of the input
+  std::vector<api::PodPtr> pods;  // in the order of the input
   std::map<std::string, std::size_t> pod_index;
   api::Dump others;
   bool filled = false;
@@ -70,7 +70,9 @@ struct Explainer::Input {
   }
 };
 
-Explainer::Explainer() : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")), input_(std::make_unique<Input>()) {}
+Explainer::Explainer()
+    : discarded_metrics_(std::make_unique<ports::RejectingApiWriter>("writes are disabled in explanations")),
+      input_(std::make_unique<Input>()) {}
 Explainer::~Explainer() = default;
 
 Expected<std::unique_ptr<Explainer>> Explainer::Create(const config::SchedulerConfig& config,
@@ -159,7 +161,7 @@ Explainer::Evaluated Explainer::JudgeOne(const api::PodPtr& pod, cluster::PodInf
     record->message = std::move(message);
     return Evaluated{std::move(record), nullptr};
   };
-  if (const std::string why_not = WhyNotOurs(*pod, profile, *engine_); !why_not.empty())
+  if (const std::string why_not = IgnoredReason(*pod, profile, *engine_); !why_not.empty())
     return without_attempt(record::Result::kIgnored, why_not);
   info = cluster::PreparePod(pod, engine_->symbols());
   if (const framework::Status status = profile->RunPreEnqueue(info); !status.ok()) {

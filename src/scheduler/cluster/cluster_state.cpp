@@ -46,7 +46,7 @@ void ClusterState::AddNode(api::NodePtr node) {
     for (PodState* pod : waiting->second) table_.AddPod(row, pod->placed);
     pods_without_node_.erase(waiting);
   }
-  JoinZone(row);
+  AddToZone(row);
   ++node_generation_;
 }
 
@@ -54,15 +54,15 @@ void ClusterState::UpdateNode(api::NodePtr node) {
   const Row row = table_.Find(symbols_.node_names.Find(node->metadata.name));
   if (row == kNoRow) return AddNode(std::move(node));
   const bool moves = ZoneKey(table_.node(row)) != ZoneKey(*node);
-  if (moves) LeaveZone(row);
+  if (moves) RemoveFromZone(row);
   table_.Update(row, std::move(node));
-  if (moves) JoinZone(row);
+  if (moves) AddToZone(row);
 }
 
 void ClusterState::RemoveNode(const std::string& name) {
   const Row row = table_.Find(symbols_.node_names.Find(name));
   if (row == kNoRow) return;
-  LeaveZone(row);
+  RemoveFromZone(row);
   while (!table_.pods(row).empty()) {
     const auto known = pods_.find(Uid(table_.pods(row).back()->pod->metadata.uid));
     BERTH_CHECK(known != pods_.end(), name, table_.pods(row).back()->pod->metadata.uid);
@@ -76,19 +76,19 @@ void ClusterState::RemoveNode(const std::string& name) {
 
 void ClusterState::AddPod(api::PodPtr pod) {
   RemovePod(pod->metadata.uid);
-  PodState* known = Know(pod);
-  BERTH_CHECK(known != nullptr, pod->metadata.uid);
-  PodState& state = *known;
+  PodState* added = Insert(pod);
+  BERTH_CHECK(added != nullptr, pod->metadata.uid);
+  PodState& state = *added;
   state.placed.takes = uses_.Of(*pod);
   state.node = symbols_.node_names.Intern(pod->spec.node_name);
   Place(state);
 }
 
-ClusterState::PodState* ClusterState::Know(api::PodPtr pod) {
+ClusterState::PodState* ClusterState::Insert(api::PodPtr pod) {
   const std::size_t hash = Uid(pod->metadata.uid).hash;
   auto state = std::make_unique<PodState>();
   state->placed.pod = std::move(pod);
-  const auto [known, added] = pods_.insert(Known{hash, std::move(state)});
+  const auto [known, added] = pods_.insert(PodEntry{hash, std::move(state)});
   return added ? known->state.get() : nullptr;
 }
 
@@ -99,14 +99,14 @@ bool ClusterState::RemovePod(const std::string& uid) {
     BERTH_CHECK(assumed_ > 0, uid, pods_.size());
     --assumed_;
   }
-  Displace(*found->state);
+  RemoveFromNode(*found->state);
   pods_.erase(found);
   return true;
 }
 
 bool ClusterState::Assume(const PodInfo& pod, Row row) {
   BERTH_CHECK(table_.all().Has(row), pod.key, row, table_.rows());
-  PodState* state = Know(pod.pod);
+  PodState* state = Insert(pod.pod);
   if (state == nullptr) return false;
   state->placed.takes = pod.shape->use;
   state->node = table_.name_id(row);
@@ -125,7 +125,7 @@ bool ClusterState::IsAssumed(const std::string& uid) const {
 
 void ClusterState::AppendBoundPods(std::vector<api::PodPtr>& out) const {
   out.reserve(out.size() + pods_.size());
-  for (const Known& pod : pods_) {
+  for (const PodEntry& pod : pods_) {
     if (!pod.state->assumed) out.push_back(pod.state->placed.pod);
   }
 }
@@ -148,7 +148,7 @@ void ClusterState::Place(PodState& pod) {
   }
 }
 
-void ClusterState::Displace(PodState& pod) {
+void ClusterState::RemoveFromNode(PodState& pod) {
   if (const Row row = table_.Find(pod.node); row != kNoRow) {
     table_.RemovePod(row, pod.placed);
     return;
@@ -159,7 +159,7 @@ void ClusterState::Displace(PodState& pod) {
   if (entry->second.empty()) pods_without_node_.erase(entry);
 }
 
-void ClusterState::JoinZone(Row row) {
+void ClusterState::AddToZone(Row row) {
   const std::string key = ZoneKey(table_.node(row));
   auto zone = std::ranges::find(zones_, key, &Zone::key);
   if (zone == zones_.end()) zone = zones_.insert(zones_.end(), {key, {}});
@@ -167,7 +167,7 @@ void ClusterState::JoinZone(Row row) {
   order_stale_ = true;
 }
 
-void ClusterState::LeaveZone(Row row) {
+void ClusterState::RemoveFromZone(Row row) {
   const auto zone = std::ranges::find(zones_, ZoneKey(table_.node(row)), &Zone::key);
   BERTH_CHECK(zone != zones_.end(), row, zones_.size());
   BERTH_CHECK(std::erase(zone->rows, row) == 1, row, zone->key);

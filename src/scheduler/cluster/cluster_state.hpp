@@ -86,7 +86,7 @@ class ClusterState {
     std::string_view text;
     std::size_t hash;
   };
-  struct Known {
+  struct PodEntry {
     std::size_t hash = 0;
     std::unique_ptr<PodState> state;  // address is stable
     std::string_view uid() const { return state->placed.pod->metadata.uid; }
@@ -94,29 +94,31 @@ class ClusterState {
   struct ByUid {
     using is_transparent = void;
     std::size_t operator()(const Uid& uid) const { return uid.hash; }
-    std::size_t operator()(const Known& pod) const { return pod.hash; }
-    bool operator()(const Known& a, const Known& b) const { return a.hash == b.hash && a.uid() == b.uid(); }
-    bool operator()(const Known& a, const Uid& b) const { return a.hash == b.hash && a.uid() == b.text; }
-    bool operator()(const Uid& a, const Known& b) const { return (*this)(b, a); }
+    std::size_t operator()(const PodEntry& pod) const { return pod.hash; }
+    bool operator()(const PodEntry& a, const PodEntry& b) const {
+      return a.hash == b.hash && a.uid() == b.uid();
+    }
+    bool operator()(const PodEntry& a, const Uid& b) const { return a.hash == b.hash && a.uid() == b.text; }
+    bool operator()(const Uid& a, const PodEntry& b) const { return (*this)(b, a); }
   };
   struct Zone {
     std::string key;
     std::vector<Row> rows;
   };
   // Null if the UID is already present.
-  PodState* Know(api::PodPtr pod);
+  PodState* Insert(api::PodPtr pod);
   void Place(PodState& pod);
-  void Displace(PodState& pod);
-  void LeaveZone(Row row);
-  void JoinZone(Row row);
+  void RemoveFromNode(PodState& pod);
+  void RemoveFromZone(Row row);
+  void AddToZone(Row row);
 
   SymbolTable& symbols_;
   NodeTable table_;
   ClusterObjects objects_;
   PodCounters counters_;
   VolumesInUse volumes_;
-  RecentUses uses_{symbols_};
-  boost::unordered_flat_set<Known, ByUid, ByUid> pods_;
+  PodUseCache uses_{symbols_};
+  boost::unordered_flat_set<PodEntry, ByUid, ByUid> pods_;
   // Pods whose node does not exist, by NodeNameId.
   boost::unordered_flat_map<NodeNameId, std::vector<PodState*>> pods_without_node_;
   std::size_t assumed_ = 0;

@@ -30,7 +30,7 @@ bool IsExclusiveDisk(const api::Volume& volume) {
          volume.source == Source::kIscsi || volume.source == Source::kRbd;
 }
 
-bool Collide(const api::Volume& a, const api::Volume& b) {
+bool Conflict(const api::Volume& a, const api::Volume& b) {
   if (a.source != b.source || !IsExclusiveDisk(a) || a.id != b.id || (Shareable(a) && Shareable(b)))
     return false;
   if (a.source != Source::kRbd) return true;

@@ -44,11 +44,11 @@ const ImageState* NodeTable::Image(ImageId image) const {
   return &images_[image.value];
 }
 
-const Topology& NodeTable::Along(LabelKeyId key) const {
+const Topology& NodeTable::TopologyOf(LabelKeyId key) const {
   TrackedTopology*& known = At(topology_of_key_, key.value);
   if (known == nullptr) {
     known = &topologies_.emplace_back();
-    known->topology.domain.assign(rows(), Topology::kNowhere);
+    known->topology.domain.assign(rows(), Topology::kNoDomain);
     for (const LabelId label : symbols_.LabelsOf(key)) {
       if (const RowGroup* group = WithLabel(label))
         group->ForEach([&](std::size_t row) { known->Join(static_cast<Row>(row), label); });
@@ -67,13 +67,13 @@ void NodeTable::TrackedTopology::Join(Row row, LabelId label) {
     topology.rows_in.push_back(0);
     topology.label_of.push_back(label);
   }
-  if (topology.domain.size() <= row) topology.domain.resize(row + 1, Topology::kNowhere);
+  if (topology.domain.size() <= row) topology.domain.resize(row + 1, Topology::kNoDomain);
   topology.domain[row] = entry->second;
   ++topology.rows_in[entry->second];
 }
 
 void NodeTable::TrackedTopology::Leave(Row row) {
-  const std::uint32_t domain = std::exchange(topology.domain[row], Topology::kNowhere);
+  const std::uint32_t domain = std::exchange(topology.domain[row], Topology::kNoDomain);
   BERTH_CHECK(domain < topology.rows_in.size() && topology.rows_in[domain] > 0, row, domain);
   if (--topology.rows_in[domain] > 0) return;
   domain_of.erase(topology.label_of[domain]);
@@ -105,7 +105,7 @@ Row NodeTable::Add(api::NodePtr node) {
       column.allocatable.push_back(0);
       column.requested.push_back(0);
     }
-    for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNowhere);
+    for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNoDomain);
     all_.Resize(nodes_.size());
     unschedulable_.Resize(nodes_.size());
   } else {
@@ -126,7 +126,7 @@ Row NodeTable::Add(api::NodePtr node) {
   SetTaints(row, symbols_.InternTaints(node->taints));
   if (node->unschedulable) unschedulable_.Add(row);
   nodes_[row] = std::move(node);
-  for (PodObserver* observer : observers_) observer->NodeAppears(row);
+  for (PodObserver* observer : observers_) observer->OnNodeAdded(row);
   return row;
 }
 
@@ -177,7 +177,7 @@ void NodeTable::Remove(Row row) {
                   columns_[kMemory.value].requested[row] == 0,
               row, pods_[row].size(), pod_count_[row], columns_[kCpu.value].requested[row],
               columns_[kMemory.value].requested[row]);
-  for (PodObserver* observer : observers_) observer->NodeLeaves(row);
+  for (PodObserver* observer : observers_) observer->OnNodeRemoved(row);
   const api::NodePtr node = std::move(nodes_[row]);
   nodes_[row] = nullptr;
   SetLabels(row, node->metadata.labels, false);
@@ -251,7 +251,7 @@ const PlacedPod& NodeTable::Overlay::Add(Row row, const PodInfo& pod) {
   return guest;
 }
 void NodeTable::Overlay::Add(Row row, PlacedPod& pod) {
-  if (!TakeBack(row, pod)) Take(row, pod, true);
+  if (!CancelRemoval(row, pod)) Take(row, pod, true);
 }
 void NodeTable::Overlay::Remove(Row row, PlacedPod& pod) { Take(row, pod, false); }
 
@@ -273,7 +273,7 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
 
 // Cancels the step that removed this pod. Not possible for a pod with ports: other steps may have taken or
 // freed them since.
-bool NodeTable::Overlay::TakeBack(Row row, PlacedPod& pod) {
+bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
   if (pod.slot >= steps_.size() || !pod.use().ports.empty()) return false;
   Step& step = steps_[pod.slot];
   if (step.pod != &pod || step.added || step.row != row) return false;

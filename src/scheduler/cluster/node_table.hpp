@@ -44,18 +44,18 @@ struct PlacedPod {
 class PodObserver {
  public:
   virtual ~PodObserver() = default;
-  virtual void PodAppears(Row row, const PlacedPod& pod, bool imagined) = 0;
-  virtual void PodLeaves(Row row, const PlacedPod& pod, bool imagined) = 0;
+  virtual void OnPodAdded(Row row, const PlacedPod& pod, bool imagined) = 0;
+  virtual void OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) = 0;
   // A node was added at this row, or is about to be removed from it. The row has no pods at this time.
-  virtual void NodeAppears(Row /*row*/) {}
-  virtual void NodeLeaves(Row /*row*/) {}
+  virtual void OnNodeAdded(Row /*row*/) {}
+  virtual void OnNodeRemoved(Row /*row*/) {}
 };
 
 // The nodes grouped by the value of one label key: rows with the same value form a domain. Domains are
 // numbered from 0; the number of an empty domain is reused for a new value.
 struct Topology {
-  static constexpr std::uint32_t kNowhere = UINT32_MAX;
-  std::vector<std::uint32_t> domain;                      // by row; kNowhere: the node lacks the label
+  static constexpr std::uint32_t kNoDomain = UINT32_MAX;
+  std::vector<std::uint32_t> domain;                      // by row; kNoDomain: the node lacks the label
   std::vector<std::uint32_t> rows_in;                     // by domain
   std::vector<LabelId> label_of;                          // by domain
   std::size_t domains() const { return rows_in.size(); }  // an upper bound: includes unused numbers
@@ -108,7 +108,7 @@ class NodeTable {
   const RowSet* WithKey(LabelKeyId key) const;
   const ImageState* Image(ImageId image) const;
   // Built when a key is first requested, and maintained from then on.
-  const Topology& Along(LabelKeyId key) const;
+  const Topology& TopologyOf(LabelKeyId key) const;
   // Adds the rows on which a pod with this host port would conflict.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
 
@@ -166,7 +166,7 @@ class NodeTable {
       std::uint32_t ports = 0;
     };
     void Take(Row row, PlacedPod& pod, bool add);
-    bool TakeBack(Row row, PlacedPod& pod);
+    bool CancelRemoval(Row row, PlacedPod& pod);
 
     NodeTable& table_;
     std::vector<Step> steps_;
@@ -196,9 +196,9 @@ class NodeTable {
   void Tell(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
     for (PodObserver* observer : observers_) {
       if (appears) {
-        observer->PodAppears(row, pod, imagined);
+        observer->OnPodAdded(row, pod, imagined);
       } else {
-        observer->PodLeaves(row, pod, imagined);
+        observer->OnPodRemoved(row, pod, imagined);
       }
     }
   }
@@ -223,7 +223,7 @@ class NodeTable {
   RowSet all_;
   std::vector<Row> row_of_name_;      // by NodeNameId
   std::vector<NodeNameId> name_ids_;  // by row
-  std::vector<Column> columns_;   // by ResourceId
+  std::vector<Column> columns_;       // by ResourceId
   std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
   RowSet unschedulable_;
   std::vector<TaintListId> taints_;

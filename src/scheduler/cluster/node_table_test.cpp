@@ -306,10 +306,10 @@ TEST(PreparedPod, HasRequestsForFitScoreAndUse) {
   const PodInfo info = PreparePod(
       MakePod("p").Cpu("-1").Request("example.com/gpu", "3").PodLevel("memory", "1Gi").Share(), words);
   EXPECT_EQ(info.key, "default/p");
-  EXPECT_EQ(info.fit().milli_cpu, 0) << "the filter takes what is negative for nothing";
+  EXPECT_EQ(info.fit().milli_cpu, 0) << "the filter treats negative values as 0";
   EXPECT_EQ(info.use().requested.milli_cpu, -1000) << "the sums of a node do not";
   EXPECT_EQ(info.fit().memory, 1 << 30);
-  EXPECT_EQ(info.score().memory, 200 << 20) << "the score knows no pod level, and defaults";
+  EXPECT_EQ(info.score().memory, 200 << 20) << "the score ignores pod-level requests and applies defaults";
   EXPECT_EQ(info.fit().Of(words.FindResource("example.com/gpu")), 3);
   EXPECT_EQ(info.fit().Of(words.InternResource("example.com/other")), 0);
 }
@@ -323,7 +323,7 @@ TEST(PreparedPod, ListsItsImagesOncePerUse) {
   const PodInfo info = PreparePod(pod.Share(), words);
   EXPECT_EQ(info.image_users(), 3);
   EXPECT_THAT(info.images(), ElementsAre(words.images.Find("b@sha256:1"), words.images.Find("a:latest"),
-                                       words.images.Find("a:latest")));
+                                         words.images.Find("a:latest")));
 }
 
 TEST(NormalizedImageName, AddsTheTagLatestUnlessThereIsATag) {

@@ -27,7 +27,7 @@ PodCounters::PodCounters(NodeTable& nodes, ClusterObjects& objects) : nodes_(nod
 
 PodCounters::~PodCounters() { nodes_.Forget(*this); }
 
-const RowCounts& PodCounters::Matching(const PodQuestionPtr& question) {
+const RowCounts& PodCounters::Matching(const PodQueryPtr& question) {
   auto found = counters_.find(question.get());
   if (found == counters_.end()) {
     if (counters_.size() >= drop_at_) DropIdle();
@@ -50,7 +50,7 @@ void PodCounters::Build(Counter& counter) {
   };
   const api::ParsedSelector& selector = counter.question->all_of.front().labels;
   if (selector.nothing) return;
-  if (const api::Requirement* anchor = AnchorOf(selector)) {
+  if (const api::Requirement* anchor = RequiredLabelOf(selector)) {
     const auto found = groups_with_.find(HashOfLabel(anchor->key, anchor->values.front()));
     if (found == groups_with_.end()) return;
     for (const Member& member : found->second) count(*member.group);
@@ -84,7 +84,7 @@ void PodCounters::Leave(Group& group) {
   }
 }
 
-void PodCounters::Drop(const PodQuestion* question) {
+void PodCounters::Drop(const PodQuery* question) {
   const auto found = counters_.find(question);
   BERTH_CHECK(found != counters_.end(), counters_.size());
   Counter* counter = found->second.get();
@@ -106,7 +106,7 @@ void PodCounters::DropIdle() {
   for (auto& [labels, group] : groups_)
     std::erase_if(group.counters, [&](const Counter* counter) { return gone.contains(counter); });
   for (const Counter* counter : idle) {
-    const PodQuestionPtr question = counter->question;
+    const PodQueryPtr question = counter->question;
     counter_index_.Remove(question->all_of.front().labels, const_cast<Counter*>(counter));
     counters_.erase(question.get());
   }
@@ -116,14 +116,14 @@ void PodCounters::DropIdle() {
 
 // Drops counters that depend on namespace labels; they are counted again on next use.
 void PodCounters::NamespaceChanged() {
-  std::vector<const PodQuestion*> stale;
+  std::vector<const PodQuery*> stale;
   for (const auto& [question, counter] : counters_) {
     if (std::ranges::any_of(question->all_of, [](const PodClause& clause) {
           return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
         }))
       stale.push_back(question);
   }
-  for (const PodQuestion* question : stale) Drop(question);
+  for (const PodQuery* question : stale) Drop(question);
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
@@ -134,13 +134,13 @@ bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) cons
   return ns != nullptr && clause.namespace_selector.Matches(ns->metadata.labels);
 }
 
-bool PodCounters::Selects(const PodQuestion& question, const PodLabels& placed) const {
+bool PodCounters::Selects(const PodQuery& question, const PodLabels& placed) const {
   if (question.skip_terminating && placed.terminating) return false;
   return std::ranges::all_of(question.all_of,
                              [&](const PodClause& clause) { return Selects(clause, placed); });
 }
 
-bool PodCounters::Concerns(const PodClause& clause, const PodLabels& incoming) const {
+bool PodCounters::SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const {
   if (!clause.labels.Matches(incoming.labels)) return false;
   if (Lists(clause, incoming.ns) || clause.namespace_selector.everything()) return true;
   if (clause.namespace_selector.nothing) return false;
@@ -148,10 +148,10 @@ bool PodCounters::Concerns(const PodClause& clause, const PodLabels& incoming) c
   return clause.namespace_selector.Matches(ns == nullptr ? api::Labels() : ns->metadata.labels);
 }
 
-void PodCounters::PodAppears(Row row, const PlacedPod& pod, bool imagined) {
+void PodCounters::OnPodAdded(Row row, const PlacedPod& pod, bool imagined) {
   if (!imagined) Count(row, pod, 1);
 }
-void PodCounters::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
+void PodCounters::OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) {
   if (!imagined) Count(row, pod, -1);
 }
 

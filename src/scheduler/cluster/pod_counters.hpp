@@ -39,31 +39,31 @@ class PodCounters final : public PodObserver {
 
   // The number of pods that match, by row. Counted on first use and then maintained; counters that were not
   // used for a long time are dropped.
-  const RowCounts& Matching(const PodQuestionPtr& question);
+  const RowCounts& Matching(const PodQueryPtr& question);
 
   // Calls visit(const CarriedTerm&) for the terms of that role that select the incoming pod.
   template <class Visit>
   void ForEachCarried(TermRole role, const PodLabels& incoming, Visit&& visit) const {
     carried_index_[static_cast<std::size_t>(role)].ForEachCandidate(
         incoming, [&](const CarriedTerm* carried) {
-          if (Concerns(carried->term->clause(), incoming)) visit(*carried);
+          if (SelectsIncoming(carried->term->clause(), incoming)) visit(*carried);
         });
   }
 
   // Evaluates a term of an incoming pod against a pod on a node: the namespace selector matches existing
   // namespaces only.
   bool Selects(const PodClause& clause, const PodLabels& placed) const;
-  bool Selects(const PodQuestion& question, const PodLabels& placed) const;
+  bool Selects(const PodQuery& question, const PodLabels& placed) const;
   // Evaluates a term of a pod on a node against an incoming pod: a namespace that does not exist counts as
   // one without labels.
-  bool Concerns(const PodClause& clause, const PodLabels& incoming) const;
+  bool SelectsIncoming(const PodClause& clause, const PodLabels& incoming) const;
 
-  void PodAppears(Row row, const PlacedPod& pod, bool imagined) override;
-  void PodLeaves(Row row, const PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(Row row, const PlacedPod& pod, bool imagined) override;
+  void OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) override;
 
  private:
   struct Counter {
-    PodQuestionPtr question;
+    PodQueryPtr question;
     RowCounts rows;
     std::uint64_t asked = 0;  // when it was last used, in terms of asked_
   };
@@ -84,7 +84,7 @@ class PodCounters final : public PodObserver {
   void Join(Group& group);
   void Leave(Group& group);
   void Build(Counter& counter);
-  void Drop(const PodQuestion* question);
+  void Drop(const PodQuery* question);
   void DropIdle();
   void NamespaceChanged();
 
@@ -93,7 +93,7 @@ class PodCounters final : public PodObserver {
   // references stay valid on rehash
   boost::unordered_map<PodLabelsPtr, Group> groups_;
   boost::unordered_flat_map<std::size_t, std::vector<Member>> groups_with_;  // by hash of a label
-  boost::unordered_flat_map<const PodQuestion*, std::unique_ptr<Counter>> counters_;
+  boost::unordered_flat_map<const PodQuery*, std::unique_ptr<Counter>> counters_;
   SelectorIndex<Counter*> counter_index_;
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role

@@ -35,11 +35,11 @@ class Changing {
     }
   }
 
-  PodQuestionPtr Ask() {
-    PodQuestion question;
+  PodQueryPtr Ask() {
+    PodQuery question;
     for (std::size_t i = 1 + random_.Below(2); i > 0; --i) question.all_of.push_back(Clause());
     question.skip_terminating = OneIn(2);
-    return QuestionOf(std::move(question), words_);
+    return InternQuery(std::move(question), words_);
   }
   PodLabelsPtr Incoming() {
     api::Pod pod = Pod();
@@ -47,7 +47,7 @@ class Changing {
   }
 
   // The expected counts.
-  std::map<Row, int> Recount(const PodQuestion& question) const {
+  std::map<Row, int> Recount(const PodQuery& question) const {
     std::map<Row, int> counts;
     for (const auto& [row, placed] : placed_)
       counts[row] += counters_.Selects(question, *placed->use().labels) ? 1 : 0;
@@ -58,7 +58,7 @@ class Changing {
   Carried RecountCarried(TermRole role, const PodLabels& incoming) const {
     Carried counts;
     const auto add = [&](const AffinityTermPtr& term, std::int64_t weight, Row row) {
-      if (counters_.Concerns(term->clause(), incoming)) ++counts[{term.get(), weight, row}];
+      if (counters_.SelectsIncoming(term->clause(), incoming)) ++counts[{term.get(), weight, row}];
     };
     for (const auto& [row, placed] : placed_) {
       if (placed->use().affinity == nullptr) continue;
@@ -195,14 +195,14 @@ class Changing {
 TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Changing cluster(seed);
-    std::vector<PodQuestionPtr> questions;
+    std::vector<PodQueryPtr> questions;
     for (int i = 0; i < 30; ++i) questions.push_back(cluster.Ask());
     for (int step = 0; step < 700; ++step) {
       cluster.Change();
       // Some queries are counted before their pods are added, others after.
       if (step % 20 != 0) continue;
       questions[static_cast<std::size_t>(step / 20) % questions.size()] = cluster.Ask();
-      for (const PodQuestionPtr& question : questions) {
+      for (const PodQueryPtr& question : questions) {
         ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(question)), cluster.Recount(*question))
             << "seed " << seed << ", step " << step;
       }
@@ -218,7 +218,7 @@ TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
 
 TEST(PodCounters, StayCorrectWhenIdleCountersAreDropped) {
   Changing cluster(99);
-  const PodQuestionPtr kept = cluster.Ask();
+  const PodQueryPtr kept = cluster.Ask();
   for (int i = 0; i < 5000; ++i) {
     cluster.counters().Matching(cluster.Ask());  // no other reference is held
     if (i % 10 == 0) cluster.Change();

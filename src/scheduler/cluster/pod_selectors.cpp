@@ -34,7 +34,7 @@ Expected<AffinityTermPtr> Compile(const api::PodAffinityTerm& term, const std::s
   clause.namespaces.assign(term.namespaces.begin(), term.namespaces.end());
   if (clause.namespaces.empty() && !term.namespace_selector) clause.namespaces = {own_namespace};
   std::ranges::sort(clause.namespaces);
-  PodQuestionPtr question = QuestionOf({{std::move(clause)}, false}, symbols);
+  PodQueryPtr question = InternQuery({{std::move(clause)}, false}, symbols);
   // Equal queries are the same object, so the address identifies the query.
   std::string key = fmt::format("{} {}", static_cast<const void*>(question.get()), term.topology_key);
   return symbols.affinity_terms.Get(std::move(key), [&] {
@@ -108,7 +108,7 @@ Expected<SpreadConstraint> Compile(const api::TopologySpreadConstraint& constrai
   compiled.honor_taints = constraint.node_taints_policy == "Honor";
   compiled.self_matches = selector.Matches(pod.metadata.labels);
   compiled.counts = !selector.everything();
-  compiled.question = SpreadQuestion(pod.metadata.ns, std::move(selector), symbols);
+  compiled.question = SpreadQuery(pod.metadata.ns, std::move(selector), symbols);
   return compiled;
 }
 
@@ -147,17 +147,17 @@ PodLabelsPtr LabelsOf(const api::Pod& pod, SymbolTable& symbols) {
   });
 }
 
-PodQuestionPtr QuestionOf(PodQuestion question, SymbolTable& symbols) {
+PodQueryPtr InternQuery(PodQuery question, SymbolTable& symbols) {
   std::string key = question.skip_terminating ? "-" : "+";
   for (const PodClause& clause : question.all_of) Append(key, TextOf(clause));
   return symbols.pod_questions.Get(std::move(key), [&] { return std::move(question); });
 }
 
-PodQuestionPtr SpreadQuestion(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols) {
+PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols) {
   PodClause clause;
   clause.namespaces = {ns};
   clause.labels = std::move(selector);
-  return QuestionOf({{std::move(clause)}, true}, symbols);
+  return InternQuery({{std::move(clause)}, true}, symbols);
 }
 
 PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols) {
@@ -174,9 +174,9 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols) {
   terms.has_preferred =
       (attract != nullptr && !attract->preferred.empty()) || (repel != nullptr && !repel->preferred.empty());
   if (!terms.required.empty()) {
-    PodQuestion all;
+    PodQuery all;
     for (const AffinityTermPtr& term : terms.required) all.all_of.push_back(term->clause());
-    terms.all_required = QuestionOf(std::move(all), symbols);
+    terms.all_required = InternQuery(std::move(all), symbols);
   }
   std::string key = TextOf(terms);
   return symbols.pod_affinities.Get(std::move(key), [&] { return std::move(terms); });

@@ -31,15 +31,15 @@ struct PodClause {
 };
 
 // A query for pods that match all clauses. Equal queries share one object.
-struct PodQuestion {
+struct PodQuery {
   std::vector<PodClause> all_of;
   bool skip_terminating = false;
 };
-using PodQuestionPtr = std::shared_ptr<const PodQuestion>;
+using PodQueryPtr = std::shared_ptr<const PodQuery>;
 
 // A term of podAffinity or podAntiAffinity. Equal terms share one object.
 struct AffinityTerm {
-  PodQuestionPtr question;  // has exactly one clause
+  PodQueryPtr question;  // has exactly one clause
   LabelKeyId topology_key;
 
   const PodClause& clause() const { return question->all_of.front(); }
@@ -56,16 +56,16 @@ struct PodAffinityTerms {
   std::vector<AffinityTermPtr> required_anti;
   std::vector<WeightedAffinityTerm> preferred;  // those of podAntiAffinity have negative weights
   // matches pods that match every required term; null if there are none
-  PodQuestionPtr all_required;
-  bool has_preferred = false;                   // the pod lists preferred terms, valid or not
-  std::string error;                            // kube-scheduler's text; empty: all terms are valid
+  PodQueryPtr all_required;
+  bool has_preferred = false;  // the pod lists preferred terms, valid or not
+  std::string error;           // kube-scheduler's text; empty: all terms are valid
 };
 using PodAffinityPtr = std::shared_ptr<const PodAffinityTerms>;
 
 struct SpreadConstraint {
   std::int32_t max_skew = 0;
   LabelKeyId topology_key;
-  PodQuestionPtr question;  // pods of the same namespace that are not terminating
+  PodQueryPtr question;  // pods of the same namespace that are not terminating
   std::int32_t min_domains = 1;
   bool honor_affinity = true;
   bool honor_taints = false;
@@ -85,8 +85,8 @@ PodAffinityPtr AffinityOf(const api::Pod& pod, SymbolTable& symbols);
 // Null if the pod has no constraints. `match_label_keys`: the feature of that name is on.
 SpreadPtr SpreadOf(const api::Pod& pod, bool match_label_keys, SymbolTable& symbols);
 
-PodQuestionPtr QuestionOf(PodQuestion question, SymbolTable& symbols);
+PodQueryPtr InternQuery(PodQuery question, SymbolTable& symbols);
 // Matches the pods of one namespace that are not terminating.
-PodQuestionPtr SpreadQuestion(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols);
+PodQueryPtr SpreadQuery(const std::string& ns, api::ParsedSelector selector, SymbolTable& symbols);
 
 }  // namespace berth::cluster

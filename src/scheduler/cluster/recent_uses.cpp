@@ -17,12 +17,12 @@ std::size_t HashOf(const api::Pod& pod) {
 }
 
 // The kubelet reports the progress of a resize in a condition.
-bool Alike(const api::Pod& a, const api::Pod& b) {
+bool SameUse(const api::Pod& a, const api::Pod& b) {
   return SameShape(a, b) && a.status.conditions == b.status.conditions;
 }
 
 // A copy of the parts of a pod that its workload determines.
-api::Pod Likeness(const api::Pod& pod) {
+api::Pod WorkloadPart(const api::Pod& pod) {
   api::Pod like;
   like.metadata.ns = pod.metadata.ns;
   like.metadata.labels = pod.metadata.labels;
@@ -36,15 +36,15 @@ api::Pod Likeness(const api::Pod& pod) {
 
 }  // namespace
 
-PodUsePtr RecentUses::Of(const api::Pod& pod) {
+PodUsePtr PodUseCache::Of(const api::Pod& pod) {
   const std::size_t hash = HashOf(pod);
-  auto& place = known_[hash % kPlaces];
-  auto found = std::ranges::find_if(place, [&](const std::unique_ptr<Known>& known) {
-    return known != nullptr && known->hash == hash && Alike(known->like, pod);
+  auto& place = entries_[hash % kSets];
+  auto found = std::ranges::find_if(place, [&](const std::unique_ptr<Entry>& known) {
+    return known != nullptr && known->hash == hash && SameUse(known->like, pod);
   });
   if (found == place.end()) {
     found = std::prev(found);
-    *found = std::make_unique<Known>(Known{hash, Likeness(pod), UseOf(pod, symbols_)});
+    *found = std::make_unique<Entry>(Entry{hash, WorkloadPart(pod), UseOf(pod, symbols_)});
   }
   std::rotate(place.begin(), found, std::next(found));
   return place.front()->use;

@@ -22,7 +22,7 @@ class RecentUsesTest : public ::testing::Test {
   void ExpectSameAsFresh(const api::Pod& pod) { EXPECT_EQ(*uses_.Of(pod), *UseOf(pod, words_)); }
 
   SymbolTable words_;
-  RecentUses uses_{words_};
+  PodUseCache uses_{words_};
 };
 
 TEST_F(RecentUsesTest, PodsThatDifferInNamesAndNodesShareOneResult) {

@@ -9,7 +9,7 @@
 namespace berth::cluster {
 
 // A requirement `key = value` of the selector; null if there is none.
-inline const api::Requirement* AnchorOf(const api::ParsedSelector& selector) {
+inline const api::Requirement* RequiredLabelOf(const api::ParsedSelector& selector) {
   for (const api::Requirement& requirement : selector.requirements) {
     if (requirement.op == api::SelectorOp::kIn && requirement.values.size() == 1) return &requirement;
   }
@@ -22,7 +22,7 @@ class SelectorIndex {
  public:
   void Add(const api::ParsedSelector& selector, Item item) {
     if (selector.nothing) return;
-    if (const api::Requirement* anchor = AnchorOf(selector)) {
+    if (const api::Requirement* anchor = RequiredLabelOf(selector)) {
       for (const std::string& value : anchor->values)
         by_label_[HashOfLabel(anchor->key, value)].push_back(item);
     } else {
@@ -31,7 +31,7 @@ class SelectorIndex {
   }
   void Remove(const api::ParsedSelector& selector, Item item) {
     if (selector.nothing) return;
-    if (const api::Requirement* anchor = AnchorOf(selector)) {
+    if (const api::Requirement* anchor = RequiredLabelOf(selector)) {
       const auto found = by_label_.find(HashOfLabel(anchor->key, anchor->values.front()));
       std::erase(found->second, item);
       if (found->second.empty()) by_label_.erase(found);

@@ -17,7 +17,7 @@ namespace berth::cluster {
 struct PodLabels;
 struct PodShape;
 struct PodUse;
-struct PodQuestion;
+struct PodQuery;
 struct AffinityTerm;
 struct PodAffinityTerms;
 struct NodeNameTag;
@@ -29,7 +29,7 @@ struct AddressTag;
 struct TaintListTag;
 using NodeNameId = Id<NodeNameTag>;
 using LabelKeyId = Id<LabelKeyTag>;
-using LabelId = Id<LabelTag>;        // key and value
+using LabelId = Id<LabelTag>;  // key and value
 // cpu, memory, ephemeral-storage; then scalars in order of first occurrence
 using ResourceId = Id<ResourceTag>;
 using ImageId = Id<ImageTag>;
@@ -61,7 +61,7 @@ class SymbolTable {
 
   // --- pod labels and selectors (pod_selectors.hpp) ---
   SharedPool<PodLabels> pod_labels;
-  SharedPool<PodQuestion> pod_questions;
+  SharedPool<PodQuery> pod_questions;
   SharedPool<AffinityTerm> affinity_terms;
   SharedPool<PodAffinityTerms> pod_affinities;
   // --- compiled pods (pod_info.hpp) ---

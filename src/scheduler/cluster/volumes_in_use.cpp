@@ -25,19 +25,19 @@ std::optional<std::string> ClaimNameOf(const api::Pod& pod, const api::Volume& v
   return std::nullopt;
 }
 
-bool IsClaimOf(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
+bool ReferencesClaim(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
   return claim.metadata.ns == pod.metadata.ns &&
          std::ranges::any_of(pod.spec.volumes, [&](const api::Volume& volume) {
            return ClaimNameOf(pod, volume) == claim.metadata.name;
          });
 }
 
-bool MadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
+bool IsOwnedByPod(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
   const auto& controller = claim.metadata.controller;
   return claim.metadata.ns == pod.metadata.ns && controller && controller->uid == pod.metadata.uid;
 }
 
-std::string NotMadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
+std::string NotOwnedMessage(const api::Pod& pod, const api::PersistentVolumeClaim& claim) {
   return fmt::format("PVC {} was not created for pod {} (pod is not owner)", claim.metadata.Key(),
                      pod.metadata.Key());
 }
@@ -112,7 +112,8 @@ LookedUp VolumesInUse::LookUp(const api::Pod& pod, const api::Volume& volume) co
                         *name, *name),
             true};
   }
-  if (volume.source == Source::kEphemeral && !MadeFor(pod, *claim)) return {{}, NotMadeFor(pod, *claim)};
+  if (volume.source == Source::kEphemeral && !IsOwnedByPod(pod, *claim))
+    return {{}, NotOwnedMessage(pod, *claim)};
   return {Resolve(*claim), ""};
 }
 
@@ -138,7 +139,7 @@ const RowSet* VolumesInUse::MigratedFrom(std::string_view plugin) const {
   return found == migrated_from_.end() ? nullptr : &found->second;
 }
 
-std::string VolumesInUse::WhyUncountable(Row row) const {
+std::string VolumesInUse::UncountableReason(Row row) const {
   for (const PlacedPod* placed : nodes_.pods(row)) {
     for (const api::Volume& volume : placed->pod->spec.volumes) {
       LookedUp found = LookUp(*placed->pod, volume);
@@ -159,14 +160,14 @@ void VolumesInUse::Count(Row row, const PlacedPod& pod, int amount) {
     }
     amount > 0 ? disks_.Add(row, volume) : disks_.Remove(row, volume);
     const LookedUp found = LookUp(*pod.pod, volume);
-    if (!found.error.empty()) CountTrouble(row, amount);
+    if (!found.error.empty()) CountUncountable(row, amount);
     Use(found.volume, row, amount);
   }
 }
 
 void VolumesInUse::CountClaim(Row row, const api::PodPtr& pod, const api::Volume& volume, int amount) {
   const std::string name = *ClaimNameOf(*pod, volume);
-  if (name.empty()) return CountTrouble(row, amount);
+  if (name.empty()) return CountUncountable(row, amount);
   const auto [entry, added] = claims_.try_emplace(pod->metadata.ns + "/" + name);
   Claim& claim = entry->second;
   if (added) {
@@ -188,32 +189,32 @@ void VolumesInUse::CountClaim(Row row, const api::PodPtr& pod, const api::Volume
       BERTH_CHECK(found != claim.ephemeral.end(), row, claim.name, pod->metadata.uid);
       claim.ephemeral.erase(found);
     }
-    JudgeOwners(claim);
+    CheckOwners(claim);
   }
   if (!claim.uses.empty()) return;
   SetPv(claim, "");
   claims_.erase(entry);
 }
 
-void VolumesInUse::CountTrouble(Row row, int amount) {
-  trouble_.Add(row, amount);
-  BERTH_CHECK(trouble_.At(row) >= 0, row, amount, trouble_.At(row));
-  if (trouble_.At(row) > 0) {
+void VolumesInUse::CountUncountable(Row row, int amount) {
+  uncountable_uses_.Add(row, amount);
+  BERTH_CHECK(uncountable_uses_.At(row) >= 0, row, amount, uncountable_uses_.At(row));
+  if (uncountable_uses_.At(row) > 0) {
     uncountable_.Add(row);
   } else {
     uncountable_.Remove(row);
   }
 }
 
-void VolumesInUse::JudgeOwners(Claim& claim) {
+void VolumesInUse::CheckOwners(Claim& claim) {
   const RowCounts before = std::exchange(claim.wrong, {});
-  before.ForEach([&](Row row, RowCounts::Count count) { CountTrouble(row, -count); });
+  before.ForEach([&](Row row, RowCounts::Count count) { CountUncountable(row, -count); });
   const auto object = objects_.Of<api::PersistentVolumeClaim>().Find(claim.ns, claim.name);
   if (object == nullptr) return;
   for (const auto& [row, pod] : claim.ephemeral) {
-    if (!MadeFor(*pod, *object)) claim.wrong.Add(row, 1);
+    if (!IsOwnedByPod(*pod, *object)) claim.wrong.Add(row, 1);
   }
-  claim.wrong.ForEach([&](Row row, RowCounts::Count count) { CountTrouble(row, count); });
+  claim.wrong.ForEach([&](Row row, RowCounts::Count count) { CountUncountable(row, count); });
 }
 
 // The claim or its volume may have changed.
@@ -226,7 +227,7 @@ void VolumesInUse::Update(Claim& claim) {
     claim.volume = std::move(volume);
     CountUses(claim, 1);
   }
-  if (!claim.ephemeral.empty()) JudgeOwners(claim);
+  if (!claim.ephemeral.empty()) CheckOwners(claim);
 }
 
 void VolumesInUse::CountUses(const Claim& claim, int sign) {
@@ -331,7 +332,7 @@ VolumesInUse::Driver& VolumesInUse::DriverOf(const std::string& name) {
 
 // --- nodes ---
 
-void VolumesInUse::NodeAppears(Row row) {
+void VolumesInUse::OnNodeAdded(Row row) {
   for (auto& [name, driver] : drivers_) {
     driver.in_use.resize(nodes_.rows());
     driver.limit.resize(nodes_.rows(), kNoLimit);
@@ -342,7 +343,7 @@ void VolumesInUse::NodeAppears(Row row) {
   for (const Attachment* attachment : facts->second.attachments) Attach(attachment->volume, row, 1);
 }
 
-void VolumesInUse::NodeLeaves(Row row) {
+void VolumesInUse::OnNodeRemoved(Row row) {
   const auto facts = node_facts_.find(nodes_.name(row));
   if (facts == node_facts_.end()) return;
   SetDrivers(row, facts->second.csi_node.get(), nullptr);

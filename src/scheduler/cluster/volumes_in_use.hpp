@@ -25,11 +25,11 @@ namespace berth::cluster {
 // kind.
 std::optional<std::string> ClaimNameOf(const api::Pod& pod, const api::Volume& volume);
 // Whether a volume of the pod references the claim.
-bool IsClaimOf(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
+bool ReferencesClaim(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
 // Whether the pod is the claim's controller, which is required for the claim of an ephemeral volume.
-bool MadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
+bool IsOwnedByPod(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
 // The error text if it is not.
-std::string NotMadeFor(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
+std::string NotOwnedMessage(const api::Pod& pod, const api::PersistentVolumeClaim& claim);
 
 // A volume as counted by a CSI driver.
 struct CsiVolume {
@@ -41,7 +41,7 @@ struct CsiVolume {
 // A resolved volume of a pod, or the error.
 struct LookedUp {
   CsiVolume volume;
-  std::string error;           // kube-scheduler's text; empty: no error
+  std::string error;  // kube-scheduler's text; empty: no error
   // the error is a missing claim, which matters only for pods that wait to be scheduled
   bool claim_missing = false;
 };
@@ -67,7 +67,7 @@ class VolumesInUse final : private PodObserver {
   struct Driver {
     // by row: volumes in use or attached; maintained where there are limits
     std::vector<std::int32_t> in_use;
-    std::vector<std::int32_t> limit;   // by row
+    std::vector<std::int32_t> limit;  // by row
     RowSet installed;
   };
   CsiVolume Resolve(const api::PersistentVolumeClaim& claim) const;
@@ -88,7 +88,7 @@ class VolumesInUse final : private PodObserver {
   const RowSet* MigratedFrom(std::string_view plugin) const;
   // Rows with a pod whose volumes cannot be counted, and the reason (of one such pod).
   const RowSet& uncountable() const { return uncountable_; }
-  std::string WhyUncountable(Row row) const;
+  std::string UncountableReason(Row row) const;
 
  private:
   struct Volume {
@@ -119,15 +119,15 @@ class VolumesInUse final : private PodObserver {
     bool idle() const { return csi_node == nullptr && attachments.empty(); }
   };
 
-  void PodAppears(Row row, const PlacedPod& pod, bool) override { Count(row, pod, 1); }
-  void PodLeaves(Row row, const PlacedPod& pod, bool) override { Count(row, pod, -1); }
-  void NodeAppears(Row row) override;
-  void NodeLeaves(Row row) override;
+  void OnPodAdded(Row row, const PlacedPod& pod, bool) override { Count(row, pod, 1); }
+  void OnPodRemoved(Row row, const PlacedPod& pod, bool) override { Count(row, pod, -1); }
+  void OnNodeAdded(Row row) override;
+  void OnNodeRemoved(Row row) override;
 
   // `amount` is added to the counters.
   void Count(Row row, const PlacedPod& pod, int amount);
   void CountClaim(Row row, const api::PodPtr& pod, const api::Volume& volume, int amount);
-  void CountTrouble(Row row, int amount);
+  void CountUncountable(Row row, int amount);
   void CountUses(const Claim& claim, int sign);
   void Use(const CsiVolume& volume, Row row, int amount);
   void Attach(const CsiVolume& volume, Row row, int amount);
@@ -136,7 +136,7 @@ class VolumesInUse final : private PodObserver {
 
   CsiVolume ResolveByClass(const api::PersistentVolumeClaim& claim) const;
   void Update(Claim& claim);
-  void JudgeOwners(Claim& claim);
+  void CheckOwners(Claim& claim);
   void SetPv(Claim& claim, std::string pv);
   void Update(Attachment& attachment);
   void AttachmentChanged(const ports::Change<api::VolumeAttachment>& change);
@@ -161,7 +161,7 @@ class VolumesInUse final : private PodObserver {
   std::map<std::string, RowSet, std::less<>> migrated_from_;
   RowSet with_csi_node_;
   RowSet with_limits_;
-  RowCounts trouble_;
+  RowCounts uncountable_uses_;
   RowSet uncountable_;
 };
 

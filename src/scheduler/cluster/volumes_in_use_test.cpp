@@ -28,9 +28,9 @@ using berth::testing::MakeVolume;
 using berth::testing::PodWith;
 
 // A small cluster with random changes, and the expected counters by a full recount.
-class Churn {
+class RandomCluster {
  public:
-  explicit Churn(std::uint64_t seed) : random_(seed) {}
+  explicit RandomCluster(std::uint64_t seed) : random_(seed) {}
 
   void Step() {
     switch (random_.Below(10)) {
@@ -64,7 +64,7 @@ class Churn {
         overlay.Add(*node, guests.back());
         if (PlacedPod* victim = AnyPodOn(*node); victim != nullptr) overlay.Remove(*node, *victim);
       }
-      Check("with imagined pods");
+      Check("with an overlay");
     }
     Check("after them");
   }
@@ -213,7 +213,7 @@ class Churn {
   bool HasConflict(Row row, const api::Volume& wanted) {
     return std::ranges::any_of(nodes_.pods(row), [&](const PlacedPod* pod) {
       return std::ranges::any_of(pod->pod->spec.volumes,
-                                 [&](const api::Volume& volume) { return Collide(volume, wanted); });
+                                 [&](const api::Volume& volume) { return Conflict(volume, wanted); });
     });
   }
   void CheckRow(Row row) {
@@ -228,7 +228,7 @@ class Churn {
     }
     for (const auto& [id, driver] : used) EXPECT_TRUE(volumes_.IsUsed(id, row)) << id;
     EXPECT_EQ(volumes_.uncountable().Has(row), trouble);
-    EXPECT_EQ(volumes_.WhyUncountable(row).empty(), !trouble);
+    EXPECT_EQ(volumes_.UncountableReason(row).empty(), !trouble);
     std::map<std::string, std::string> all = used;
     objects_.Of<api::VolumeAttachment>().ForEach([&](const auto& attachment) {
       if (attachment->node_name != nodes_.name(row)) return;
@@ -278,7 +278,7 @@ class Churn {
 TEST(VolumesInUse, CountersEqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Churn churn(seed);
+    RandomCluster churn(seed);
     for (int step = 0; step < 150; ++step) {
       churn.Step();
       churn.Check(fmt::format("step {}", step));

@@ -63,7 +63,7 @@ struct BindingCycles::Cycle final : framework::WaitingPod, std::enable_shared_fr
   void Signal(Status status) {
     if (verdict) return;
     verdict = std::move(status);
-    cycles.post_(false, [self = shared_from_this()] { self->cycles.Decided(self); });
+    cycles.post_(false, [self = shared_from_this()] { self->cycles.OnPermitVerdict(self); });
   }
   void Advance(Stage next) {
     BERTH_CHECK(stage < next, queued->info.key, stage, next);
@@ -139,7 +139,7 @@ bool BindingCycles::ReserveAndPermit(const CyclePtr& cycle) {
   return false;
 }
 
-void BindingCycles::Decided(const CyclePtr& cycle) {
+void BindingCycles::OnPermitVerdict(const CyclePtr& cycle) {
   if (cycle->stage != Cycle::Stage::kWaiting) return;
   DropDeadline(cycle);
   cycle->Advance(Cycle::Stage::kPermitted);
@@ -173,13 +173,13 @@ void BindingCycles::StartPreBindGroup(const CyclePtr& cycle) {
                                 [this, post = post_, cycle, step](Status status) {
                                   const bool well = status.ok();
                                   post(well, [this, cycle, step, status = std::move(status)]() mutable {
-                                    PreBindAnswered(cycle, step, std::move(status));
+                                    OnPreBindDone(cycle, step, std::move(status));
                                   });
                                 });
   }
 }
 
-void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, Status status) {
+void BindingCycles::OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, Status status) {
   if (cycle->stage != Cycle::Stage::kPreBind || cycle->step != step) return;
   if (!status.ok() && cycle->group_status.ok()) {
     cycle->group_status = std::move(status);
@@ -195,7 +195,7 @@ void BindingCycles::PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, S
 
 // The first extender that binds and manages the pod replaces the Bind plugins.
 void BindingCycles::StartBindPoint(const CyclePtr& cycle) {
-  PointEnds(cycle, Code::kSuccess);
+  OnPointEnd(cycle, Code::kSuccess);
   cycle->Advance(Cycle::Stage::kBind);
   if (extenders_ == nullptr) return StartBind(cycle, 0);
   StartExtenderBind(cycle, extenders_->FindBinder(*cycle->pod().pod));
@@ -211,24 +211,24 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
   DropDeadline(cycle);  // extenders have a time-out of their own
   extenders::Extender& extender = extenders_->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
-  const auto asked = std::make_shared<extenders::Extender::Asked>();
+  const auto asked = std::make_shared<extenders::Extender::PendingCall>();
   *asked = extender.Ask(
       extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
       [this, post = post_, cycle, step, index, asked](Expected<extenders::Reply> reply) {
         post(false, [this, cycle, step, index, asked, reply = std::move(reply)]() mutable {
-          ExtenderAnswered(cycle, step, index, *asked, std::move(reply));
+          OnExtenderReply(cycle, step, index, *asked, std::move(reply));
         });
       },
       host_.WriteGuard());
 }
 
-void BindingCycles::ExtenderAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
-                                     const extenders::Extender::Asked& asked,
-                                     Expected<extenders::Reply> reply) {
+void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
+                                    const extenders::Extender::PendingCall& asked,
+                                    Expected<extenders::Reply> reply) {
   extenders::Extender& extender = extenders_->at(index);
   const Expected<void> bound = extenders_->Bound(extender, asked, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
-  if (bound) return BindIsDone(cycle);
+  if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
   log::Info("Skipping extender in bind as it returned error and has ignorable flag set",
             {{"extender", extender.name()}, {"err", bound.error().message}});
@@ -242,22 +242,21 @@ void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
                            [this, post = post_, cycle, step, plugin](Status status) {
                              const bool well = status.ok() || status.skip();
                              post(well, [this, cycle, step, plugin, status = std::move(status)]() mutable {
-                               BindAnswered(cycle, step, plugin, std::move(status));
+                               OnBindDone(cycle, step, plugin, std::move(status));
                              });
                            });
 }
 
-void BindingCycles::BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin,
-                                 Status status) {
+void BindingCycles::OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, Status status) {
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   DropDeadline(cycle);
   if (status.skip() && plugin + 1 < cycle->profile.bind_count()) return StartBind(cycle, plugin + 1);
   if (!status.ok()) return Fail(cycle, std::move(status), true);
-  BindIsDone(cycle);
+  OnBound(cycle);
 }
 
-void BindingCycles::BindIsDone(const CyclePtr& cycle) {
-  PointEnds(cycle, Code::kSuccess);
+void BindingCycles::OnBound(const CyclePtr& cycle) {
+  OnPointEnd(cycle, Code::kSuccess);
   End(cycle);
   host_.Bound(cycle->queued, cycle->node());
   {
@@ -269,7 +268,7 @@ void BindingCycles::BindIsDone(const CyclePtr& cycle) {
 }
 
 // Records the duration of PreBind or Bind, whose plugins complete asynchronously.
-void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
+void BindingCycles::OnPointEnd(const CyclePtr& cycle, Code code) {
   runtime::MetricsRecorder* metrics_recorder = cycle->profile.metrics_recorder();
   if (metrics_recorder == nullptr || cycle->by_extender) return;
   const auto point = cycle->stage == Cycle::Stage::kBind ? runtime::ExtensionPoint::kBind
@@ -281,7 +280,7 @@ void BindingCycles::PointEnds(const CyclePtr& cycle, Code code) {
 
 void BindingCycles::Fail(const CyclePtr& cycle, Status status, bool while_binding) {
   if (cycle->stage == Cycle::Stage::kPreBind || cycle->stage == Cycle::Stage::kBind)
-    PointEnds(cycle, status.code);
+    OnPointEnd(cycle, status.code);
   End(cycle);
   {
     const runtime::MetricsRecorder::Traced traced(cycle->profile.metrics_recorder(), cycle->queued->trace);

@@ -88,16 +88,16 @@ class BindingCycles {
   bool ReserveAndPermit(const CyclePtr& cycle);
   void AfterPermit(const CyclePtr& cycle);
   void StartPreBindGroup(const CyclePtr& cycle);
-  void PreBindAnswered(const CyclePtr& cycle, std::uint64_t step, framework::Status status);
+  void OnPreBindDone(const CyclePtr& cycle, std::uint64_t step, framework::Status status);
   void StartBindPoint(const CyclePtr& cycle);
   void StartExtenderBind(const CyclePtr& cycle, std::size_t index);
-  void ExtenderAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
-                        const extenders::Extender::Asked& asked, Expected<extenders::Reply> reply);
+  void OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
+                       const extenders::Extender::PendingCall& asked, Expected<extenders::Reply> reply);
   void StartBind(const CyclePtr& cycle, std::size_t plugin);
-  void BindIsDone(const CyclePtr& cycle);
-  void BindAnswered(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
-  void Decided(const CyclePtr& cycle);  // the wait in Permit has ended
-  void PointEnds(const CyclePtr& cycle, framework::Code code);
+  void OnBound(const CyclePtr& cycle);
+  void OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);
+  void OnPermitVerdict(const CyclePtr& cycle);  // the wait in Permit has ended
+  void OnPointEnd(const CyclePtr& cycle, framework::Code code);
   void Fail(const CyclePtr& cycle, framework::Status status, bool while_binding);
   void End(const CyclePtr& cycle);
   void SetDeadline(const CyclePtr& cycle, MonoTime due);

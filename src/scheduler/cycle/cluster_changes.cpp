@@ -52,20 +52,20 @@ void Scheduler::RequeueOnEvent(const ClusterEvent& event, const framework::Event
 void Scheduler::Handle(Change<api::Pod>& change) {
   const api::PodPtr& before = change.before;
   const api::PodPtr& after = change.after;
-  if (after == nullptr || after->terminal()) return PodGone(after == nullptr ? before : after);
+  if (after == nullptr || after->terminal()) return OnPodGone(after == nullptr ? before : after);
   if (before != nullptr && before->metadata.uid != after->metadata.uid) {
-    PodGone(before);
+    OnPodGone(before);
     change.before = nullptr;
   }
   if (after->spec.node_name.empty()) {
-    PodWaiting(change.before, after);
+    OnUnassignedPod(change.before, after);
   } else {
-    PodAssigned(change.before, after);
+    OnAssignedPod(change.before, after);
   }
 }
 
 // The object of a delete may be outdated and lack the node, so the pod is removed from all places.
-void Scheduler::PodGone(const api::PodPtr& pod) {
+void Scheduler::OnPodGone(const api::PodPtr& pod) {
   const std::string& uid = pod->metadata.uid;
   const std::string key = pod->metadata.Key();
   std::optional<HandlingTimer> leaving;
@@ -76,24 +76,25 @@ void Scheduler::PodGone(const api::PodPtr& pod) {
   }
   queue_.Delete(uid);
   leaving.reset();
-  if (parts_.cache.IsAssumed(uid)) return AssumedPodGoes(uid);
+  if (parts_.cache.IsAssumed(uid)) return OnAssumedPodDeleted(uid);
   if (const api::PodPtr known = parts_.cache.FindPod(uid)) {
     const HandlingTimer timer(*this, kAssignedPodDeleted.label);
     parts_.cache.RemovePod(uid);
     queue_.MoveAll(kAssignedPodDeleted, {pod->spec.node_name.empty() ? known : pod, nullptr});
     return;
   }
-  if (!pod->status.nominated_node_name.empty()) NominationEnds(pod);
+  if (!pod->status.nominated_node_name.empty()) OnNominationEnded(pod);
 }
 
-void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
+void Scheduler::OnUnassignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
   const auto profile = ProfileOf(*pod);
   if (!profile) return;
   const std::string& uid = pod->metadata.uid;
   waiting_[pod->metadata.Key()] = pod;
   if (parts_.cache.IsAssumed(uid)) {
     // The pod is being bound; the only relevant update is its deletion.
-    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting())) AssumedPodGoes(uid);
+    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
+      OnAssumedPodDeleted(uid);
     return;
   }
   const HandlingTimer timer(*this, before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
@@ -104,15 +105,15 @@ void Scheduler::PodWaiting(const api::PodPtr& before, const api::PodPtr& pod) {
   queue_.Update(cluster::PreparePod(pod, parts_.handle.symbols), *profile,
                 PodEvents(*before, *pod, framework::EventResource::kTargetPod), {before, pod});
   const std::string& nominated = before->status.nominated_node_name;
-  if (!nominated.empty() && nominated != pod->status.nominated_node_name) NominationEnds(before);
+  if (!nominated.empty() && nominated != pod->status.nominated_node_name) OnNominationEnded(before);
 }
 
-void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
+void Scheduler::OnAssignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
   const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
   const HandlingTimer timer(*this, was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
   const bool ours = parts_.cache.Knows(pod->metadata.uid);
   parts_.cache.AddPod(pod);
-  if (!ours) CheckRoom(*pod);
+  if (!ours) ReportOvercommitment(*pod);
   if (was_assigned) {
     for (const ClusterEvent& event : PodEvents(*before, *pod, framework::EventResource::kAssignedPod))
       queue_.MoveAll(event, {before, pod});
@@ -126,7 +127,7 @@ void Scheduler::PodAssigned(const api::PodPtr& before, const api::PodPtr& pod) {
   queue_.MoveAll(kAssignedPodAdded, {nullptr, pod});
 }
 
-void Scheduler::AssumedPodGoes(const std::string& uid) {
+void Scheduler::OnAssumedPodDeleted(const std::string& uid) {
   const api::PodPtr pod = parts_.cache.FindPod(uid);
   framework::WaitingPod* waiting = bindings_.FindWaiting(uid);
   // After Permit the binding cannot be stopped and will fail by itself; the resources are released now.
@@ -134,7 +135,7 @@ void Scheduler::AssumedPodGoes(const std::string& uid) {
   queue_.MoveAll(kAssignedPodDeleted, {pod, nullptr});
 }
 
-void Scheduler::NominationEnds(const api::PodPtr& pod) {
+void Scheduler::OnNominationEnded(const api::PodPtr& pod) {
   queue_.MoveAll(kAssignedPodDeleted, {pod, nullptr}, [&](const framework::QueuedPod& other) {
     return other.info.priority() <= pod->spec.priority;
   });

@@ -87,7 +87,7 @@ class Probe final : public framework::PreEnqueuePlugin,
       if (status.code == Code::kPending) out.MarkPending();
     });
   }
-  framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt, const framework::FilterOutcome&,
+  framework::PostFilterResult PostFilter(const framework::Attempt& attempt, const framework::FilterOutcome&,
                                          framework::WhatIf&) override {
     return {Act("PostFilter", attempt.pod(), Status::Unschedulable("")), script_.nominate};
   }
@@ -104,7 +104,7 @@ class Probe final : public framework::PreEnqueuePlugin,
   }
   Status Reserve(const Placement& placement) override { return Act("Reserve", placement.pod); }
   void Unreserve(const Placement& placement) override { (void)Act("Unreserve", placement.pod); }
-  framework::PermitAnswer Permit(const Placement& placement) override {
+  framework::PermitResult Permit(const Placement& placement) override {
     placement.state.pods_to_activate = script_.activate;
     const Status status = Act("Permit", placement.pod);
     const auto wait = script_.wait.find(name_);
@@ -238,7 +238,7 @@ class TroubleTest : public ContractTest, public ::testing::WithParamInterface<Tr
       EXPECT_EQ(LastMessage(), message);
       EXPECT_EQ(LastReason(), reason);
       EXPECT_EQ(Sizes().active + Sizes().backoff + Sizes().unschedulable, 1U) << "the pod is queued again";
-      EXPECT_EQ(engine->cache().assumed_count(), 0U) << "nothing is left of the attempt";
+      EXPECT_EQ(engine->cache().assumed_count(), 0U) << "the attempt was reverted completely";
     }
     api.bindings.clear();
     AddPod(MakePod("other"));
@@ -343,7 +343,7 @@ TEST_F(ContractTest, RejectionsWaitForAnEventAndErrorsForTheBackoff) {
   EXPECT_EQ(Sizes().unschedulable, 1U);
   script.act["Reserve"] = [] { return Status::Error("broke"); };
   Wait(std::chrono::seconds(3));
-  EXPECT_EQ(Sizes().unschedulable, 1U) << "time alone frees nobody";
+  EXPECT_EQ(Sizes().unschedulable, 1U) << "time alone does not requeue it";
   AddNode("n3");
   Settle();
   EXPECT_EQ(Sizes().backoff, 1U);
@@ -356,7 +356,7 @@ TEST_F(ContractTest, APendingRejectionSkipsTheBackoff) {
   const std::size_t attempts = Calls("Filter").size();
   AddNode("n3");
   Settle();
-  EXPECT_EQ(Calls("Filter").size(), attempts + 1) << "at once";
+  EXPECT_EQ(Calls("Filter").size(), attempts + 1) << "immediately";
 }
 
 TEST_F(ContractTest, UnreserveIsCalledInReverseOrder) {
@@ -395,7 +395,7 @@ TEST_F(ContractTest, APodWaitsUntilEveryPluginAllowsIt) {
   framework::WaitingPod* waiting = scheduler->FindWaitingPod("uid-of-victim");
   ASSERT_NE(waiting, nullptr);
   EXPECT_THAT(waiting->PendingPlugins(), ElementsAre("P1", "P2"));
-  ASSERT_EQ(api.patches.size(), 1U) << "others are told where it will go";
+  ASSERT_EQ(api.patches.size(), 1U) << "the nomination is written";
   EXPECT_EQ(api.patches[0].nomination, waiting->node());
   EXPECT_EQ(api.patches[0].reason, "");
   waiting->Allow("P1");
@@ -507,7 +507,7 @@ TEST_F(ContractTest, PreBindIsNotCalledAfterASkipOfPreBindPreFlight) {
   AddPod(MakePod("victim"));
   EXPECT_THAT(Calls("PreBind"), IsEmpty());
   EXPECT_THAT(Bound(), ElementsAre("victim"));
-  EXPECT_THAT(api.patches, IsEmpty()) << "and there is nothing to announce";
+  EXPECT_THAT(api.patches, IsEmpty()) << "no nomination is written";
 }
 
 TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
@@ -529,7 +529,7 @@ TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
 TEST_F(ContractTest, APluginCanReplaceTheDefaultBinder) {
   script.act["Bind"] = [] { return Status{}; };
   AddPod(MakePod("victim"));
-  EXPECT_THAT(Bound(), IsEmpty()) << "the default binder was not asked";
+  EXPECT_THAT(Bound(), IsEmpty()) << "the default binder was not called";
   EXPECT_EQ(events.events.back().reason, "Scheduled");
   EXPECT_THAT(Calls("PostBind"), ElementsAre("Probe PostBind"));
 }

@@ -9,7 +9,7 @@ namespace berth::cycle {
 namespace {
 
 // A closed fence opens again when the lease is renewed; there is no notification, so the loop polls.
-constexpr Duration kLookAgain = std::chrono::milliseconds(20);
+constexpr Duration kFencePollInterval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -18,10 +18,10 @@ void Scheduler::Lead() {
 }
 
 bool Scheduler::MayDecide() {
-  look_again_ = MonoTime::max();
+  next_fence_check_ = MonoTime::max();
   if (!leading_ || draining_) return false;
   if (parts_.fence == nullptr || parts_.fence->Open()) return true;
-  look_again_ = parts_.clock.Now() + kLookAgain;
+  next_fence_check_ = parts_.clock.Now() + kFencePollInterval;
   return false;
 }
 
@@ -72,7 +72,7 @@ void Scheduler::UpdateGauges() {
 // The previous leader may have sent a binding that takes effect only after this replica gave the node's
 // resources to other pods. This cannot be prevented (see LeaseFence) but is reported. A replica in stand-by
 // does not report it, because it does not follow the leader's decisions.
-void Scheduler::CheckRoom(const api::Pod& pod) {
+void Scheduler::ReportOvercommitment(const api::Pod& pod) {
   if (!leading_ || !synced()) return;
   const cluster::NodeTable& nodes = parts_.cache.nodes();
   const cluster::Row row = nodes.Find(parts_.handle.symbols.node_names.Find(pod.spec.node_name));

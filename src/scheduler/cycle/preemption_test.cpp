@@ -29,9 +29,9 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 // Delays pods called "slow-..." in Permit or PreBind, and may reject in PreFilter.
-class Hurdle final : public framework::PreFilterPlugin,
-                     public framework::PermitPlugin,
-                     public framework::PreBindPlugin {
+class DelayingPlugin final : public framework::PreFilterPlugin,
+                             public framework::PermitPlugin,
+                             public framework::PreBindPlugin {
  public:
   struct Script {
     bool at_permit = false;
@@ -39,12 +39,12 @@ class Hurdle final : public framework::PreFilterPlugin,
     std::vector<framework::Answer> owed;
     std::vector<std::stop_token> stops;
   };
-  explicit Hurdle(Script& script) : script_(script) {}
+  explicit DelayingPlugin(Script& script) : script_(script) {}
   std::string_view Name() const override { return "Hurdle"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override {
     return {script_.pre_filter, std::nullopt};
   }
-  framework::PermitAnswer Permit(const Placement& placement) override {
+  framework::PermitResult Permit(const Placement& placement) override {
     if (!script_.at_permit || !IsSlow(placement)) return {};
     return {{framework::Code::kWait, {}, {}}, std::chrono::minutes(1)};
   }
@@ -70,7 +70,7 @@ class PreemptionTest : public ::testing::Test {
     scheduler.reset();
     runtime::Registry registry = assembly::InTreePlugins();
     registry.AddForeign("Hurdle", [this](const framework::RawArgs&, framework::Handle&) -> framework::Made {
-      return std::make_unique<Hurdle>(script);
+      return std::make_unique<DelayingPlugin>(script);
     });
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
     config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Hurdle", 1});
@@ -179,7 +179,7 @@ class PreemptionTest : public ::testing::Test {
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
-  Hurdle::Script script;
+  DelayingPlugin::Script script;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<Scheduler> scheduler;
 };
@@ -313,7 +313,7 @@ TEST_F(PreemptionTest, AfterARejectionByPreFilterAllNodesAreConsidered) {
   EXPECT_EQ(LastNote(),
             "0/2 nodes are available: not now. preemption: found a potential placement for pod on node n1, "
             "preempting 1 victims")
-      << "PreFilter is not asked again: what it said of the pod as a whole may be cured by any eviction";
+      << "PreFilter is not called again: any eviction may resolve its rejection";
 }
 
 TEST_F(PreemptionTest, NoPreemptionAfterAnUnresolvableRejectionByPreFilter) {
@@ -454,7 +454,7 @@ TEST_F(PreemptionTest, AVictimThatWaitsForPermitIsRequeuedInsteadOfDeleted) {
               ElementsAre("slow: Preempted by pod uid-of-high on node n1 (in kube-scheduler memory)."));
   EXPECT_THAT(NotesOf("FailedScheduling"), Contains("slow: waiting on permit for pod: preempted"));
   EXPECT_EQ(PlaceOf("slow"), "backoff");
-  EXPECT_THAT(Bound(), ElementsAre("high")) << "it is tried at once: there is no deletion to wait for";
+  EXPECT_THAT(Bound(), ElementsAre("high")) << "it is retried immediately: no deletion is pending";
 }
 
 TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
@@ -477,12 +477,12 @@ TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
 // At most two pods with label crowd=yes per node. With notes, the plugin counts them itself and implements
 // PreFilter extensions; without, it reads the table.
 template <bool kWithNotes>
-class Crowd final
+class LimitPlugin final
     : public std::conditional_t<kWithNotes, framework::PreFilterExtensionsPlugin, framework::PreFilterPlugin>,
       public framework::FilterPlugin {
  public:
   using Counts = std::vector<int>;
-  explicit Crowd(framework::Handle& handle)
+  explicit LimitPlugin(framework::Handle& handle)
       : counts_(handle.NewKey<Counts>()), reason_(handle.reasons.Intern("node(s) were crowded")) {}
   std::string_view Name() const override { return "Crowd"; }
   framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override {
@@ -605,8 +605,8 @@ TEST(PreemptionProperty, CombinedDryRunsEqualSeparateDryRuns) {
   std::size_t nominations = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const RandomCluster cluster(seed);
-    const auto together = Evaluate<Crowd<false>>(cluster);
-    const auto alone = Evaluate<Crowd<true>>(cluster);
+    const auto together = Evaluate<LimitPlugin<false>>(cluster);
+    const auto alone = Evaluate<LimitPlugin<true>>(cluster);
     ASSERT_EQ(together, alone) << "seed " << seed;
     nominations += static_cast<std::size_t>(std::ranges::count_if(
         together, [](const std::string& record) { return record.contains("\"nomination\""); }));

@@ -42,13 +42,13 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
       workers_(options.blocking_threads) {
   parts_.handle.services = this;
   parts_.handle.events = &parts.events;
-  if (parts_.extenders != nullptr) parts_.extenders->SetPatience([this] { return PumpBindings(); });
+  if (parts_.extenders != nullptr) parts_.extenders->SetKeepWaiting([this] { return PumpBindings(); });
 }
 
 Scheduler::~Scheduler() {
   parts_.handle.services = nullptr;
   parts_.handle.events = nullptr;
-  if (parts_.extenders != nullptr) parts_.extenders->SetPatience(nullptr);
+  if (parts_.extenders != nullptr) parts_.extenders->SetKeepWaiting(nullptr);
 }
 
 void Scheduler::Stop() {
@@ -64,7 +64,7 @@ void Scheduler::Run() {
 
 MonoTime Scheduler::NextDue() const {
   const MonoTime timer = timers_.empty() ? MonoTime::max() : timers_.begin()->first;
-  return std::min({queue_.NextDue(), bindings_.NextDue(), timer, drain_by_, look_again_});
+  return std::min({queue_.NextDue(), bindings_.NextDue(), timer, drain_by_, next_fence_check_});
 }
 
 bool Scheduler::RunTimers(MonoTime now) {
@@ -174,14 +174,14 @@ algorithm::ScheduleResult Scheduler::Schedule(const QueuedPod& pod) {
   algorithm::ScheduleResult decision =
       algorithm_.Schedule(pod.info, *parts_.profiles[pod.profile], view_.Of(parts_.cache), Nominations());
   deciding_ = false;
-  if (!activate_later_.empty()) queue_.Activate(std::exchange(activate_later_, {}));
+  if (!deferred_activations_.empty()) queue_.Activate(std::exchange(deferred_activations_, {}));
   return decision;
 }
 
 // The decision's inputs, including the queue's nominations, must not change while it runs.
 void Scheduler::Activate(std::span<const std::string> pods) {
   if (!deciding_) return queue_.Activate(pods);
-  activate_later_.insert(activate_later_.end(), pods.begin(), pods.end());
+  deferred_activations_.insert(deferred_activations_.end(), pods.begin(), pods.end());
 }
 
 std::span<const runtime::Nomination> Scheduler::Nominations() {
@@ -308,7 +308,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
     queue_.Done(uid);  // deleted, bound by another scheduler, or recreated with the same name
     return;
   }
-  const QueuedPodPtr pod = Newest(attempted, latest->second);
+  const QueuedPodPtr pod = WithLatestObject(attempted, latest->second);
   pod->rejectors = std::move(failure.rejectors);
   pod->pending = std::move(failure.pending);
   pod->gated_by.clear();
@@ -333,7 +333,7 @@ void Scheduler::AttemptFailed(const QueuedPodPtr& attempted, Failure failure) {
 
 // The pod with its latest object. The attempt's own copy is not modified, because asynchronous calls may
 // still refer to it.
-QueuedPodPtr Scheduler::Newest(const QueuedPodPtr& pod, const api::PodPtr& object) {
+QueuedPodPtr Scheduler::WithLatestObject(const QueuedPodPtr& pod, const api::PodPtr& object) {
   if (object == pod->info.pod) return pod;
   auto newest = std::make_shared<QueuedPod>(*pod);
   newest->info = cluster::PreparePod(object, parts_.handle.symbols);

@@ -139,19 +139,19 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   void BeginDrain(Duration patience);
   void ContinueDrain();
   // Reports if the node of this pod, which another scheduler bound, is overcommitted now.
-  void CheckRoom(const api::Pod& pod);
+  void ReportOvercommitment(const api::Pod& pod);
   void UpdateGauges();
 
   // Runs due timers. Returns false if there were none.
   bool RunTimers(MonoTime now);
   MonoTime NextDue() const;
-  void PodGone(const api::PodPtr& pod);
-  void PodWaiting(const api::PodPtr& before, const api::PodPtr& pod);
-  void PodAssigned(const api::PodPtr& before, const api::PodPtr& pod);
+  void OnPodGone(const api::PodPtr& pod);
+  void OnUnassignedPod(const api::PodPtr& before, const api::PodPtr& pod);
+  void OnAssignedPod(const api::PodPtr& before, const api::PodPtr& pod);
   // An assumed pod is being deleted: releases its resources immediately.
-  void AssumedPodGoes(const std::string& uid);
+  void OnAssumedPodDeleted(const std::string& uid);
   // Requeues pods of at most this pod's priority, because its nomination no longer reserves resources.
-  void NominationEnds(const api::PodPtr& pod);
+  void OnNominationEnded(const api::PodPtr& pod);
   // Index of the profile for the pod's schedulerName; nullopt: another scheduler is responsible.
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
 
@@ -172,7 +172,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // Handles a failed attempt: requeues the pod and reports the failure by metrics, event and condition.
   void AttemptFailed(const framework::QueuedPodPtr& pod, Failure failure);
   // The pod with its latest object; the version used by the attempt is not modified.
-  framework::QueuedPodPtr Newest(const framework::QueuedPodPtr& pod, const api::PodPtr& object);
+  framework::QueuedPodPtr WithLatestObject(const framework::QueuedPodPtr& pod, const api::PodPtr& object);
   void BeginTrace(framework::QueuedPod& pod);
   // Completes the trace of the attempt, if there is one, and passes it to the tracer.
   void EndTrace(framework::QueuedPod& pod, std::string_view result, std::string_view node,
@@ -222,11 +222,11 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   std::atomic<bool> stopping_{false};
   std::atomic<bool> cancelling_{false};  // set by Drain: do not wait for extenders
   bool deciding_ = false;
-  std::vector<std::string> activate_later_;  // Activate calls during a decision
+  std::vector<std::string> deferred_activations_;  // Activate calls during a decision
   bool leading_ = false;
   bool draining_ = false;
   MonoTime drain_by_ = MonoTime::max();
-  MonoTime look_again_ = MonoTime::max();  // when to check the fence again
+  MonoTime next_fence_check_ = MonoTime::max();  // when to check the fence again
   std::size_t unanswered_ = 0;
   BindingCycles bindings_;
   WorkerPool workers_;  // destroyed first: its work refers to the other members

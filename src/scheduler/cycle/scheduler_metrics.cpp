@@ -68,11 +68,9 @@ Scheduler::Metrics::Metrics(metrics::Registry& registry,
                                      "as observed by the leader.")),
       records(registry.Gauge("berth_attempt_records",
                              "[ALPHA] Number of attempt records kept for explanations.")),
-      record_bytes(registry.Gauge("berth_attempt_record_bytes",
-                                  "[ALPHA] Memory used by attempt records.")),
-      records_evicted(
-          registry.Counter("berth_attempt_records_evicted_total",
-                           "[ALPHA] Attempt records dropped to make room for newer ones.")) {
+      record_bytes(registry.Gauge("berth_attempt_record_bytes", "[ALPHA] Memory used by attempt records.")),
+      records_evicted(registry.Counter("berth_attempt_records_evicted_total",
+                                       "[ALPHA] Attempt records dropped to make room for newer ones.")) {
   // Work that kube-scheduler runs in separate goroutines and Berth on the loop.
   for (const char* operation :
        {"DefaultPreemption", "Filter", "InterPodAffinity", "PodTopologySpread", "Score"}) {

@@ -119,7 +119,7 @@ TEST_F(SchedulerTest, ARejectedPodGetsAnEventAndIsRetriedWhenANodeIsAdded) {
   EXPECT_EQ(events.events.back().reason, "FailedScheduling");
   EXPECT_EQ(api.patches.back().reason, "Unschedulable");
   Wait(std::chrono::seconds(30));
-  EXPECT_THAT(Bound(), SizeIs(1)) << "nothing happened that could help";
+  EXPECT_THAT(Bound(), SizeIs(1)) << "no event could help";
   AddNode("n2");
   Settle();
   EXPECT_THAT(Bound(), ElementsAre("big@n1", "other@n2"));
@@ -177,7 +177,7 @@ TEST_F(SchedulerTest, APodBoundByAnotherSchedulerIsNotScheduled) {
   EXPECT_EQ(scheduler->queue().sizes().unschedulable, 0U);
   AddPod(MakePod("b").Cpu("900m"));
   Settle();
-  EXPECT_THAT(Bound(), IsEmpty()) << "the other pod's place is taken";
+  EXPECT_THAT(Bound(), IsEmpty()) << "the other pod uses the node";
 }
 
 TEST_F(SchedulerTest, APodOfAnotherSchedulerCountsOnlyWhenItIsBound) {
@@ -283,7 +283,7 @@ TEST_F(LeadingTest, PodsBoundByThePreviousLeaderAreNotBoundAgain) {
   SeeBound(pod, "n1");
   Lead();
   EXPECT_THAT(Bound(), IsEmpty());
-  EXPECT_THAT(api.patches, SizeIs(1)) << "the other one is told that there is no room";
+  EXPECT_THAT(api.patches, SizeIs(1)) << "the other pod is rejected";
 }
 
 TEST_F(LeadingTest, ChangesBeforeLeadAreIncludedInTheFirstDecision) {
@@ -353,7 +353,7 @@ TEST_F(LeadingTest, ADrainWaitsForBindingsInProgress) {
   scheduler->Drain(std::chrono::seconds(5));
   AddPod(MakePod("b"));
   Wait(std::chrono::seconds(1));
-  EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "nothing new is decided";
+  EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "no further pod is scheduled";
   api.Release();
   scheduler->Run();  // returns
   EXPECT_EQ(scheduler->unanswered(), 0U);
@@ -400,8 +400,7 @@ TEST_F(LeadingTest, ALateBindingOfAPreviousLeaderIsReported) {
   EXPECT_EQ(event.reason, "OvercommittedNode");
   EXPECT_EQ(event.type, ports::Event::Type::kWarning);
   EXPECT_EQ(event.regarding->metadata.name, "late");
-  EXPECT_EQ(event.note,
-            "Node n1 is overcommitted since this pod was bound to it: milli-cpu 1800 of 1000");
+  EXPECT_EQ(event.note, "Node n1 is overcommitted since this pod was bound to it: milli-cpu 1800 of 1000");
 }
 
 TEST_F(LeadingTest, OwnBindingsAreNotReported) {

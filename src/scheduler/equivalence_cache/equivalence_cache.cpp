@@ -191,7 +191,7 @@ bool EquivalenceClass::ScoreChanged(const Attempt& attempt) {
     if (verdicts_.feasible.Has(row)) {
       scored_rows_.push_back(row);
     } else {
-      best_.Set(row, TournamentTree::kOut);
+      best_.Set(row, TournamentTree::kExcluded);
       to_score_.Remove(row);
     }
   });

@@ -11,14 +11,14 @@ void TournamentTree::Reset(std::size_t rows) {
   std::size_t below = rows;
   do {
     const std::size_t groups = std::max<std::size_t>((below + kFan - 1) / kFan, 1);
-    if (levels_.empty()) totals_.assign(groups * kFan, kOut);
+    if (levels_.empty()) totals_.assign(groups * kFan, kExcluded);
     levels_.emplace_back(groups == 1 ? 1 : (groups + kFan - 1) / kFan * kFan);
     below = groups;
   } while (below > 1);
 }
 
 void TournamentTree::Set(std::size_t row, std::int32_t total) {
-  const auto alone = [](std::int32_t of_row) { return Group{of_row, of_row == kOut ? 0U : 1U}; };
+  const auto alone = [](std::int32_t of_row) { return Group{of_row, of_row == kExcluded ? 0U : 1U}; };
   Group before = alone(std::exchange(totals_[row], total));
   Group after = alone(total);
   std::size_t at = row;
@@ -31,19 +31,19 @@ void TournamentTree::Set(std::size_t row, std::int32_t total) {
     } else {
       if (before.best == group.best) group.ties -= before.ties;
       if (after.best == group.best) group.ties += after.ties;
-      if (group.ties == 0) group = Look(level, at);
+      if (group.ties == 0) group = Summarize(level, at);
     }
     before = was;
     after = group;
   }
 }
 
-TournamentTree::Group TournamentTree::Look(std::size_t level, std::size_t at) const {
+TournamentTree::Group TournamentTree::Summarize(std::size_t level, std::size_t at) const {
   const std::size_t first = at * kFan;
   Group found;
   if (level == 0) {
     for (std::size_t i = first; i < first + kFan; ++i) found.best = std::max(found.best, totals_[i]);
-    if (found.best == kOut) return found;
+    if (found.best == kExcluded) return found;
     for (std::size_t i = first; i < first + kFan; ++i) found.ties += totals_[i] == found.best ? 1 : 0;
     return found;
   }
@@ -58,9 +58,9 @@ TournamentTree::Group TournamentTree::Look(std::size_t level, std::size_t at) co
   return found;
 }
 
-void TournamentTree::LookAtAll() {
+void TournamentTree::RebuildLevels() {
   for (std::size_t level = 0, below = totals_.size(); level < levels_.size(); ++level) {
-    for (std::size_t at = 0; at < below / kFan; ++at) levels_[level][at] = Look(level, at);
+    for (std::size_t at = 0; at < below / kFan; ++at) levels_[level][at] = Summarize(level, at);
     below = levels_[level].size();
   }
 }

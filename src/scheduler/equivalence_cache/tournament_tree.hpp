@@ -12,7 +12,7 @@ namespace berth::equivalence_cache {
 // costs one step per level, plus a scan of sixteen entries where the last row with the maximum drops out.
 class TournamentTree {
  public:
-  static constexpr std::int32_t kOut = INT32_MIN;  // total of rows that do not take part
+  static constexpr std::int32_t kExcluded = INT32_MIN;  // total of rows that do not take part
 
   // Sets the number of rows; no row takes part.
   void Reset(std::size_t rows);
@@ -21,7 +21,7 @@ class TournamentTree {
   template <class TotalOf>
   void SetAll(const RowSet& rows, TotalOf&& total_of) {
     rows.ForEach([&](std::size_t row) { totals_[row] = total_of(row); });
-    LookAtAll();
+    RebuildLevels();
   }
 
   // The number of rows with the highest total. Requires that a row takes part.
@@ -34,15 +34,15 @@ class TournamentTree {
  private:
   static constexpr std::size_t kFan = 16;
   struct Group {
-    std::int32_t best = kOut;
+    std::int32_t best = kExcluded;
     std::uint32_t ties = 0;  // number of rows with this total
     friend bool operator==(const Group&, const Group&) = default;
   };
-  Group Look(std::size_t level, std::size_t at) const;
-  void LookAtAll();
+  Group Summarize(std::size_t level, std::size_t at) const;
+  void RebuildLevels();
 
   std::size_t rows_ = 0;
-  std::vector<std::int32_t> totals_;  // padded to whole groups
+  std::vector<std::int32_t> totals_;        // padded to whole groups
   std::vector<std::vector<Group>> levels_;  // lowest first; padded to whole groups; the last has one entry
 };
 

@@ -18,13 +18,13 @@ class Circuit {
 
   bool open() const { return open_; }
   // Whether a request may be sent now.
-  bool Lets(MonoTime now) {
+  bool Allows(MonoTime now) {
     if (!open_) return true;
     if (now < again_) return false;
     again_ = now + options_.pause;
     return true;
   }
-  void Answered(bool well, MonoTime now) {
+  void OnResult(bool well, MonoTime now) {
     if (options_.failures == 0) return;
     failures_ = well ? 0 : failures_ + 1;
     if (well) open_ = false;

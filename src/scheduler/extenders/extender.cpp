@@ -51,7 +51,7 @@ Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> tra
 
 Extender::~Extender() = default;
 
-bool Extender::IsInterestedIn(const api::Pod& pod) const {
+bool Extender::IsInterested(const api::Pod& pod) const {
   if (managed_.empty()) return true;
   const auto names_one = [&](const api::ResourceList& resources) {
     return std::ranges::any_of(resources, [&](const auto& entry) { return managed_.contains(entry.first); });
@@ -64,11 +64,11 @@ bool Extender::IsInterestedIn(const api::Pod& pod) const {
   return any(pod.spec.containers) || any(pod.spec.init_containers);
 }
 
-Extender::Asked Extender::Ask(std::string_view verb, std::string body, Transport::Done done,
-                              std::function<std::optional<std::string>()> refused) {
-  Asked asked;
+Extender::PendingCall Extender::Ask(std::string_view verb, std::string body, Transport::Done done,
+                                    std::function<std::optional<std::string>()> refused) {
+  PendingCall asked;
   asked.began = meters_.clock->Now();
-  if (!circuit_.Lets(asked.began)) {
+  if (!circuit_.Allows(asked.began)) {
     done(Fail(ErrorCode::kUnavailable,
               fmt::format("extender \"{}\" failed {} consecutive times and is not called for {} s", name(),
                           meters_.circuit.failures,
@@ -81,11 +81,11 @@ Extender::Asked Extender::Ask(std::string_view verb, std::string body, Transport
   return asked;
 }
 
-void Extender::Cancel(const Asked& asked) {
+void Extender::Cancel(const PendingCall& asked) {
   if (asked.sent) transport_->Cancel(asked.call);
 }
 
-Expected<Reply> Extender::Take(std::string_view verb, const Asked& asked, Expected<Reply> reply) {
+Expected<Reply> Extender::Take(std::string_view verb, const PendingCall& asked, Expected<Reply> reply) {
   if (!reply) {
     if (reply.error().code != ErrorCode::kCancelled) Evaluated(verb, asked, false);
     return reply;
@@ -96,10 +96,10 @@ Expected<Reply> Extender::Take(std::string_view verb, const Asked& asked, Expect
                                                    UrlOf(config_, verb), reply->status));
 }
 
-void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
+void Extender::Evaluated(std::string_view verb, const PendingCall& asked, bool well) {
   const MonoTime now = meters_.clock->Now();
   const bool was_open = circuit_.open();
-  if (asked.sent) circuit_.Answered(well, now);
+  if (asked.sent) circuit_.OnResult(well, now);
   if (circuit_.open() != was_open) {
     log::Warning(circuit_.open() ? "Extender circuit breaker opened after repeated failures"
                                  : "Extender circuit breaker closed",
@@ -110,10 +110,11 @@ void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
   metrics::Registry& registry = measured_->registry;
   const char* result = !asked.sent ? "not_asked" : (well ? "success" : "error");
   registry
-      .Counter("berth_extender_requests_total",
-               "[ALPHA] Requests to extenders by result: success, error, or not_asked because the circuit was "
-               "open.",
-               {{"extender", name()}, {"verb", std::string(verb)}, {"result", result}})
+      .Counter(
+          "berth_extender_requests_total",
+          "[ALPHA] Requests to extenders by result: success, error, or not_asked because the circuit was "
+          "open.",
+          {{"extender", name()}, {"verb", std::string(verb)}, {"result", result}})
       .Add();
   if (!asked.sent) return;
   registry
@@ -124,7 +125,7 @@ void Extender::Evaluated(std::string_view verb, const Asked& asked, bool well) {
       .Observe(std::chrono::duration<double>(now - asked.began).count());
 }
 
-void Extender::CountOddScores(std::size_t count) {
+void Extender::CountInvalidScores(std::size_t count) {
   if (count == 0 || measured_ == nullptr) return;
   measured_->registry
       .Counter("berth_extender_scores_out_of_range_total",

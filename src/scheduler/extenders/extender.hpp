@@ -40,23 +40,23 @@ class Extender {
   bool ignorable() const { return config_.ignorable; }
   // Whether a container or init container requests a resource that the extender manages. An extender without
   // managed resources is interested in every pod.
-  bool IsInterestedIn(const api::Pod& pod) const;
+  bool IsInterested(const api::Pod& pod) const;
 
   // Sends a request. `done` is called once, from any thread, possibly before this returns; the reply must be
   // passed to Take on the loop's thread, together with the returned Asked.
-  struct Asked {
+  struct PendingCall {
     Transport::CallId call = 0;
     MonoTime began{};
     bool sent = false;  // false: the circuit is open
   };
-  Asked Ask(std::string_view verb, std::string body, Transport::Done done,
-            std::function<std::optional<std::string>()> refused = {});
-  void Cancel(const Asked& asked);
+  PendingCall Ask(std::string_view verb, std::string body, Transport::Done done,
+                  std::function<std::optional<std::string>()> refused = {});
+  void Cancel(const PendingCall& asked);
   // Evaluates a response: status 200 is success, any other an error with kube-scheduler's text.
-  Expected<Reply> Take(std::string_view verb, const Asked& asked, Expected<Reply> reply);
+  Expected<Reply> Take(std::string_view verb, const PendingCall& asked, Expected<Reply> reply);
   // Reports whether the response could be decoded, for metrics and the circuit breaker.
-  void Evaluated(std::string_view verb, const Asked& asked, bool well);
-  void CountOddScores(std::size_t count);
+  void Evaluated(std::string_view verb, const PendingCall& asked, bool well);
+  void CountInvalidScores(std::size_t count);
 
  private:
   struct Measured;

@@ -19,7 +19,7 @@ using cluster::Row;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLookAround{5};
+constexpr std::chrono::milliseconds kPollInterval{5};
 constexpr std::int64_t kHighestScore = 10;    // maximum score of an extender
 constexpr std::int64_t kPointsPerScore = 10;  // scales extender scores to the plugins' range of 100
 
@@ -81,7 +81,7 @@ api::KeepTexts Extenders::texts() const {
 }
 
 void Extenders::BeginDecision() {
-  given_up_ = false;
+  wait_cancelled_ = false;
   troubles_.clear();
 }
 
@@ -91,24 +91,24 @@ void Extenders::Note(const Extender& extender, std::string_view verb, const std:
 
 // --- requests ---
 
-std::vector<Expected<Reply>> Extenders::AskAndWait(std::vector<Question>& questions) {
+std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions) {
   const auto box = std::make_shared<Mailbox>(questions.size());
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    Question& question = questions[i];
+    Call& question = questions[i];
     question.asked =
         question.extender->Ask(question.verb, std::move(question.body),
                                [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
   }
   std::unique_lock lock(box->mutex);
   while (!box->full()) {
-    if (box->changed.wait_for(lock, kLookAround, [&] { return box->full(); })) break;
+    if (box->changed.wait_for(lock, kPollInterval, [&] { return box->full(); })) break;
     lock.unlock();
-    if (patience_ && !patience_()) given_up_ = true;
-    if (given_up_) {
-      for (const Question& question : questions) question.extender->Cancel(question.asked);
+    if (keep_waiting_ && !keep_waiting_()) wait_cancelled_ = true;
+    if (wait_cancelled_) {
+      for (const Call& question : questions) question.extender->Cancel(question.asked);
     }
     lock.lock();
-    if (given_up_) break;
+    if (wait_cancelled_) break;
   }
   std::vector<Expected<Reply>> replies;
   for (std::size_t i = 0; i < questions.size(); ++i) {
@@ -121,8 +121,7 @@ std::vector<Expected<Reply>> Extenders::AskAndWait(std::vector<Question>& questi
 }
 
 template <class T>
-Expected<T> Extenders::Read(const Question& question, Expected<Reply> reply,
-                            Expected<T> (*read)(const Reply&)) {
+Expected<T> Extenders::Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&)) {
   if (!reply) return std::unexpected(std::move(reply).error());
   Expected<T> answer = read(*reply);
   question.extender->Evaluated(question.verb, question.asked, answer.has_value());
@@ -152,10 +151,10 @@ FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet fe
   result.left = std::move(feasible);
   for (const auto& extender : extenders_) {
     if (result.left.Empty()) break;
-    if (extender->config().filter_verb.empty() || !extender->IsInterestedIn(*pod.pod)) continue;
+    if (extender->config().filter_verb.empty() || !extender->IsInterested(*pod.pod)) continue;
     const auto asked = FilterWith(*extender, pod, nodes, result);
     if (asked) continue;
-    if (given_up_ || !extender->ignorable()) {
+    if (wait_cancelled_ || !extender->ignorable()) {
       result.error = asked.error().message;
       break;
     }
@@ -169,9 +168,9 @@ FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet fe
 Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, const Nodes& nodes,
                                      FilterResult& result) {
   const config::ExtenderConfig& config = extender.config();
-  std::vector<Question> questions;
+  std::vector<Call> questions;
   questions.push_back({&extender, config.filter_verb, NodesRequestOf(extender, pod, nodes, result.left)});
-  auto replies = AskAndWait(questions);
+  auto replies = CallAndWait(questions);
   BERTH_TRY(FilterReply reply, Read(questions[0], std::move(replies[0]), &ReadFilterReply));
   if (!reply.error.empty()) return Fail(ErrorCode::kInternal, reply.error);
 
@@ -209,9 +208,9 @@ Expected<void> Extenders::FilterWith(Extender& extender, const PodInfo& pod, con
 PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, const RowSet& feasible) {
   PrioritizeResult result;
   result.answered.Resize(nodes.table.rows());
-  std::vector<Question> questions;
+  std::vector<Call> questions;
   for (const auto& extender : extenders_) {
-    if (!extender->IsInterestedIn(*pod.pod)) continue;
+    if (!extender->IsInterested(*pod.pod)) continue;
     if (extender->config().prioritize_verb.empty()) {
       result.answered |= feasible;  // same as a score of zero for every node
     } else {
@@ -230,7 +229,7 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
                 {{"operation", "prioritizing_extender"}});
   const auto count = static_cast<std::int64_t>(questions.size());
   if (running != nullptr) running->Add(count);
-  auto replies = AskAndWait(questions);
+  auto replies = CallAndWait(questions);
   if (running != nullptr) running->Add(-count);
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Extender& extender = *questions[i].extender;
@@ -257,7 +256,7 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
       sum = WrapAdd(sum, WrapMul(WrapMul(one.score, extender.config().weight), kPointsPerScore));
       result.answered.Add(row);
     }
-    extender.CountOddScores(odd);
+    extender.CountInvalidScores(odd);
   }
   return result;
 }
@@ -268,13 +267,13 @@ framework::Status Extenders::Review(const PodInfo& pod,
                                     std::vector<framework::PreemptionCandidate>& candidates) {
   for (const auto& extender : extenders_) {
     if (candidates.empty()) break;
-    if (extender->config().preempt_verb.empty() || !extender->IsInterestedIn(*pod.pod)) continue;
+    if (extender->config().preempt_verb.empty() || !extender->IsInterested(*pod.pod)) continue;
     auto reviewed = ReviewWith(*extender, pod, candidates);
     if (reviewed) {
       candidates = *std::move(reviewed);
       continue;
     }
-    if (given_up_ || !extender->ignorable()) return framework::Status::Error(reviewed.error().message);
+    if (wait_cancelled_ || !extender->ignorable()) return framework::Status::Error(reviewed.error().message);
     if (const auto log = log::V(2)) {
       log.Info("Skipped extender as it returned error and has ignorable flag set",
                {{"extender", extender->name()}, {"err", reviewed.error().message}});
@@ -293,10 +292,10 @@ Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
     for (const cluster::PlacedPod* victim : candidate.victims) victims.pods.push_back(victim->pod.get());
   }
   std::ranges::sort(shown, {}, &Victims::node);
-  std::vector<Question> questions;
+  std::vector<Call> questions;
   questions.push_back(
       {&extender, config.preempt_verb, PreemptRequest(*pod.pod, shown, !config.node_cache_capable)});
-  auto replies = AskAndWait(questions);
+  auto replies = CallAndWait(questions);
   BERTH_TRY(const auto reply, Read(questions[0], std::move(replies[0]), &ReadPreemptReply));
 
   std::vector<framework::PreemptionCandidate> reviewed;
@@ -336,7 +335,8 @@ Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
 
 // --- bind ---
 
-Expected<void> Extenders::Bound(Extender& extender, const Extender::Asked& asked, Expected<Reply> reply) {
+Expected<void> Extenders::Bound(Extender& extender, const Extender::PendingCall& asked,
+                                Expected<Reply> reply) {
   const std::string& verb = extender.config().bind_verb;
   BERTH_TRY(const Reply taken, extender.Take(verb, asked, std::move(reply)));
   const auto error = ReadBindReply(taken);
@@ -348,7 +348,7 @@ Expected<void> Extenders::Bound(Extender& extender, const Extender::Asked& asked
 
 std::size_t Extenders::FindBinder(const api::Pod& pod, std::size_t from) const {
   for (std::size_t i = from; i < extenders_.size(); ++i) {
-    if (!extenders_[i]->config().bind_verb.empty() && extenders_[i]->IsInterestedIn(pod)) return i;
+    if (!extenders_[i]->config().bind_verb.empty() && extenders_[i]->IsInterested(pod)) return i;
   }
   return extenders_.size();
 }

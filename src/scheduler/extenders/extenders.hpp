@@ -78,10 +78,10 @@ class Extenders final : public framework::PreemptionReviewer {
   // The kinds whose original text must be kept, because requests contain whole objects.
   api::KeepTexts texts() const;
   // Sets a function that is called every few milliseconds during a wait. When it returns false, pending
-  // requests are cancelled and fail; given_up() is then true until the next decision begins.
-  void SetPatience(std::function<bool()> patience) { patience_ = std::move(patience); }
+  // requests are cancelled and fail; wait_cancelled() is then true until the next decision begins.
+  void SetKeepWaiting(std::function<bool()> patience) { keep_waiting_ = std::move(patience); }
   void BeginDecision();
-  bool given_up() const { return given_up_; }
+  bool wait_cancelled() const { return wait_cancelled_; }
   // The errors since BeginDecision.
   std::vector<ExtenderError> TakeErrors() { return std::exchange(troubles_, {}); }
 
@@ -100,25 +100,25 @@ class Extenders final : public framework::PreemptionReviewer {
   // is none.
   std::size_t FindBinder(const api::Pod& pod, std::size_t from = 0) const;
   // The result of a binding by an extender.
-  Expected<void> Bound(Extender& extender, const Extender::Asked& asked, Expected<Reply> reply);
+  Expected<void> Bound(Extender& extender, const Extender::PendingCall& asked, Expected<Reply> reply);
   std::size_t size() const { return extenders_.size(); }
   Extender& at(std::size_t index) { return *extenders_[index]; }
 
  private:
   using Verb = std::string config::ExtenderConfig::*;
-  struct Question {
+  struct Call {
     Extender* extender = nullptr;
     std::string verb;
     std::string body;
-    Extender::Asked asked{};
+    Extender::PendingCall asked{};
   };
   // Decodes a response and reports the result to metrics and the circuit breaker.
   template <class T>
-  Expected<T> Read(const Question& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
+  Expected<T> Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
 
   explicit Extenders(const Meters& meters) : meters_(meters) {}
   bool Offer(Verb verb) const;
-  std::vector<Expected<Reply>> AskAndWait(std::vector<Question>& questions);
+  std::vector<Expected<Reply>> CallAndWait(std::vector<Call>& questions);
   std::string NodesRequestOf(const Extender& extender, const cluster::PodInfo& pod, const Nodes& nodes,
                              const RowSet& rows) const;
   Expected<void> FilterWith(Extender& extender, const cluster::PodInfo& pod, const Nodes& nodes,
@@ -130,9 +130,9 @@ class Extenders final : public framework::PreemptionReviewer {
 
   const Meters meters_;
   std::vector<std::unique_ptr<Extender>> extenders_;
-  std::function<bool()> patience_;
+  std::function<bool()> keep_waiting_;
   const cluster::NodeTable* table_ = nullptr;
-  bool given_up_ = false;
+  bool wait_cancelled_ = false;
   std::vector<ExtenderError> troubles_;
 };
 

@@ -202,9 +202,9 @@ TEST_F(ExtendersTest, AnExtenderWithoutPrioritizeCountsAsScoringAllNodes) {
 TEST_F(ExtendersTest, TheWaitEndsWhenItIsCancelled) {
   Configure({Filtering("http://x", true)});
   int asked = 0;
-  extenders->SetPatience([&] { return ++asked < 2; });
+  extenders->SetKeepWaiting([&] { return ++asked < 2; });
   const FilterResult result = Filter();
-  EXPECT_TRUE(extenders->given_up());
+  EXPECT_TRUE(extenders->wait_cancelled());
   EXPECT_TRUE(result.error.has_value()) << "not even an ignorable extender is passed over then";
   EXPECT_EQ(world.cancelled, 1U);
   extenders.reset();

@@ -16,8 +16,8 @@ namespace berth::extenders {
 struct FakeWorld {
   // Responses by URL. Without an entry no response arrives.
   std::map<std::string, Expected<Reply>> answers;
-  std::function<void(const Question&)> on_ask;  // may be empty
-  std::vector<Question> asked;
+  std::function<void(const TransportRequest&)> on_ask;  // may be empty
+  std::vector<TransportRequest> asked;
   std::vector<Transport::Done> unanswered;
   std::size_t cancelled = 0;
 
@@ -26,7 +26,7 @@ struct FakeWorld {
   }
   std::vector<std::string> Urls() const {
     std::vector<std::string> urls;
-    for (const Question& question : asked) urls.push_back(question.url);
+    for (const TransportRequest& question : asked) urls.push_back(question.url);
     return urls;
   }
   TransportMaker Maker();
@@ -35,7 +35,7 @@ struct FakeWorld {
 class FakeTransport final : public Transport {
  public:
   explicit FakeTransport(FakeWorld& world) : world_(world) {}
-  CallId Ask(Question question, Done done) override {
+  CallId Ask(TransportRequest question, Done done) override {
     world_.asked.push_back(question);
     if (world_.on_ask) world_.on_ask(question);
     if (const auto found = world_.answers.find(question.url); found != world_.answers.end()) {

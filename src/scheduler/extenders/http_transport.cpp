@@ -15,7 +15,7 @@
 namespace berth::extenders {
 namespace {
 
-constexpr int kMostRedirects = 10;                   // as in Go's client
+constexpr int kMaxRedirects = 10;                    // as in Go's client
 constexpr std::size_t kBodyLimitBytes = 512U << 20;  // enough for thousands of nodes of tens of kilobytes
 constexpr std::size_t kIdleConnections = 4;
 
@@ -53,7 +53,7 @@ std::string InLowerCase(std::string text) {
 }
 
 // Maps OpenSSL's certificate errors to those of crypto/tls; empty if the text is another error.
-std::string TlsInGosWords(std::string_view text) {
+std::string GoTlsErrorText(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"certificate has expired",
        "failed to verify certificate: x509: certificate has expired or is not yet valid"},
@@ -77,11 +77,11 @@ std::string TlsInGosWords(std::string_view text) {
 }
 
 // Maps our client's errors to those of Go's client.
-std::string InGosWords(const Error& error) {
+std::string GoErrorText(const Error& error) {
   const std::string& text = error.message;
   if (error.code == ErrorCode::kTimeout || text == "deadline exceeded")
     return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
-  if (std::string words = TlsInGosWords(text); !words.empty()) return words;
+  if (std::string words = GoTlsErrorText(text); !words.empty()) return words;
   if (text.starts_with("lookup ")) {
     const std::string host = text.substr(0, text.find(": "));
     return fmt::format("dial tcp: {}: {}", host,
@@ -106,8 +106,8 @@ class HttpTransport final : public Transport {
       : shared_(std::make_shared<Shared>(io, std::move(world), std::move(tls))) {}
   ~HttpTransport() override { shared_->Close(); }
 
-  CallId Ask(Question question, Done done) override {
-    auto asking = std::make_shared<Asking>();
+  CallId Ask(TransportRequest question, Done done) override {
+    auto asking = std::make_shared<PendingRequest>();
     asking->url = question.url;
     asking->question = std::move(question);
     asking->body = std::make_shared<const std::string>(std::move(asking->question.body));
@@ -121,9 +121,9 @@ class HttpTransport final : public Transport {
 
  private:
   // A request in progress, including its redirects.
-  struct Asking {
+  struct PendingRequest {
     CallId id = 0;
-    Question question;
+    TransportRequest question;
     std::shared_ptr<const std::string> body;
     Done done;
     MonoTime began{};
@@ -134,7 +134,7 @@ class HttpTransport final : public Transport {
     http::Transport::CallId call = 0;
     bool cancelled = false;
   };
-  using AskingPtr = std::shared_ptr<Asking>;
+  using AskingPtr = std::shared_ptr<PendingRequest>;
 
   // Shared with callbacks, because responses may arrive while the transport is destroyed.
   struct Shared {
@@ -222,7 +222,7 @@ class HttpTransport final : public Transport {
 
     // Returns false if the deadline has passed.
     bool Prepare(const AskingPtr& asking, const Target& target, http::ClientRequest& request) {
-      const Question& question = asking->question;
+      const TransportRequest& question = asking->question;
       if (question.timeout > Duration::zero()) {
         request.timeout = question.timeout - (io.Now() - asking->began);
         if (request.timeout <= Duration::zero()) {
@@ -248,7 +248,7 @@ class HttpTransport final : public Transport {
 
     static void OnAnswer(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
                          Expected<http::ClientResponse> response) {
-      if (!response) return self->Fail(asking, response.error().code, InGosWords(response.error()));
+      if (!response) return self->Fail(asking, response.error().code, GoErrorText(response.error()));
       const std::string* location = response->Find("Location");
       const int status = response->status;
       const bool as_get = status == 301 || status == 302 || status == 303;
@@ -261,7 +261,7 @@ class HttpTransport final : public Transport {
 
     static void Redirect(const std::shared_ptr<Shared>& self, const AskingPtr& asking,
                          const std::string& location, bool as_get) {
-      if (++asking->redirects >= kMostRedirects)
+      if (++asking->redirects >= kMaxRedirects)
         return self->Finish(asking,
                             Invalid(fmt::format("Post \"{}\": stopped after 10 redirects", location)));
       const auto base = boost::urls::parse_uri(asking->url);
@@ -316,7 +316,7 @@ TransportMaker NoTransports(std::string why) {
   class None final : public Transport {
    public:
     explicit None(std::string why) : why_(std::move(why)) {}
-    CallId Ask(Question, Done done) override {
+    CallId Ask(TransportRequest, Done done) override {
       done(Fail(ErrorCode::kUnavailable, why_));
       return 0;
     }

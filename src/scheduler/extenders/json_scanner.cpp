@@ -10,7 +10,7 @@
 namespace berth::extenders {
 namespace {
 
-constexpr std::size_t kDeepest = 10'000;  // as in encoding/json
+constexpr std::size_t kMaxDepth = 10'000;  // as in encoding/json
 
 // Quotes a byte as Go's scanner does: as a rune of its own.
 std::string Quoted(char c) {
@@ -84,9 +84,9 @@ class Scanner {
   }
 
   bool Open(char bracket, bool& again) {
-    if (open_.size() == kDeepest) return Wrong("exceeded max depth");
+    if (open_.size() == kMaxDepth) return Wrong("exceeded max depth");
     open_.push_back(bracket);
-    if (open_.size() <= Extents::kDeepest) {
+    if (open_.size() <= Extents::kMaxDepth) {
       path_[open_.size() - 1] = extents_.all.size();
       extents_.all.push_back({at_, 0});
     }
@@ -132,7 +132,7 @@ class Scanner {
   }
 
   void Close() {
-    if (open_.size() <= Extents::kDeepest) extents_.all[path_[open_.size() - 1]].end = at_;
+    if (open_.size() <= Extents::kMaxDepth) extents_.all[path_[open_.size() - 1]].end = at_;
     open_.pop_back();
   }
 
@@ -227,7 +227,7 @@ class Scanner {
 
   std::string_view text_;
   Extents& extents_;
-  std::size_t path_[Extents::kDeepest] = {};  // indexes in extents_ of the open arrays and objects
+  std::size_t path_[Extents::kMaxDepth] = {};  // indexes in extents_ of the open arrays and objects
   std::size_t at_ = 0;
   std::vector<char> open_;
   std::string wrong_;

@@ -18,7 +18,7 @@ inline bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >=
 // The extents of arrays and objects, down to the members of objects in a list. A search for one name in each
 // of a thousand nodes skips their other parts.
 struct Extents {
-  static constexpr std::size_t kDeepest = 6;
+  static constexpr std::size_t kMaxDepth = 6;
   struct Extent {
     std::size_t begin = 0;
     std::size_t end = 0;

@@ -14,10 +14,10 @@ namespace {
 // continues after a value of the wrong type and reports the first error.
 class Place {
  public:
-  struct Trouble {
+  struct TypeError {
     std::string text;
   };
-  explicit Place(Trouble& trouble) : trouble_(&trouble) {}
+  explicit Place(TypeError& trouble) : error_(&trouble) {}
 
   Place In(std::string_view type, std::string_view field) const {
     Place inner = *this;
@@ -29,14 +29,14 @@ class Place {
     Mismatch(std::string(value.KindName()), type);
   }
   void Mismatch(const std::string& what, std::string_view type) const {
-    if (!trouble_->text.empty()) return;
+    if (!error_->text.empty()) return;
     const std::string where =
         path_.empty() ? "Go value" : fmt::format("Go struct field {}.{}", struct_, path_);
-    trouble_->text = fmt::format("json: cannot unmarshal {} into {} of type {}", what, where, type);
+    error_->text = fmt::format("json: cannot unmarshal {} into {} of type {}", what, where, type);
   }
 
  private:
-  Trouble* trouble_;
+  TypeError* error_;
   std::string_view struct_;
   std::string path_;
 };
@@ -157,7 +157,7 @@ template <class T, class Body>
 Expected<T> ReadReply(const Reply& reply, Body&& body) {
   BERTH_TRY(const Json value, FirstValue(reply.body, reply.cut_short));
   T out{};
-  Place::Trouble trouble;
+  Place::TypeError trouble;
   body(value, out, Place(trouble));
   if (!trouble.text.empty()) return Invalid(std::move(trouble.text));
   return out;

@@ -95,7 +95,7 @@ struct EventObjects {
 
 // Whether the pod is bound or nominated to a node. Other pods occupy no capacity, so their events do not make
 // rejected pods schedulable.
-inline bool HasPlace(const api::Pod& pod) {
+inline bool IsBoundOrNominated(const api::Pod& pod) {
   return !pod.spec.node_name.empty() || !pod.status.nominated_node_name.empty();
 }
 

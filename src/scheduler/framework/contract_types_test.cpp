@@ -20,7 +20,7 @@ TEST(ScoreColumn, IsUniformUntilOneRowDiffers) {
   EXPECT_FALSE(column.uniform());
   EXPECT_THAT(column.values(), ElementsAre(7, 9, 7));
   column.Reset(2);
-  EXPECT_THAT(column.Mutable(), ElementsAre(0, 0)) << "nothing is left of the scores before";
+  EXPECT_THAT(column.Mutable(), ElementsAre(0, 0)) << "previous scores are cleared";
 }
 
 struct NormalizeCase {

@@ -12,7 +12,7 @@ namespace berth::framework {
 
 // A result of type Answer that contains `status` and is otherwise default-constructed.
 template <class Answer>
-Answer AnswerOf(Status status) {
+Answer ResultWith(Status status) {
   if constexpr (std::is_same_v<Answer, Status>) {
     return status;
   } else {
@@ -30,9 +30,9 @@ auto Caught(Call&& call) -> decltype(call()) {
   try {
     return std::forward<Call>(call)();
   } catch (const std::exception& thrown) {
-    return AnswerOf<Answer>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
+    return ResultWith<Answer>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return AnswerOf<Answer>(Status::Error("the plugin threw an exception that is not a std::exception"));
+    return ResultWith<Answer>(Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }
 

@@ -47,7 +47,7 @@ Expected<Args> ParseArgs(const RawArgs& raw, const config::FeatureGates& gates,
 }
 
 // Accepts `kind` and `apiVersion`, which every Kubernetes object may have.
-inline void TakeTypeMeta(config::StructReader& reader) {
+inline void AcceptTypeMeta(config::StructReader& reader) {
   reader.Take("kind");
   reader.Take("apiVersion");
 }

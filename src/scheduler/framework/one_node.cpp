@@ -14,7 +14,7 @@ std::int64_t NodeView::Requested(std::string_view resource) const {
   return Requested(table_->symbols().FindResource(resource));
 }
 
-void SayOfRow(cluster::Row row, const Status& status, Rejections& out) {
+void AddRowStatus(cluster::Row row, const Status& status, Rejections& out) {
   if (status.ok()) return;
   if (!status.rejected()) return out.Fail(row, status.Message());
   // A rejection without reasons must still reject the row.
@@ -27,7 +27,7 @@ void SayOfRow(cluster::Row row, const Status& status, Rejections& out) {
 void OneNodeFilterPlugin::Filter(const Attempt& attempt, const RowSet& candidates, Rejections& out) const {
   candidates.ForEach([&](std::size_t index) {
     const cluster::Row row = static_cast<cluster::Row>(index);
-    SayOfRow(row, Caught([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); }), out);
+    AddRowStatus(row, Caught([&] { return FilterNode(attempt, NodeView(attempt.nodes(), row)); }), out);
   });
 }
 

@@ -49,7 +49,7 @@ class NodeView {
 
 // Adds the status of one row to a filter's result: nothing for Success, the reasons of a rejection, or an
 // error.
-void SayOfRow(cluster::Row row, const Status& status, Rejections& out);
+void AddRowStatus(cluster::Row row, const Status& status, Rejections& out);
 
 class OneNodeFilterPlugin : public FilterPlugin {
  public:

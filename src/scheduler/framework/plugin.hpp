@@ -7,8 +7,8 @@
 // Threads: unless stated otherwise, all methods are called on the scheduler loop's thread, one at a time.
 // They must not block.
 // Errors: an exception that leaves a plugin counts as Status::Error with the exception's text.
-// Fidelity: for every node, an in-tree plugin returns the result of the plugin of the same name in
-// kube-scheduler v1.37.1.
+// Fidelity: a plugin with the name of a kube-scheduler plugin returns the same result for every node as that
+// plugin in v1.37.1.
 //
 // Extension points, in the order in which a pod passes them:
 //
@@ -51,13 +51,13 @@ class Plugin {
   }
   // Whether the plugin takes part at the extension point of this interface, which its class implements. For
   // plugins whose extension points are known only at run time, such as plugins from shared objects.
-  virtual bool TakesPartAs(const std::type_info& /*interface*/) const { return true; }
+  virtual bool IsEnabledAt(const std::type_info& /*interface*/) const { return true; }
 };
 
 // The plugin as an implementation of `Interface`; null if it does not take part at that extension point.
 template <class Interface>
 Interface* As(Plugin* plugin) {
-  return plugin->TakesPartAs(typeid(Interface)) ? dynamic_cast<Interface*>(plugin) : nullptr;
+  return plugin->IsEnabledAt(typeid(Interface)) ? dynamic_cast<Interface*>(plugin) : nullptr;
 }
 
 // Called before a pod enters activeQ. Any status other than Success keeps the pod out until an event of
@@ -144,7 +144,7 @@ struct Eviction {
   RowSet choices;                    // nodes that would have been equally good, the selected one included
 };
 
-struct PostFilterAnswer {
+struct PostFilterResult {
   Status status;
   // The node to nominate the pod to; empty: clear the nomination; nullopt: leave it unchanged.
   std::optional<std::string> nominate;
@@ -156,7 +156,7 @@ class PostFilterPlugin : public virtual Plugin {
  public:
   // `verdicts` is the result of the filters. If PreFilter rejected the pod, only `verdicts.unresolvable` is
   // set: to all rows or to none. Rows that PreFilter excluded have no verdict and are in `unresolvable`.
-  virtual PostFilterAnswer PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
+  virtual PostFilterResult PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                       WhatIf& what_if) = 0;
 };
 
@@ -199,7 +199,7 @@ class ReservePlugin : public virtual Plugin {
   virtual void Unreserve(const Placement& placement) = 0;
 };
 
-struct PermitAnswer {
+struct PermitResult {
   Status status;
   Duration timeout{};  // with Wait: the pod is rejected after this time; at most 15 minutes
 };
@@ -208,7 +208,7 @@ struct PermitAnswer {
 // it or its timeout expires.
 class PermitPlugin : public virtual Plugin {
  public:
-  virtual PermitAnswer Permit(const Placement& placement) = 0;
+  virtual PermitResult Permit(const Placement& placement) = 0;
 };
 
 // Completion callback of an asynchronous call. Must be called once, from any thread; a status that arrives

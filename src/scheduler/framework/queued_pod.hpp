@@ -22,7 +22,7 @@ struct QueuedPod {
   MonoTime backoff_expiry;       // of the last failed attempt; epoch: none
   // when it last left the unschedulable queue because of the timeout; epoch: never
   MonoTime flushed;
-  bool was_flushed = false;      // since then, no attempt has ended
+  bool was_flushed = false;  // since then, no attempt has ended
   std::int32_t attempts = 0;
   std::int32_t unschedulable_count = 0;  // attempts that ended in a rejection; determines the back-off
   std::int32_t consecutive_errors = 0;   // attempts since the last rejection that ended in an error

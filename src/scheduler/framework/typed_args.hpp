@@ -55,7 +55,7 @@ template <class Args>
 Args Decode(const config::Value& value, const config::FeatureGates&, config::Problems& problems) {
   Args args;
   config::StructReader reader(value, std::string(Args::kKind), "", problems);
-  TakeTypeMeta(reader);
+  AcceptTypeMeta(reader);
   std::apply([&](const auto&... field) { (reader.Read(field.name, args.*field.member), ...); },
              Args::Fields());
   reader.Finish();

@@ -20,7 +20,7 @@ using ReasonId = Id<ReasonTag>;
 using Reasons = Interner<ReasonTag>;
 
 // Per-node reasons: each text is stored once, with the rows to which it applies.
-struct SpokenReasons {
+struct RowReasons {
   std::vector<std::string> texts;
   // (row, index of text), in the order in which they were added
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;
@@ -77,7 +77,7 @@ class Rejections {
 
   std::span<const Entry> entries() const { return {entries_.data(), used_}; }
   const RowSet& unresolvable() const { return unresolvable_; }
-  const SpokenReasons& spoken() const { return spoken_; }
+  const RowReasons& spoken() const { return spoken_; }
   bool pending() const { return pending_; }
   std::span<const std::pair<std::uint32_t, std::string>> errors() const { return errors_; }
 
@@ -85,7 +85,7 @@ class Rejections {
   std::vector<Entry> entries_;
   std::size_t used_ = 0;
   RowSet unresolvable_;
-  SpokenReasons spoken_;
+  RowReasons spoken_;
   bool pending_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> errors_;
 };
@@ -99,7 +99,7 @@ struct FilterOutcome {
   };
   struct Spoken {
     std::size_t plugin = 0;
-    SpokenReasons reasons;
+    RowReasons reasons;
   };
   std::vector<Rejection> rejections;  // the first `used` are valid; per row only the first rejecting plugin
   std::size_t used = 0;

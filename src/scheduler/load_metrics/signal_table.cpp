@@ -172,12 +172,12 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
   entry.raw.assign(nodes_.rows(), kNoValue);
   std::vector<std::uint32_t> many;  // by row: number of summed values, for the mean
   if (merge == Merge::kMean) many.assign(nodes_.rows(), 0);
-  std::vector<std::uint32_t> strangers;
+  std::vector<std::uint32_t> unmatched;
   for (const auto& [series, value] : answer.samples) {
     const cluster::Row row = series < source.row_of.size() ? source.row_of[series] : cluster::kNoRow;
     if (row == cluster::kNoRow) {
       ++coverage.unmatched_series;
-      if (strangers.size() < kUnmatchedShown) strangers.push_back(series);
+      if (unmatched.size() < kUnmatchedShown) unmatched.push_back(series);
       continue;
     }
     if (!std::isfinite(value)) continue;
@@ -194,7 +194,7 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
   for (std::size_t row = 0; row < many.size(); ++row) {
     if (many[row] > 1) entry.raw[row] /= many[row];
   }
-  for (const std::uint32_t series : strangers) {
+  for (const std::uint32_t series : unmatched) {
     std::uint32_t number = series;
     for (const SeriesChunk& chunk : source.chunks) {
       if (number < chunk->size()) {
@@ -238,10 +238,10 @@ bool SignalTable::Trusted(const Entry& entry, cluster::Row row) const {
   return true;
 }
 
-void SignalTable::NodeAppears(cluster::Row) { directory_.NodesChanged(); }
+void SignalTable::OnNodeAdded(cluster::Row) { directory_.NodesChanged(); }
 
 // The row may be reused by another node.
-void SignalTable::NodeLeaves(cluster::Row row) {
+void SignalTable::OnNodeRemoved(cluster::Row row) {
   directory_.NodesChanged();
   for (Entry& entry : entries_) {
     if (row < entry.raw.size()) entry.raw[row] = kNoValue;

@@ -105,7 +105,7 @@ struct SignalAnswer {
   MonoTime asked{};
   // the source restarts the numbering of its series at 0
   bool renumbered = false;
-  SeriesChunk fresh;                                      // null: no new series
+  SeriesChunk fresh;  // null: no new series
   // series number and value; NaN and infinities: no value
   std::vector<std::pair<std::uint32_t, double>> samples;
 };
@@ -162,10 +162,10 @@ class SignalTable final : private cluster::PodObserver {
     std::uint64_t resolved_by = 0;
   };
 
-  void PodAppears(cluster::Row, const cluster::PlacedPod&, bool) override {}
-  void PodLeaves(cluster::Row, const cluster::PlacedPod&, bool) override {}
-  void NodeAppears(cluster::Row row) override;
-  void NodeLeaves(cluster::Row row) override;
+  void OnPodAdded(cluster::Row, const cluster::PlacedPod&, bool) override {}
+  void OnPodRemoved(cluster::Row, const cluster::PlacedPod&, bool) override {}
+  void OnNodeAdded(cluster::Row row) override;
+  void OnNodeRemoved(cluster::Row row) override;
 
   void TakeNodes(Entry& entry, const SignalAnswer& answer, SignalCoverage& coverage);
   Entry& EntryOf(SignalId id) { return entries_[static_cast<std::size_t>(id)]; }

@@ -107,7 +107,7 @@ TEST_F(MeasurementsTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   measurements.Take(Answer(cpu, {{"n1", 6}}, MonoTime(seconds(175))));
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
   EXPECT_EQ(measurements.signal(cpu).error, "");
-  EXPECT_EQ(told, 3) << "whoever follows the values hears of each change and of nothing else";
+  EXPECT_EQ(told, 3) << "listeners are called exactly once per change";
 }
 
 TEST_F(MeasurementsTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
@@ -134,7 +134,7 @@ TEST_F(MeasurementsTest, AGuardSuppressesUntrustedValues) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-"));
   EXPECT_EQ(measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}})).distrusted, 2U);
   measurements.Take(Answer(age, {{"n1", 15}}));
-  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node the guard does not know is not believed";
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value has no value";
 }
 
 TEST_F(MeasurementsTest, AGuardWithoutValuesIsNotApplied) {
@@ -172,7 +172,7 @@ TEST_F(MeasurementsTest, SeriesNumbersContinueAcrossThePollsOfASource) {
   measurements.Take(next);
   EXPECT_THAT(ValuesOf(b), ElementsAre("-", "20", "30"));
   measurements.Take({.signal = a, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{7, 1}}});
-  EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "a number that was never given means nobody";
+  EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "an unknown series number is ignored";
 }
 
 TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {

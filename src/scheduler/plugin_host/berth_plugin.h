@@ -14,9 +14,9 @@
  * before you call a function that was added after minor version 0. Berth does the same with your tables.
  *
  * Threads. All functions of a plugin are called on the scheduler loop's thread, one call at a time, and must
- * not block. The exception is pre_bind: it is called on worker threads, for several pods concurrently, and may
- * block. The allowed thread of each host function is documented with the function. A plugin may have threads
- * of its own; destroy must end them.
+ * not block. The exception is pre_bind: it is called on worker threads, for several pods concurrently, and
+ * may block. The allowed thread of each host function is documented with the function. A plugin may have
+ * threads of its own; destroy must end them.
  *
  * Lifetimes. Strings, arrays and handles from the host are valid until the call for which they were passed
  * returns, unless stated otherwise; berth_host and berth_scheduler are valid until destroy returns. The
@@ -214,12 +214,13 @@ typedef struct berth_host {
  * evaluate). The extension points and the effect of each status: docs/guide/plugins.md. --- */
 typedef struct berth_plugin {
   uint32_t size;
-  uint32_t flags;                 /* BERTH_FLAG_... */
-  const char* name;               /* in profiles; must differ from the names of Berth's plugins */
-  const char* version;            /* for the log; may be NULL */
-  const berth_event* events;      /* NULL: rejected pods are retried after every event */
-  size_t event_count;             /* 0 with non-NULL events: no event helps */
-  const char* const* annotations; /* keys of annotations that the plugin reads; others are not stored. May be NULL */
+  uint32_t flags;            /* BERTH_FLAG_... */
+  const char* name;          /* in profiles; must differ from the names of Berth's plugins */
+  const char* version;       /* for the log; may be NULL */
+  const berth_event* events; /* NULL: rejected pods are retried after every event */
+  size_t event_count;        /* 0 with non-NULL events: no event helps */
+  const char* const*
+      annotations; /* keys of annotations that the plugin reads; others are not stored. May be NULL */
   size_t annotation_count;
 
   /* Called for each profile that enables the plugin, before the cluster is watched. `arguments` is the JSON

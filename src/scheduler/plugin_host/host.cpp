@@ -16,8 +16,8 @@ using cluster::NodeTable;
 using cluster::ResourceId;
 using cluster::Row;
 
-constexpr std::size_t kMostReasons = 256;
-constexpr std::size_t kMostSignals = 16;
+constexpr std::size_t kMaxReasons = 256;
+constexpr std::size_t kMaxSignals = 16;
 // Size of the struct in version 1.0.
 constexpr std::size_t kFirstSignal = offsetof(berth_signal, expression) + sizeof(berth_signal::expression);
 
@@ -87,7 +87,7 @@ std::uint32_t Measure(berth_scheduler* scheduler, const berth_signal* wanted, be
   if (spec.name.empty() || spec.source.empty() || spec.expression.empty())
     return refuse("signal: needs name, source and expression");
   if (wanted->hold_seconds != 0) spec.hold = std::chrono::seconds(wanted->hold_seconds);
-  if (scheduler->signals.size() == kMostSignals) return refuse("signal: a plugin can have 16");
+  if (scheduler->signals.size() == kMaxSignals) return refuse("signal: a plugin can have 16");
   const auto id = scheduler->handle.Shared<load_metrics::SignalTable>().Declare(spec);
   scheduler->signals.push_back(static_cast<std::uint32_t>(id));
   return static_cast<std::uint32_t>(id);
@@ -234,22 +234,21 @@ void Wrong(berth_rejections* rejections, std::string what) {
 }
 
 // Sets have one word more than necessary, in which writes beyond the last row are detected.
-std::size_t Roomy(const berth_rejections* rejections) { return rejections->rows + RowSet::kWordBits; }
+std::size_t RowsWithGuard(const berth_rejections* rejections) { return rejections->rows + RowSet::kWordBits; }
 
 RowSet* RejectSet(berth_rejections* rejections, const char* reason) {
   auto& known = rejections->scheduler.reasons;
   auto found = known.find(std::string_view(OrEmpty(reason)));
   if (found == known.end()) {
-    if (known.size() == kMostReasons) {
+    if (known.size() == kMaxReasons) {
       Wrong(rejections,
-            fmt::format("more than {} different reasons: reasons must be shared by many nodes",
-                        kMostReasons));
+            fmt::format("more than {} different reasons: reasons must be shared by many nodes", kMaxReasons));
       return nullptr;
     }
     found =
         known.emplace(OrEmpty(reason), rejections->scheduler.handle.reasons.Intern(OrEmpty(reason))).first;
   }
-  return &rejections->out.Reject(found->second, Roomy(rejections));
+  return &rejections->out.Reject(found->second, RowsWithGuard(rejections));
 }
 
 std::uint64_t* Reject(berth_rejections* rejections, const char* reason) {
@@ -271,7 +270,7 @@ void RejectRows(berth_rejections* rejections, const char* reason, const std::uin
 }
 
 std::uint64_t* Unresolvable(berth_rejections* rejections) {
-  rejections->out.unresolvable().Resize(Roomy(rejections));
+  rejections->out.unresolvable().Resize(RowsWithGuard(rejections));
   return rejections->out.unresolvable().MutableWords();
 }
 

@@ -12,9 +12,9 @@
 namespace berth::plugin_host {
 namespace {
 
-constexpr std::uint32_t kMostPlugins = 64;
-constexpr std::size_t kMostEvents = 64;
-constexpr std::size_t kMostAnnotations = 64;
+constexpr std::uint32_t kMaxPlugins = 64;
+constexpr std::size_t kMaxEvents = 64;
+constexpr std::size_t kMaxAnnotations = 64;
 // Tables of version 1.0 end with these members.
 constexpr std::size_t kFirstLibrary = offsetof(berth_library, plugins) + sizeof(berth_library::plugins);
 constexpr std::size_t kFirstPlugin = offsetof(berth_plugin, post_bind) + sizeof(berth_plugin::post_bind);
@@ -31,8 +31,8 @@ bool IsName(std::string_view name) {
 std::string CheckEvents(const berth_plugin& plugin) {
   if (plugin.events == nullptr)
     return plugin.event_count == 0 ? "" : "events: is NULL, but event_count is not 0";
-  if (plugin.event_count > kMostEvents)
-    return fmt::format("event_count: {} are more than {}", plugin.event_count, kMostEvents);
+  if (plugin.event_count > kMaxEvents)
+    return fmt::format("event_count: {} exceeds the limit of {}", plugin.event_count, kMaxEvents);
   for (std::size_t i = 0; i < plugin.event_count; ++i) {
     const berth_event& event = plugin.events[i];
     if (!ResourceOf(event.resource))
@@ -47,8 +47,9 @@ std::string CheckEvents(const berth_plugin& plugin) {
 std::string CheckAnnotations(const berth_plugin& plugin) {
   if (plugin.annotation_count == 0) return "";
   if (plugin.annotations == nullptr) return "annotations: is NULL, but annotation_count is not 0";
-  if (plugin.annotation_count > kMostAnnotations)
-    return fmt::format("annotation_count: {} are more than {}", plugin.annotation_count, kMostAnnotations);
+  if (plugin.annotation_count > kMaxAnnotations)
+    return fmt::format("annotation_count: {} exceeds the limit of {}", plugin.annotation_count,
+                       kMaxAnnotations);
   for (std::size_t i = 0; i < plugin.annotation_count; ++i) {
     if (plugin.annotations[i] == nullptr) return fmt::format("annotations[{}]: is NULL", i);
   }
@@ -92,8 +93,9 @@ Expected<berth_plugin> Read(const berth_plugin* theirs, std::size_t index) {
   std::memcpy(&ours, theirs, std::min<std::size_t>(theirs->size, sizeof ours));
   if (ours.name == nullptr) return Invalid(fmt::format("plugins[{}].name: is NULL", index));
   if (!IsName(ours.name))
-    return Invalid(fmt::format("plugins[{}].name: \"{}\" is no name: letters, digits, '-', '_', '.', '/'",
-                               index, std::string_view(ours.name).substr(0, 64)));
+    return Invalid(
+        fmt::format("plugins[{}].name: \"{}\" is not a valid name: letters, digits, '-', '_', '.', '/'",
+                    index, std::string_view(ours.name).substr(0, 64)));
   if (std::string wrong = Check(ours); !wrong.empty())
     return Invalid(fmt::format("plugin \"{}\": {}", ours.name, wrong));
   return ours;
@@ -103,8 +105,9 @@ Expected<berth_plugin> Read(const berth_plugin* theirs, std::size_t index) {
 
 Expected<void> CheckVersion(std::uint32_t version) {
   if (version >> 16 == BERTH_PLUGIN_MAJOR) return {};
-  return Invalid(fmt::format("is built for version {}.{} of berth_plugin.h, this Berth has {}.{}: rebuild the plugin",
-                             version >> 16, version & 0xFFFF, BERTH_PLUGIN_MAJOR, BERTH_PLUGIN_MINOR));
+  return Invalid(
+      fmt::format("is built for version {}.{} of berth_plugin.h, this Berth has {}.{}: rebuild the plugin",
+                  version >> 16, version & 0xFFFF, BERTH_PLUGIN_MAJOR, BERTH_PLUGIN_MINOR));
 }
 
 Expected<std::vector<berth_plugin>> ReadLibrary(const berth_library* library) {
@@ -112,9 +115,11 @@ Expected<std::vector<berth_plugin>> ReadLibrary(const berth_library* library) {
   if (library->size < kFirstLibrary)
     return Invalid(fmt::format("size: {} is not the size of a berth_library, which has at least {}",
                                library->size, kFirstLibrary));
-  if (library->plugin_count == 0 || library->plugins == nullptr) return Invalid("the library describes no plugin");
-  if (library->plugin_count > kMostPlugins)
-    return Invalid(fmt::format("plugin_count: {} are more than {}", library->plugin_count, kMostPlugins));
+  if (library->plugin_count == 0 || library->plugins == nullptr)
+    return Invalid("the library describes no plugin");
+  if (library->plugin_count > kMaxPlugins)
+    return Invalid(
+        fmt::format("plugin_count: {} exceeds the limit of {}", library->plugin_count, kMaxPlugins));
   std::vector<berth_plugin> plugins;
   for (std::uint32_t i = 0; i < library->plugin_count; ++i) {
     BERTH_TRY(const berth_plugin plugin, Read(library->plugins[i], i));

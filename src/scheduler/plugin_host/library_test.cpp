@@ -64,7 +64,7 @@ TEST(Library, InconsistentTablesAreRejected) {
       {"a table too small", [](auto& p) { p.size = 16; }, "plugins[0].size: 16 is not the size"},
       {"a table of nonsense", [](auto& p) { p.size = 1u << 30; }, "plugins[0].size"},
       {"no name", [](auto& p) { p.name = nullptr; }, "plugins[0].name: is NULL"},
-      {"a name with blanks", [](auto& p) { p.name = "a b"; }, "plugins[0].name: \"a b\" is no name"},
+      {"a name with blanks", [](auto& p) { p.name = "a b"; }, "plugins[0].name: \"a b\" is not a valid name"},
       {"no create", [](auto& p) { p.create = nullptr; }, "plugin \"Sound\": create: is NULL"},
       {"no destroy", [](auto& p) { p.destroy = nullptr; }, "destroy: is NULL"},
       {"no extension point", [](auto& p) { p.pre_filter = nullptr; }, "implements no extension point"},

@@ -134,10 +134,11 @@ Expected<void> Verdict(const Report& report, int status, bool ended, Duration al
 
 }  // namespace
 
-Expected<void> TryOut(const std::string& path, Duration allowed) {
+Expected<void> LoadInChildProcess(const std::string& path, Duration allowed) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return Fail(ErrorCode::kUnavailable, fmt::format("cannot create a pipe to the child process: {}", std::strerror(errno)));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot create a pipe to the child process: {}", std::strerror(errno)));
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -147,7 +148,8 @@ Expected<void> TryOut(const std::string& path, Duration allowed) {
   ::close(ends[1]);
   if (child < 0) {
     ::close(ends[0]);
-    return Fail(ErrorCode::kUnavailable, fmt::format("cannot start a child process to load it: {}", std::strerror(errno)));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot start a child process to load it: {}", std::strerror(errno)));
   }
   const auto deadline = SteadyClock::now() + allowed;
   std::string text;

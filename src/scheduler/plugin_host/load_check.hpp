@@ -10,6 +10,6 @@ namespace berth::plugin_host {
 
 // The error describes the library's problem, or the end of the child process and the step in which it
 // occurred.
-Expected<void> TryOut(const std::string& path, Duration deadline);
+Expected<void> LoadInChildProcess(const std::string& path, Duration deadline);
 
 }  // namespace berth::plugin_host

@@ -79,7 +79,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   }
 
   std::string_view Name() const override { return scheduler_.name; }
-  bool TakesPartAs(const std::type_info& point) const override;
+  bool IsEnabledAt(const std::type_info& point) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
   framework::PreFilterAnswer PreFilter(const Attempt& attempt) const override;
@@ -89,7 +89,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   Status Normalize(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const override;
   Status Reserve(const Placement& placement) override;
   void Unreserve(const Placement& placement) override;
-  framework::PermitAnswer Permit(const Placement& placement) override;
+  framework::PermitResult Permit(const Placement& placement) override;
   PreFlight PreBindPreFlight(const Placement& placement) override;
   Status PreBindNow(const Placement& placement, std::stop_token stop) override;
   void PostBind(const Placement& placement) override;
@@ -119,7 +119,7 @@ framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework:
   const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
   const std::string arguments = config::ToJson(value);
   ArgumentReader reader(value, plugin->scheduler_.name);
-  framework::TakeTypeMeta(reader.fields);
+  framework::AcceptTypeMeta(reader.fields);
   berth_reply reply;
   reply.arguments = &reader;
   plugin->self_ = table.create(&Host(), &plugin->scheduler_, arguments.c_str(), &reply);
@@ -135,7 +135,7 @@ framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework:
   return Invalid(std::move(text));
 }
 
-bool LoadedPlugin::TakesPartAs(const std::type_info& point) const {
+bool LoadedPlugin::IsEnabledAt(const std::type_info& point) const {
   if (point == typeid(framework::PreFilterPlugin)) return table_.pre_filter != nullptr;
   if (point == typeid(framework::FilterPlugin))
     return table_.filter != nullptr || table_.filter_node != nullptr;
@@ -197,7 +197,7 @@ void LoadedPlugin::FilterEach(const Attempt& attempt, const RowSet& candidates,
     const Row row = static_cast<Row>(index);
     const std::int32_t code = table_.filter_node(self_, &handle, row, &reply);
     if (code == BERTH_SUCCESS && reply.texts.empty()) return;
-    framework::SayOfRow(row, StatusOf("filter_node", code, reply, kVerdict), out);
+    framework::AddRowStatus(row, StatusOf("filter_node", code, reply, kVerdict), out);
   });
 }
 
@@ -306,7 +306,7 @@ void LoadedPlugin::Unreserve(const Placement& placement) {
   table_.unreserve(self_, &handle);
 }
 
-framework::PermitAnswer LoadedPlugin::Permit(const Placement& placement) {
+framework::PermitResult LoadedPlugin::Permit(const Placement& placement) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(15);
   {
     const std::lock_guard lock(scheduler_.mutex);

@@ -216,7 +216,7 @@ TEST_F(Loaded, InvalidFilterResultsAreErrors) {
     std::function<std::int32_t(Out, berth_reply*)> filter;
     const char* text;
   } cases[] = {
-      {[](Out, auto*) { return 17; }, "filter returned 17, which is none of 0 (Success), 1 (Error)"},
+      {[](Out, auto*) { return 17; }, "filter returned 17, expected one of 0 (Success), 1 (Error)"},
       {[](Out, auto*) { return BERTH_SKIP; }, "filter returned 5"},
       {[](Out, auto*) { return BERTH_ERROR; }, "filter failed without an error text"},
       {[&](Out, berth_reply* reply) { return host().say(reply, "no disk"), BERTH_ERROR; }, "no disk"},

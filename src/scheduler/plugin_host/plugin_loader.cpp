@@ -17,22 +17,22 @@ namespace berth::plugin_host {
 namespace {
 
 // Checks the file first, because the dynamic linker's errors for these cases are misleading.
-Expected<void> LookAtFile(const std::string& path) {
+Expected<void> CheckFile(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return Fail(ErrorCode::kNotFound, "no such file");
-  if (!std::filesystem::is_regular_file(status)) return Invalid("is no file");
+  if (!std::filesystem::is_regular_file(status)) return Invalid("not a regular file");
   std::ifstream file(path, std::ios::binary);
   if (!file) return Invalid(fmt::format("cannot be read: {}", std::strerror(errno)));
   char magic[SELFMAG] = {};
   file.read(magic, sizeof magic);
-  if (!file || std::memcmp(magic, ELFMAG, SELFMAG) != 0) return Invalid("is no shared object");
+  if (!file || std::memcmp(magic, ELFMAG, SELFMAG) != 0) return Invalid("not a shared object");
   return {};
 }
 
 Expected<LoadedLibrary> LoadFile(const std::string& path, const LoadOptions& options) {
-  BERTH_RETURN_IF_ERROR(LookAtFile(path));
-  BERTH_RETURN_IF_ERROR(TryOut(path, options.deadline));
+  BERTH_RETURN_IF_ERROR(CheckFile(path));
+  BERTH_RETURN_IF_ERROR(LoadInChildProcess(path, options.deadline));
   BERTH_TRY(const SharedObject object, OpenSharedObject(path, {}));
   LoadedLibrary library{.path = path, .plugins = {}, .notes = {}};
   for (const berth_plugin& table : object.plugins) {

@@ -16,7 +16,7 @@ Expected<Function*> Symbol(void* library, const char* name) {
 
 }  // namespace
 
-Expected<SharedObject> OpenSharedObject(const std::string& path, const TellStep& tell) {
+Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& tell) {
   const auto next = [&](const char* step) {
     if (tell) tell(step);
   };

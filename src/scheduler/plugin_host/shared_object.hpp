@@ -17,10 +17,10 @@ struct SharedObject {
 };
 
 // Called before each step of loading, with its name.
-using TellStep = std::function<void(const char* step)>;
+using StepCallback = std::function<void(const char* step)>;
 
 // Loads a library without ever unloading it: its threads and destructors may outlive all uses. `tell` may be
 // empty.
-Expected<SharedObject> OpenSharedObject(const std::string& path, const TellStep& tell);
+Expected<SharedObject> OpenSharedObject(const std::string& path, const StepCallback& tell);
 
 }  // namespace berth::plugin_host

@@ -9,8 +9,8 @@
 #include "scheduler/plugins/node_ports/node_ports.hpp"
 #include "scheduler/plugins/node_resources/node_resources_fit.hpp"
 #include "scheduler/plugins/node_unschedulable/node_unschedulable.hpp"
-#include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "scheduler/plugins/node_volume_limits/node_volume_limits.hpp"
+#include "scheduler/plugins/pod_topology_spread/pod_topology_spread.hpp"
 #include "scheduler/plugins/scheduling_gates/scheduling_gates.hpp"
 #include "scheduler/plugins/taint_toleration/taint_toleration.hpp"
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"
@@ -181,7 +181,7 @@ TEST_F(HintTest, MoreCapacityRequeuesAPodThatFitsOnTheEmptyNode) {
   EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable, good,
                         MakeNode().Cpu("4").Memory("8Gi").Allocatable("example.com/gpu", "1")),
             Hint::kSkip)
-      << "more of what it does not ask for";
+      << "more of a resource that it does not request";
   EXPECT_EQ(NodeUpdated(*plugin, wants, kUpdateNodeAllocatable,
                         MakeNode().Cpu("4").Pods("1").Allocatable("example.com/gpu", "1"), good),
             Hint::kQueue)

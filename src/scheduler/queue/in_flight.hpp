@@ -61,7 +61,7 @@ class InFlight {
   using Items = std::list<Item>;
 
   Items items_;
-  boost::unordered_map<std::string, Items::const_iterator> pods_;    // by UID
+  boost::unordered_map<std::string, Items::const_iterator> pods_;  // by UID
   // the latest attempt per "namespace/name"
   boost::unordered_map<std::string, Items::const_iterator> by_key_;
 };

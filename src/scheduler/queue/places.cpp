@@ -10,16 +10,16 @@ namespace berth::queue {
 
 using framework::QueuedPodPtr;
 
-bool SchedulingQueue::MoreUrgent::operator()(const Entry* a, const Entry* b) const {
+bool SchedulingQueue::HigherRank::operator()(const Entry* a, const Entry* b) const {
   if (policy->Less(*a->pod, *b->pod)) return true;
   if (policy->Less(*b->pod, *a->pod)) return false;
   return a->sequence < b->sequence;
 }
 
-bool SchedulingQueue::SoonerOver::operator()(const Entry* a, const Entry* b) const {
+bool SchedulingQueue::EarlierExpiry::operator()(const Entry* a, const Entry* b) const {
   if (a->pod->backoff_expiry != b->pod->backoff_expiry)
     return a->pod->backoff_expiry < b->pod->backoff_expiry;
-  return MoreUrgent{policy}(a, b);
+  return HigherRank{policy}(a, b);
 }
 
 QueueSizes SchedulingQueue::sizes() const {

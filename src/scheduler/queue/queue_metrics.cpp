@@ -101,11 +101,11 @@ metrics::Gauge& SchedulingQueue::Meters::ByCause(std::string_view queue, const f
   if (!names.empty()) text = fmt::format("{}", fmt::join(names, "+"));
   const bool full = causes_.size() >= kCombinations;
   if (full) text = "other";
-  metrics::Gauge& cell =
-      registry.Gauge("berth_pending_pods_by_cause",
-                     "[ALPHA] Number of pods in a queue, by cause: the plugins that rejected or gate them, joined "
-                     "by +; error; new for pods without an attempt.",
-                     {{"queue", std::string(queue)}, {"cause", text}});
+  metrics::Gauge& cell = registry.Gauge(
+      "berth_pending_pods_by_cause",
+      "[ALPHA] Number of pods in a queue, by cause: the plugins that rejected or gate them, joined "
+      "by +; error; new for pods without an attempt.",
+      {{"queue", std::string(queue)}, {"cause", text}});
   if (!full) causes_.push_back({queue, {plugins.begin(), plugins.end()}, error, &cell});
   return cell;
 }

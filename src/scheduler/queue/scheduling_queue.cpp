@@ -34,9 +34,9 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
       clock_(clock),
       policy_(policy),
       meters_(std::make_unique<Meters>(metrics)),
-      active_(MoreUrgent{&policy}),
-      backoff_(SoonerOver{&policy}),
-      error_backoff_(SoonerOver{&policy}),
+      active_(HigherRank{&policy}),
+      backoff_(EarlierExpiry{&policy}),
+      error_backoff_(EarlierExpiry{&policy}),
       next_backoff_flush_(WholeSecond(clock.Now()) + kBackoffFlushPeriod),
       next_unschedulable_flush_(clock.Now() + kUnschedulableFlushPeriod) {}
 
@@ -131,12 +131,12 @@ void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
   pod->was_flushed = false;
   pod->flushed = {};
   CountRejectors(*pod, 1);
-  const framework::Requeue strategy = JudgeInFlight(*pod);
+  const framework::Requeue strategy = EvaluateInFlight(*pod);
   Follow(Insert(pod), strategy, kAttemptFailed);
   Done(uid);
 }
 
-framework::Requeue SchedulingQueue::JudgeInFlight(const QueuedPod& pod) const {
+framework::Requeue SchedulingQueue::EvaluateInFlight(const QueuedPod& pod) const {
   // After Done no events are recorded for the attempt.
   if (pod.rejectors.empty() || !in_flight_.Has(pod.info.pod->metadata.uid))
     return framework::Requeue::kAfterBackoff;

@@ -42,7 +42,7 @@ class QueuePolicy {
 
 struct QueueOptions {
   Duration initial_backoff = std::chrono::seconds(1);
-  Duration max_backoff = std::chrono::seconds(10);          // 0: no back-off
+  Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off
   // after this time, an event is assumed to have been missed
   Duration max_in_unschedulable = std::chrono::minutes(5);
 };
@@ -121,11 +121,11 @@ class SchedulingQueue {
     std::size_t slot = 0;             // index in unschedulable_, while it is there
     metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
   };
-  struct MoreUrgent {
+  struct HigherRank {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
   };
-  struct SoonerOver {
+  struct EarlierExpiry {
     const QueuePolicy* policy;
     bool operator()(const Entry* a, const Entry* b) const;
   };
@@ -155,7 +155,7 @@ class SchedulingQueue {
   void Gate(Entry& entry, const char* event);
   framework::Requeue Evaluate(const framework::QueuedPod& pod, const framework::ClusterEvent& event,
                            const framework::EventObjects& objects) const;
-  framework::Requeue JudgeInFlight(const framework::QueuedPod& pod) const;
+  framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
             const framework::EventObjects& objects);
   void Activate(Entry& entry);
@@ -172,9 +172,9 @@ class SchedulingQueue {
   std::unique_ptr<Meters> meters_;
   boost::unordered_map<std::string, Entry> entries_;  // by UID; does not move its elements
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
-  std::set<Entry*, MoreUrgent> active_;
-  std::set<Entry*, SoonerOver> backoff_;
-  std::set<Entry*, SoonerOver> error_backoff_;
+  std::set<Entry*, HigherRank> active_;
+  std::set<Entry*, EarlierExpiry> backoff_;
+  std::set<Entry*, EarlierExpiry> error_backoff_;
   std::vector<Entry*> unschedulable_;  // each entry stores its index
   std::size_t gated_ = 0;              // number of gated entries in unschedulable_
   InFlight in_flight_;

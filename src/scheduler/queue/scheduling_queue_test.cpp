@@ -262,7 +262,7 @@ TEST_F(QueueTest, APodWithoutRemainingBackoffMovesToActiveQ) {
   Pop();
   Reject("Fit");
   Wait(2s);
-  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "time alone frees nobody";
+  EXPECT_EQ(queue.sizes().unschedulable, 1U) << "time alone does not requeue it";
   PublishEvent(kPodDelete);
   EXPECT_EQ(queue.sizes().active, 1U);
 }
@@ -381,7 +381,7 @@ TEST_F(QueueTest, AnAttemptContinuesWhenItsPodIsDeleted) {
   Add(MakePod("a"));
   Pop();
   queue.Delete("uid-of-a");
-  EXPECT_EQ(queue.sizes().in_flight, 1U) << "whoever has it finds out and says Done";
+  EXPECT_EQ(queue.sizes().in_flight, 1U) << "the owner of the attempt calls Done";
   queue.Done("uid-of-a");
   EXPECT_EQ(queue.sizes().in_flight, 0U);
 }
@@ -559,7 +559,7 @@ TEST_F(QueueTest, NominationsCoverQueuedPodsAndPodsInFlight) {
   EXPECT_EQ(nominated()["uid-of-a"], "n3");
   Break();
   Update(MakePod("a").Nominated("n1"), {});
-  EXPECT_EQ(nominated()["uid-of-a"], "n1") << "a word about nominations counts";
+  EXPECT_EQ(nominated()["uid-of-a"], "n1") << "a changed nomination takes effect";
   queue.Delete("uid-of-gated");
   Update(MakePod("a"), {});
   EXPECT_EQ(nominated(), Nodes{});

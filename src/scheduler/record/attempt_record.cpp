@@ -77,7 +77,7 @@ std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const frame
       texts.push_back(part.reasons.texts[text]);
     }
   }
-  for (const ExtenderShare::Silence& silence : extenders.silent) {
+  for (const ExtenderShare::SilentRemoval& silence : extenders.silent) {
     if (!texts.empty() || !silence.rows.Has(row)) continue;
     plugin = "Extender";
     texts.push_back(fmt::format("rejected by extender {} without reason", silence.extender));

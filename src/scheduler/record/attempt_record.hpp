@@ -30,7 +30,7 @@ struct Rejection {
 // Rejections by one plugin with texts that differ from row to row.
 struct Spoken {
   std::string_view plugin;
-  framework::SpokenReasons reasons;
+  framework::RowReasons reasons;
 };
 
 // PreFilter rejected the pod as a whole.
@@ -51,7 +51,7 @@ struct Nomination {
 struct ExtenderShare {
   // Nodes that an extender removed without a reason. kube-scheduler has no status for them: they are not in
   // the message and are not considered for preemption.
-  struct Silence {
+  struct SilentRemoval {
     std::string extender;
     RowSet rows;
   };
@@ -66,7 +66,7 @@ struct ExtenderShare {
     std::string verb;
     std::string error;
   };
-  api::CowList<Silence> silent;
+  api::CowList<SilentRemoval> silent;
   api::CowList<std::string> strangers;  // reasons for nodes that do not exist in the cluster
   api::CowList<Scores> scores;
   api::CowList<ExtenderError> errors;

@@ -17,14 +17,14 @@ void Profile::RunFilters(const Attempt& attempt, cluster::NodeTable& table,
                          const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                          const RowSet& candidates, FilterOutcome& out) const {
   PointTimer timer(*this, ExtensionPoint::kFilter);
-  ImagineFilters(attempt, table, pre_filter, nominations, candidates, out);
+  RunFiltersForDryRun(attempt, table, pre_filter, nominations, candidates, out);
   // An empty result is not a failure of the extension point; kube-scheduler counts it as a success too.
   if (!out.errors.empty()) timer.code = framework::Code::kError;
 }
 
-void Profile::ImagineFilters(const Attempt& attempt, cluster::NodeTable& table,
-                             const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
-                             const RowSet& candidates, FilterOutcome& out) const {
+void Profile::RunFiltersForDryRun(const Attempt& attempt, cluster::NodeTable& table,
+                                  const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                                  const RowSet& candidates, FilterOutcome& out) const {
   out.Reset(candidates);
   if (!nominations.empty()) {
     auto nominated = attempt.Scratch();
@@ -61,8 +61,8 @@ void Profile::RunFilterPass(const Attempt& attempt, const PreFilterOutcome& pre_
   if (alive.Empty()) return;
   for (std::size_t i = first; i < filters_.size(); ++i) {
     if (pre_filter.skipped_filters.Has(i)) continue;
-    AskFilter(i, attempt, alive);
-    TakeAnswer(i, attempt, alive, out);
+    CallFilter(i, attempt, alive);
+    ApplyRejections(i, attempt, alive, out);
     if (alive.Empty()) return;
   }
 }
@@ -89,8 +89,8 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
           if (candidates.Has(nomination.row)) everybody->Add(nomination.row, *nomination.pod);
         }
       }
-      AskFilter(i, attempt, *alive);
-      TakeAnswer(i, attempt, *alive, out);
+      CallFilter(i, attempt, *alive);
+      ApplyRejections(i, attempt, *alive, out);
     } else {
       everybody.reset();
       auto rows = attempt.Scratch();
@@ -108,12 +108,12 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
         auto alone = attempt.Scratch();
         alone->Add(row);
         if (status.ok()) {
-          AskFilter(i, what_if, *alone);
+          CallFilter(i, what_if, *alone);
         } else {
           answer_.Reset();
           answer_.Fail(row, status.Message());
         }
-        TakeAnswer(i, attempt, *alone, out);
+        ApplyRejections(i, attempt, *alone, out);
         if (!alone->Has(row)) alive->Remove(row);
       });
     }
@@ -121,7 +121,7 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
   }
 }
 
-void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
+void Profile::CallFilter(std::size_t index, const Attempt& attempt, const RowSet& candidates) const {
   answer_.Reset();
   if (!evaluations_.filter.empty()) evaluations_.filter[index]->Add(candidates.Count());
   const Status status = Guarded(ExtensionPoint::kFilter, *filters_[index], [&] {
@@ -135,7 +135,8 @@ void Profile::AskFilter(std::size_t index, const Attempt& attempt, const RowSet&
 
 // Removes rejected rows from `alive` and from the feasible rows, which may be the same set. The first plugin
 // that rejects a row determines its status.
-void Profile::TakeAnswer(std::size_t index, const Attempt& attempt, RowSet& alive, FilterOutcome& out) const {
+void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet& alive,
+                              FilterOutcome& out) const {
   const bool rejects = std::ranges::any_of(
       answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
   if (!rejects && answer_.errors().empty() && answer_.spoken().rows.empty()) return;

@@ -61,7 +61,7 @@ PermitOutcome Profile::RunPermit(const Placement& placement) const {
   PermitOutcome outcome;
   PointTimer timer(*this, ExtensionPoint::kPermit);
   for (framework::PermitPlugin* plugin : permits_) {
-    framework::PermitAnswer answer =
+    framework::PermitResult answer =
         Guarded(ExtensionPoint::kPermit, *plugin, [&] { return plugin->Permit(placement); });
     if (answer.status.ok()) continue;
     if (answer.status.code == Code::kWait) {
@@ -115,9 +115,9 @@ constexpr std::string_view kBind = "Bind";
 
 // The completion of an asynchronous call: called by the plugin from any thread, or by StartPreBind and
 // StartBind if the plugin throws. Only the first call counts.
-class FirstAnswer {
+class FirstCompletion {
  public:
-  FirstAnswer(framework::Answer answer, std::string_view point, std::string_view plugin)
+  FirstCompletion(framework::Answer answer, std::string_view point, std::string_view plugin)
       : answer_(std::move(answer)), point_(point), plugin_(plugin) {}
 
   void Say(Status status) {
@@ -139,7 +139,7 @@ class FirstAnswer {
 
 void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& placement, std::stop_token stop,
                            framework::Answer answer) const {
-  const auto first = std::make_shared<FirstAnswer>(std::move(answer), "PreBind", plugin.Name());
+  const auto first = std::make_shared<FirstCompletion>(std::move(answer), "PreBind", plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
     plugin.PreBind(placement, std::move(stop), [first](Status said) { first->Say(std::move(said)); });
     return Status{};
@@ -149,7 +149,7 @@ void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& pl
 
 void Profile::StartBind(std::size_t index, const Placement& placement, framework::Answer answer) const {
   framework::BindPlugin& plugin = *binders_[index];
-  const auto first = std::make_shared<FirstAnswer>(std::move(answer), kBind, plugin.Name());
+  const auto first = std::make_shared<FirstCompletion>(std::move(answer), kBind, plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {
     plugin.Bind(placement, [first](Status said) { first->Say(std::move(said)); });
     return Status{};

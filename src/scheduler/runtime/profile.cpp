@@ -127,7 +127,7 @@ void Profile::CollectEvents() {
 }
 
 // Plugins at two extension points are matched by name.
-void Profile::FindPartners() {
+void Profile::LinkPlugins() {
   const auto find = [](const framework::Plugin& wanted, const auto& plugins, auto&& plugin_of) {
     const auto found = std::ranges::find(plugins, wanted.Name(),
                                          [&](const auto& entry) { return plugin_of(entry)->Name(); });
@@ -170,7 +170,7 @@ bool Intersect(std::optional<std::vector<cluster::NodeNameId>>& names,
 
 PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableResult* reusable) const {
   PreFilterOutcome outcome;
-  if (AsksAll()) reusable = nullptr;
+  if (CallsAllPlugins()) reusable = nullptr;
   if (reusable != nullptr) {
     outcome.skipped_filters = reusable->skipped;
     outcome.skipped_extensions = reusable->skipped_extensions;
@@ -226,13 +226,13 @@ ReusableResult Profile::ReusablePreFilter(const cluster::PodInfo& pod, const Pre
 
 // --- PostFilter ---
 
-framework::PostFilterAnswer Profile::RunPostFilter(const Attempt& attempt,
+framework::PostFilterResult Profile::RunPostFilter(const Attempt& attempt,
                                                    const framework::FilterOutcome& verdicts,
                                                    framework::WhatIf& what_if) const {
   PointTimer timer(*this, ExtensionPoint::kPostFilter);
-  framework::PostFilterAnswer outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
+  framework::PostFilterResult outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
   for (framework::PostFilterPlugin* plugin : post_filters_) {
-    framework::PostFilterAnswer answer = Guarded(
+    framework::PostFilterResult answer = Guarded(
         ExtensionPoint::kPostFilter, *plugin, [&] { return plugin->PostFilter(attempt, verdicts, what_if); });
     if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) {
       answer.status.plugin = plugin->Name();

@@ -89,7 +89,7 @@ class Profile {
   bool has_post_filters() const { return !post_filters_.empty(); }
   MetricsRecorder* metrics_recorder() const { return metrics_recorder_.get(); }
   // Extenders can reject pods too: after this call, the profile registers for every event.
-  void AwaitForExtenders() { has_extenders_ = true; }
+  void RegisterForExtenders() { has_extenders_ = true; }
 
   // --- queue ---
   // Returns the status of the first plugin that rejects the pod, in profile order; Success if there is none.
@@ -121,9 +121,9 @@ class Profile {
                       const PreFilterOutcome& pre_filter, const RowSet& candidates,
                       framework::FilterOutcome& out) const;
   // As RunFilters for a dry run: the extension point's duration is not measured.
-  void ImagineFilters(const framework::Attempt& attempt, cluster::NodeTable& table,
-                      const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
-                      const RowSet& candidates, framework::FilterOutcome& out) const;
+  void RunFiltersForDryRun(const framework::Attempt& attempt, cluster::NodeTable& table,
+                           const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
+                           const RowSet& candidates, framework::FilterOutcome& out) const;
   // Whether plugins with PreFilter extensions take part.
   bool HasExtensions(const PreFilterOutcome& pre_filter) const;
   // Calls the PreFilter extensions for a pod that a dry run adds to the row or removes from it.
@@ -132,7 +132,7 @@ class Profile {
   framework::Status RunRemovePod(const framework::Attempt& attempt, const PreFilterOutcome& pre_filter,
                                  const cluster::PlacedPod& removed, cluster::Row row) const;
   // The status' reasons are the last part of the FailedScheduling message.
-  framework::PostFilterAnswer RunPostFilter(const framework::Attempt& attempt,
+  framework::PostFilterResult RunPostFilter(const framework::Attempt& attempt,
                                             const framework::FilterOutcome& verdicts,
                                             framework::WhatIf& what_if) const;
   // Fills one column per score plugin, in the order of scores(); `skipped` are the plugins without scores. If
@@ -186,18 +186,18 @@ class Profile {
   void RunNominatedPass(const framework::Attempt& attempt, cluster::NodeTable& table,
                         const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                         const RowSet& candidates, framework::FilterOutcome& out) const;
-  void AskFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates) const;
-  void TakeAnswer(std::size_t index, const framework::Attempt& attempt, RowSet& alive,
-                  framework::FilterOutcome& out) const;
+  void CallFilter(std::size_t index, const framework::Attempt& attempt, const RowSet& candidates) const;
+  void ApplyRejections(std::size_t index, const framework::Attempt& attempt, RowSet& alive,
+                       framework::FilterOutcome& out) const;
   framework::Status Normalize(std::size_t index, const framework::Attempt& attempt, const RowSet& feasible,
                               framework::ScoreColumn& column) const;
   framework::Status CheckRange(const RowSet& feasible, std::span<const cluster::Row> order,
                                std::span<framework::ScoreColumn> columns,
                                const SkippedPlugins& skipped) const;
   // Whether this attempt's plugin calls are timed; then all plugins must be called.
-  bool AsksAll() const { return metrics_recorder_ != nullptr && metrics_recorder_->sampled(); }
+  bool CallsAllPlugins() const { return metrics_recorder_ != nullptr && metrics_recorder_->sampled(); }
   void CollectEvents();
-  void FindPartners();
+  void LinkPlugins();
   void PrepareEvaluations();
 
   std::string name_;

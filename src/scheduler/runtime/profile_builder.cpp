@@ -57,7 +57,7 @@ class ProfileBuilder {
     BERTH_RETURN_IF_ERROR(CheckScoreWeights());
     FindExtensions();
     profile_->CollectEvents();
-    profile_->FindPartners();
+    profile_->LinkPlugins();
     return std::move(profile_);
   }
 

@@ -373,8 +373,7 @@ TEST_F(ProfileTest, FilterReceivesOnlyRemainingNodes) {
   script.filter["A"] = Rejecting({0, 1, 2, 3}, "a");
   script.calls.clear();
   Filter();
-  EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B", "filter A"))
-      << "nothing is left to ask about";
+  EXPECT_THAT(script.calls, ElementsAre("preFilter A", "preFilter B", "filter A")) << "no rows remain";
 }
 
 TEST_F(ProfileTest, APluginMayReturnSeveralReasonsForANode) {

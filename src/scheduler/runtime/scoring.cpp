@@ -31,7 +31,7 @@ Status Profile::RunPreScores(const Attempt& attempt, const RowSet& feasible, Ski
                              const ReusableResult* reusable) const {
   skipped.Clear();
   if (scores_.empty()) return {};  // without score plugins kube-scheduler does not run PreScore
-  if (AsksAll()) reusable = nullptr;
+  if (CallsAllPlugins()) reusable = nullptr;
   if (reusable != nullptr) skipped = reusable->skipped;
   PointTimer timer(*this, ExtensionPoint::kPreScore);
   for (std::size_t index = 0; index < pre_scores_.size(); ++index) {

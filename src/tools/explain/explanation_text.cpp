@@ -174,8 +174,8 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
 std::string ExtenderTroubles(const AttemptRecord& record) {
   std::string text;
   for (const auto& trouble : record.extenders.errors) {
-    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extender errors\n" : "",
-                        trouble.extender, trouble.verb, trouble.error);
+    text += fmt::format("{}    {}, {}: {}\n", text.empty() ? "  extender errors\n" : "", trouble.extender,
+                        trouble.verb, trouble.error);
   }
   return text;
 }

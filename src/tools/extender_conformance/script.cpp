@@ -32,16 +32,16 @@ class Script {
   }
 
   void Run() {
-    if (!plan_.filter.empty()) PlayFilter();
-    if (!plan_.prioritize.empty()) PlayPrioritize();
-    if (!plan_.preempt.empty()) PlayPreempt();
+    if (!plan_.filter.empty()) RunFilterCases();
+    if (!plan_.prioritize.empty()) RunPrioritizeCases();
+    if (!plan_.preempt.empty()) RunPreemptCases();
     if (!plan_.bind.empty()) {
       Case(
           "bind: a pod that does not exist", plan_.bind,
           R"({"PodName":"berth-check-no-such-pod","PodNamespace":"default","PodUID":"00000000-0000-0000-0000-000000000000","Node":"berth-check-no-such-node"})",
-          &JudgeRefusedBinding);
+          &CheckRefusedBinding);
     }
-    PlayWire();
+    RunWireCases();
   }
 
  private:
@@ -90,9 +90,9 @@ class Script {
                     std::chrono::duration<double>(took).count()));
   }
 
-  void PlayFilter() {
+  void RunFilterCases() {
     const auto filter = [](const std::vector<std::string>& asked, bool whole) {
-      return [asked, whole](const Answer& answer) { return JudgeFilter(answer, asked, whole); };
+      return [asked, whole](const Answer& answer) { return CheckFilter(answer, asked, whole); };
     };
     const std::string& verb = plan_.filter;
     if (plan_.names) {
@@ -115,9 +115,9 @@ class Script {
     Case(fmt::format("filter: {} whole nodes", some.size()), verb, Whole(texts), filter(some, true));
   }
 
-  void PlayPrioritize() {
+  void RunPrioritizeCases() {
     const auto scores = [](const std::vector<std::string>& asked) {
-      return [asked](const Answer& answer) { return JudgePrioritize(answer, asked); };
+      return [asked](const Answer& answer) { return CheckPrioritize(answer, asked); };
     };
     const std::string& verb = plan_.prioritize;
     if (plan_.names) {
@@ -127,8 +127,8 @@ class Script {
     if (plan_.whole) Case("prioritize: whole nodes", verb, Whole(Texts()), scores(names_));
   }
 
-  void PlayPreempt() {
-    std::vector<AskedVictims> asked;
+  void RunPreemptCases() {
+    std::vector<RequestedVictims> asked;
     std::string meta, whole;
     for (const std::string& name : names_) {
       const std::string uid = fmt::format("berth-check-victim-{}", name);
@@ -141,7 +141,7 @@ class Script {
           R"({}{}:{{"Pods":[{{"metadata":{{"name":"v","namespace":"default","uid":"{}"}},"spec":{{"nodeName":{},"containers":[{{"name":"c","image":"i"}}]}},"status":{{}}}}],"NumPDBViolations":0}})",
           comma, key, uid, key);
     }
-    const auto judge = [&](const Answer& answer) { return JudgePreempt(answer, asked); };
+    const auto judge = [&](const Answer& answer) { return CheckPreempt(answer, asked); };
     if (plan_.names) {
       Case("preempt: victims by UID", plan_.preempt,
            fmt::format(R"({{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{{{}}}}})",
@@ -157,21 +157,21 @@ class Script {
   }
 
   // Cases that do not depend on the verb; they use the first verb that is offered.
-  void PlayWire() {
+  void RunWireCases() {
     const bool filters = !plan_.filter.empty();
     const std::string& verb = filters                     ? plan_.filter
                               : !plan_.prioritize.empty() ? plan_.prioritize
                                                           : plan_.preempt;
     if (verb.empty()) return;
-    Case("wire: no JSON", verb, "{\"Pod\":{\"metadata\":", &JudgeRubbish);
-    Case("wire: nothing", verb, "", &JudgeRubbish);
-    PlayMethod(verb);
+    Case("wire: no JSON", verb, "{\"Pod\":{\"metadata\":", &CheckInvalidRequest);
+    Case("wire: nothing", verb, "", &CheckInvalidRequest);
+    RunMethodCase(verb);
     if (!filters && plan_.prioritize.empty()) return;
     const std::string body = plan_.names ? ByName(names_) : Whole(Texts());
     const auto judge = [&](const Answer& answer) {
-      return filters ? JudgeFilter(answer, names_, !plan_.names) : JudgePrioritize(answer, names_);
+      return filters ? CheckFilter(answer, names_, !plan_.names) : CheckPrioritize(answer, names_);
     };
-    PlayKeepAlive(verb, body);
+    RunKeepAliveCase(verb, body);
     const MonoTime began = clock_.Now();
     const auto answers = peer_.Ask(verb, std::vector<std::string>(plan_.at_once, body));
     const Duration took = clock_.Now() - began;
@@ -184,7 +184,7 @@ class Script {
     tell_({fmt::format("wire: {} requests in parallel", plan_.at_once), std::move(finding), took});
   }
 
-  void PlayMethod(const std::string& verb) {
+  void RunMethodCase(const std::string& verb) {
     const MonoTime began = clock_.Now();
     const auto bare = peer_.AskBare("GET", verb, "");
     Finding finding;
@@ -199,7 +199,7 @@ class Script {
     tell_({"wire: GET", std::move(finding), clock_.Now() - began});
   }
 
-  void PlayKeepAlive(const std::string& verb, const std::string& body) {
+  void RunKeepAliveCase(const std::string& verb, const std::string& body) {
     const MonoTime began = clock_.Now();
     Finding finding;
     for (int i = 0; i < 2; ++i) {

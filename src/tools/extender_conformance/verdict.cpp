@@ -20,7 +20,8 @@ constexpr std::int64_t kHighestScore = 10;
 constexpr std::string_view kFilterFails =
     "the pod's attempt fails with this error (ignorable: the extender is skipped)";
 constexpr std::string_view kScoresLost = "all of its scores are ignored";
-constexpr std::string_view kNoPreemption = "preemption fails in this attempt (ignorable: the extender is skipped)";
+constexpr std::string_view kNoPreemption =
+    "preemption fails in this attempt (ignorable: the extender is skipped)";
 
 // The first names of a list, for messages.
 std::string Listed(const std::vector<std::string>& names) {
@@ -45,8 +46,8 @@ bool HasKey(const extenders::Reply& reply, std::string_view name) {
   return has;
 }
 
-void JudgeFailed(const extenders::FilterReply& reply, const std::set<std::string>& asked,
-                 const std::set<std::string>& passed, Finding& finding) {
+void CheckFailedNodes(const extenders::FilterReply& reply, const std::set<std::string>& asked,
+                      const std::set<std::string>& passed, Finding& finding) {
   std::vector<std::string> unasked, both, silent;
   for (const auto* map : {&reply.failed, &reply.failed_and_unresolvable}) {
     for (const auto& [node, why] : *map) {
@@ -100,7 +101,7 @@ bool Arrived(const Answer& answer, std::string_view consequence, Finding& findin
   return true;
 }
 
-Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole) {
+Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole) {
   Finding finding;
   if (!Arrived(answer, kFilterFails, finding)) return finding;
   const auto reply = extenders::ReadFilterReply(*answer);
@@ -126,18 +127,18 @@ Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked,
   }
   const std::set<std::string> known(asked.begin(), asked.end());
   const auto names = by_name ? *reply->node_names : reply->nodes.value_or(std::vector<std::string>());
-  std::vector<std::string> strangers;
-  std::ranges::copy_if(names, std::back_inserter(strangers),
+  std::vector<std::string> unexpected;
+  std::ranges::copy_if(names, std::back_inserter(unexpected),
                        [&](const std::string& name) { return !known.contains(name); });
-  if (!strangers.empty()) {
-    finding.Wrong(fmt::format("{} passed, but not in the request: {}", Listed(strangers),
+  if (!unexpected.empty()) {
+    finding.Wrong(fmt::format("{} passed, but not in the request: {}", Listed(unexpected),
                               by_name ? kFilterFails : "the pod may be bound to it nevertheless"));
   }
-  JudgeFailed(*reply, known, {names.begin(), names.end()}, finding);
+  CheckFailedNodes(*reply, known, {names.begin(), names.end()}, finding);
   return finding;
 }
 
-Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& asked) {
+Finding CheckPrioritize(const Answer& answer, const std::vector<std::string>& asked) {
   Finding finding;
   if (!Arrived(answer, kScoresLost, finding)) return finding;
   const auto scores = extenders::ReadPrioritizeReply(*answer);
@@ -147,12 +148,12 @@ Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& as
   }
   std::map<std::string, int> times;
   for (const std::string& node : asked) times[node] = 0;
-  std::vector<std::string> strangers, odd, twice, missing;
+  std::vector<std::string> unexpected, odd, twice, missing;
   for (const extenders::HostPriority& one : *scores) {
     if (one.score < 0 || one.score > kHighestScore) odd.push_back(fmt::format("{}={}", one.host, one.score));
     const auto found = times.find(one.host);
     if (found == times.end()) {
-      strangers.push_back(one.host);
+      unexpected.push_back(one.host);
     } else if (++found->second == 2) {
       twice.push_back(one.host);
     }
@@ -161,16 +162,15 @@ Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& as
     if (count == 0) missing.push_back(node);
   }
   if (!odd.empty())
-    finding.Warn(
-        fmt::format("{}: outside of 0 to 10; used unchanged, times weight times 10", Listed(odd)));
-  if (!strangers.empty())
-    finding.Warn(fmt::format("scores for {}, not in the request: ignored", Listed(strangers)));
+    finding.Warn(fmt::format("{}: outside of 0 to 10; used unchanged, times weight times 10", Listed(odd)));
+  if (!unexpected.empty())
+    finding.Warn(fmt::format("scores for {}, not in the request: ignored", Listed(unexpected)));
   if (!twice.empty()) finding.Warn(fmt::format("{} more than once: the scores are added up", Listed(twice)));
   if (!missing.empty()) finding.Warn(fmt::format("no score for {}: counts as 0", Listed(missing)));
   return finding;
 }
 
-Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& asked) {
+Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& asked) {
   Finding finding;
   if (!Arrived(answer, kNoPreemption, finding)) return finding;
   const auto reply = extenders::ReadPreemptReply(*answer);
@@ -193,7 +193,7 @@ Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& aske
     });
   });
   for (const auto& [node, victims] : *reply) {
-    const auto found = std::ranges::find(asked, node, &AskedVictims::node);
+    const auto found = std::ranges::find(asked, node, &RequestedVictims::node);
     if (found == asked.end()) {
       finding.Wrong(fmt::format("node \"{}\" is not in the request; {}", node, kNoPreemption));
       continue;
@@ -203,14 +203,15 @@ Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& aske
                                 node, kNoPreemption));
     for (const std::string& uid : victims.uids) {
       if (std::ranges::find(found->uids, uid) == found->uids.end())
-        finding.Wrong(fmt::format("victim \"{}\" is not in the request for \"{}\"; {} unless the pod runs there", uid,
-                                  node, kNoPreemption));
+        finding.Wrong(
+            fmt::format("victim \"{}\" is not in the request for \"{}\"; {} unless the pod runs there", uid,
+                        node, kNoPreemption));
     }
   }
   return finding;
 }
 
-Finding JudgeRefusedBinding(const Answer& answer) {
+Finding CheckRefusedBinding(const Answer& answer) {
   Finding finding;
   // Any error is correct here.
   if (!answer || answer->status != kOk) {
@@ -231,7 +232,7 @@ Finding JudgeRefusedBinding(const Answer& answer) {
   return finding;
 }
 
-Finding JudgeRubbish(const Answer& answer) {
+Finding CheckInvalidRequest(const Answer& answer) {
   Finding finding;
   if (!answer || answer->status != kOk) return finding;
   const auto reply = extenders::ReadFilterReply(*answer);

@@ -35,17 +35,17 @@ using Answer = Expected<extenders::Reply>;
 bool Arrived(const Answer& answer, std::string_view consequence, Finding& finding);
 
 // `asked`: the nodes of the request; `whole`: they were sent as objects.
-Finding JudgeFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole);
-Finding JudgePrioritize(const Answer& answer, const std::vector<std::string>& asked);
+Finding CheckFilter(const Answer& answer, const std::vector<std::string>& asked, bool whole);
+Finding CheckPrioritize(const Answer& answer, const std::vector<std::string>& asked);
 
-struct AskedVictims {
+struct RequestedVictims {
   std::string node;
   std::vector<std::string> uids;
 };
-Finding JudgePreempt(const Answer& answer, const std::vector<AskedVictims>& asked);
+Finding CheckPreempt(const Answer& answer, const std::vector<RequestedVictims>& asked);
 // For a binding that must fail.
-Finding JudgeRefusedBinding(const Answer& answer);
+Finding CheckRefusedBinding(const Answer& answer);
 // For an invalid request, to which the response must not be a result.
-Finding JudgeRubbish(const Answer& answer);
+Finding CheckInvalidRequest(const Answer& answer);
 
 }  // namespace berth::extender_conformance

@@ -17,7 +17,7 @@ void AppendList(std::string& out, const List& list, Append&& append) {
   out += ']';
 }
 
-void AppendFailed(std::string& out, const NodesQuestion& question, const FilterVerdict& verdict,
+void AppendFailed(std::string& out, const NodesRequest& question, const FilterVerdict& verdict,
                   bool unresolvable) {
   out += '{';
   for (const FilterVerdict::Failed& failed : verdict.failed) {
@@ -32,7 +32,7 @@ void AppendFailed(std::string& out, const NodesQuestion& question, const FilterV
 
 }  // namespace
 
-std::string FilterAnswer(const NodesQuestion& question, const FilterVerdict& verdict) {
+std::string FilterResponse(const NodesRequest& question, const FilterVerdict& verdict) {
   std::string out = "{\"Nodes\":";
   if (question.whole && verdict.error.empty()) {
     std::size_t size = 1024;
@@ -57,7 +57,7 @@ std::string FilterAnswer(const NodesQuestion& question, const FilterVerdict& ver
   return out += '}';
 }
 
-std::string PrioritizeAnswer(const NodesQuestion& question, std::span<const std::int64_t> scores) {
+std::string PrioritizeResponse(const NodesRequest& question, std::span<const std::int64_t> scores) {
   std::string out;
   std::size_t node = 0;
   AppendList(out, scores, [&](std::int64_t score) {
@@ -68,7 +68,7 @@ std::string PrioritizeAnswer(const NodesQuestion& question, std::span<const std:
   return out;
 }
 
-std::string PreemptAnswer(const PreemptQuestion& question, std::span<const std::size_t> kept) {
+std::string PreemptResponse(const PreemptRequest& question, std::span<const std::size_t> kept) {
   std::string out = "{\"NodeNameToMetaVictims\":{";
   for (const std::size_t index : kept) {
     const NodeVictims& victims = question.nodes[index];
@@ -85,7 +85,7 @@ std::string PreemptAnswer(const PreemptQuestion& question, std::span<const std::
   return out += "}}";
 }
 
-std::string BindAnswer(std::string_view error) {
+std::string BindResponse(std::string_view error) {
   std::string out = "{\"Error\":";
   api::AppendGoString(out, error);
   return out += '}';

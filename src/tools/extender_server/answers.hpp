@@ -13,11 +13,11 @@
 namespace berth::extender_server {
 
 // In the form of the request: names for names, or the nodes exactly as they were sent.
-std::string FilterAnswer(const NodesQuestion& question, const FilterVerdict& verdict);
-std::string PrioritizeAnswer(const NodesQuestion& question, std::span<const std::int64_t> scores);
+std::string FilterResponse(const NodesRequest& question, const FilterVerdict& verdict);
+std::string PrioritizeResponse(const NodesRequest& question, std::span<const std::int64_t> scores);
 // Always with UIDs, whatever the form of the request.
-std::string PreemptAnswer(const PreemptQuestion& question, std::span<const std::size_t> kept);
+std::string PreemptResponse(const PreemptRequest& question, std::span<const std::size_t> kept);
 // An empty error: bound.
-std::string BindAnswer(std::string_view error);
+std::string BindResponse(std::string_view error);
 
 }  // namespace berth::extender_server

@@ -74,7 +74,7 @@ const runtime::Profile& Evaluator::ProfileOf(const api::Pod& pod) const {
   return profile != nullptr ? *profile : *engine_.profiles().front();
 }
 
-FilterVerdict Evaluator::Filter(const NodesQuestion& question, std::span<const runtime::Nomination> nominations) {
+FilterVerdict Evaluator::Filter(const NodesRequest& question, std::span<const runtime::Nomination> nominations) {
   FilterVerdict verdict;
   Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
   const runtime::PreFilterOutcome& pre_filter = trial.pre_filter;
@@ -101,7 +101,8 @@ FilterVerdict Evaluator::Filter(const NodesQuestion& question, std::span<const r
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row row = rows[i];
     if (row == cluster::kNoRow) {
-      verdict.failed.push_back({i, fmt::format("Berth has not received node {} yet", question.names[i]), true});
+      verdict.failed.push_back(
+          {i, fmt::format("Berth has not received node {} yet", question.names[i]), true});
     } else if (!pre_filter.status.ok()) {
       verdict.failed.push_back({i, pre_filter.status.Message(),
                                 pre_filter.status.code == framework::Code::kUnschedulableAndUnresolvable});
@@ -118,7 +119,7 @@ FilterVerdict Evaluator::Filter(const NodesQuestion& question, std::span<const r
   return verdict;
 }
 
-Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesQuestion& question) {
+Expected<std::vector<std::int64_t>> Evaluator::Prioritize(const NodesRequest& question) {
   std::vector<std::int64_t> scores(question.names.size(), 0);
   Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, {}, scratch_);
   const framework::Status& status = trial.pre_filter.status;
@@ -171,7 +172,7 @@ std::vector<std::int64_t> Evaluator::Scaled(const RowSet& rows, const runtime::P
   return totals;
 }
 
-Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptQuestion& question,
+Expected<std::vector<std::size_t>> Evaluator::Preempt(const PreemptRequest& question,
                                                   std::span<const runtime::Nomination> nominations) {
   std::vector<std::size_t> kept;
   Evaluation trial(engine_, ProfileOf(*question.pod), question.pod, nominations, scratch_);
@@ -208,7 +209,8 @@ bool Evaluator::FitsWithout(const Evaluation& trial, Row row, const NodeVictims&
     overlay.Remove(row, victim);
     if (!trial.profile.RunRemovePod(imagined, trial.pre_filter, victim, row).ok()) return false;
   }
-  trial.profile.ImagineFilters(imagined, trial.table, trial.pre_filter, trial.nominations, alone, outcome_);
+  trial.profile.RunFiltersForDryRun(imagined, trial.table, trial.pre_filter, trial.nominations, alone,
+                                    outcome_);
   return outcome_.errors.empty() && outcome_.feasible.Has(row);
 }
 

@@ -15,7 +15,7 @@
 namespace berth::extender_server {
 
 struct EvaluatorOptions {
-  std::string profile;   // profile name; empty: that of the pod's schedulerName, or else the first
+  std::string profile;  // profile name; empty: that of the pod's schedulerName, or else the first
   // scale scores so that the best node gets 10 and the worst 0, however small the difference
   bool stretch = false;
 };
@@ -42,16 +42,16 @@ class Evaluator {
 
   // PreFilter and Filter, with the same reasons as Berth's own events. A node that is unknown to this process
   // is rejected as unresolvable, because evicting pods does not make it known.
-  FilterVerdict Filter(const NodesQuestion& question, std::span<const runtime::Nomination> nominations);
+  FilterVerdict Filter(const NodesRequest& question, std::span<const runtime::Nomination> nominations);
 
   // PreScore, Score, Normalize and weights. Totals are scaled to 0..10: the sum of score times weight,
   // divided by the sum of all weights of the profile times ten. All nodes get 0 if PreFilter rejects the pod;
   // unknown nodes get 0. By index of the request's nodes.
-  Expected<std::vector<std::int64_t>> Prioritize(const NodesQuestion& question);
+  Expected<std::vector<std::int64_t>> Prioritize(const NodesRequest& question);
 
   // Indexes of the request's nodes on which the pod passes the filters without the victims. Victims that no
   // longer exist are ignored; unknown nodes and nodes without victims are not included.
-  Expected<std::vector<std::size_t>> Preempt(const PreemptQuestion& question,
+  Expected<std::vector<std::size_t>> Preempt(const PreemptRequest& question,
                                              std::span<const runtime::Nomination> nominations);
 
  private:

@@ -46,21 +46,21 @@ class Judging : public testing::Test {
   }
 
   std::string Filter(const std::string& body) {
-    const auto question = ReadNodesQuestion(std::make_shared<const std::string>(body), decoder_);
+    const auto question = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
     if (!question) return question.error().message;
-    return FilterAnswer(*question, evaluator_->Filter(*question, {}));
+    return FilterResponse(*question, evaluator_->Filter(*question, {}));
   }
   std::string Prioritize(const std::string& body) {
-    const auto question = ReadNodesQuestion(std::make_shared<const std::string>(body), decoder_);
+    const auto question = DecodeNodesRequest(std::make_shared<const std::string>(body), decoder_);
     if (!question) return question.error().message;
     const auto scores = evaluator_->Prioritize(*question);
-    return scores ? PrioritizeAnswer(*question, *scores) : scores.error().message;
+    return scores ? PrioritizeResponse(*question, *scores) : scores.error().message;
   }
   std::string Preempt(const std::string& body) {
-    const auto question = ReadPreemptQuestion(body, decoder_);
+    const auto question = DecodePreemptRequest(body, decoder_);
     if (!question) return question.error().message;
     const auto kept = evaluator_->Preempt(*question, {});
-    return kept ? PreemptAnswer(*question, *kept) : kept.error().message;
+    return kept ? PreemptResponse(*question, *kept) : kept.error().message;
   }
 
   api::Decoder decoder_;
@@ -133,7 +133,7 @@ TEST_F(Judging, ErrorsContainTheFieldAndItsValue) {
             "Nodes.items[0].metadata: expected an object with a name, got null");
   EXPECT_EQ(Preempt("{" + Pod("1") + R"(,"NodeNameToMetaVictims":{"a":{"NumPDBViolations":1.5}}})"),
             "NodeNameToMetaVictims[a].NumPDBViolations: expected an integer, got 1.5");
-  EXPECT_EQ(ReadBindQuestion(R"({"PodName":"p","PodNamespace":"ns","Node":"n"})").error().message,
+  EXPECT_EQ(DecodeBindRequest(R"({"PodName":"p","PodNamespace":"ns","Node":"n"})").error().message,
             "PodUID: expected a string, got none");
 }
 

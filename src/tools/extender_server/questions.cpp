@@ -69,7 +69,7 @@ Expected<void> EachItem(const Json& list, std::string_view field, Visit&& visit)
   return outcome;
 }
 
-Expected<void> ReadNames(const Json& list, NodesQuestion& question) {
+Expected<void> ReadNames(const Json& list, NodesRequest& question) {
   if (list.kind() != Json::Kind::kArray) return std::unexpected(Wrong("NodeNames", "a list of names", list));
   std::size_t index = 0;
   Expected<void> outcome;
@@ -82,7 +82,7 @@ Expected<void> ReadNames(const Json& list, NodesQuestion& question) {
   return outcome;
 }
 
-Expected<void> ReadNodes(const Json& list, NodesQuestion& question) {
+Expected<void> ReadNodes(const Json& list, NodesRequest& question) {
   if (list.kind() != Json::Kind::kObject) return std::unexpected(Wrong("Nodes", "a NodeList", list));
   const Json items = Member(list, "items");
   if (items.is_null()) return {};
@@ -135,8 +135,8 @@ Expected<NodeVictims> ReadVictims(const Json& value, bool whole, const std::stri
 
 }  // namespace
 
-Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> body, api::Decoder& decoder) {
-  NodesQuestion question;
+Expected<NodesRequest> DecodeNodesRequest(std::shared_ptr<const std::string> body, api::Decoder& decoder) {
+  NodesRequest question;
   question.body = std::move(body);
   BERTH_TRY(const Json value, ReadObject(*question.body));
   BERTH_TRY(question.pod, ReadPod(value, decoder));
@@ -153,8 +153,8 @@ Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> bod
   return question;
 }
 
-Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Decoder& decoder) {
-  PreemptQuestion question;
+Expected<PreemptRequest> DecodePreemptRequest(const std::string& body, api::Decoder& decoder) {
+  PreemptRequest question;
   BERTH_TRY(const Json value, ReadObject(body));
   BERTH_TRY(question.pod, ReadPod(value, decoder));
   const Json meta = Member(value, "NodeNameToMetaVictims");
@@ -181,9 +181,9 @@ Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Deco
   return question;
 }
 
-Expected<BindQuestion> ReadBindQuestion(const std::string& body) {
+Expected<BindRequest> DecodeBindRequest(const std::string& body) {
   BERTH_TRY(const Json value, ReadObject(body));
-  BindQuestion question;
+  BindRequest question;
   BERTH_TRY(question.pod, Text(value, "PodName", "PodName"));
   BERTH_TRY(question.ns, Text(value, "PodNamespace", "PodNamespace"));
   BERTH_TRY(question.uid, Text(value, "PodUID", "PodUID"));

@@ -14,7 +14,7 @@
 namespace berth::extender_server {
 
 // filter and prioritize. The form of the request determines the form of the response.
-struct NodesQuestion {
+struct NodesRequest {
   api::PodPtr pod;
   bool whole = false;                     // whole nodes instead of names
   std::vector<std::string> names;         // in the order of the request
@@ -28,20 +28,20 @@ struct NodeVictims {
   std::int64_t violations = 0;
 };
 
-struct PreemptQuestion {
+struct PreemptRequest {
   api::PodPtr pod;
   std::vector<NodeVictims> nodes;
 };
 
-struct BindQuestion {
+struct BindRequest {
   std::string pod, ns, uid, node;
 };
 
 // Keys are case-insensitive, null is the same as absent, unknown fields are ignored. Errors name the field
 // and its value: "Pod.spec.containers: expected ...". A decoder must not be used by several threads.
-Expected<NodesQuestion> ReadNodesQuestion(std::shared_ptr<const std::string> body, api::Decoder& decoder);
+Expected<NodesRequest> DecodeNodesRequest(std::shared_ptr<const std::string> body, api::Decoder& decoder);
 // Victims as whole pods or UIDs.
-Expected<PreemptQuestion> ReadPreemptQuestion(const std::string& body, api::Decoder& decoder);
-Expected<BindQuestion> ReadBindQuestion(const std::string& body);
+Expected<PreemptRequest> DecodePreemptRequest(const std::string& body, api::Decoder& decoder);
+Expected<BindRequest> DecodeBindRequest(const std::string& body);
 
 }  // namespace berth::extender_server

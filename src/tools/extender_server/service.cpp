@@ -59,16 +59,14 @@ http::Response ResponseOf(Outcome outcome) {
 // Shared with requests, because they may outlive the service.
 struct Meters {
   Meters(metrics::Registry& registry) : registry(registry) {
-    registry.CallbackGauge("berth_extender_server_in_flight",
-                           "[ALPHA] Requests in progress.", {},
+    registry.CallbackGauge("berth_extender_server_in_flight", "[ALPHA] Requests in progress.", {},
                            [this] { return static_cast<double>(in_flight.load()); });
   }
   ~Meters() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
 
   void Took(std::string_view verb, const Outcome& outcome, Duration took) {
     registry
-        .Counter("berth_extender_server_requests_total",
-                 "[ALPHA] Requests of schedulers by verb and result.",
+        .Counter("berth_extender_server_requests_total", "[ALPHA] Requests of schedulers by verb and result.",
                  {{"verb", std::string(verb)}, {"result", std::string(ResultName(outcome))}})
         .Add();
     registry
@@ -121,14 +119,14 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
   using VisitPtr = std::shared_ptr<Visit>;
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
-  std::optional<Outcome> MayAsk(const http::Request& request, std::string_view verb) const;
+  std::optional<Outcome> CheckRequest(const http::Request& request, std::string_view verb) const;
   Expected<void> Read(http::Request request, const VisitPtr& visit);
   template <class Question>
   void Submit(const VisitPtr& visit, Question question, Outcome (Impl::*judge)(const Question&));
-  Outcome Filter(const NodesQuestion& question);
-  Outcome Prioritize(const NodesQuestion& question);
-  Outcome Preempt(const PreemptQuestion& question);
-  void Bind(const VisitPtr& visit, const BindQuestion& question);
+  Outcome Filter(const NodesRequest& question);
+  Outcome Prioritize(const NodesRequest& question);
+  Outcome Preempt(const PreemptRequest& question);
+  void Bind(const VisitPtr& visit, const BindRequest& question);
 
   const ServiceOptions options;
   const ServiceParts parts;
@@ -169,35 +167,37 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
   }
   const auto visit = std::make_shared<Visit>(
       Visit{*this, verb, parts.clock.Now(), request.peer ? request.peer->common_name : "", shared});
-  if (auto refused = MayAsk(request, verb)) return visit->Answer(*std::move(refused));
+  if (auto refused = CheckRequest(request, verb)) return visit->Answer(*std::move(refused));
   visit->counted = true;
   meters.in_flight.fetch_add(1);
   if (const auto read = Read(std::move(request), visit); !read)
     visit->Answer(Refused(400, fmt::format("{}: {}", verb, read.error().message)));
 }
 
-std::optional<Outcome> Service::Impl::MayAsk(const http::Request& request, std::string_view verb) const {
+std::optional<Outcome> Service::Impl::CheckRequest(const http::Request& request,
+                                                   std::string_view verb) const {
   if (options.need_certificate && (request.peer == nullptr || !request.peer->trusted))
     return Refused(401, "expected a client certificate signed by --client-ca-file");
   if (request.method != "POST")
     return Refused(405, fmt::format("{}: expected POST, got {}", verb, request.method));
-  if (!parts.ready()) return Refused(503, "the initial lists from the API server are not complete yet, see /readyz?verbose");
+  if (!parts.ready())
+    return Refused(503, "the initial lists from the API server are not complete yet, see /readyz?verbose");
   if (meters.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
-    return Refused(429, fmt::format("{} requests are in progress, which is the limit",
-                                    options.most_in_flight));
+    return Refused(429,
+                   fmt::format("{} requests are in progress, which is the limit", options.most_in_flight));
   return std::nullopt;
 }
 
 Expected<void> Service::Impl::Read(http::Request request, const VisitPtr& visit) {
   if (visit->verb == "bind") {
-    BERTH_TRY(const BindQuestion question, ReadBindQuestion(request.body));
+    BERTH_TRY(const BindRequest question, DecodeBindRequest(request.body));
     Bind(visit, question);
   } else if (visit->verb == "preempt") {
-    BERTH_TRY(PreemptQuestion question, ReadPreemptQuestion(request.body, decoder));
+    BERTH_TRY(PreemptRequest question, DecodePreemptRequest(request.body, decoder));
     Submit(visit, std::move(question), &Impl::Preempt);
   } else {
-    BERTH_TRY(NodesQuestion question,
-              ReadNodesQuestion(std::make_shared<const std::string>(std::move(request.body)), decoder));
+    BERTH_TRY(NodesRequest question,
+              DecodeNodesRequest(std::make_shared<const std::string>(std::move(request.body)), decoder));
     Submit(visit, std::move(question), visit->verb == "filter" ? &Impl::Filter : &Impl::Prioritize);
   }
   return {};
@@ -218,30 +218,30 @@ void Service::Impl::Submit(const VisitPtr& visit, Question question,
   });
 }
 
-Outcome Service::Impl::Filter(const NodesQuestion& question) {
+Outcome Service::Impl::Filter(const NodesRequest& question) {
   const auto nominations = parts.nominations();
   FilterVerdict verdict = parts.judge.Filter(question, nominations);
-  return {200, FilterAnswer(question, verdict), std::move(verdict.error), question.names.size()};
+  return {200, FilterResponse(question, verdict), std::move(verdict.error), question.names.size()};
 }
 
-Outcome Service::Impl::Prioritize(const NodesQuestion& question) {
+Outcome Service::Impl::Prioritize(const NodesRequest& question) {
   const auto scores = parts.judge.Prioritize(question);
   if (!scores) return Refused(500, scores.error().message);
-  return {200, PrioritizeAnswer(question, *scores), {}, question.names.size()};
+  return {200, PrioritizeResponse(question, *scores), {}, question.names.size()};
 }
 
-Outcome Service::Impl::Preempt(const PreemptQuestion& question) {
+Outcome Service::Impl::Preempt(const PreemptRequest& question) {
   const auto nominations = parts.nominations();
   const auto kept = parts.judge.Preempt(question, nominations);
   if (!kept) return Refused(500, kept.error().message);
-  return {200, PreemptAnswer(question, *kept), {}, question.nodes.size()};
+  return {200, PreemptResponse(question, *kept), {}, question.nodes.size()};
 }
 
-void Service::Impl::Bind(const VisitPtr& visit, const BindQuestion& question) {
+void Service::Impl::Bind(const VisitPtr& visit, const BindRequest& question) {
   parts.api.Bind({question.ns, question.pod, question.uid, question.node},
                  [self = shared_from_this(), visit](Expected<void> bound) {
                    std::string error = bound ? std::string() : bound.error().message;
-                   visit->Answer({200, BindAnswer(error), error, 0});
+                   visit->Answer({200, BindResponse(error), error, 0});
                  });
 }
 

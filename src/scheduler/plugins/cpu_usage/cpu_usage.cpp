@@ -18,7 +18,7 @@ using cluster::Row;
 CpuUsageArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   CpuUsageArgs args;
   config::StructReader reader(value, "CPUUsageArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("prometheusAddress", args.prometheus_address);
   ReadDuration(reader, "window", args.window, problems);
   reader.Finish();
@@ -92,7 +92,7 @@ framework::Status CpuUsage::Score(const framework::Attempt& attempt, const RowSe
       percent += 100 * unmeasured_pods.At(row) / static_cast<double>(capacity[row]);
     column[row] = static_cast<std::uint8_t>(100 - std::clamp(percent, 0.0, 100.0));
   });
-  if (WantsLineForEachNode(feasible)) LogScores(attempt, feasible, scores);
+  if (LogsEachNode(feasible)) LogScores(attempt, feasible, scores);
   return {};
 }
 

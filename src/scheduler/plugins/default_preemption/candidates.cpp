@@ -36,7 +36,7 @@ Cost CostOf(const Candidate& candidate) {
 
 }  // namespace
 
-RowSet EqualBest(const std::vector<Candidate>& candidates) {
+RowSet BestCandidates(const std::vector<Candidate>& candidates) {
   RowSet best;
   Cost least;
   for (const Candidate& candidate : candidates) {

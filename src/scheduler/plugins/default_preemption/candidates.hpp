@@ -18,6 +18,6 @@ struct Candidate {
 // The best candidates by kube-scheduler's criteria: fewest violations; lowest priority of the most important
 // victim; smallest sum of priorities; fewest victims; latest start of the victim that started first among
 // those of the highest priority.
-RowSet EqualBest(const std::vector<Candidate>& candidates);
+RowSet BestCandidates(const std::vector<Candidate>& candidates);
 
 }  // namespace berth::plugins

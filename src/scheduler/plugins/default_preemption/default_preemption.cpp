@@ -13,7 +13,7 @@ namespace berth::plugins {
 using framework::Attempt;
 using framework::FilterOutcome;
 using cluster::NodeTable;
-using framework::PostFilterAnswer;
+using framework::PostFilterResult;
 using cluster::Row;
 using framework::Status;
 
@@ -59,15 +59,15 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       dry_run_(handle.reasons, importance_, budgets_),
       evictions_(Name(), handle) {}
 
-PostFilterAnswer DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
+PostFilterResult DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
                                                framework::WhatIf& what_if) {
   evictions_.CountAttempt();
-  PostFilterAnswer answer = Preempt(attempt, verdicts, what_if);
+  PostFilterResult answer = Preempt(attempt, verdicts, what_if);
   answer.status.reasons = {"preemption: " + answer.status.Message()};
   return answer;
 }
 
-PostFilterAnswer DefaultPreemption::Preempt(const Attempt& attempt, const FilterOutcome& verdicts,
+PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const FilterOutcome& verdicts,
                                             framework::WhatIf& what_if) {
   if (const std::string_view why = Ineligible(attempt, verdicts); !why.empty())
     return {Status::Unschedulable(std::string(why)), {}};
@@ -85,17 +85,17 @@ PostFilterAnswer DefaultPreemption::Preempt(const Attempt& attempt, const Filter
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
     return {Status::Unschedulable(NoCandidate(nodes, rows_.size())), ""};
   }
-  if (Status status = AskReviewers(attempt.pod()); !status.ok()) return {std::move(status), {}};
+  if (Status status = RunReviewers(attempt.pod()); !status.ok()) return {std::move(status), {}};
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
-  framework::Eviction eviction{.victims = {}, .choices = EqualBest(dry_run_.candidates())};
+  framework::Eviction eviction{.victims = {}, .choices = BestCandidates(dry_run_.candidates())};
   const Candidate& chosen = Choose(eviction.choices, nodes, what_if.chance());
   const std::string& node = nodes.name(chosen.row);
   for (const Importance::Entry& victim : chosen.victims)
     eviction.victims.push_back(victim.pod->pod->metadata.Key());
   std::ranges::sort(eviction.victims);
   evictions_.Start(attempt.pod().pod, node, chosen);
-  PostFilterAnswer answer{Status{}, node, std::move(eviction)};
+  PostFilterResult answer{Status{}, node, std::move(eviction)};
   answer.status.reasons = {fmt::format(
       "found a potential placement for pod on node {}, preempting {} victims", node, chosen.victims.size())};
   return answer;
@@ -123,7 +123,7 @@ std::string DefaultPreemption::NoCandidate(const NodeTable& nodes, std::size_t t
 }
 
 // Calls the extenders that support preemption.
-Status DefaultPreemption::AskReviewers(const cluster::PodInfo& pod) {
+Status DefaultPreemption::RunReviewers(const cluster::PodInfo& pod) {
   if (handle_.preemption_reviewers.empty()) return {};
   std::vector<framework::PreemptionCandidate> reviewed;
   for (const Candidate& candidate : dry_run_.candidates()) {
@@ -156,7 +156,7 @@ const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& 
 }
 
 Status DefaultPreemption::PreEnqueue(const cluster::PodInfo& pod) const {
-  if (!evictions_.UnderWayFor(pod.pod->metadata.uid)) return {};
+  if (!evictions_.IsPreempting(pod.pod->metadata.uid)) return {};
   return Status::Unresolvable("waiting for the preemption for this pod to be finished");
 }
 

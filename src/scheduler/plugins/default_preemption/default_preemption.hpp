@@ -16,7 +16,7 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "DefaultPreemption"; }
-  framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
+  framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::WhatIf& what_if) override;
   // Gates a pod while its victims are being deleted.
@@ -26,11 +26,11 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
  private:
   // The reason why the pod must not preempt; empty if it may.
   std::string_view Ineligible(const framework::Attempt& attempt, const framework::FilterOutcome& verdicts);
-  framework::PostFilterAnswer Preempt(const framework::Attempt& attempt,
+  framework::PostFilterResult Preempt(const framework::Attempt& attempt,
                                       const framework::FilterOutcome& verdicts, framework::WhatIf& what_if);
   // The message if no node is a candidate.
   std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
-  framework::Status AskReviewers(const cluster::PodInfo& pod);
+  framework::Status RunReviewers(const cluster::PodInfo& pod);
   const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* chance);
 
   const DefaultPreemptionArgs args_;

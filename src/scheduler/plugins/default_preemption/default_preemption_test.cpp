@@ -114,7 +114,7 @@ TEST_F(ImportanceTest, FollowsAddedAndRemovedPods) {
   cluster::PlacedPod& gone = *importance.Below(0, 2).front().pod;
   cluster.nodes().RemovePod(0, gone);
   EXPECT_THAT(Below(9), ElementsAre("default/a"));
-  EXPECT_FALSE(importance.AnyBelow(0, 3)) << "the lowest priority is that of who is left";
+  EXPECT_FALSE(importance.AnyBelow(0, 3)) << "the lowest priority is that of the remaining pods";
   Run("c", 7);
   EXPECT_THAT(Below(9), ElementsAre("default/c", "default/a"));
 }
@@ -194,7 +194,7 @@ TEST_F(BudgetTest, AllowsDisruptionsUpToItsLimit) {
   for (const auto* name : {"1", "2", "3"}) RunApp(name, "a");
   Budget("b", 2, App("a"));
   EXPECT_THAT(Violating(), ElementsAre("3"));
-  EXPECT_THAT(Violating(), ElementsAre("3")) << "each look begins anew";
+  EXPECT_THAT(Violating(), ElementsAre("3")) << "each call starts with the full budget";
 }
 
 TEST_F(BudgetTest, AppliesToItsNamespaceOnly) {
@@ -259,7 +259,7 @@ TEST_P(Choice, AppliesTheCriteriaInOrder) {
   for (std::size_t row = 0; row < candidates.size(); ++row)
     candidates[row].row = static_cast<cluster::Row>(row);
   std::vector<std::size_t> best;
-  EqualBest(candidates).ForEach([&](std::size_t row) { best.push_back(row); });
+  BestCandidates(candidates).ForEach([&](std::size_t row) { best.push_back(row); });
   EXPECT_EQ(best, GetParam().best);
 }
 Candidate Of(std::vector<std::pair<std::int32_t, std::int64_t>> victims, std::int64_t violations = 0) {
@@ -295,7 +295,7 @@ TEST(DefaultPreemptionEvents, ADeletionEndsGatingButReturnsSkip) {
   EXPECT_EQ(events[0].event.action, framework::kDelete);
   EXPECT_EQ(*events[0].hint(cluster.Prepare(MakePod()), {MakePod("gone").Share(), nullptr}),
             framework::Hint::kSkip);
-  EXPECT_TRUE(plugin->PreEnqueue(cluster.Prepare(MakePod())).ok()) << "nothing is under way";
+  EXPECT_TRUE(plugin->PreEnqueue(cluster.Prepare(MakePod())).ok()) << "no preemption is in progress";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void DisruptionBudgets::Compile() {
 void DisruptionBudgets::Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
                               std::vector<std::uint32_t>& harmless) {
   Compile();
-  ++look_;
+  ++split_;
   for (std::uint32_t i = 0; i < pods.size(); ++i) {
     const bool breaks = !by_namespace_.empty() && Violates(*pods[i].pod->pod);
     (breaks ? violating : harmless).push_back(i);
@@ -35,8 +35,8 @@ bool DisruptionBudgets::Violates(const api::Pod& pod) {
     if (!budget.selector.Matches(pod.metadata.labels)) continue;
     // The API server has already counted this pod.
     if (std::ranges::binary_search(budget.object->disrupted_pods, pod.metadata.name)) continue;
-    if (budget.looked_at_in != look_) {
-      budget.looked_at_in = look_;
+    if (budget.split != split_) {
+      budget.split = split_;
       budget.left = budget.object->disruptions_allowed;
     }
     if (--budget.left < 0) return true;

@@ -28,8 +28,8 @@ class DisruptionBudgets {
   struct Budget {
     api::ParsedSelector selector;
     std::shared_ptr<const api::PodDisruptionBudget> object;
-    std::int64_t left = 0;           // remaining disruptions during the current Split
-    std::uint64_t looked_at_in = 0;  // number of the Split that `left` belongs to
+    std::int64_t left = 0;    // remaining disruptions during the current Split
+    std::uint64_t split = 0;  // number of the Split that `left` belongs to
   };
   // No effect if no budget has changed.
   void Compile();
@@ -37,7 +37,7 @@ class DisruptionBudgets {
 
   const cluster::ObjectTable<api::PodDisruptionBudget>& table_;
   std::uint64_t version_ = 0;  // version of the table that was compiled
-  std::uint64_t look_ = 0;
+  std::uint64_t split_ = 0;
   // by namespace, in the order of budget names
   std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;
 };

@@ -35,9 +35,9 @@ void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> r
     if (trials_.empty()) break;
     order_.clear();
     if (alone) {
-      TryAlone(attempt, what_if, trials_.front());
+      RunSeparately(attempt, what_if, trials_.front());
     } else {
-      TryTogether(attempt, what_if);
+      RunCombined(attempt, what_if);
     }
     for (const DryRunNode& trial : trials_) {
       if (trial.fits && !enough()) Collect(trial, attempt.nodes(), wanted);
@@ -46,7 +46,7 @@ void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> r
   std::ranges::move(violating_, std::back_inserter(candidates_));
 }
 
-void DryRun::TryTogether(const Attempt& attempt, WhatIf& what_if) {
+void DryRun::RunCombined(const Attempt& attempt, WhatIf& what_if) {
   NodeTable::Overlay overlay(what_if.table());
   auto rows = attempt.Scratch();
   for (const DryRunNode& trial : trials_) {
@@ -77,7 +77,7 @@ void DryRun::TryTogether(const Attempt& attempt, WhatIf& what_if) {
   }
 }
 
-void DryRun::TryAlone(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial) {
+void DryRun::RunSeparately(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial) {
   framework::CycleState state = attempt.state().Clone();
   const Attempt imagined = attempt.With(state);
   NodeTable::Overlay overlay(what_if.table());
@@ -93,14 +93,14 @@ void DryRun::TryAlone(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial
     what_if.RunFilters(imagined, *row, outcome_);
     CountRejections();
     trial.fits = !outcome_.feasible.Empty();
-    if (trial.fits) status = ComeBack(imagined, what_if, trial, overlay);
+    if (trial.fits) status = Reprieve(imagined, what_if, trial, overlay);
   }
   if (status.ok()) return;
   trial.fits = false;
   errors_.push_back(status.Message());
 }
 
-Status DryRun::ComeBack(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial, NodeTable::Overlay& overlay) {
+Status DryRun::Reprieve(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial, NodeTable::Overlay& overlay) {
   Order(trial);
   auto row = attempt.Scratch();
   row->Add(trial.row);

@@ -46,9 +46,9 @@ class DryRun {
     bool fits = false;                        // without any of these pods
     std::size_t end() const { return first + pods.size(); }
   };
-  void TryTogether(const framework::Attempt& attempt, framework::WhatIf& what_if);
-  void TryAlone(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial);
-  framework::Status ComeBack(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial,
+  void RunCombined(const framework::Attempt& attempt, framework::WhatIf& what_if);
+  void RunSeparately(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial);
+  framework::Status Reprieve(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial,
                              cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
   void CountRejections();

@@ -10,7 +10,7 @@ namespace berth::plugins {
 namespace {
 
 // Transient errors have already been retried four times by the client. Equal to a pod's first back-off.
-constexpr Duration kPauseAfterRefusal = std::chrono::seconds(1);
+constexpr Duration kRetryDelay = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -46,13 +46,13 @@ void Evictions::Start(const api::PodPtr& pod, const std::string& node, const Can
   }
   if (!asynchronous_) return EvictTogether(preemption);
   if (preemption->victims.empty()) return;
-  under_way_.insert_or_assign(pod->metadata.uid, nullptr);
+  in_progress_.insert_or_assign(pod->metadata.uid, nullptr);
   ClearNominations(preemption, [this, preemption] { EvictAllButLast(preemption); });
 }
 
-bool Evictions::UnderWayFor(const std::string& uid) const {
-  const auto found = under_way_.find(uid);
-  if (found == under_way_.end()) return false;
+bool Evictions::IsPreempting(const std::string& uid) const {
+  const auto found = in_progress_.find(uid);
+  if (found == in_progress_.end()) return false;
   if (found->second == nullptr) return true;
   const api::PodPtr victim = handle_.services->FindPod(found->second->metadata);
   return victim != nullptr && !victim->metadata.deleting();
@@ -93,9 +93,9 @@ void Evictions::EvictAllButLast(const PreemptionPtr& preemption) {
 void Evictions::EvictLast(const PreemptionPtr& preemption) {
   const std::string& uid = preemption->pod->metadata.uid;
   const api::PodPtr& last = preemption->victims.back();
-  under_way_.insert_or_assign(uid, last);
+  in_progress_.insert_or_assign(uid, last);
   EvictOne(preemption, last, [this, preemption](Outcome outcome) {
-    preemption->try_at_once = outcome.place_is_free;
+    preemption->retry_now = outcome.place_is_free;
     if (!outcome.result) preemption->failed = true;
     Finish(preemption);
   });
@@ -107,7 +107,7 @@ void Evictions::EvictTogether(const PreemptionPtr& preemption) {
 }
 
 void Evictions::Finish(const PreemptionPtr& preemption) {
-  under_way_.erase(preemption->pod->metadata.uid);
+  in_progress_.erase(preemption->pod->metadata.uid);
   const bool failed = preemption->failed;
   if (handle_.metrics != nullptr && asynchronous_) {
     handle_.metrics
@@ -120,8 +120,8 @@ void Evictions::Finish(const PreemptionPtr& preemption) {
   const auto activate = [this, key = preemption->pod->metadata.Key()] {
     handle_.services->Activate(std::array{key});
   };
-  if (failed) return handle_.services->PostAfter(kPauseAfterRefusal, activate);
-  if (preemption->try_at_once) activate();
+  if (failed) return handle_.services->PostAfter(kRetryDelay, activate);
+  if (preemption->retry_now) activate();
 }
 
 void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next next) {
@@ -130,10 +130,10 @@ void Evictions::Evict(const PreemptionPtr& preemption, std::size_t count, Next n
   const auto go_on = std::make_shared<Next>(std::move(next));
   for (std::size_t i = 0; i < count; ++i) {
     EvictOne(preemption, preemption->victims[i], [this, preemption, go_on](Outcome outcome) {
-      if (!outcome.result) preemption->failed = preemption->victim_stays = true;
+      if (!outcome.result) preemption->failed = preemption->eviction_failed = true;
       if (--preemption->open > 0) return;
       // If an eviction failed, the other victims are not evicted, and the pod is retried sooner.
-      preemption->victim_stays ? Finish(preemption) : (*go_on)();
+      preemption->eviction_failed ? Finish(preemption) : (*go_on)();
     });
   }
 }

@@ -29,7 +29,7 @@ class Evictions {
   bool gates() const { return asynchronous_; }
   // Whether the pod must be gated. Not after its last victim is deleted or terminating, because the event
   // that requeues the pod may arrive before the response to the request.
-  bool UnderWayFor(const std::string& uid) const;
+  bool IsPreempting(const std::string& uid) const;
 
  private:
   struct Preemption {
@@ -38,8 +38,8 @@ class Evictions {
     std::vector<api::PodPtr> victims;  // not yet terminating
     std::size_t open = 0;              // number of pending responses
     bool failed = false;               // a step failed, possibly only a nomination
-    bool victim_stays = false;         // an eviction failed
-    bool try_at_once = false;
+    bool eviction_failed = false;      // an eviction failed
+    bool retry_now = false;
   };
   using PreemptionPtr = std::shared_ptr<Preemption>;
   // The result of the eviction of one victim.
@@ -68,7 +68,7 @@ class Evictions {
   framework::Handle& handle_;
   const bool asynchronous_;
   // By UID of the preempting pod: null until the last victim is being evicted, then that victim.
-  boost::unordered_map<std::string, api::PodPtr> under_way_;
+  boost::unordered_map<std::string, api::PodPtr> in_progress_;
   metrics::Counter* attempts_ = nullptr;
   metrics::Histogram* victims_ = nullptr;
 };

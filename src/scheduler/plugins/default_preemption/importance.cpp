@@ -16,7 +16,7 @@ bool FirstByKey(const PlacedPod& a, const PlacedPod& b) {
 }
 
 // Compares without names, because reading them requires access to both pods.
-bool MoreImportantByFar(const Importance::Entry& a, const Importance::Entry& b) {
+bool MoreImportantIgnoringNames(const Importance::Entry& a, const Importance::Entry& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.started < b.started;
 }
 
@@ -60,7 +60,7 @@ std::span<const Importance::Entry> Importance::Below(Row row, std::int32_t prior
   return {first, pods.entries.end()};
 }
 
-void Importance::PodAppears(Row row, const PlacedPod& pod, bool imagined) {
+void Importance::OnPodAdded(Row row, const PlacedPod& pod, bool imagined) {
   if (!imagined) Add(row, *nodes_.pods(row)[pod.slot]);
 }
 
@@ -70,7 +70,8 @@ void Importance::Add(Row row, PlacedPod& pod) {
   const Entry entry = EntryOf(pod);
   pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
   if (!pods.listed) return;
-  pods.sorted = pods.sorted && (pods.entries.empty() || MoreImportantByFar(pods.entries.back(), entry));
+  pods.sorted =
+      pods.sorted && (pods.entries.empty() || MoreImportantIgnoringNames(pods.entries.back(), entry));
   pods.entries.push_back(entry);
 }
 
@@ -83,12 +84,12 @@ void Importance::List(Row row) {
 }
 
 void Importance::FindLowest(RowPods& pods) {
-  pods.lowest = kNobody;
+  pods.lowest = kNoPods;
   pods.lowest_left = false;
   for (const Entry& entry : pods.entries) pods.lowest = std::min<std::int64_t>(pods.lowest, entry.priority);
 }
 
-void Importance::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
+void Importance::OnPodRemoved(Row row, const PlacedPod& pod, bool imagined) {
   if (imagined) return;
   RowPods& pods = rows_[row];
   if (pods.listed) {
@@ -97,7 +98,7 @@ void Importance::PodLeaves(Row row, const PlacedPod& pod, bool imagined) {
     pods.entries.erase(found);  // keeps the order
     if (may_be_lowest) FindLowest(pods);
   } else if (nodes_.pods(row).empty()) {
-    pods.lowest = kNobody;
+    pods.lowest = kNoPods;
     pods.lowest_left = false;
   } else if (pod.pod->spec.priority == pods.lowest) {
     pods.lowest_left = true;

@@ -33,18 +33,18 @@ class Importance final : public cluster::PodObserver {
   // "namespace/name". Valid until a pod is added or removed.
   std::span<const Entry> Below(cluster::Row row, std::int32_t priority);
 
-  void PodAppears(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void PodLeaves(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
 
  private:
   struct RowPods {
     std::vector<Entry> entries;
-    std::int64_t lowest = kNobody;  // lowest priority
+    std::int64_t lowest = kNoPods;  // lowest priority
     bool lowest_left = false;       // a pod with the lowest priority was removed; `lowest` is a lower bound
     bool listed = false;
     bool sorted = true;
   };
-  static constexpr std::int64_t kNobody = INT64_MAX;
+  static constexpr std::int64_t kNoPods = INT64_MAX;
   void Add(cluster::Row row, cluster::PlacedPod& pod);
   void List(cluster::Row row);
   static void FindLowest(RowPods& pods);

@@ -12,7 +12,7 @@ using config::Value;
 DefaultPreemptionArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   DefaultPreemptionArgs args;
   config::StructReader reader(value, "DefaultPreemptionArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("minCandidateNodesPercentage", args.min_candidate_nodes_percentage, "int32");
   reader.Read("minCandidateNodesAbsolute", args.min_candidate_nodes_absolute, "int32");
   reader.Finish();

@@ -12,7 +12,7 @@ namespace {
 // Prefix of the implicit extended resource name of a DeviceClass.
 constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
 
-bool Backs(const api::DeviceClass& device_class, std::string_view resource) {
+bool MatchesResource(const api::DeviceClass& device_class, std::string_view resource) {
   if (device_class.extended_resource_name == resource) return true;
   return resource.starts_with(kImplicitPrefix) &&
          resource.substr(kImplicitPrefix.size()) == device_class.metadata.name;
@@ -41,7 +41,7 @@ framework::PreFilterAnswer DynamicResources::PreFilter(const Attempt& attempt) c
   if (!extended_resources_ || objects_.Of<api::DeviceClass>().size() == 0)
     return {Status::Skip(), std::nullopt};
   for (const auto& [resource, amount] : pod.fit().scalars) {
-    const api::DeviceClass* device_class = amount > 0 ? ClassBehind(resource) : nullptr;
+    const api::DeviceClass* device_class = amount > 0 ? DeviceClassOf(resource) : nullptr;
     if (device_class == nullptr) continue;
     return {Status::Unresolvable(fmt::format(
                 "pod requests {}, which device class {} provides: Berth does not allocate devices yet",
@@ -51,11 +51,11 @@ framework::PreFilterAnswer DynamicResources::PreFilter(const Attempt& attempt) c
   return {Status::Skip(), std::nullopt};
 }
 
-const api::DeviceClass* DynamicResources::ClassBehind(cluster::ResourceId resource) const {
+const api::DeviceClass* DynamicResources::DeviceClassOf(cluster::ResourceId resource) const {
   const std::string& name = symbols_.ResourceName(resource);
   const api::DeviceClass* found = nullptr;
   objects_.Of<api::DeviceClass>().ForEach([&](const auto& device_class) {
-    if (found == nullptr && Backs(*device_class, name)) found = device_class.get();
+    if (found == nullptr && MatchesResource(*device_class, name)) found = device_class.get();
   });
   return found;
 }
@@ -65,7 +65,7 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
   if (attempt.state().Read(seen_key_) == nullptr) out.Fail(candidates, "not found");
 }
 
-framework::PostFilterAnswer DynamicResources::PostFilter(const Attempt& attempt,
+framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
                                                          const framework::FilterOutcome&,
                                                          framework::WhatIf&) {
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns

@@ -25,7 +25,7 @@ class DynamicResources final : public framework::PreFilterPlugin,
   // Never called, because PreFilter returns Skip or rejects the pod.
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
-  framework::PostFilterAnswer PostFilter(const framework::Attempt& attempt,
+  framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::WhatIf& what_if) override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
@@ -36,7 +36,7 @@ class DynamicResources final : public framework::PreFilterPlugin,
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:
-  const api::DeviceClass* ClassBehind(cluster::ResourceId resource) const;
+  const api::DeviceClass* DeviceClassOf(cluster::ResourceId resource) const;
 
   const cluster::ClusterObjects& objects_;
   const cluster::SymbolTable& symbols_;

@@ -22,7 +22,7 @@ bool BindingTimeoutCounts(const FeatureGates& gates) {
 DynamicResourcesArgs Decode(const Value& value, const FeatureGates& gates, config::Problems& problems) {
   DynamicResourcesArgs args;
   config::StructReader reader(value, "DynamicResourcesArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   const auto read = [&](std::string_view name, std::optional<std::chrono::nanoseconds>& out) {
     std::chrono::nanoseconds duration{};
     if (config::ReadDuration(reader, name, duration, problems)) out = duration;

@@ -10,7 +10,7 @@ using config::Value;
 InterPodAffinityArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   InterPodAffinityArgs args;
   config::StructReader reader(value, "InterPodAffinityArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("hardPodAffinityWeight", args.hard_pod_affinity_weight, "int32");
   reader.Read("ignorePreferredTermsOfExistingPods", args.ignore_preferred_terms_of_existing_pods);
   reader.Finish();

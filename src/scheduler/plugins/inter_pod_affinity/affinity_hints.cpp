@@ -40,7 +40,9 @@ std::vector<framework::EventRegistration> InterPodAffinity::EventsToRegister() c
 
 Hint InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
                                         const api::Pod* after) const {
-  const auto elsewhere = [](const api::Pod* pod) { return pod != nullptr && !framework::HasPlace(*pod); };
+  const auto elsewhere = [](const api::Pod* pod) {
+    return pod != nullptr && !framework::IsBoundOrNominated(*pod);
+  };
   if (elsewhere(before) || elsewhere(after)) return Hint::kSkip;
   const cluster::PodAffinityTerms& terms =
       waiting.use().affinity != nullptr ? *waiting.use().affinity : no_terms_;
@@ -66,7 +68,7 @@ Hint InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const a
   if (gone == nullptr) return Hint::kSkip;
   if (!gone->error.empty() && gone->required_anti.empty()) return Hint::kQueue;
   return QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {
-    return counters_.Concerns(term->clause(), *waiting.use().labels);
+    return counters_.SelectsIncoming(term->clause(), *waiting.use().labels);
   }));
 }
 

@@ -49,7 +49,7 @@ Status InterPodAffinity::Score(const Attempt& attempt, const RowSet& feasible,
   for (const DomainCounts& counts : scores_.all()) {
     const std::vector<std::uint32_t>& domain = counts.topology->domain;
     feasible.ForEach([&](std::size_t row) {
-      if (domain[row] != cluster::Topology::kNowhere) values[row] += counts.by_domain[domain[row]];
+      if (domain[row] != cluster::Topology::kNoDomain) values[row] += counts.by_domain[domain[row]];
     });
   }
   return {};

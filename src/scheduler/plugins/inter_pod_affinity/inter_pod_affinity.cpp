@@ -32,7 +32,7 @@ InterPodAffinity::InterPodAffinity(const InterPodAffinityArgs& args, framework::
       anti_affinity_(handle.reasons.Intern("node(s) didn't match pod anti-affinity rules")),
       existing_anti_affinity_(
           handle.reasons.Intern("node(s) didn't satisfy existing pods anti-affinity rules")),
-      filter_key_(handle.NewKey<Imaginings>()),
+      filter_key_(handle.NewKey<DryRunChanges>()),
       score_key_(handle.NewKey<bool>()) {}
 
 DomainCounts& InterPodAffinity::Sums::Of(cluster::LabelKeyId key, const cluster::NodeTable& nodes) {
@@ -61,7 +61,7 @@ framework::PreFilterAnswer InterPodAffinity::PreFilter(const Attempt& attempt) c
   if (existing_.Empty() && terms.required.empty() && terms.required_anti.empty())
     return {Status::Skip(), std::nullopt};
   SumIncoming(attempt, terms);
-  attempt.state().Write(filter_key_, Imaginings{});
+  attempt.state().Write(filter_key_, DryRunChanges{});
   return {};
 }
 
@@ -86,24 +86,24 @@ void InterPodAffinity::SumIncoming(const Attempt& attempt, const cluster::PodAff
 }
 
 Status InterPodAffinity::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
-  return Imagine(attempt, added.use(), row, 1);
+  return RecordChange(attempt, added.use(), row, 1);
 }
 Status InterPodAffinity::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
                                    Row row) const {
-  return Imagine(attempt, removed.use(), row, -1);
+  return RecordChange(attempt, removed.use(), row, -1);
 }
 
-Status InterPodAffinity::Imagine(const Attempt& attempt, const cluster::PodUse& use, Row row,
-                                 std::int64_t amount) const {
-  Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) return Status::Error(kNoState);
+Status InterPodAffinity::RecordChange(const Attempt& attempt, const cluster::PodUse& use, Row row,
+                                      std::int64_t amount) const {
+  DryRunChanges* changes = attempt.state().Read(filter_key_);
+  if (changes == nullptr) return Status::Error(kNoState);
   const auto note = [&](Sum sum, cluster::LabelKeyId key) {
-    const std::uint32_t domain = attempt.nodes().Along(key).domain[row];
-    if (domain != cluster::Topology::kNowhere) imagined->push_back({sum, key, domain, amount});
+    const std::uint32_t domain = attempt.nodes().TopologyOf(key).domain[row];
+    if (domain != cluster::Topology::kNoDomain) changes->push_back({sum, key, domain, amount});
   };
   if (use.affinity != nullptr) {
     for (const AffinityTermPtr& term : use.affinity->required_anti) {
-      if (!counters_.Concerns(term->clause(), *attempt.pod().use().labels)) continue;
+      if (!counters_.SelectsIncoming(term->clause(), *attempt.pod().use().labels)) continue;
       existing_.Of(term->topology_key, attempt.nodes());  // so that Filter evaluates this key
       note(Sum::kExisting, term->topology_key);
     }
@@ -120,23 +120,23 @@ Status InterPodAffinity::Imagine(const Attempt& attempt, const cluster::PodUse& 
 }
 
 std::int64_t InterPodAffinity::CountIn(Sum sum, const DomainCounts& counts, std::uint32_t domain,
-                                       const Imaginings& imagined) const {
+                                       const DryRunChanges& changes) const {
   std::int64_t count = counts.by_domain[domain];
-  for (const Imagined& part : imagined) {
+  for (const DryRunChange& part : changes) {
     if (part.sum == sum && part.key == counts.key && part.domain == domain) count += part.amount;
   }
   return count;
 }
 
 // Whether no pod matches the incoming pod's required terms.
-bool InterPodAffinity::Nobody(const Imaginings& imagined) const {
+bool InterPodAffinity::NoMatchingPod(const DryRunChanges& changes) const {
   for (const DomainCounts& counts : matching_.all()) {
     for (const std::uint32_t domain : counts.touched) {
-      if (CountIn(Sum::kAffinity, counts, domain, imagined) != 0) return false;
+      if (CountIn(Sum::kAffinity, counts, domain, changes) != 0) return false;
     }
-    for (const Imagined& part : imagined) {
+    for (const DryRunChange& part : changes) {
       if (part.sum == Sum::kAffinity && part.key == counts.key &&
-          CountIn(Sum::kAffinity, counts, part.domain, imagined) != 0)
+          CountIn(Sum::kAffinity, counts, part.domain, changes) != 0)
         return false;
     }
   }
@@ -149,20 +149,20 @@ bool InterPodAffinity::MatchesItself(const cluster::PodInfo& pod) const {
 
 void InterPodAffinity::Filter(const Attempt& attempt, const RowSet& candidates,
                               framework::Rejections& out) const {
-  const Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) return out.Fail(candidates, kNoState);
+  const DryRunChanges* changes = attempt.state().Read(filter_key_);
+  if (changes == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
   if (attempt.pod().use().affinity != nullptr && attempt.pod().use().affinity->all_required != nullptr)
-    RejectForAffinity(attempt, *imagined, *alive, out);
-  RejectOccupied(attempt, Sum::kAnti, against_, anti_affinity_, *imagined, *alive, out);
-  RejectOccupied(attempt, Sum::kExisting, existing_, existing_anti_affinity_, *imagined, *alive, out);
+    RejectForAffinity(attempt, *changes, *alive, out);
+  RejectDomainsWithPods(attempt, Sum::kAnti, against_, anti_affinity_, *changes, *alive, out);
+  RejectDomainsWithPods(attempt, Sum::kExisting, existing_, existing_anti_affinity_, *changes, *alive, out);
 }
 
-void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const Imaginings& imagined, RowSet& alive,
+void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const DryRunChanges& changes, RowSet& alive,
                                          framework::Rejections& out) const {
   // The first pod of a group with affinity to itself may go to any node with the labels.
-  const bool first = Nobody(imagined) && MatchesItself(attempt.pod());
+  const bool first = NoMatchingPod(changes) && MatchesItself(attempt.pod());
   auto good = attempt.Scratch();
   *good |= alive;
   for (const DomainCounts& counts : matching_.all()) {
@@ -174,10 +174,10 @@ void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const Imagining
     }
     if (first || good->Empty()) continue;
     const auto holds = [&](std::uint32_t domain) {
-      return CountIn(Sum::kAffinity, counts, domain, imagined) > 0;
+      return CountIn(Sum::kAffinity, counts, domain, changes) > 0;
     };
     auto where = attempt.Scratch();
-    if (imagined.empty()) {
+    if (changes.empty()) {
       AddRowsOf(*counts.topology, attempt.nodes(), *good, counts.touched, holds, *where);
     } else {
       good->ForEach([&](std::size_t row) {
@@ -193,19 +193,19 @@ void InterPodAffinity::RejectForAffinity(const Attempt& attempt, const Imagining
   alive = *good;
 }
 
-void InterPodAffinity::RejectOccupied(const Attempt& attempt, Sum sum, const Sums& sums,
-                                      framework::ReasonId reason, const Imaginings& imagined, RowSet& alive,
-                                      framework::Rejections& out) const {
+void InterPodAffinity::RejectDomainsWithPods(const Attempt& attempt, Sum sum, const Sums& sums,
+                                             framework::ReasonId reason, const DryRunChanges& changes,
+                                             RowSet& alive, framework::Rejections& out) const {
   if (sums.all().empty()) return;
   RowSet& rejected = out.Reject(reason, attempt.nodes().rows());
   for (const DomainCounts& counts : sums.all()) {
-    const auto occupied = [&](std::uint32_t domain) { return CountIn(sum, counts, domain, imagined) > 0; };
-    if (imagined.empty()) {
+    const auto occupied = [&](std::uint32_t domain) { return CountIn(sum, counts, domain, changes) > 0; };
+    if (changes.empty()) {
       AddRowsOf(*counts.topology, attempt.nodes(), alive, counts.touched, occupied, rejected);
     } else {
       alive.ForEach([&](std::size_t row) {
         const std::uint32_t domain = counts.topology->domain[row];
-        if (domain != cluster::Topology::kNowhere && occupied(domain)) rejected.Add(row);
+        if (domain != cluster::Topology::kNoDomain && occupied(domain)) rejected.Add(row);
       });
     }
   }

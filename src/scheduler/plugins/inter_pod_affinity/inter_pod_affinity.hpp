@@ -59,27 +59,27 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   };
   // Changes by pods that a dry run adds or removes.
   enum class Sum : std::uint8_t { kExisting, kAffinity, kAnti };
-  struct Imagined {
+  struct DryRunChange {
     Sum sum = Sum::kExisting;
     cluster::LabelKeyId key;
     std::uint32_t domain = 0;
     std::int64_t amount = 0;
   };
-  using Imaginings = std::vector<Imagined>;
+  using DryRunChanges = std::vector<DryRunChange>;
 
   void SumExisting(const framework::Attempt& attempt) const;
   void SumIncoming(const framework::Attempt& attempt, const cluster::PodAffinityTerms& terms) const;
-  framework::Status Imagine(const framework::Attempt& attempt, const cluster::PodUse& use,
-                            cluster::Row row, std::int64_t amount) const;
+  framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodUse& use,
+                                 cluster::Row row, std::int64_t amount) const;
   std::int64_t CountIn(Sum sum, const DomainCounts& counts, std::uint32_t domain,
-                       const Imaginings& imagined) const;
-  bool Nobody(const Imaginings& imagined) const;
+                       const DryRunChanges& changes) const;
+  bool NoMatchingPod(const DryRunChanges& changes) const;
   bool MatchesItself(const cluster::PodInfo& pod) const;
-  void RejectForAffinity(const framework::Attempt& attempt, const Imaginings& imagined, RowSet& alive,
+  void RejectForAffinity(const framework::Attempt& attempt, const DryRunChanges& changes, RowSet& alive,
                          framework::Rejections& out) const;
-  void RejectOccupied(const framework::Attempt& attempt, Sum sum, const Sums& sums,
-                      framework::ReasonId reason, const Imaginings& imagined, RowSet& alive,
-                      framework::Rejections& out) const;
+  void RejectDomainsWithPods(const framework::Attempt& attempt, Sum sum, const Sums& sums,
+                             framework::ReasonId reason, const DryRunChanges& changes, RowSet& alive,
+                             framework::Rejections& out) const;
 
   framework::Hint AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
                                    const api::Pod* after) const;
@@ -92,7 +92,7 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
   const framework::ReasonId affinity_;
   const framework::ReasonId anti_affinity_;
   const framework::ReasonId existing_anti_affinity_;
-  const framework::StateKey<Imaginings> filter_key_;
+  const framework::StateKey<DryRunChanges> filter_key_;
   const framework::StateKey<bool> score_key_;
   const cluster::PodAffinityTerms no_terms_;
   // Pods with a required anti-affinity term against the incoming pod; pods that match all required affinity

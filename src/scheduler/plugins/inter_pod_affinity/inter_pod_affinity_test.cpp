@@ -53,12 +53,12 @@ TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
   api::PodAffinityTerm in_team = To("db");
   in_team.namespaces = {"team"};
   const Case cases[] = {
-      {"nobody demands anything", {{"a1", App("db")}}, App("web"), anywhere},
+      {"no required terms", {{"a1", App("db")}}, App("web"), anywhere},
       {"where the others are",
        {{"a1", App("db")}},
        With(App("web"), {To("db")}),
        {{"a1", Fits()}, {"a2", Fits()}, {"b", kAway}, {"nowhere", kAway}}},
-      {"one pod must match all terms at once",
+      {"one pod must match all terms",
        {{"a1", App("db")}, {"a1", App("cache")}},
        With(App("web"), {To("db"), To("cache")}),
        {{"a1", kAway}, {"a2", kAway}, {"b", kAway}, {"nowhere", kAway}}},
@@ -70,11 +70,11 @@ TEST(InterPodAffinity, RequiredTermsOfThePodAndOfOthers) {
        {{"a1", App("db")}},
        Without(App("web"), {To("db")}),
        {{"a1", kTooClose}, {"a2", kTooClose}, {"b", Fits()}, {"nowhere", Fits()}}},
-      {"others want it away",
+      {"anti-affinity of existing pods",
        {{"b", Without(App("db"), {To("web")})}},
        App("web"),
        {{"a1", Fits()}, {"a2", Fits()}, {"b", kUnwelcome}, {"nowhere", Fits()}}},
-      {"a pod nowhere keeps nobody away",
+      {"a pod on a node without the label rejects no node",
        {{"nowhere", Without(App("db"), {To("web")})}},
        App("web"),
        anywhere},

@@ -86,16 +86,16 @@ void ReadSignal(const Value& value, const std::string& path, LoadAwareArgs& args
   reader.Finish();
   if (signal.query.empty()) {
     const std::string near = Nearest(name, BuiltInSignalNames());
-    problems.Other(fmt::format(
-        "{}.query: Required value: \"{}\" is none of the signals with a query of their own ({}){}", path,
-        name, Quoted(BuiltInSignalNames()), near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    problems.Other(fmt::format("{}.query: Required value: \"{}\" is not a built-in signal ({}){}", path, name,
+                               Quoted(BuiltInSignalNames()),
+                               near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
 }
 
 LoadAwareArgs Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
   LoadAwareArgs args;
   StructReader reader(value, "LoadAwareArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("prometheusAddress", args.prometheus_address);
   reader.Read("preset", args.preset);
   ReadDuration(reader, "holdFor", args.hold_for, problems);

@@ -45,7 +45,7 @@ struct LoadSignalArgs {
   std::optional<double> threshold;  // percent; nodes above it are rejected
   // percent; the utilization with the best score, for packing; default: the lower the better
   std::optional<double> target;
-  bool prefer_high = false;      // the higher the better; ignores the target
+  bool prefer_high = false;  // the higher the better; ignores the target
   Duration window = std::chrono::minutes(5);
   std::optional<double> percentile;  // of the values of the last `over`, instead of the last value
   Duration over = std::chrono::minutes(15);

@@ -297,8 +297,7 @@ TEST(LoadAwareArgs, ReportValidationErrors) {
        "preset: Unsupported value: \"ballanced\": supported values: \"balanced\", \"packing\", "
        "\"streaming\", \"none\"; did you mean \"balanced\"?"},
       {"{preset: none}", "args.signals: Required value: at least one signal"},
-      {"{signals: [{name: cpuu}]}",
-       "signals[0].query: Required value: \"cpuu\" is none of the signals with a query of their own"},
+      {"{signals: [{name: cpuu}]}", "signals[0].query: Required value: \"cpuu\" is not a built-in signal"},
       {"{signals: [{name: cpu, weight: -1}]}",
        "args.signals[0].weight: Invalid value: -1: must not be negative"},
       {"{signals: [{name: cpu, threshold: 0}]}",

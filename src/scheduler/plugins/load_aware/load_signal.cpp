@@ -151,7 +151,7 @@ void LoadSignal::Measured() {
   const bool relieved = args_.threshold && FindHot();
   nodes_.all().ForEach([this](std::size_t row) { Refresh(static_cast<Row>(row)); });
   if (changed_) changed_(std::nullopt);
-  if (relieved && relief_) relief_();
+  if (relieved && cooled_down_) cooled_down_();
 }
 
 void LoadSignal::Refresh(Row row) {

@@ -42,7 +42,7 @@ class LoadSignal {
   const RowSet& unknown() const { return unknown_; }
 
   // Sets a function that is called when a row is no longer hot.
-  void OnRelief(std::function<void()> told) { relief_ = std::move(told); }
+  void OnCooledDown(std::function<void()> told) { cooled_down_ = std::move(told); }
   // Sets a function that is called when Score changes for a row, or for all rows (nullopt).
   void OnChange(std::function<void(std::optional<cluster::Row>)> told) { changed_ = std::move(told); }
 
@@ -80,7 +80,7 @@ class LoadSignal {
   std::vector<double> room_;        // of the other rows: the largest estimate that fits
   std::vector<double> block_room_;  // the minimum of each block of 64 rows
 
-  std::function<void()> relief_;
+  std::function<void()> cooled_down_;
   std::function<void(std::optional<cluster::Row>)> changed_;
 };
 

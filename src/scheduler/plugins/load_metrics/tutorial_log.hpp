@@ -8,7 +8,7 @@ namespace berth::plugins {
 
 // In small clusters the lines are written as in the tutorials. In larger ones, where one pod would fill the
 // log, they require -v=4.
-inline bool WantsLineForEachNode(const RowSet& feasible) {
+inline bool LogsEachNode(const RowSet& feasible) {
   constexpr std::size_t kFew = 10;
   return log::V(4) || feasible.Count() <= kFew;
 }

@@ -26,21 +26,21 @@ UnmeasuredPods::UnmeasuredPods(framework::Handle& handle, load_metrics::SignalId
 
 UnmeasuredPods::~UnmeasuredPods() { nodes_.Forget(*this); }
 
-void UnmeasuredPods::PodAppears(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
+void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
   if (imagined || measurements_.clock() == nullptr) return;
-  const Newcomer newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use())};
-  if (newcomer.estimate == 0 || Unseen(newcomer) == 0) return;
+  const UnmeasuredPod newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use())};
+  if (newcomer.estimate == 0 || UnmeasuredPart(newcomer) == 0) return;
   auto& there = unmeasured_pods[row];
   there.push_back(newcomer);
   Sum(row, there);
   Tell(row);
 }
 
-void UnmeasuredPods::PodLeaves(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
+void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) {
   if (imagined) return;
   const auto found = unmeasured_pods.find(row);
   if (found == unmeasured_pods.end()) return;
-  if (std::erase_if(found->second, [&](const Newcomer& newcomer) { return newcomer.pod == &pod; }) == 0)
+  if (std::erase_if(found->second, [&](const UnmeasuredPod& newcomer) { return newcomer.pod == &pod; }) == 0)
     return;
   Sum(row, found->second);
   if (found->second.empty()) unmeasured_pods.erase(found);
@@ -55,7 +55,7 @@ MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
 }
 
 // The fraction of the estimate that the last measurement does not include.
-double UnmeasuredPods::Unseen(const Newcomer& newcomer) const {
+double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer) const {
   const load_metrics::Signal& signal = measurements_.signal(signal_);
   const bool measured = signal.asked != MonoTime{};
   const MonoTime seen = measured ? signal.asked - kScrapeAge : measurements_.clock()->Now();
@@ -69,7 +69,8 @@ double UnmeasuredPods::Unseen(const Newcomer& newcomer) const {
 void UnmeasuredPods::Measured() {
   per_pod_ = MeanPerPod();
   for (auto at = unmeasured_pods.begin(); at != unmeasured_pods.end();) {
-    std::erase_if(at->second, [this](const Newcomer& newcomer) { return Unseen(newcomer) == 0; });
+    std::erase_if(at->second,
+                  [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
     Sum(at->first, at->second);
     if (at->second.empty()) {
       unmeasured_pods.erase(at++);
@@ -94,10 +95,10 @@ double UnmeasuredPods::MeanPerPod() const {
   return pods > 0 ? sum / static_cast<double>(pods) : 0;
 }
 
-void UnmeasuredPods::Sum(cluster::Row row, const std::vector<Newcomer>& unmeasured_pods) {
+void UnmeasuredPods::Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods) {
   if (row >= pending_.size()) pending_.resize(row + 1, 0);
   double sum = 0;
-  for (const Newcomer& newcomer : unmeasured_pods) sum += Unseen(newcomer);
+  for (const UnmeasuredPod& newcomer : unmeasured_pods) sum += UnmeasuredPart(newcomer);
   pending_[row] = sum;
 }
 

@@ -34,30 +34,30 @@ class UnmeasuredPods final : private cluster::PodObserver {
   double PerPod() const { return per_pod_; }
 
  private:
-  struct Newcomer {
+  struct UnmeasuredPod {
     const cluster::PlacedPod* pod = nullptr;
     MonoTime since{};
     double estimate = 0;
   };
 
-  void PodAppears(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void PodLeaves(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void NodeAppears(cluster::Row row) override { Tell(row); }
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnNodeAdded(cluster::Row row) override { Tell(row); }
   void Tell(cluster::Row row) const {
     if (changed_) changed_(row);
   }
   MonoTime StartOf(const api::Pod& pod) const;
-  double Unseen(const Newcomer& newcomer) const;
+  double UnmeasuredPart(const UnmeasuredPod& newcomer) const;
   void Measured();
   double MeanPerPod() const;
-  void Sum(cluster::Row row, const std::vector<Newcomer>& unmeasured_pods);
+  void Sum(cluster::Row row, const std::vector<UnmeasuredPod>& unmeasured_pods);
 
   cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
   const Estimate estimate_;
   std::function<void(cluster::Row)> changed_;
-  boost::unordered_flat_map<cluster::Row, std::vector<Newcomer>> unmeasured_pods;
+  boost::unordered_flat_map<cluster::Row, std::vector<UnmeasuredPod>> unmeasured_pods;
   std::vector<double> pending_;  // by row
   double per_pod_ = 0;
 };

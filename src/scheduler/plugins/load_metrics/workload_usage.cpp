@@ -8,7 +8,7 @@ namespace berth::plugins {
 namespace {
 
 // Smoothing factor: the weight of the newest value.
-constexpr double kNewest = 0.2;
+constexpr double kSmoothing = 0.2;
 // Limits for workloads without pods: age and number.
 constexpr Duration kMemory = std::chrono::hours(24 * 7);
 constexpr std::size_t kMostWorkloads = 20000;
@@ -54,20 +54,20 @@ double WorkloadUsage::Of(const api::Pod& pod) const {
   return found == workloads_.end() ? load_metrics::kNoValue : found->second.use;
 }
 
-void WorkloadUsage::PodAppears(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
+void WorkloadUsage::OnPodAdded(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
   if (imagined) return;
   if (std::string workload = WorkloadOf(*pod.pod); !workload.empty())
     running_.insert_or_assign(pod.pod->metadata.Key(), Running{&pod, std::move(workload)});
 }
 
-void WorkloadUsage::PodLeaves(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
+void WorkloadUsage::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod, bool imagined) {
   if (imagined) return;
   const auto found = running_.find(pod.pod->metadata.Key());
   if (found != running_.end() && found->second.pod == &pod) running_.erase(found);
 }
 
 // A rate over a window longer than the pod's run time is too small.
-bool WorkloadUsage::Teaches(const api::Pod& pod) const {
+bool WorkloadUsage::IsLearnable(const api::Pod& pod) const {
   const Clock* clock = measurements_.clock();
   if (clock == nullptr) return true;
   if (pod.status.start_time == 0) return false;
@@ -83,20 +83,20 @@ void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {
       if (labels.size() == 2) name = labels[0].second + "/" + labels[1].second;
     }
   }
-  std::vector<std::string_view> taught;
+  std::vector<std::string_view> learned;
   for (const auto& [series, value] : answer.samples) {
     if (series >= series_.size() || !std::isfinite(value)) continue;
     const auto pod = running_.find(series_[series]);
-    if (pod == running_.end() || !Teaches(*pod->second.pod->pod)) continue;
+    if (pod == running_.end() || !IsLearnable(*pod->second.pod->pod)) continue;
     Workload& workload = workloads_[pod->second.workload];
     workload.sum += value;
-    if (workload.pods++ == 0) taught.push_back(pod->second.workload);
+    if (workload.pods++ == 0) learned.push_back(pod->second.workload);
   }
-  for (const std::string_view name : taught) {
+  for (const std::string_view name : learned) {
     Workload& workload = workloads_.find(std::string(name))->second;
     const double mean = workload.sum / workload.pods;
-    workload.use = std::isnan(workload.use) ? mean : (1 - kNewest) * workload.use + kNewest * mean;
-    workload.taught = answer.asked;
+    workload.use = std::isnan(workload.use) ? mean : (1 - kSmoothing) * workload.use + kSmoothing * mean;
+    workload.learned = answer.asked;
     workload.sum = 0;
     workload.pods = 0;
   }
@@ -106,13 +106,13 @@ void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {
 
 void WorkloadUsage::ForgetOld(MonoTime now) {
   boost::unordered::erase_if(workloads_,
-                             [&](const auto& entry) { return now - entry.second.taught > kMemory; });
+                             [&](const auto& entry) { return now - entry.second.learned > kMemory; });
   if (workloads_.size() <= kMostWorkloads) return;
   std::vector<MonoTime> times;
-  for (const auto& [name, workload] : workloads_) times.push_back(workload.taught);
+  for (const auto& [name, workload] : workloads_) times.push_back(workload.learned);
   const auto last = times.begin() + static_cast<std::ptrdiff_t>(times.size() - kMostWorkloads);
   std::ranges::nth_element(times, last);
-  boost::unordered::erase_if(workloads_, [&](const auto& entry) { return entry.second.taught < *last; });
+  boost::unordered::erase_if(workloads_, [&](const auto& entry) { return entry.second.learned < *last; });
 }
 
 }  // namespace berth::plugins

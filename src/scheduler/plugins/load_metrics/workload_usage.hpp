@@ -32,7 +32,7 @@ class WorkloadUsage final : private cluster::PodObserver {
  private:
   struct Workload {
     double use = load_metrics::kNoValue;
-    MonoTime taught{};
+    MonoTime learned{};
     double sum = 0;  // of the poll result that is being processed
     std::uint32_t pods = 0;
   };
@@ -41,10 +41,10 @@ class WorkloadUsage final : private cluster::PodObserver {
     std::string workload;
   };
 
-  void PodAppears(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
-  void PodLeaves(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
+  void OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod, bool imagined) override;
   void Take(const load_metrics::SignalAnswer& answer);
-  bool Teaches(const api::Pod& pod) const;
+  bool IsLearnable(const api::Pod& pod) const;
   void ForgetOld(MonoTime now);
 
   cluster::NodeTable& nodes_;

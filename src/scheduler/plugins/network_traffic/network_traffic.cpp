@@ -99,7 +99,7 @@ framework::Status NetworkTraffic::Score(const framework::Attempt& attempt, const
                                         framework::ScoreColumn& scores) const {
   if (std::isnan(median_)) return {};
   const load_metrics::Signal& traffic = measurements_.signal(traffic_);
-  const bool lines = WantsLineForEachNode(feasible);
+  const bool lines = LogsEachNode(feasible);
   const auto column = scores.Overwrite();
   feasible.ForEach([&](std::size_t at) {
     const Row row = static_cast<Row>(at);
@@ -128,7 +128,7 @@ framework::Status NetworkTraffic::Normalize(const framework::Attempt& attempt, c
   feasible.ForEach([&](std::size_t row) {
     column[row] = framework::kMaxScore - column[row] * framework::kMaxScore / highest;
   });
-  if (WantsLineForEachNode(feasible)) {
+  if (LogsEachNode(feasible)) {
     std::string line = "[NetworkTraffic] Nodes final score: [";
     feasible.ForEach([&](std::size_t row) {
       line += fmt::format("{}{{{} {}}}", line.ends_with('[') ? "" : " ",

@@ -12,7 +12,7 @@ using config::Value;
 NetworkTrafficArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   NetworkTrafficArgs args;
   config::StructReader reader(value, "NetworkTrafficArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   for (const auto* name : {"prometheusAddress", "ip"}) reader.Read(name, args.prometheus_address);
   for (const auto* name : {"networkInterface", "deviceName", "device_name"})
     reader.Read(name, args.network_interface);

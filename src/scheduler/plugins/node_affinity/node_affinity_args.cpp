@@ -77,7 +77,7 @@ void ReadAddedAffinity(const config::Value& value, const std::string& path, Node
 NodeAffinityArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   NodeAffinityArgs args;
   config::StructReader reader(value, "NodeAffinityArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.With(
       "addedAffinity",
       [&](const Value& affinity, const std::string& path) {

@@ -6,7 +6,7 @@ namespace berth::plugins {
 
 namespace {
 
-bool Collide(const std::vector<cluster::HostPort>& a, const std::vector<cluster::HostPort>& b) {
+bool Conflict(const std::vector<cluster::HostPort>& a, const std::vector<cluster::HostPort>& b) {
   return std::ranges::any_of(a, [&](const cluster::HostPort& x) {
     return std::ranges::any_of(b, [&](const cluster::HostPort& y) {
       return x.port == y.port && (x.address == y.address || x.address == cluster::kAnyAddress ||
@@ -36,7 +36,8 @@ std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
   return {WhenAssignedPod(kDelete,
                           [this](const cluster::PodInfo& pod, const api::Pod* gone, const api::Pod*) {
-                            return HasPlace(*gone) && Collide(pod.use().ports, HostPortsOf(*gone, symbols_))
+                            return IsBoundOrNominated(*gone) &&
+                                           Conflict(pod.use().ports, HostPortsOf(*gone, symbols_))
                                        ? Hint::kQueue
                                        : Hint::kSkip;
                           }),

@@ -77,7 +77,7 @@ NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const BalancedA
   }
 }
 
-bool NodeResourcesBalancedAllocation::WantsAny(const cluster::PodInfo& pod) const {
+bool NodeResourcesBalancedAllocation::RequestsAny(const cluster::PodInfo& pod) const {
   if (std::ranges::any_of(resources_, [&](ResourceId id) { return pod.use().requested.Of(id) != 0; }))
     return true;
   if (uncounted_.empty()) return false;
@@ -90,12 +90,12 @@ bool NodeResourcesBalancedAllocation::WantsAny(const cluster::PodInfo& pod) cons
 
 framework::Status NodeResourcesBalancedAllocation::PreScore(const Attempt& attempt, const RowSet&) const {
   // A pod without requests would always prefer the same balanced node.
-  return WantsAny(attempt.pod()) ? framework::Status{} : framework::Status::Skip();
+  return RequestsAny(attempt.pod()) ? framework::Status{} : framework::Status::Skip();
 }
 
 framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt, const RowSet& feasible,
                                                          framework::ScoreColumn& scores) const {
-  if (!WantsAny(attempt.pod()))
+  if (!RequestsAny(attempt.pod()))
     return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
   axes_.clear();
   for (const ResourceId id : resources_) {

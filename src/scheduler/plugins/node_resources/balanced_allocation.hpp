@@ -24,7 +24,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
 
  private:
-  bool WantsAny(const cluster::PodInfo& pod) const;
+  bool RequestsAny(const cluster::PodInfo& pod) const;
 
   std::vector<cluster::ResourceId> resources_;
   // Configured resources without a column ("storage"); a pod may still request them.

@@ -66,20 +66,21 @@ bool GaveBack(const cluster::PodInfo& waiting, const api::Pod& before, const api
 
 std::vector<framework::EventRegistration> NodeResourcesFit::EventsToRegister() const {
   using namespace framework;
-  return {
-      WhenAssignedPod(kDelete, [](const cluster::PodInfo&, const api::Pod* gone,
-                                  const api::Pod*) { return HasPlace(*gone) ? Hint::kQueue : Hint::kSkip; }),
-      WhenNode(kAdd | kUpdateNodeAllocatable,
-               [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
-                 const bool helps = FitsEmpty(pod, *after, symbols_) &&
-                                    (before == nullptr || OffersMore(pod, *before, *after, symbols_));
-                 return helps ? Hint::kQueue : Hint::kSkip;
-               }),
-      WhenAssignedPod(kUpdatePodScaleDown,
-                      [](const cluster::PodInfo& pod, const api::Pod* before, const api::Pod* after) {
-                        return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
-                      }),
-      {EventResource::kTargetPod, kUpdatePodScaleDown}};
+  return {WhenAssignedPod(kDelete,
+                          [](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
+                            return IsBoundOrNominated(*gone) ? Hint::kQueue : Hint::kSkip;
+                          }),
+          WhenNode(kAdd | kUpdateNodeAllocatable,
+                   [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
+                     const bool helps = FitsEmpty(pod, *after, symbols_) &&
+                                        (before == nullptr || OffersMore(pod, *before, *after, symbols_));
+                     return helps ? Hint::kQueue : Hint::kSkip;
+                   }),
+          WhenAssignedPod(kUpdatePodScaleDown,
+                          [](const cluster::PodInfo& pod, const api::Pod* before, const api::Pod* after) {
+                            return GaveBack(pod, *before, *after) ? Hint::kQueue : Hint::kSkip;
+                          }),
+          {EventResource::kTargetPod, kUpdatePodScaleDown}};
 }
 
 }  // namespace berth::plugins

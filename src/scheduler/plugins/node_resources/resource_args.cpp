@@ -98,7 +98,7 @@ void CheckStrategy(const NodeResourcesFitArgs& args, std::vector<std::string>& e
 NodeResourcesFitArgs DecodeFit(const Value& value, const FeatureGates&, Problems& problems) {
   NodeResourcesFitArgs args;
   StructReader reader(value, "NodeResourcesFitArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("ignoredResources", args.ignored_resources);
   reader.Read("ignoredResourceGroups", args.ignored_resource_groups);
   reader.With(
@@ -150,7 +150,7 @@ Value EncodeFit(const NodeResourcesFitArgs& args) {
 BalancedAllocationArgs DecodeBalanced(const Value& value, const FeatureGates&, Problems& problems) {
   BalancedAllocationArgs args;
   StructReader reader(value, "NodeResourcesBalancedAllocationArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   args.resources = ReadResources(reader, problems);
   reader.Finish();
   return args;

@@ -71,7 +71,7 @@ NodeVolumeLimits::NodeVolumeLimits(framework::Handle& handle)
     : objects_(handle.objects),
       volumes_(handle.volumes),
       reasons_(handle.reasons),
-      driver_must_be_there_(handle.gates.Enabled("VolumeLimitScaling")),
+      driver_required_(handle.gates.Enabled("VolumeLimitScaling")),
       exceeded_(handle.reasons.Intern("node(s) exceed max volume count")) {}
 
 framework::PreFilterAnswer NodeVolumeLimits::PreFilter(const Attempt& attempt) const {
@@ -113,14 +113,14 @@ void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, Ro
     return;
   }
   if (!wanted.error.empty()) return out.Fail(rows, wanted.error);
-  if (driver_must_be_there_) RejectWithoutDriver(wanted, attempt, rows, out);
+  if (driver_required_) RejectWithoutDriver(wanted, attempt, rows, out);
   rows &= volumes_.with_limits();
   if (wanted.volumes.empty() || rows.Empty()) return;
   auto uncountable = attempt.Scratch();
   *uncountable |= rows;
   *uncountable &= volumes_.uncountable();
   uncountable->ForEach([&](std::size_t row) {
-    out.Fail(static_cast<Row>(row), volumes_.WhyUncountable(static_cast<Row>(row)));
+    out.Fail(static_cast<Row>(row), volumes_.UncountableReason(static_cast<Row>(row)));
   });
   rows -= *uncountable;
   RowSet& rejected = out.Reject(exceeded_, attempt.nodes().rows());
@@ -182,12 +182,12 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
                              }),
           WhenAssignedPod(kDelete,
                           [answer](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
-                            return answer(HasPlace(*gone) && HasCountable(*gone));
+                            return answer(IsBoundOrNominated(*gone) && HasCountable(*gone));
                           }),
           When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
                                            [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
                                                     const api::PersistentVolumeClaim* claim) {
-                                             return answer(cluster::IsClaimOf(*waiting.pod, *claim));
+                                             return answer(ReferencesClaim(*waiting.pod, *claim));
                                            }),
           When<api::VolumeAttachment>(
               EventResource::kVolumeAttachment, kDelete,

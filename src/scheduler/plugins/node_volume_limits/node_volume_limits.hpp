@@ -37,7 +37,7 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
   const cluster::ClusterObjects& objects_;
   const cluster::VolumesInUse& volumes_;
   framework::Reasons& reasons_;
-  const bool driver_must_be_there_;
+  const bool driver_required_;
   framework::ReasonId exceeded_;
 };
 

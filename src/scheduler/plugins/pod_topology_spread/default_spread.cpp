@@ -33,8 +33,8 @@ DefaultSpread::DefaultSpread(const std::vector<api::TopologySpreadConstraint>& c
 
 const cluster::SpreadConstraints& DefaultSpread::For(const cluster::PodInfo& pod) {
   if (constraints_.empty()) return none_;
-  if (remembered_.size() > kRememberedMax) remembered_.clear();
-  Remembered& remembered = remembered_[pod.use().labels];
+  if (cache_.size() > kRememberedMax) cache_.clear();
+  CachedConstraints& remembered = cache_[pod.use().labels];
   std::string owner = OwnerOf(*pod.pod);
   // Versions only increase, so their sum changes whenever one of them does.
   const std::uint64_t version =
@@ -62,7 +62,7 @@ cluster::SpreadConstraints DefaultSpread::Deduce(const cluster::PodInfo& info) c
   cluster::SpreadConstraints out;
   const api::ParsedSelector selector = SelectorFor(info);
   if (selector.everything()) return out;
-  const auto question = cluster::SpreadQuestion(pod.metadata.ns, selector, symbols_);
+  const auto question = cluster::SpreadQuery(pod.metadata.ns, selector, symbols_);
   for (const api::TopologySpreadConstraint& constraint : constraints_) {
     cluster::SpreadConstraint compiled;
     compiled.max_skew = constraint.max_skew;

@@ -22,7 +22,7 @@ class DefaultSpread {
   const cluster::SpreadConstraints& For(const cluster::PodInfo& pod);
 
  private:
-  struct Remembered {
+  struct CachedConstraints {
     std::string owner;          // kind and name; pods with equal labels may have different controllers
     std::uint64_t version = 0;  // of services and controllers
     cluster::SpreadConstraints constraints;
@@ -34,7 +34,7 @@ class DefaultSpread {
   const std::vector<api::TopologySpreadConstraint> constraints_;
   cluster::SymbolTable& symbols_;
   const cluster::ClusterObjects& objects_;
-  boost::unordered_map<cluster::PodLabelsPtr, Remembered> remembered_;
+  boost::unordered_map<cluster::PodLabelsPtr, CachedConstraints> cache_;
   cluster::SelectorIndex<std::shared_ptr<const api::Service>> services_;
   std::uint64_t services_version_ = 0;
   const cluster::SpreadConstraints none_;

@@ -36,7 +36,7 @@ PodTopologySpread::PodTopologySpread(const PodTopologySpreadArgs& args, framewor
       mismatch_(handle.reasons.Intern("node(s) didn't match pod topology spread constraints")),
       missing_key_(handle.reasons.Intern(
           "node(s) didn't match pod topology spread constraints (missing required label)")),
-      filter_key_(handle.NewKey<Imaginings>()),
+      filter_key_(handle.NewKey<DryRunChanges>()),
       score_key_(handle.NewKey<bool>()),
       defaults_(args.default_constraints, handle.symbols, handle.objects) {}
 
@@ -66,14 +66,14 @@ framework::PreFilterAnswer PodTopologySpread::PreFilter(const Attempt& attempt) 
   auto with_all_keys = attempt.Scratch();
   *with_all_keys |= attempt.nodes().all();
   RestrictToAllKeys(**hard, attempt.nodes(), *with_all_keys);
-  judged_count_ = (*hard)->size();
-  if (judged_.size() < judged_count_) judged_.resize(judged_count_);
-  for (std::size_t i = 0; i < judged_count_; ++i) {
-    judged_[i].constraint = &(**hard)[i];
-    Sum(attempt, *with_all_keys, judged_[i]);
-    FindLowest(judged_[i]);
+  hard_count_ = (*hard)->size();
+  if (hard_states_.size() < hard_count_) hard_states_.resize(hard_count_);
+  for (std::size_t i = 0; i < hard_count_; ++i) {
+    hard_states_[i].constraint = &(**hard)[i];
+    Sum(attempt, *with_all_keys, hard_states_[i]);
+    FindLowest(hard_states_[i]);
   }
-  attempt.state().Write(filter_key_, Imaginings{});
+  attempt.state().Write(filter_key_, DryRunChanges{});
   return {};
 }
 
@@ -99,7 +99,7 @@ void PodTopologySpread::RestrictToIncluded(const Attempt& attempt, const SpreadC
   }
 }
 
-void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys, Evaluated& judged) const {
+void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys, HardState& judged) const {
   const SpreadConstraint& constraint = *judged.constraint;
   judged.counts.Reset(constraint.topology_key, attempt.nodes());
   judged.admitted = with_all_keys;
@@ -118,10 +118,10 @@ void PodTopologySpread::Sum(const Attempt& attempt, const RowSet& with_all_keys,
   });
 }
 
-void PodTopologySpread::FindLowest(Evaluated& judged) const {
+void PodTopologySpread::FindLowest(HardState& judged) const {
   constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
   judged.lowest = judged.lowest_elsewhere = kNone;
-  judged.lowest_at = cluster::Topology::kNowhere;
+  judged.lowest_at = cluster::Topology::kNoDomain;
   judged.domains = 0;
   for (std::uint32_t domain = 0; domain < judged.registered.size(); ++domain) {
     if (!judged.registered[domain]) continue;
@@ -137,53 +137,53 @@ void PodTopologySpread::FindLowest(Evaluated& judged) const {
 }
 
 // Dry runs change one node at a time, so at most one domain of a constraint differs from the sums.
-std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const Imaginings& imagined) const {
-  const Evaluated& judged = judged_[index];
+std::int64_t PodTopologySpread::GlobalMinimum(std::size_t index, const DryRunChanges& changes) const {
+  const HardState& judged = hard_states_[index];
   if (static_cast<std::int64_t>(judged.domains) < judged.constraint->min_domains) return 0;
   std::int64_t pods = 0;
-  std::uint32_t domain = cluster::Topology::kNowhere;
-  for (const Imagined& part : imagined) {
+  std::uint32_t domain = cluster::Topology::kNoDomain;
+  for (const DryRunChange& part : changes) {
     if (part.constraint != index) continue;
     domain = part.domain;
     pods += part.pods;
   }
-  if (domain == cluster::Topology::kNowhere) return judged.lowest;
+  if (domain == cluster::Topology::kNoDomain) return judged.lowest;
   const std::int64_t elsewhere = domain == judged.lowest_at ? judged.lowest_elsewhere : judged.lowest;
   return std::min(elsewhere, judged.counts.by_domain[domain] + pods);
 }
 
-Status PodTopologySpread::Imagine(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
-                                  std::int64_t pods) const {
-  Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) return Status::Error(kNoState);
+Status PodTopologySpread::RecordChange(const Attempt& attempt, const cluster::PodLabels& labels, Row row,
+                                       std::int64_t pods) const {
+  DryRunChanges* changes = attempt.state().Read(filter_key_);
+  if (changes == nullptr) return Status::Error(kNoState);
   if (labels.ns != attempt.pod().use().labels->ns) return {};
-  for (std::size_t i = 0; i < judged_count_; ++i) {
-    const Evaluated& judged = judged_[i];
+  for (std::size_t i = 0; i < hard_count_; ++i) {
+    const HardState& judged = hard_states_[i];
     // As in kube-scheduler, terminating pods count here.
     if (!judged.admitted.Has(row) ||
         !judged.constraint->question->all_of.front().labels.Matches(labels.labels))
       continue;
-    imagined->push_back({i, judged.counts.topology->domain[row], pods});
+    changes->push_back({i, judged.counts.topology->domain[row], pods});
   }
   return {};
 }
 
 Status PodTopologySpread::AddPod(const Attempt& attempt, const cluster::PlacedPod& added, Row row) const {
-  return Imagine(attempt, *added.use().labels, row, 1);
+  return RecordChange(attempt, *added.use().labels, row, 1);
 }
 Status PodTopologySpread::RemovePod(const Attempt& attempt, const cluster::PlacedPod& removed,
                                     Row row) const {
-  return Imagine(attempt, *removed.use().labels, row, -1);
+  return RecordChange(attempt, *removed.use().labels, row, -1);
 }
 
 void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
                                framework::Rejections& out) const {
-  const Imaginings* imagined = attempt.state().Read(filter_key_);
-  if (imagined == nullptr) return out.Fail(candidates, kNoState);
+  const DryRunChanges* changes = attempt.state().Read(filter_key_);
+  if (changes == nullptr) return out.Fail(candidates, kNoState);
   auto alive = attempt.Scratch();
   *alive |= candidates;
-  for (std::size_t i = 0; i < judged_count_; ++i) {
-    const Evaluated& judged = judged_[i];
+  for (std::size_t i = 0; i < hard_count_; ++i) {
+    const HardState& judged = hard_states_[i];
     const cluster::Topology& topology = *judged.counts.topology;
     RowSet& lacking = out.Reject(missing_key_, attempt.nodes().rows());
     lacking |= *alive;
@@ -193,16 +193,16 @@ void PodTopologySpread::Filter(const Attempt& attempt, const RowSet& candidates,
     *alive -= lacking;
 
     const std::int64_t limit =
-        judged.constraint->max_skew + GlobalMinimum(i, *imagined) - (judged.constraint->self_matches ? 1 : 0);
+        judged.constraint->max_skew + GlobalMinimum(i, *changes) - (judged.constraint->self_matches ? 1 : 0);
     RowSet& uneven = out.Reject(mismatch_, attempt.nodes().rows());
     const auto too_many = [&](std::uint32_t domain) {
       std::int64_t pods = judged.counts.by_domain[domain];
-      for (const Imagined& part : *imagined) {
+      for (const DryRunChange& part : *changes) {
         if (part.constraint == i && part.domain == domain) pods += part.pods;
       }
       return pods > limit;
     };
-    if (limit >= 0 && imagined->empty()) {
+    if (limit >= 0 && changes->empty()) {
       AddRowsOf(topology, attempt.nodes(), *alive, judged.counts.touched, too_many, uneven);
     } else {
       alive->ForEach([&](std::size_t row) {

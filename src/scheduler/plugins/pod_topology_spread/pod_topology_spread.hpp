@@ -45,7 +45,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
 
  private:
   // The state of a hard constraint in this attempt.
-  struct Evaluated {
+  struct HardState {
     const cluster::SpreadConstraint* constraint = nullptr;
     DomainCounts counts;
     std::vector<bool> registered;  // by domain: contains an eligible node
@@ -56,14 +56,14 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     std::uint32_t lowest_at = 0;
   };
   // A change by a pod that a dry run adds or removes.
-  struct Imagined {
+  struct DryRunChange {
     std::size_t constraint = 0;
     std::uint32_t domain = 0;
     std::int64_t pods = 0;
   };
-  using Imaginings = std::vector<Imagined>;
+  using DryRunChanges = std::vector<DryRunChange>;
   // The state of a soft constraint in this attempt.
-  struct Weighed {
+  struct SoftState {
     const cluster::SpreadConstraint* constraint = nullptr;
     DomainCounts counts;
     std::vector<bool> seen;                        // by domain: contains a scored node
@@ -77,14 +77,14 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const cluster::SpreadConstraints& ConstraintsOf(const cluster::PodInfo& pod) const;
   void RestrictToIncluded(const framework::Attempt& attempt, const cluster::SpreadConstraint& constraint,
                           RowSet& rows) const;
-  void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, Evaluated& judged) const;
-  void FindLowest(Evaluated& judged) const;
-  std::int64_t GlobalMinimum(std::size_t index, const Imaginings& imagined) const;
-  framework::Status Imagine(const framework::Attempt& attempt, const cluster::PodLabels& labels,
-                            cluster::Row row, std::int64_t pods) const;
-  void Weigh(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted, bool require_all,
-             Weighed& weighed) const;
-  void AddToSums(const Weighed& weighed) const;
+  void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& judged) const;
+  void FindLowest(HardState& judged) const;
+  std::int64_t GlobalMinimum(std::size_t index, const DryRunChanges& changes) const;
+  framework::Status RecordChange(const framework::Attempt& attempt, const cluster::PodLabels& labels,
+                                 cluster::Row row, std::int64_t pods) const;
+  void ComputeSoftState(const framework::Attempt& attempt, const RowSet& scored, const RowSet& counted,
+                        bool require_all, SoftState& weighed) const;
+  void AddToSums(const SoftState& weighed) const;
   void FindCommonSums(const framework::Attempt& attempt, const RowSet& feasible) const;
   std::size_t PlaceOf(std::size_t row) const;
   std::int64_t RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const;
@@ -92,7 +92,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   void NormalizeByDomain(const framework::Attempt& attempt, const RowSet& scored,
                          framework::ScoreColumn& scores) const;
   std::size_t MarkSeen(const framework::Attempt& attempt, const RowSet& scored, bool require_all,
-                       Weighed& weighed) const;
+                       SoftState& weighed) const;
 
   Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
                                              const api::Pod* after) const;
@@ -109,20 +109,20 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const cluster::LabelKeyId hostname_;
   const framework::ReasonId mismatch_;
   const framework::ReasonId missing_key_;
-  const framework::StateKey<Imaginings> filter_key_;
+  const framework::StateKey<DryRunChanges> filter_key_;
   const framework::StateKey<bool> score_key_;
   mutable DefaultSpread defaults_;
   mutable cluster::SpreadPtr compiled_;  // of a pod whose PodInfo was compiled with other feature gates
-  mutable std::vector<Evaluated> judged_;     // the first judged_count_ are valid
-  mutable std::size_t judged_count_ = 0;
-  mutable std::vector<Weighed> weighed_;
-  mutable std::size_t weighed_count_ = 0;
+  mutable std::vector<HardState> hard_states_;  // the first hard_count_ are valid
+  mutable std::size_t hard_count_ = 0;
+  mutable std::vector<SoftState> soft_states_;
+  mutable std::size_t soft_count_ = 0;
   mutable RowSet ignored_;
   mutable std::vector<double> sums_;                                 // by row
   mutable std::vector<std::pair<std::uint32_t, double>> with_pods_;  // (row, sum)
   mutable std::vector<std::int64_t> normalized_;                     // by sum, or by domain
   // The only constraint on multi-node domains, if all others are on hostname; null: sums are by row.
-  mutable const Weighed* common_ = nullptr;
+  mutable const SoftState* common_ = nullptr;
   mutable RowSet with_kind_;               // feasible nodes with matching pods
   mutable std::vector<std::int64_t> raw_;  // by domain, for nodes without matching pods
   mutable std::vector<bool> present_;      // by domain: such a node is scored

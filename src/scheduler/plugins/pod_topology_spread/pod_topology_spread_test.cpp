@@ -84,11 +84,11 @@ TEST(PodTopologySpread, RejectsNodesThatExceedMaxSkew) {
        {{"a", 1}, {"b", 1}, {"c", 0}},
        Web({four_domains}),
        {{"a", uneven}, {"b", uneven}, {"c", Fits()}}},
-      {"a pod that is not one of them adds nothing",
+      {"a pod that does not match adds nothing",
        {{"a", 2}, {"b", 2}},
        Web({Hard(kZone, 1)}, false),
        {{"a", Fits()}, {"b", Fits()}}},
-      {"an empty selector counts nobody but the pod",
+      {"an empty selector counts only the pod itself",
        {{"a", 2}, {"b", 0}},
        Web({everybody}),
        {{"a", Fits()}, {"b", Fits()}}},
@@ -154,7 +154,7 @@ TEST(PodTopologySpread, ScoresEqualThoseOfKubeScheduler) {
        {{"a", 2}, {"b", 1}, {"c", 0}, {"d", 1}},
        Web({Soft(kHostname, 1)}),
        {{"a", 0}, {"b", 50}, {"c", 100}, {"d", 50}}},
-      {"nothing to tell apart", {{"a", 2}, {"b", 2}}, Web({Soft(kZone, 1)}), {{"a", 100}, {"b", 100}}},
+      {"equal counts", {{"a", 2}, {"b", 2}}, Web({Soft(kZone, 1)}), {{"a", 100}, {"b", 100}}},
   };
   for (const Case& c : cases) {
     Cluster cluster;
@@ -250,7 +250,7 @@ TEST(PodTopologySpread, SystemDefaultsSpreadThePodsOfAService) {
   for (const char* node : {"n1", "n1", "n2"}) cluster.Run(node, MakePod(node).Label("app", "web"));
   const auto plugin = cluster.Make<PodTopologySpread>();
   const api::Pod pod = MakePod("new").Label("app", "web");
-  EXPECT_EQ(cluster.Rate(*plugin, pod), NodeScores{}) << "nothing makes the pods belong together yet";
+  EXPECT_EQ(cluster.Rate(*plugin, pod), NodeScores{}) << "no service or controller selects the pods yet";
   api::Service service;
   service.metadata.name = "web";
   service.metadata.ns = "default";

@@ -97,7 +97,7 @@ void CheckConstraints(const std::string& path, const std::vector<SpreadConstrain
 PodTopologySpreadArgs Decode(const Value& value, const config::FeatureGates&, Problems& problems) {
   PodTopologySpreadArgs args;
   StructReader reader(value, "PodTopologySpreadArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("defaultingType", args.defaulting_type, "v1.PodTopologySpreadConstraintsDefaulting");
   reader.Each(
       "defaultConstraints",

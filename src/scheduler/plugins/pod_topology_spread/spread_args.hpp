@@ -20,7 +20,7 @@ struct SpreadConstraintArgs {
 struct PodTopologySpreadArgs {
   std::string defaulting_type = "System";
   std::vector<SpreadConstraintArgs> given;
-  bool system_defaults = true;                                     // defaultingType: System
+  bool system_defaults = true;  // defaultingType: System
   // if system_defaults, those of kube-scheduler
   std::vector<api::TopologySpreadConstraint> default_constraints;
 };

@@ -18,7 +18,7 @@ bool Selects(const SpreadConstraint& constraint, const api::Pod& pod) {
 
 // Whether the pod counts for the spread of pods in this namespace: it is bound or nominated to a node.
 bool Involved(const api::Pod& pod, const api::Pod& waiting) {
-  return framework::HasPlace(pod) && pod.metadata.ns == waiting.metadata.ns;
+  return framework::IsBoundOrNominated(pod) && pod.metadata.ns == waiting.metadata.ns;
 }
 
 bool AfterLabelChange(const api::Pod& before, const api::Pod& after, const Constraints& constraints) {

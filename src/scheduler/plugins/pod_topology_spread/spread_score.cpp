@@ -22,9 +22,9 @@ using cluster::Topology;
 std::uint32_t DomainOfEmpty(const Topology& topology, cluster::LabelKeyId key,
                             const cluster::SymbolTable& words) {
   const cluster::LabelId label = words.FindLabel(key, "");
-  if (!label.known()) return Topology::kNowhere;
+  if (!label.known()) return Topology::kNoDomain;
   const auto found = std::ranges::find(topology.label_of, label);
-  return found == topology.label_of.end() ? Topology::kNowhere
+  return found == topology.label_of.end() ? Topology::kNoDomain
                                           : static_cast<std::uint32_t>(found - topology.label_of.begin());
 }
 
@@ -78,11 +78,11 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
   auto scored = attempt.Scratch();
   *scored |= feasible;
   *scored -= ignored_;
-  weighed_count_ = constraints.soft.size();
-  if (weighed_.size() < weighed_count_) weighed_.resize(weighed_count_);
-  for (std::size_t i = 0; i < weighed_count_; ++i) {
-    weighed_[i].constraint = &constraints.soft[i];
-    Weigh(attempt, *scored, *counted, require_all, weighed_[i]);
+  soft_count_ = constraints.soft.size();
+  if (soft_states_.size() < soft_count_) soft_states_.resize(soft_count_);
+  for (std::size_t i = 0; i < soft_count_; ++i) {
+    soft_states_[i].constraint = &constraints.soft[i];
+    ComputeSoftState(attempt, *scored, *counted, require_all, soft_states_[i]);
   }
   FindCommonSums(attempt, feasible);
   attempt.state().Write(score_key_, true);
@@ -91,7 +91,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
 
 // Returns the number of domains of the scored nodes.
 std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& scored, bool require_all,
-                                        Weighed& weighed) const {
+                                        SoftState& weighed) const {
   const Topology& topology = *weighed.counts.topology;
   weighed.seen.assign(topology.domains(), false);
   std::size_t size = 0;
@@ -107,7 +107,7 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
   std::size_t unseen = KindsOfRows(attempt.nodes(), weighed.counts, scored);
   scored.AnyOf([&](std::size_t row) {
     const std::uint32_t domain = topology.domain[row];
-    if (domain == Topology::kNowhere) {
+    if (domain == Topology::kNoDomain) {
       unseen -= nowhere ? 0 : 1;
       nowhere = true;
     } else if (!weighed.seen[domain]) {
@@ -119,16 +119,16 @@ std::size_t PodTopologySpread::MarkSeen(const Attempt& attempt, const RowSet& sc
   });
   if (nowhere && !require_all) {
     const std::uint32_t empty = DomainOfEmpty(topology, weighed.counts.key, attempt.nodes().symbols());
-    if (empty == Topology::kNowhere || !weighed.seen[empty]) ++size;
+    if (empty == Topology::kNoDomain || !weighed.seen[empty]) ++size;
   }
   return size;
 }
 
-void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, const RowSet& counted,
-                              bool require_all, Weighed& weighed) const {
+void PodTopologySpread::ComputeSoftState(const Attempt& attempt, const RowSet& scored, const RowSet& counted,
+                                         bool require_all, SoftState& weighed) const {
   const SpreadConstraint& constraint = *weighed.constraint;
-  static const RowCounts kNobody;
-  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.question) : kNobody;
+  static const RowCounts kNoPods;
+  const RowCounts& matching = constraint.counts ? counters_.Matching(constraint.question) : kNoPods;
   weighed.counts.Reset(constraint.topology_key, attempt.nodes());
   const Topology& topology = *weighed.counts.topology;
   if (constraint.topology_key == hostname_) {
@@ -142,12 +142,12 @@ void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, cons
   *included |= counted;
   RestrictToIncluded(attempt, constraint, *included);
   const std::uint32_t empty =
-      require_all ? Topology::kNowhere
+      require_all ? Topology::kNoDomain
                   : DomainOfEmpty(topology, constraint.topology_key, attempt.nodes().symbols());
   matching.ForEach([&](std::uint32_t row, std::int64_t pods) {
     if (!included->Has(row)) return;
-    const std::uint32_t domain = topology.domain[row] == Topology::kNowhere ? empty : topology.domain[row];
-    if (domain != Topology::kNowhere && weighed.seen[domain]) weighed.counts.by_domain[domain] += pods;
+    const std::uint32_t domain = topology.domain[row] == Topology::kNoDomain ? empty : topology.domain[row];
+    if (domain != Topology::kNoDomain && weighed.seen[domain]) weighed.counts.by_domain[domain] += pods;
   });
   weighed.of_domain.resize(topology.domains());
   for (std::size_t i = 0; i < topology.domains(); ++i) {
@@ -158,11 +158,11 @@ void PodTopologySpread::Weigh(const Attempt& attempt, const RowSet& scored, cons
 
 // Sums are computed constraint by constraint in kube-scheduler's order, because the order of floating-point
 // additions affects the last bit.
-void PodTopologySpread::AddToSums(const Weighed& weighed) const {
+void PodTopologySpread::AddToSums(const SoftState& weighed) const {
   const std::vector<std::uint32_t>& domain = weighed.counts.topology->domain;
   if (weighed.by_row == nullptr) {
     for (std::size_t row = 0; row < sums_.size(); ++row) {
-      if (domain[row] != Topology::kNowhere) sums_[row] += weighed.of_domain[domain[row]];
+      if (domain[row] != Topology::kNoDomain) sums_[row] += weighed.of_domain[domain[row]];
     }
     return;
   }
@@ -170,11 +170,11 @@ void PodTopologySpread::AddToSums(const Weighed& weighed) const {
   const auto base = static_cast<double>(weighed.constraint->max_skew - 1);
   with_pods_.clear();
   weighed.by_row->ForEach([&](std::uint32_t row, std::int64_t pods) {
-    if (domain[row] != Topology::kNowhere)
+    if (domain[row] != Topology::kNoDomain)
       with_pods_.emplace_back(row, sums_[row] + (static_cast<double>(pods) * weighed.weight + base));
   });
   for (std::size_t row = 0; row < sums_.size(); ++row) {
-    if (domain[row] != Topology::kNowhere) sums_[row] += base;
+    if (domain[row] != Topology::kNoDomain) sums_[row] += base;
   }
   for (const auto& [row, sum] : with_pods_) sums_[row] = sum;
 }
@@ -188,7 +188,7 @@ Status PodTopologySpread::Score(const Attempt& attempt, const RowSet& feasible,
     return {};
   }
   sums_.assign(attempt.nodes().rows(), 0.0);
-  for (std::size_t i = 0; i < weighed_count_; ++i) AddToSums(weighed_[i]);
+  for (std::size_t i = 0; i < soft_count_; ++i) AddToSums(soft_states_[i]);
   const auto values = scores.Mutable();
   feasible.ForEach([&](std::size_t row) { values[row] = Round(sums_[row]); });
   ignored_.ForEach([&](std::size_t row) { values[row] = 0; });
@@ -230,10 +230,10 @@ Status PodTopologySpread::Normalize(const Attempt& attempt, const RowSet& feasib
 // matching pods have the same score, and the others are few. Sets common_ to that constraint, else to null.
 void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& feasible) const {
   common_ = nullptr;
-  const Weighed* common = nullptr;
+  const SoftState* common = nullptr;
   with_kind_.Resize(attempt.nodes().rows());
   with_kind_.Clear();
-  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+  for (const SoftState& weighed : std::span(soft_states_).first(soft_count_)) {
     if (weighed.by_row != nullptr) {
       const RowSet* with_key = attempt.nodes().WithKey(weighed.counts.key);
       if (with_key == nullptr || !feasible.IsSubsetOf(*with_key)) return;
@@ -252,9 +252,9 @@ void PodTopologySpread::FindCommonSums(const Attempt& attempt, const RowSet& fea
 // Adds in the order of AddToSums. If a row is given, its own matching pods count.
 std::int64_t PodTopologySpread::RawScore(std::uint32_t domain, std::optional<std::uint32_t> row) const {
   double sum = 0;
-  for (const Weighed& weighed : std::span(weighed_).first(weighed_count_)) {
+  for (const SoftState& weighed : std::span(soft_states_).first(soft_count_)) {
     if (weighed.by_row == nullptr) {
-      if (domain != Topology::kNowhere) sum += weighed.of_domain[domain];
+      if (domain != Topology::kNoDomain) sum += weighed.of_domain[domain];
     } else {
       const auto pods = static_cast<double>(row ? weighed.by_row->At(*row) : 0);
       sum += pods * weighed.weight + static_cast<double>(weighed.constraint->max_skew - 1);
@@ -273,7 +273,7 @@ void PodTopologySpread::ScoreByDomain(framework::ScoreColumn& scores) const {
   const Topology& topology = *common_->counts.topology;
   raw_.clear();
   for (std::uint32_t i = 0; i < topology.domains(); ++i) raw_.push_back(RawScore(i, {}));
-  raw_.push_back(RawScore(Topology::kNowhere, {}));
+  raw_.push_back(RawScore(Topology::kNoDomain, {}));
   const auto values = scores.Overwrite();
   for (std::size_t row = 0; row < values.size(); ++row) values[row] = raw_[PlaceOf(row)];
   with_kind_.ForEach([&](std::size_t row) {

@@ -12,7 +12,7 @@ using config::Value;
 SamplePluginArgs Decode(const Value& value, const config::FeatureGates&, config::Problems& problems) {
   SamplePluginArgs args;
   config::StructReader reader(value, "Args", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("favorite_color", args.favorite_color);
   reader.Read("favorite_number", args.favorite_number, "int");
   reader.Read("thanks_to", args.thanks_to);

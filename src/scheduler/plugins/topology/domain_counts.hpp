@@ -19,14 +19,14 @@ struct DomainCounts {
 
   void Reset(cluster::LabelKeyId topology_key, const cluster::NodeTable& nodes) {
     key = topology_key;
-    topology = &nodes.Along(topology_key);
+    topology = &nodes.TopologyOf(topology_key);
     by_domain.assign(topology->domains(), 0);
     touched.clear();
   }
   // Returns whether the row belongs to a domain.
   bool Add(std::uint32_t row, std::int64_t amount) {
     const std::uint32_t domain = topology->domain[row];
-    if (domain == cluster::Topology::kNowhere) return false;
+    if (domain == cluster::Topology::kNoDomain) return false;
     if (by_domain[domain] == 0) touched.push_back(domain);
     by_domain[domain] += amount;
     return true;
@@ -55,7 +55,7 @@ void AddRowsOf(const cluster::Topology& topology, const cluster::NodeTable& node
   }
   among.ForEach([&](std::size_t row) {
     const std::uint32_t domain = topology.domain[row];
-    if (domain != cluster::Topology::kNowhere && picks(domain)) out.Add(row);
+    if (domain != cluster::Topology::kNoDomain && picks(domain)) out.Add(row);
   });
 }
 

@@ -11,7 +11,7 @@ using config::Value;
 VolumeBindingArgs Decode(const Value& value, const config::FeatureGates& gates, config::Problems& problems) {
   VolumeBindingArgs args;
   config::StructReader reader(value, "VolumeBindingArgs", "", problems);
-  framework::TakeTypeMeta(reader);
+  framework::AcceptTypeMeta(reader);
   reader.Read("bindTimeoutSeconds", args.bind_timeout_seconds);
   args.has_shape = reader.Has("shape");
   args.shape = ReadShape(reader, problems);

@@ -57,10 +57,10 @@ bool IsMigratedOn(const api::PersistentVolume& volume, framework::Handle& handle
 
 }  // namespace
 
-void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolume& volume) {
+void DropAssumption(cluster::ClusterObjects& objects, const api::PersistentVolume& volume) {
   TakeBackFrom(objects.Of<api::PersistentVolume>(), volume.metadata);
 }
-void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim) {
+void DropAssumption(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim) {
   TakeBackFrom(objects.Of<api::PersistentVolumeClaim>(), claim.metadata);
 }
 
@@ -138,10 +138,10 @@ void BindingRun::Written(Expected<std::string> version) {
     return WriteNext();
   }
   for (std::size_t i = versions_.size(); i < plan.bindings.size(); ++i)
-    TakeBack(handle_.objects, *plan.bindings[i].volume);
+    DropAssumption(handle_.objects, *plan.bindings[i].volume);
   for (std::size_t i = std::max(versions_.size(), plan.bindings.size()) - plan.bindings.size();
        i < plan.provisions.size(); ++i) {
-    TakeBack(handle_.objects, *plan.provisions[i]);
+    DropAssumption(handle_.objects, *plan.provisions[i]);
   }
   Answer(Status::Error(version ? "context canceled" : version.error().message));
 }

@@ -12,8 +12,8 @@
 namespace berth::plugins {
 
 // Drops the assumed object if it is based on this version, not a later one.
-void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolume& volume);
-void TakeBack(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim);
+void DropAssumption(cluster::ClusterObjects& objects, const api::PersistentVolume& volume);
+void DropAssumption(cluster::ClusterObjects& objects, const api::PersistentVolumeClaim& claim);
 
 // Writes volumes and then claims, one after the other; the provisioner and the volume controller do the rest.
 // Then the state received from the API server is checked every second, first after one second. Keeps itself

@@ -79,7 +79,7 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   EXPECT_EQ(cluster.api().selections.front().node, "n");
 
   services.Pass(1s);
-  EXPECT_EQ(Told(), "nothing yet") << "what was written has not been seen";
+  EXPECT_EQ(Told(), "nothing yet") << "the update has not been received";
   Show<PersistentVolume>(Volume().ClaimedBy("c", "uid-of-c"), "7");
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n"), "7");
   services.Pass(1s);
@@ -88,9 +88,9 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   Show<PersistentVolumeClaim>(New().Annotation("volume.kubernetes.io/selected-node", "n").BoundTo("made"),
                               "8");
   services.Pass(1s);
-  EXPECT_EQ(Told(), "nothing yet") << "the new volume has not been seen";
+  EXPECT_EQ(Told(), "nothing yet") << "the new volume has not been received";
   Show<PersistentVolume>(MakeVolume("made").ClaimedBy("new", "uid-of-new"), "9");
-  EXPECT_EQ(Told(), "nothing yet") << "it looks once a second";
+  EXPECT_EQ(Told(), "nothing yet") << "checks run once a second";
   services.Pass(1s);
   ASSERT_TRUE(answer);
   EXPECT_TRUE(answer->ok()) << Told();
@@ -103,7 +103,7 @@ TEST_F(BindingRunTest, FailsAtTheTimeout) {
   services.Pass(1s);
   EXPECT_EQ(Told(), "binding volumes: context deadline exceeded");
   plugin->Unreserve(placement);
-  EXPECT_TRUE(Assumed().claim_ref) << "it was written: what the API server shows next will tell";
+  EXPECT_TRUE(Assumed().claim_ref) << "it was written: the next version from the API server decides";
   EXPECT_EQ(cluster.objects()
                 .Of<PersistentVolumeClaim>()
                 .FindAssumed("default", "new")
@@ -134,7 +134,7 @@ TEST_F(BindingRunTest, ErrorsWhileWaiting) {
     std::function<void()> change;
     std::string told;
   } rows[] = {
-      {"the pod goes", [&] { services.pod_exists = false; },
+      {"the pod is deleted", [&] { services.pod_exists = false; },
        "binding volumes: pod does not exist any more: pod \"p\" not found"},
       {"the binding is undone", [&] { Show<PersistentVolume>(Volume(), "8"); },
        "binding volumes: ClaimRef got reset for pv \"v\""},
@@ -148,7 +148,7 @@ TEST_F(BindingRunTest, ErrorsWhileWaiting) {
          Show<PersistentVolumeClaim>(New(), "8");
        },
        "binding volumes: provisioning failed for PVC \"new\""},
-      {"the volume goes",
+      {"the volume is deleted",
        [&] {
          auto& table = cluster.objects().Of<PersistentVolume>();
          table.Apply({table.Find("v"), nullptr});

@@ -17,7 +17,7 @@ Hint AfterClass(const cluster::PodInfo&, const api::StorageClass* before, const 
 
 Hint AfterClaim(const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
                 const api::PersistentVolumeClaim* after) {
-  return Helps(cluster::IsClaimOf(*waiting.pod, *after));
+  return Helps(cluster::ReferencesClaim(*waiting.pod, *after));
 }
 
 Hint AfterCsiNode(const cluster::PodInfo&, const api::CSINode* before, const api::CSINode* after) {

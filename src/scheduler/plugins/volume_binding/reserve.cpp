@@ -89,8 +89,8 @@ void VolumeBinding::Unreserve(const Placement& placement) {
 }
 
 void VolumeBinding::Revert(const BindingPlan& plan) {
-  for (const BindingPlan::Binding& binding : plan.bindings) TakeBack(handle_.objects, *binding.volume);
-  for (const ClaimPtr& claim : plan.provisions) TakeBack(handle_.objects, *claim);
+  for (const BindingPlan::Binding& binding : plan.bindings) DropAssumption(handle_.objects, *binding.volume);
+  for (const ClaimPtr& claim : plan.provisions) DropAssumption(handle_.objects, *claim);
 }
 
 VolumeBinding::PreFlight VolumeBinding::PreBindPreFlight(const Placement& placement) {

@@ -38,7 +38,7 @@ StorageIndex::StorageIndex(framework::Handle& handle) : words_(handle.symbols) {
 void StorageIndex::VolumeChanged(const ports::Change<api::PersistentVolume>& change) {
   const std::string& name = (change.after != nullptr ? *change.after : *change.before).metadata.name;
   Volume& volume = volumes_[name];
-  if (volume.object != nullptr) Unshelve(volume);
+  if (volume.object != nullptr) RemoveFromIndex(volume);
   if (change.after == nullptr) {
     volumes_.erase(name);
     return;
@@ -53,10 +53,10 @@ void StorageIndex::VolumeChanged(const ports::Change<api::PersistentVolume>& cha
   }
   volume.object = change.after;
   volume.class_name = api::StorageClassOf(*change.after);
-  Shelve(volume);
+  AddToIndex(volume);
 }
 
-void StorageIndex::Shelve(Volume& volume) {
+void StorageIndex::AddToIndex(Volume& volume) {
   const auto& claim = volume.object->claim_ref;
   auto& shelf = claim ? bound_to_[claim->ns + "/" + claim->name] : free_[volume.class_name];
   const auto place = std::ranges::lower_bound(
@@ -64,7 +64,7 @@ void StorageIndex::Shelve(Volume& volume) {
   shelf.insert(place, &volume);
 }
 
-void StorageIndex::Unshelve(Volume& volume) {
+void StorageIndex::RemoveFromIndex(Volume& volume) {
   const auto& claim = volume.object->claim_ref;
   auto& shelves = claim ? bound_to_ : free_;
   const auto shelf = shelves.find(claim ? claim->ns + "/" + claim->name : volume.class_name);
@@ -105,7 +105,7 @@ StorageIndex::Terms StorageIndex::Compile(const api::NodeSelector& selector) con
 }
 
 void StorageIndex::Restrict(Volume& volume, const Attempt& attempt, RowSet& rows) const {
-  if (Everywhere(volume)) return;
+  if (HasNoAffinity(volume)) return;
   if (!volume.terms) volume.terms = Compile(*volume.object->node_affinity);
   RestrictToAnyTerm(*volume.terms, attempt, rows);
 }

@@ -41,7 +41,7 @@ class StorageIndex {
   std::span<Volume* const> BoundTo(const api::PersistentVolumeClaim& claim) const;
 
   // Whether the volume has no node affinity.
-  static bool Everywhere(const Volume& volume) { return !volume.object->node_affinity; }
+  static bool HasNoAffinity(const Volume& volume) { return !volume.object->node_affinity; }
   // Removes rows that the node affinity excludes. As in kube-scheduler, only labels are matched.
   void Restrict(Volume& volume, const framework::Attempt& attempt, RowSet& rows) const;
   // As Restrict, with the affinity translated for the CSI driver that replaces an in-tree volume plugin.
@@ -65,8 +65,8 @@ class StorageIndex {
   };
   void VolumeChanged(const ports::Change<api::PersistentVolume>& change);
   void CapacityChanged(const ports::Change<api::CSIStorageCapacity>& change);
-  void Shelve(Volume& volume);
-  void Unshelve(Volume& volume);
+  void AddToIndex(Volume& volume);
+  void RemoveFromIndex(Volume& volume);
   Terms Compile(const api::NodeSelector& selector) const;
   cluster::CompiledTerm Compile(const api::LabelSelector& selector) const;
 

@@ -34,7 +34,7 @@ VolumeBinding::VolumeBinding(const VolumeBindingArgs& args, framework::Handle& h
       uses_attributes_(handle.gates.Enabled("VolumeAttributesClass")),
       shape_(args.shape),
       key_(handle.NewKey<ClaimsPtr>()),
-      wrong_place_(handle.reasons.Intern("node(s) didn't match PersistentVolume's node affinity")),
+      affinity_conflict_(handle.reasons.Intern("node(s) didn't match PersistentVolume's node affinity")),
       no_volume_(handle.reasons.Intern("node(s) didn't find available persistent volumes to bind")),
       no_space_(handle.reasons.Intern("node(s) did not have enough free storage")),
       lost_(handle.reasons.Intern(
@@ -61,25 +61,27 @@ std::string VolumeBinding::CheckClaim(const api::Pod& pod, const api::Volume& vo
                        claim->volume_name);
   }
   if (claim->metadata.deleting()) return fmt::format("persistentvolumeclaim \"{}\" is being deleted", name);
-  return ephemeral && !cluster::MadeFor(pod, *claim) ? cluster::NotMadeFor(pod, *claim) : "";
+  return ephemeral && !cluster::IsOwnedByPod(pod, *claim) ? cluster::NotOwnedMessage(pod, *claim) : "";
 }
 
-Expected<VolumeBinding::Fate> VolumeBinding::FateOf(const api::PersistentVolumeClaim& claim) const {
+Expected<VolumeBinding::BindingState> VolumeBinding::BindingStateOf(
+    const api::PersistentVolumeClaim& claim) const {
   if (!claim.volume_name.empty() && claim.metadata.Annotation("pv.kubernetes.io/bind-completed") != nullptr)
-    return Fate::kBound;
+    return BindingState::kBound;
   const std::string class_name = api::StorageClassOf(claim);
-  if (class_name.empty()) return Fate::kImmediate;
+  if (class_name.empty()) return BindingState::kImmediate;
   const auto storage_class = handle_.objects.Of<api::StorageClass>().Find(class_name);
-  if (storage_class == nullptr) return Fate::kImmediate;
+  if (storage_class == nullptr) return BindingState::kImmediate;
   const std::string& mode = storage_class->volume_binding_mode;
   if (mode.empty())
     return Invalid(fmt::format("VolumeBindingMode not set for StorageClass \"{}\"", class_name));
   // A claim with a volume name is reserved for a volume that has not been bound yet; no other volume may be
   // selected.
-  return mode == "WaitForFirstConsumer" && claim.volume_name.empty() ? Fate::kDelayed : Fate::kImmediate;
+  return mode == "WaitForFirstConsumer" && claim.volume_name.empty() ? BindingState::kDelayed
+                                                                     : BindingState::kImmediate;
 }
 
-DelayedClaim VolumeBinding::Delay(ClaimPtr claim) const {
+DelayedClaim VolumeBinding::MakeDelayedClaim(ClaimPtr claim) const {
   DelayedClaim delayed;
   delayed.class_name = api::StorageClassOf(*claim);
   if (const std::string* node = claim->metadata.Annotation("volume.kubernetes.io/selected-node")) {
@@ -107,11 +109,11 @@ framework::PreFilterAnswer VolumeBinding::PreFilter(const Attempt& attempt) cons
   bool waits = false;
   for (const std::string& name : names) {
     ClaimPtr claim = handle_.objects.Of<api::PersistentVolumeClaim>().FindAssumed(pod.metadata.ns, name);
-    const auto fate = FateOf(*claim);
+    const auto fate = BindingStateOf(*claim);
     if (!fate) return {Status::Error(fate.error().message), std::nullopt};
-    waits |= *fate == Fate::kImmediate;
-    if (*fate == Fate::kBound) claims->bound.push_back(std::move(claim));
-    if (*fate == Fate::kDelayed) claims->delayed.push_back(Delay(std::move(claim)));
+    waits |= *fate == BindingState::kImmediate;
+    if (*fate == BindingState::kBound) claims->bound.push_back(std::move(claim));
+    if (*fate == BindingState::kDelayed) claims->delayed.push_back(MakeDelayedClaim(std::move(claim)));
   }
   if (waits) return {Status::Unresolvable("pod has unbound immediate PersistentVolumeClaims"), std::nullopt};
   std::ranges::stable_sort(claims->delayed, [](const DelayedClaim& a, const DelayedClaim& b) {

@@ -49,22 +49,22 @@ class VolumeBinding final : public framework::PreFilterPlugin,
  private:
   using ClaimsPtr = std::shared_ptr<PodClaims>;
   // The state of one Filter call.
-  struct Judgement;
+  struct FilterRun;
 
   // The reason why the claim of a volume rejects the pod on all nodes; empty if it does not.
   std::string CheckClaim(const api::Pod& pod, const api::Volume& volume) const;
-  enum class Fate : std::uint8_t { kBound, kDelayed, kImmediate };
-  Expected<Fate> FateOf(const api::PersistentVolumeClaim& claim) const;
-  DelayedClaim Delay(ClaimPtr claim) const;
+  enum class BindingState : std::uint8_t { kBound, kDelayed, kImmediate };
+  Expected<BindingState> BindingStateOf(const api::PersistentVolumeClaim& claim) const;
+  DelayedClaim MakeDelayedClaim(ClaimPtr claim) const;
 
-  void CheckBound(const PodClaims& claims, Judgement& judgement) const;
-  void RestrictToAffinity(StorageIndex::Volume& volume, Judgement& judgement, RowSet& rows) const;
-  void CheckDelayed(PodClaims& claims, Judgement& judgement) const;
-  void Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, Judgement& judgement,
+  void CheckBound(const PodClaims& claims, FilterRun& run) const;
+  void RestrictToAffinity(StorageIndex::Volume& volume, FilterRun& run, RowSet& rows) const;
+  void CheckDelayed(PodClaims& claims, FilterRun& run) const;
+  void Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, FilterRun& run,
              const RowSet& rows) const;
-  void Provision(DelayedClaim& wanted, Judgement& judgement, RowSet& alive, RowSet& rows) const;
-  bool KeepCapable(DelayedClaim& wanted, const api::StorageClass& storage_class, Judgement& judgement,
-                   RowSet& rows) const;
+  void Provision(DelayedClaim& wanted, FilterRun& run, RowSet& alive, RowSet& rows) const;
+  bool RestrictToCapacity(DelayedClaim& wanted, const api::StorageClass& storage_class, FilterRun& run,
+                          RowSet& rows) const;
   std::int64_t ScoreOf(const PodClaims& claims, std::size_t row) const;
   framework::Status Assume(PodClaims& claims, cluster::Row row, const std::string& node);
   void Revert(const BindingPlan& plan);
@@ -88,7 +88,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   const bool uses_attributes_;     // VolumeAttributesClass
   std::vector<ShapePoint> shape_;  // scores scaled to 0..100
   framework::StateKey<ClaimsPtr> key_;
-  framework::ReasonId wrong_place_, no_volume_, no_space_, lost_;
+  framework::ReasonId affinity_conflict_, no_volume_, no_space_, lost_;
 };
 
 }  // namespace berth::plugins

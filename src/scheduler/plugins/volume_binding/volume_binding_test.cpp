@@ -234,7 +234,7 @@ TEST_F(BindingTest, ScoresReflectStorageUtilization) {
   Evaluate({"e"});
   EXPECT_EQ(cluster.Scores(*plugin, Wants({"e"})).at("a"), 75) << "5Gi of a volume with 20Gi";
   cluster.PreFilter(*plugin, Wants({}));
-  EXPECT_TRUE(cluster.PreScore(*plugin, Wants({})).ok()) << "it has its say for pods without volumes too";
+  EXPECT_TRUE(cluster.PreScore(*plugin, Wants({})).ok()) << "PreScore succeeds for pods without volumes too";
 }
 
 TEST_F(BindingTest, ReservedVolumesAreVisibleToTheNextPod) {

@@ -20,7 +20,7 @@ bool UsesClaim(const api::Pod& pod, const std::string& claim) {
 
 bool SharesADisk(const api::Pod& a, const api::Pod& b) {
   return std::ranges::any_of(a.spec.volumes, [&](const Volume& x) {
-    return std::ranges::any_of(b.spec.volumes, [&](const Volume& y) { return cluster::Collide(x, y); });
+    return std::ranges::any_of(b.spec.volumes, [&](const Volume& y) { return cluster::Conflict(x, y); });
   });
 }
 
@@ -34,7 +34,7 @@ bool SharesAClaim(const api::Pod& a, const api::Pod& b) {
 VolumeRestrictions::VolumeRestrictions(framework::Handle& handle)
     : objects_(handle.objects),
       volumes_(handle.volumes),
-      key_(handle.NewKey<SoleUse>()),
+      key_(handle.NewKey<ExclusiveClaims>()),
       disk_taken_(handle.reasons.Intern("node(s) had no available disk")),
       claim_taken_(
           handle.reasons.Intern("node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
@@ -43,7 +43,7 @@ VolumeRestrictions::VolumeRestrictions(framework::Handle& handle)
 framework::PreFilterAnswer VolumeRestrictions::PreFilter(const Attempt& attempt) const {
   const api::Pod& pod = *attempt.pod().pod;
   if (pod.spec.volumes.empty()) return {Status::Skip(), std::nullopt};
-  SoleUse sole;
+  ExclusiveClaims sole;
   for (const Volume& volume : pod.spec.volumes) {
     if (!IsClaim(volume)) continue;
     const auto claim = objects_.Of<api::PersistentVolumeClaim>().Find(pod.metadata.ns, volume.id);
@@ -63,7 +63,7 @@ framework::PreFilterAnswer VolumeRestrictions::PreFilter(const Attempt& attempt)
 }
 
 void VolumeRestrictions::Count(const Attempt& attempt, const api::Pod& pod, int amount) const {
-  SoleUse* sole = attempt.state().Read(key_);
+  ExclusiveClaims* sole = attempt.state().Read(key_);
   if (sole == nullptr || sole->claims.empty()) return;
   for (const Volume& volume : pod.spec.volumes) {
     if (IsClaim(volume) && std::ranges::find(sole->claims, volume.id) != sole->claims.end())
@@ -88,7 +88,7 @@ void VolumeRestrictions::Filter(const Attempt& attempt, const RowSet& candidates
   RowSet& rejected = out.Reject(disk_taken_, attempt.nodes().rows());
   for (const Volume& volume : attempt.pod().pod->spec.volumes)
     volumes_.disks().AddConflicts(volume, rejected);
-  const SoleUse* sole = attempt.state().Read(key_);
+  const ExclusiveClaims* sole = attempt.state().Read(key_);
   if (sole == nullptr || sole->uses <= 0) return;
   auto others = attempt.Scratch();
   *others |= candidates;

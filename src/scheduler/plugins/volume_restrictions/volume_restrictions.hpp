@@ -26,7 +26,7 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
  private:
   // ReadWriteOncePod claims of the pod, and the number of uses by other pods. As in kube-scheduler, AddPod
   // and RemovePod match claims by name, ignoring the namespace.
-  struct SoleUse {
+  struct ExclusiveClaims {
     std::vector<std::string> claims;
     std::int64_t uses = 0;
   };
@@ -34,7 +34,7 @@ class VolumeRestrictions final : public framework::PreFilterExtensionsPlugin, pu
 
   const cluster::ClusterObjects& objects_;
   const cluster::VolumesInUse& volumes_;
-  framework::StateKey<SoleUse> key_;
+  framework::StateKey<ExclusiveClaims> key_;
   framework::ReasonId disk_taken_;
   framework::ReasonId claim_taken_;
 };

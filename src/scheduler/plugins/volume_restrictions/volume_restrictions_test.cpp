@@ -82,7 +82,7 @@ class SoleClaimTest : public ::testing::Test {
 
 TEST_F(SoleClaimTest, AReadWriteOncePodClaimInUseRejectsAllNodes) {
   const auto wants = PodWith("wants", {ClaimVolume("sole")});
-  EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.skip()) << "nobody uses it";
+  EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.skip()) << "the claim is not in use";
   cluster.Run("a", PodWith("user", {ClaimVolume("sole")}));
   EXPECT_TRUE(cluster.PreFilter(*plugin, wants).status.ok());
   EXPECT_EQ(cluster.Filter(*plugin, wants).at("b"), Unschedulable({kSole}));
