@@ -34,7 +34,7 @@ Cluster& Cluster::Run(const std::string& node, const api::Pod& pod) {
   return *this;
 }
 
-framework::PreFilterAnswer Cluster::PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod) {
+framework::PreFilterResult Cluster::PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod) {
   const cluster::PodInfo info = Prepare(pod);
   return plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
 }
@@ -59,11 +59,11 @@ Verdicts Cluster::VerdictsOf(const framework::FilterPlugin* plugin, const cluste
       verdict.reasons.push_back(reasons_.Text(entry.reason));
     });
   }
-  for (const auto& [row, text] : answer.spoken().rows) {
+  for (const auto& [row, text] : answer.row_reasons().rows) {
     Verdict& verdict = verdicts[table_.name(row)];
     verdict.code = answer.unresolvable().Has(row) ? framework::Code::kUnschedulableAndUnresolvable
                                                   : framework::Code::kUnschedulable;
-    verdict.reasons.push_back(answer.spoken().texts[text]);
+    verdict.reasons.push_back(answer.row_reasons().texts[text]);
   }
   for (const auto& [row, what] : answer.errors())
     verdicts[table_.name(row)] = {framework::Code::kError, {what}};

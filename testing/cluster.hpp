@@ -62,14 +62,14 @@ class Cluster {
     return cluster::PreparePod(std::make_shared<const api::Pod>(pod), symbols_);
   }
 
-  // A plugin as a profile would have it; `args` is YAML, empty for none. Mistakes in them are the caller's to
+  // A plugin as a profile would have it; `args` is YAML, empty for none. Validate in them are the caller's to
   // expect.
   template <class T>
   Expected<std::unique_ptr<T>> TryMake(const std::string& args = "") {
     if constexpr (requires { T::Create(framework::RawArgs{}, handle_); }) {
       config::Value value;
       if (!args.empty()) {
-        BERTH_TRY(value, config::ParseValue(args));
+        BERTH_TRY(value, yaml::ParseValue(args));
       }
       BERTH_TRY(std::unique_ptr<framework::Plugin> plugin,
                 T::Create({args.empty() ? nullptr : &value, "profiles[0].pluginConfig[0].args"}, handle_));
@@ -84,7 +84,7 @@ class Cluster {
     return std::move(TryMake<T>(args)).value();
   }
 
-  framework::PreFilterAnswer PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod);
+  framework::PreFilterResult PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod);
   // Every node's verdict, asked for all nodes at once as the runtime does. PreFilter is not asked.
   Verdicts Filter(const framework::FilterPlugin& plugin, const api::Pod& pod);
 
@@ -93,7 +93,7 @@ class Cluster {
   template <class T>
   Verdicts Evaluate(const T& plugin, const api::Pod& pod) {
     const cluster::PodInfo info = Prepare(pod);
-    const framework::PreFilterAnswer answer =
+    const framework::PreFilterResult answer =
         plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
     return VerdictsOf(answer.status.skip() ? nullptr : &plugin, info);
   }

@@ -109,10 +109,10 @@ class Run {
       : policy_(policy), scenario_(scenario), seed_(seed), world_({.seed = seed}), meter_(world_) {
     prometheus_.meter = &meter_;
     auto registry = assembly::InTreePlugins();
-    registry.AddForeign("article-cpu", [this](const auto&, auto&) -> framework::Made {
+    registry.AddForeign("article-cpu", [this](const auto&, auto&) -> framework::PluginOrError {
       return std::make_unique<ArticleCpu>(prometheus_);
     });
-    registry.AddForeign("article-traffic", [this](const auto&, auto&) -> framework::Made {
+    registry.AddForeign("article-traffic", [this](const auto&, auto&) -> framework::PluginOrError {
       return std::make_unique<ArticleTraffic>(prometheus_);
     });
     const config::ParseOptions options{.gates = {}, .codecs = &registry.codecs(), .read_file = {}};

@@ -18,7 +18,7 @@ namespace fw = berth::framework;
 class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlugin {
  public:
   // Arguments are decoded strictly: an unknown field or a value of the wrong kind stops the start.
-  static fw::Made Create(const fw::RawArgs& raw, fw::Handle&) {
+  static fw::PluginOrError Create(const fw::RawArgs& raw, fw::Handle&) {
     std::int64_t most = 10;
     if (raw.value != nullptr) {
       berth::config::Problems problems;

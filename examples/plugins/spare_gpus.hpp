@@ -24,7 +24,7 @@ class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, pub
   }
 
   // What is the same for all nodes is worked out once per attempt and kept under a typed key.
-  fw::PreFilterAnswer PreFilter(const fw::Attempt& attempt) const override {
+  fw::PreFilterResult PreFilter(const fw::Attempt& attempt) const override {
     attempt.state().Write(wants_, attempt.pod().fit().Of(gpu_) > 0);
     return {};
   }

@@ -23,7 +23,7 @@ struct SampleArgs {
                       Field("favorite_number", &SampleArgs::favorite_number),
                       Field("thanks_to", &SampleArgs::thanks_to));
   }
-  std::vector<std::string> Mistakes() const {
+  std::vector<std::string> Validate() const {
     if (favorite_color.starts_with('#')) return {};
     return {fmt::format("favorite_color: Invalid value: \"{}\": must begin with #", favorite_color)};
   }
@@ -45,7 +45,7 @@ class SamplePlugin final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return kName; }
 
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override {
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
     if (const auto log = berth::log::V(3))
       log.Info(fmt::format("prefilter pod: {}", attempt.pod().pod->metadata.name));
     return {};

@@ -60,7 +60,7 @@ std::vector<FieldFact> FieldsOfConfiguration() {
   collector.Attach(problems);
   Document document;
   (void)ReadConfiguration(Value::Map(), Version::kV1, {}, document, problems);
-  const auto written = ParseValue(WriteConfigz(DefaultSchedulerConfig(), {}));
+  const auto written = yaml::ParseValue(WriteConfigz(DefaultSchedulerConfig(), {}));
   return collector.WithDefaults(*written->Find("componentconfig"));
 }
 

@@ -49,7 +49,7 @@ void ExpectKnown(const std::vector<FieldFact>& fields, const Value& value, const
 }
 
 TEST(FieldList, KnowsEverythingThatIsWritten) {
-  const auto written = ParseValue(WriteConfigYaml(DefaultSchedulerConfig(), {}));
+  const auto written = yaml::ParseValue(WriteConfigYaml(DefaultSchedulerConfig(), {}));
   ASSERT_TRUE(written);
   ExpectKnown(FieldsOfConfiguration(), *written, "");
 }

@@ -65,7 +65,7 @@ std::string UnknownType(const TypeMeta& meta) {
 }
 
 // All that can be wrong with the text of a document, in one list, as the original reports it.
-Expected<void> Report(const ParsedText& parsed, const Problems& problems) {
+Expected<void> Report(const yaml::ParsedText& parsed, const Problems& problems) {
   if (problems.fatal()) return Invalid(problems.Text());
   std::vector<std::string> texts = parsed.duplicates;
   const auto strict = problems.StrictTexts();
@@ -109,7 +109,7 @@ SchedulerConfig Finished(Document& document) {
   return config;
 }
 
-Expected<void> ReadAny(const ParsedText& parsed, const TypeMeta& meta, const ParseOptions& options,
+Expected<void> ReadAny(const yaml::ParsedText& parsed, const TypeMeta& meta, const ParseOptions& options,
                        Document& document) {
   Problems problems;
   if (meta.kind == "Policy") {
@@ -151,7 +151,7 @@ SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates, const ArgsCode
 }
 
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const ParseOptions& options) {
-  BERTH_TRY(const ParsedText parsed, ParseText(text));
+  BERTH_TRY(const yaml::ParsedText parsed, yaml::ParseText(text));
   BERTH_TRY(const TypeMeta meta, ReadTypeMeta(parsed.root, text));
   Document document;
   document.config.gates = options.gates;

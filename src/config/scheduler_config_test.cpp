@@ -368,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   const auto kind = [](const std::string& scalar) {
-    return ParseValue("a: " + scalar).value().Find("a")->kind;
+    return yaml::ParseValue("a: " + scalar).value().Find("a")->kind;
   };
   for (const auto* text : {"yes", "On", "TRUE", "y", "no", "off", "n"})
     EXPECT_EQ(kind(text), Value::Kind::kBool) << text;
@@ -382,7 +382,7 @@ TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
 
 TEST(Value, NumbersAreWrittenAsJsonHasThem) {
   const auto number = [](const std::string& scalar) {
-    const Value root = ParseValue("a: " + scalar).value();
+    const Value root = yaml::ParseValue("a: " + scalar).value();
     return root.Find("a")->kind == Value::Kind::kNumber ? root.Find("a")->text : "text";
   };
   const std::pair<const char*, const char*> rows[] = {{"0x10", "16"},
@@ -408,8 +408,8 @@ TEST(Value, NumbersAreWrittenAsJsonHasThem) {
 }
 
 TEST(Value, MergedMapsLoseToNothing) {
-  EXPECT_EQ(ParseValue("a: &a {x: 1}\nb: {<<: *a, y: 2}")->Find("b")->Find("x")->text, "1");
-  EXPECT_THAT(ParseValue("a: &a {x: 1}\nb: {<<: *a, x: 2}").error().message,
+  EXPECT_EQ(yaml::ParseValue("a: &a {x: 1}\nb: {<<: *a, y: 2}")->Find("b")->Find("x")->text, "1");
+  EXPECT_THAT(yaml::ParseValue("a: &a {x: 1}\nb: {<<: *a, x: 2}").error().message,
               HasSubstr("key \"x\" already set in map"));
 }
 
@@ -420,7 +420,7 @@ TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
     for (int k = 0; k < 10; ++k) text += fmt::format("*a{},", i - 1);
     text += "]\n";
   }
-  EXPECT_EQ(ParseValue(text).error().message, "yaml: document contains excessive aliasing");
+  EXPECT_EQ(yaml::ParseValue(text).error().message, "yaml: document contains excessive aliasing");
 }
 
 TEST(SchedulerConfig, TheGateOfPodGroupsAddsTheirPlugin) {

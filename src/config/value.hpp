@@ -1,5 +1,5 @@
-// A configuration file as a tree, JSON or YAML, and strict reading of it: every field is known, has the right
-// type and occurs once, or the mistake is named with its path.
+// Strict reading of a configuration file: every field is known, has the right type and occurs once, or the error
+// names its path.
 #pragma once
 
 #include <cstdint>
@@ -10,56 +10,12 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/yaml.hpp"
 
 namespace berth::config {
 
-struct Value {
-  enum class Kind { kNull, kBool, kNumber, kString, kList, kMap };
-  Kind kind = Kind::kNull;
-  // Where the value comes in the walk that a Go program makes through the document: of several mistakes the
-  // one with the lowest number is reported first.
-  std::uint32_t order = 0;
-  std::string text;  // kNumber: as JSON has it; kString; kBool: "true" or "false"
-  std::vector<Value> items;
-  std::vector<std::pair<std::string, Value>> members;  // in the order of the file, keys unique
-
-  // Defined elsewhere, because a pair with Value inside is incomplete here; clang minds, g++ does not.
-  Value();
-  Value(const Value&);
-  Value(Value&&) noexcept;
-  Value& operator=(const Value&);
-  Value& operator=(Value&&) noexcept;
-  ~Value();
-
-  static Value Null() { return {}; }
-  static Value Bool(bool value);
-  static Value Number(std::int64_t value);
-  static Value Float(double value);  // a float32 of Kubernetes' types
-  static Value Text(std::string value);
-  static Value List();
-  static Value Map();
-
-  const Value* Find(std::string_view key) const;
-  Value* Find(std::string_view key);
-  // Adds the member or replaces it. Only for a map.
-  Value& Set(std::string_view key, Value value);
-  void Remove(std::string_view key);
-  friend bool operator==(const Value& a, const Value& b);  // whatever the order of members
-};
-
-struct ParsedText {
-  Value root;
-  bool json = false;
-  // One text if members occur more than once, in the words of Go's YAML or JSON reader; the last one counts.
-  std::vector<std::string> duplicates;
-};
-
-// One document: JSON if it begins with a brace, else YAML 1.1 as Kubernetes' parser reads it. Errors name
-// the line ("yaml: line 5: ...").
-Expected<ParsedText> ParseText(std::string_view text);
-
-// The same; a member that occurs twice is an error ("line 5: key \"parallelism\" already set in map").
-Expected<Value> ParseValue(std::string_view text);
+// The tree that files are read into (base/yaml.hpp).
+using yaml::Value;
 
 // Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a
 // wrong type ends the report.

@@ -351,7 +351,7 @@ struct ScalarCase {
 class ATextInYaml : public testing::TestWithParam<ScalarCase> {};
 TEST_P(ATextInYaml, IsQuotedWhereItWouldBeReadAsSomethingElse) {
   EXPECT_EQ(ToYaml(Value::Text(GetParam().text)), GetParam().yaml + "\n");
-  EXPECT_EQ(ParseValue(ToYaml(Value::Text(GetParam().text)))->text, GetParam().text);
+  EXPECT_EQ(yaml::ParseValue(ToYaml(Value::Text(GetParam().text)))->text, GetParam().text);
 }
 INSTANTIATE_TEST_SUITE_P(Table, ATextInYaml,
                          testing::Values(ScalarCase{"plain", "plain"}, ScalarCase{"", "\"\""},
@@ -362,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(Table, ATextInYaml,
                                          ScalarCase{"'", "''''"}, ScalarCase{"1:30", "\"1:30\""}));
 
 TEST(Yaml, ListsAreNotIndented) {
-  const auto value = ParseValue("{b: [{x: 1, a: []}, [2, {}]], a: {}}").value();
+  const auto value = yaml::ParseValue("{b: [{x: 1, a: []}, [2, {}]], a: {}}").value();
   EXPECT_EQ(ToYaml(value), "a: {}\nb:\n- a: []\n  x: 1\n- - 2\n  - {}\n");
   EXPECT_EQ(ToJson(value), R"({"a":{},"b":[{"a":[],"x":1},[2,{}]]})");
 }

@@ -31,7 +31,7 @@ bool ReadsAsSomethingElse(const std::string& text) {
       (digit(text[0]) || text[0] == '-' || text[0] == '+'))
     return true;
   if (text.find_first_of(" #:,[]{}&*!|>'\"%@`\n\t") != std::string::npos) return false;
-  const auto read = ParseValue(text);
+  const auto read = yaml::ParseValue(text);
   return read && read->kind != Value::Kind::kString && read->kind != Value::Kind::kMap &&
          read->kind != Value::Kind::kList;
 }
@@ -150,12 +150,12 @@ void AppendYaml(std::string& out, const Value& value, std::size_t indent, bool b
   }
 }
 
-void AppendJson(std::string& out, const Value& value) {
+void AppendSortedJson(std::string& out, const Value& value) {
   if (value.kind == Value::Kind::kList) {
     out += '[';
     for (std::size_t i = 0; i < value.items.size(); ++i) {
       if (i > 0) out += ',';
-      AppendJson(out, value.items[i]);
+      AppendSortedJson(out, value.items[i]);
     }
     out += ']';
   } else if (value.kind == Value::Kind::kMap) {
@@ -166,7 +166,7 @@ void AppendJson(std::string& out, const Value& value) {
       first = false;
       AppendJsonString(out, member->first);
       out += ':';
-      AppendJson(out, member->second);
+      AppendSortedJson(out, member->second);
     }
     out += '}';
   } else if (value.kind == Value::Kind::kString) {
@@ -186,7 +186,7 @@ std::string ToYaml(const Value& value) {
 
 std::string ToJson(const Value& value) {
   std::string out;
-  AppendJson(out, value);
+  AppendSortedJson(out, value);
   return out;
 }
 

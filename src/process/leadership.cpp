@@ -85,7 +85,7 @@ int Leadership::Run(client::ClusterSource& source) {
 // What the API server may still carry out for us must not meet another leader: then the lease is left to run
 // out.
 void Leadership::GiveBack() {
-  bool quiet = parts_.scheduler.unanswered() == 0;
+  bool quiet = parts_.scheduler.unconfirmed_bindings() == 0;
   if (quiet && !lost_.load(std::memory_order_relaxed)) {
     const auto idle = std::make_shared<std::promise<void>>();
     parts_.writer.WhenIdle([idle] { idle->set_value(); });

@@ -70,7 +70,7 @@ Expected<Mapping> ReadManifest(const std::string& path) {
   if (!text) return fail("failed to read allow list manifest", text.error().message);
   Mapping mapping;
   if (Trimmed(*text).empty()) return mapping;
-  const auto root = config::ParseValue(*text);
+  const auto root = yaml::ParseValue(*text);
   if (!root) return fail("failed to parse allow list manifest", root.error().message);
   const config::Value* nested = root->Find("allowListMapping");
   const config::Value& pairs = nested != nullptr ? *nested : *root;

@@ -213,7 +213,9 @@ TEST(PFlagsSize, IsAQuantityFromZeroToOnePebibyte) {
     const std::vector<std::string> args = {"--buffer-size=" + row.text};
     const auto parsed = table.Parse(args);
     EXPECT_EQ(parsed.has_value(), row.error.empty());
-    if (!parsed) EXPECT_THAT(parsed.error().message, HasSubstr(row.error));
+    if (!parsed) {
+      EXPECT_THAT(parsed.error().message, HasSubstr(row.error));
+    }
     EXPECT_EQ(bytes, row.error.empty() ? row.bytes : 7);
   }
 }

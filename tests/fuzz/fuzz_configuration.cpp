@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return R"({"predicates":[{"name":"HostName"}]})";
   };
   const std::string text = WithHead(berth::fuzz::Text(data, size));
-  (void)berth::config::ParseValue(text);
+  (void)berth::yaml::ParseValue(text);
   (void)berth::config::ParseSchedulerConfig(text);  // arguments as written
   const auto config = berth::config::ParseSchedulerConfig(text, options);
   const auto again = berth::config::ParseSchedulerConfig(text, options);

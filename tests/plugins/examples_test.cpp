@@ -26,9 +26,9 @@ using testing::Unschedulable;
 
 class Example : public ::testing::Test {
  protected:
-  framework::Made Make(const std::string& file, const std::string& args) {
+  framework::PluginOrError Make(const std::string& file, const std::string& args) {
     BERTH_TRY(const LoadedLibrary library, Load(std::string(EXAMPLE_PLUGINS) + "/" + file));
-    const config::Value value = config::ParseValue(args).value();
+    const config::Value value = yaml::ParseValue(args).value();
     return library.plugins.at(0).factory({&value, "profiles[0].pluginConfig[0].args"}, cluster.handle());
   }
   Cluster cluster;

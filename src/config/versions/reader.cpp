@@ -253,7 +253,7 @@ void LayOver(const PluginSet& custom, PluginSet& base) {
 Expected<void> UsePolicy(const std::string& path, const ReadFile& read_file, Document& document) {
   if (!read_file) return Invalid(fmt::format("algorithmSource.policy.file \"{}\" cannot be read here", path));
   BERTH_TRY(const std::string text, read_file(path));
-  BERTH_TRY(const ParsedText policy, ParseText(text));
+  BERTH_TRY(const yaml::ParsedText policy, yaml::ParseText(text));
   ProfileDocument from_policy;
   if (auto read = ReadPolicy(policy.root, document, from_policy); !read)
     return std::unexpected(std::move(read).error().In(path));

@@ -1,73 +1,14 @@
 // Files of objects. YAML becomes JSON first, so that there is one decoder with one set of rules.
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <yaml-cpp/yaml.h>
 
 #include <optional>
 
 #include "kubernetes/api/decode.hpp"
-#include "base/json_text.hpp"
+#include "base/yaml.hpp"
 
 namespace berth::api {
 namespace {
-
-Expected<void> SplitList(const simdjson::dom::element& root, const std::string& location, Documents& out);
-Expected<std::string> YamlToJson(const YAML::Node& node, int depth);
-
-constexpr int kDepthMax = 100;
-
-std::string JsonString(std::string_view text) {
-  std::string out;
-  AppendJsonString(out, text);
-  return out;
-}
-
-bool IsJsonNumber(const std::string& text) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element element;
-  return parser.parse(text).get(element) == simdjson::SUCCESS && element.is_number();
-}
-
-// Plain scalars as Kubernetes reads them (YAML 1.1 booleans, the spellings of null, numbers); quoted ones are
-// text.
-std::string ScalarToJson(const YAML::Node& node) {
-  const std::string& text = node.Scalar();
-  if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return JsonString(text);
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return "null";
-  for (const auto* yes : {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"}) {
-    if (text == yes) return "true";
-  }
-  for (const auto* no : {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"}) {
-    if (text == no) return "false";
-  }
-  return IsJsonNumber(text) ? text : JsonString(text);
-}
-
-Expected<std::string> YamlToJson(const YAML::Node& node, int depth) {
-  if (depth > kDepthMax) return Invalid(fmt::format("nested deeper than {} levels", kDepthMax));
-  std::string out;
-  switch (node.Type()) {
-    case YAML::NodeType::Undefined:
-    case YAML::NodeType::Null:
-      return "null";
-    case YAML::NodeType::Scalar:
-      return ScalarToJson(node);
-    case YAML::NodeType::Sequence:
-      for (const auto& item : node) {
-        BERTH_TRY(const std::string json, YamlToJson(item, depth + 1));
-        out += (out.empty() ? "" : ",") + json;
-      }
-      return "[" + out + "]";
-    case YAML::NodeType::Map:
-      for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) return Invalid("a key is not a plain text");
-        BERTH_TRY(const std::string json, YamlToJson(entry.second, depth + 1));
-        out += (out.empty() ? "" : ",") + JsonString(entry.first.Scalar()) + ":" + json;
-      }
-      return "{" + out + "}";
-  }
-  return "null";
-}
 
 // One parsed document: an object, or a List of them (nested Lists too, as kubectl prints for several kinds).
 Expected<void> SplitList(const simdjson::dom::element& root, const std::string& location, Documents& out) {
@@ -117,19 +58,17 @@ Expected<Documents> SplitDocuments(std::string_view text) {
     // one.
     out = {};
   }
-  std::vector<YAML::Node> documents;
-  try {
-    documents = YAML::LoadAll(std::string(text));
-  } catch (const YAML::Exception& error) {
-    return Invalid(fmt::format("line {}: {}", error.mark.line + 1, error.msg));
-  }
+  BERTH_TRY(const auto documents, yaml::ParseStream(text));
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    if (!documents[i].IsDefined() || documents[i].IsNull()) continue;
     const std::string location = fmt::format("document {}", i + 1);
-    auto json = YamlToJson(documents[i], 0);
-    auto added = json ? AddJson(*json, location, out)
-                      : Expected<void>(std::unexpected(std::move(json).error().In(location)));
-    if (!added) out.errors.push_back(added.error().message);
+    if (!documents[i]) {
+      out.errors.push_back(fmt::format("{}: {}", location, documents[i].error().message));
+      continue;
+    }
+    if (documents[i]->kind == yaml::Value::Kind::kNull) continue;
+    std::string json;
+    yaml::AppendJson(json, *documents[i]);
+    if (auto added = AddJson(json, location, out); !added) out.errors.push_back(added.error().message);
   }
   return out;
 }

@@ -15,7 +15,7 @@
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/subprocess.hpp"
-#include "kubernetes/client/yaml_reader.hpp"
+#include "kubernetes/client/field_reader.hpp"
 #include "http/base64.hpp"
 #include "http/loop.hpp"
 #include "observability/log/log.hpp"
@@ -95,7 +95,7 @@ Expected<ExecCredential> ParseExecCredential(std::string_view output, std::strin
   ExecCredential credential;
   std::string kind, version, expires;
   bool has_status = false;
-  const auto error = yaml::ReadDocument(output, [&](const yaml::Reader& root) {
+  const auto error = ReadDocument(output, [&](const FieldReader& root) {
     root.Text("kind", kind);
     root.Text("apiVersion", version);
     const auto status = root.Map("status");

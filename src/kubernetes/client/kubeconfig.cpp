@@ -2,28 +2,27 @@
 
 #include <fmt/format.h>
 
-#include "kubernetes/client/yaml_reader.hpp"
+#include "kubernetes/client/field_reader.hpp"
 
 namespace berth::client {
 namespace {
 
-using yaml::Reader;
 
-void ReadCluster(const Reader& in, KubeCluster& out) {
+void ReadCluster(const FieldReader& in, KubeCluster& out) {
   in.Text("server", out.server);
   in.Text("tls-server-name", out.tls_server_name);
   in.Text("certificate-authority", out.ca_file);
   in.Base64("certificate-authority-data", out.ca_data);
   in.Text("proxy-url", out.proxy_url);
   in.Boolean("insecure-skip-tls-verify", out.insecure);
-  in.EachItem("extensions", [&](const Reader& item) {
+  in.EachItem("extensions", [&](const FieldReader& item) {
     std::string name;
     item.Text("name", name);
     if (name == "client.authentication.k8s.io/exec") out.exec_extension = item.Json("extension");
   });
 }
 
-ExecConfig ReadExec(const Reader& in) {
+ExecConfig ReadExec(const FieldReader& in) {
   ExecConfig out;
   in.Text("command", out.command);
   in.Texts("args", out.args);
@@ -31,7 +30,7 @@ ExecConfig ReadExec(const Reader& in) {
   in.Text("installHint", out.install_hint);
   in.Text("interactiveMode", out.interactive_mode);
   in.Boolean("provideClusterInfo", out.provide_cluster_info);
-  in.EachItem("env", [&](const Reader& item) {
+  in.EachItem("env", [&](const FieldReader& item) {
     auto& [name, value] = out.env.emplace_back();
     item.Text("name", name);
     item.Text("value", value);
@@ -43,7 +42,7 @@ ExecConfig ReadExec(const Reader& in) {
   return out;
 }
 
-void ReadUser(const Reader& in, KubeUser& out) {
+void ReadUser(const FieldReader& in, KubeUser& out) {
   in.Text("client-certificate", out.certificate_file);
   in.Base64("client-certificate-data", out.certificate_data);
   in.Text("client-key", out.key_file);
@@ -62,7 +61,7 @@ void ReadUser(const Reader& in, KubeUser& out) {
   out.auth_provider = in.Map("auth-provider").has_value();
 }
 
-void ReadContext(const Reader& in, KubeContext& out) {
+void ReadContext(const FieldReader& in, KubeContext& out) {
   in.Text("cluster", out.cluster);
   in.Text("user", out.user);
   in.Text("namespace", out.ns);
@@ -70,9 +69,9 @@ void ReadContext(const Reader& in, KubeContext& out) {
 
 // The lists of {name, <member>} that are maps in spirit.
 template <class T>
-void ReadNamed(const Reader& root, const std::string& list, std::string_view member,
-               std::map<std::string, T>& out, void (*read)(const Reader&, T&)) {
-  root.EachItem(list, [&](const Reader& item) {
+void ReadNamed(const FieldReader& root, const std::string& list, std::string_view member,
+               std::map<std::string, T>& out, void (*read)(const FieldReader&, T&)) {
+  root.EachItem(list, [&](const FieldReader& item) {
     std::string name;
     item.Text("name", name);
     T value;
@@ -172,7 +171,7 @@ Error InvalidConfiguration(const std::vector<std::string>& problems) {
 
 Expected<Kubeconfig> ParseKubeconfig(std::string_view text) {
   Kubeconfig config;
-  const auto error = yaml::ReadDocument(text, [&](const Reader& root) {
+  const auto error = ReadDocument(text, [&](const FieldReader& root) {
     std::string kind, version;
     root.Text("kind", kind);
     root.Text("apiVersion", version);

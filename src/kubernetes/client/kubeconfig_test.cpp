@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kubernetes/client/yaml_reader.hpp"
+#include "kubernetes/client/field_reader.hpp"
 
 namespace berth::client {
 namespace {

@@ -33,7 +33,7 @@ class Tracer {
  public:
   virtual ~Tracer() = default;
   // Whether to trace the next attempt. Decides by random sampling if the sampling ratio is below 1.
-  virtual bool Wants() = 0;
+  virtual bool ShouldTrace() = 0;
   // Takes the trace of a completed attempt.
   virtual void Finished(AttemptTrace trace) = 0;
 };

@@ -122,7 +122,7 @@ OtlpExporter::~OtlpExporter() {
   });
 }
 
-bool OtlpExporter::Wants() { return impl_->random.Unit() < impl_->options.ratio; }
+bool OtlpExporter::ShouldTrace() { return impl_->random.Unit() < impl_->options.ratio; }
 
 void OtlpExporter::Finished(AttemptTrace trace) {
   if (impl_->waiting.load(std::memory_order_relaxed) >= impl_->options.capacity) return impl_->dropped.Add();

@@ -36,7 +36,7 @@ struct ExporterOptions {
 // that it refuses is given up. What does not fit the queue, is refused or given up counts in
 // berth_trace_attempts_dropped_total, the rest in berth_trace_attempts_exported_total.
 //
-// Wants and Finished are the scheduler loop's (one thread, never blocked); the destructor may be called from
+// ShouldTrace and Finished are the scheduler loop's (one thread, never blocked); the destructor may be called from
 // any thread and drops what is left. What is handed in outlives it.
 class OtlpExporter final : public Tracer {
  public:
@@ -46,7 +46,7 @@ class OtlpExporter final : public Tracer {
   OtlpExporter(const OtlpExporter&) = delete;
   OtlpExporter& operator=(const OtlpExporter&) = delete;
 
-  bool Wants() override;
+  bool ShouldTrace() override;
   void Finished(AttemptTrace trace) override;
 
  private:

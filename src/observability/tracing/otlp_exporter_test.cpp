@@ -133,7 +133,7 @@ TEST_F(OtlpExporterTest, TheRatioDecidesHowManyAttemptsAreTraced) {
   for (const auto& [ratio, low, high] : {std::tuple{0.0, 0, 0}, {1.0, 1000, 1000}, {0.25, 200, 300}}) {
     Make({.ratio = ratio});
     int wanted = 0;
-    for (int i = 0; i < 1000; ++i) wanted += exporter_->Wants() ? 1 : 0;
+    for (int i = 0; i < 1000; ++i) wanted += exporter_->ShouldTrace() ? 1 : 0;
     EXPECT_GE(wanted, low);
     EXPECT_LE(wanted, high);
   }

@@ -45,7 +45,7 @@ json::value ToJson(const config::Value& value) {
 }  // namespace
 
 Expected<Document> ParseYamlDocument(std::string_view text) {
-  BERTH_TRY(const config::Value value, config::ParseValue(text));
+  BERTH_TRY(const config::Value value, yaml::ParseValue(text));
   if (value.kind != config::Value::Kind::kMap) {
     return Invalid("cannot unmarshal a value that is not an object");
   }

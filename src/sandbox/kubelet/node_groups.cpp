@@ -188,7 +188,7 @@ class Reader {
 }  // namespace
 
 Expected<std::vector<NodeGroup>> ParseNodeGroups(std::string_view text) {
-  BERTH_TRY(const Value root, config::ParseValue(text));
+  BERTH_TRY(const Value root, yaml::ParseValue(text));
   config::Problems problems;
   std::vector<NodeGroup> groups;
   config::StructReader file(root, "NodesFile", "", problems);

@@ -51,7 +51,7 @@ bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runti
   RecordReasons(result.said, nullptr, cluster, record);
   for (FilterResult::Silent& silent : result.silent) {
     // A reason that an extender returned for such a row, even earlier, takes precedence.
-    for (const record::Spoken& part : record.spoken) {
+    for (const record::PluginReasons& part : record.row_reasons) {
       for (const auto& [row, text] : part.reasons.rows) silent.rows.Remove(row);
     }
     record.unresolvable |= silent.rows;
@@ -72,27 +72,27 @@ bool SchedulingAlgorithm::RunExtenderFilters(const Attempt& attempt, const runti
 
 // An extender may return reasons for any node, including nodes that it was not sent; its reason replaces the
 // node's status. `among`: only these rows (null: all) and nodes that do not exist in the cluster.
-void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& said, const RowSet* among,
+void SchedulingAlgorithm::RecordReasons(const std::vector<FilterResult::NodeReason>& reasons, const RowSet* among,
                         const ClusterView& cluster, AttemptRecord& record) {
-  std::map<std::string, std::string> strangers;
-  for (const FilterResult::NodeReason& word : said) {
-    const Row row = extenders::FindRow(cluster.nodes, word.node);
+  std::map<std::string, std::string> unknown_node_reasons;
+  for (const FilterResult::NodeReason& reason : reasons) {
+    const Row row = extenders::FindRow(cluster.nodes, reason.node);
     if (row == cluster::kNoRow) {
-      strangers[word.node] = word.why;
+      unknown_node_reasons[reason.node] = reason.why;
       continue;
     }
     if (among != nullptr && !among->Has(row)) continue;
     for (record::Rejection& rejection : record.rejections) rejection.rows.Remove(row);
-    for (record::Spoken& part : record.spoken)
+    for (record::PluginReasons& part : record.row_reasons)
       std::erase_if(part.reasons.rows, [&](const auto& entry) { return entry.first == row; });
-    record.left_out.Remove(row);
-    if (record.spoken.empty() || record.spoken.back().plugin != extenders::kPluginName)
-      record.spoken.push_back({extenders::kPluginName, {}});
-    record.spoken.back().reasons.Say(row, word.why);
-    word.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
-    word.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
+    record.excluded.Remove(row);
+    if (record.row_reasons.empty() || record.row_reasons.back().plugin != extenders::kPluginName)
+      record.row_reasons.push_back({extenders::kPluginName, {}});
+    record.row_reasons.back().reasons.Say(row, reason.why);
+    reason.unresolvable ? record.unresolvable.Add(row) : record.unresolvable.Remove(row);
+    reason.unresolvable ? filtered_.unresolvable.Add(row) : filtered_.unresolvable.Remove(row);
   }
-  for (auto& [node, why] : strangers) record.extenders.strangers.push_back(std::move(why));
+  for (auto& [node, why] : unknown_node_reasons) record.extenders.unknown_node_reasons.push_back(std::move(why));
 }
 
 void SchedulingAlgorithm::AddContributions(const Attempt& attempt, const ClusterView& cluster, AttemptRecord& record,

@@ -87,7 +87,7 @@ class SchedulerWithExtendersTest : public ::testing::Test {
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
-  extenders::FakeWorld world;
+  extenders::FakeExtenders world;
   std::unique_ptr<LeaseFence> fence;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<cycle::Scheduler> scheduler;
@@ -161,10 +161,10 @@ TEST_F(SchedulerWithExtendersTest, ADrainCancelsTheWait) {
 
 TEST_F(SchedulerWithExtendersTest, ChangesDuringAWaitAreHandledAfterTheDecision) {
   Start({Filtering()});
-  world.on_ask = [&](const extenders::TransportRequest& question) {
-    if (world.asked.size() > 1) return;
+  world.on_ask = [&](const extenders::TransportRequest& request) {
+    if (world.requests.size() > 1) return;
     scheduler->sink().On({nullptr, std::make_shared<const api::Node>(MakeNode("late").Cpu("8"))});
-    EXPECT_THAT(question.body, HasSubstr(R"("NodeNames":["a","b"])"));
+    EXPECT_THAT(request.body, HasSubstr(R"("NodeNames":["a","b"])"));
     Answer("filter", R"({"NodeNames":["late"]})");
   };
   AddPod();
@@ -198,8 +198,8 @@ TEST_F(SchedulerWithExtendersTest, TheFirstInterestedExtenderReplacesTheBindPlug
   Answer("bind", "{}");
   Start({Binding()});
   const api::PodPtr pod = AddPod();
-  ASSERT_THAT(world.asked, SizeIs(1));
-  EXPECT_THAT(world.asked[0].body, HasSubstr(R"("PodName":"p","PodNamespace":"default","PodUID":")"));
+  ASSERT_THAT(world.requests, SizeIs(1));
+  EXPECT_THAT(world.requests[0].body, HasSubstr(R"("PodName":"p","PodNamespace":"default","PodUID":")"));
   EXPECT_THAT(Bound(), IsEmpty());
   ASSERT_THAT(Events(), SizeIs(1));
   EXPECT_THAT(Events()[0], HasSubstr("Scheduled: Successfully assigned default/p to "));
@@ -232,7 +232,7 @@ TEST_F(SchedulerWithExtendersTest, APodWhoseBindingSucceededWithALostResponseIsN
   world.unanswered[0](Fail(ErrorCode::kTimeout, "context deadline exceeded"));
   Settle();
   EXPECT_THAT(Events(), IsEmpty());
-  EXPECT_TRUE(engine->cache().Knows(pod->metadata.uid));
+  EXPECT_TRUE(engine->cache().Contains(pod->metadata.uid));
   EXPECT_EQ(scheduler->queue().sizes().backoff + scheduler->queue().sizes().active, 0U);
 }
 
@@ -241,10 +241,10 @@ TEST_F(SchedulerWithExtendersTest, AClosedFencePreventsABinding) {
   fence->Renewed(clock.BootNow(), std::chrono::seconds(10));
   Start({Binding()});
   AddPod();
-  ASSERT_THAT(world.asked, SizeIs(1));
-  EXPECT_EQ(world.asked[0].refused(), std::nullopt);
+  ASSERT_THAT(world.requests, SizeIs(1));
+  EXPECT_EQ(world.requests[0].refused(), std::nullopt);
   clock.Advance(std::chrono::seconds(11));
-  EXPECT_NE(world.asked[0].refused(), std::nullopt);
+  EXPECT_NE(world.requests[0].refused(), std::nullopt);
 }
 
 }  // namespace

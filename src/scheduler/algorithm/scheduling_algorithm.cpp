@@ -32,15 +32,15 @@ std::shared_ptr<const record::NodeNames> NamesOf(const cluster::NodeTable& nodes
 }
 
 // Runs the attempt's filters for PostFilter plugins that test changes of the cluster.
-class SchedulingAlgorithm::WhatIfRun final : public framework::WhatIf {
+class SchedulingAlgorithm::PostFilterRun final : public framework::PostFilterServices {
  public:
-  WhatIfRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
-            std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* chance)
+  PostFilterRun(const runtime::Profile& profile, const runtime::PreFilterOutcome& pre_filter,
+            std::span<const runtime::Nomination> nominations, cluster::NodeTable& table, Random* rng)
       : profile_(profile),
         pre_filter_(pre_filter),
         nominations_(nominations),
         table_(table),
-        chance_(chance) {}
+        rng_(rng) {}
 
   void RunFilters(const Attempt& attempt, const RowSet& candidates, framework::FilterOutcome& out) override {
     profile_.RunFiltersForDryRun(attempt, table_, pre_filter_, nominations_, candidates, out);
@@ -53,14 +53,14 @@ class SchedulingAlgorithm::WhatIfRun final : public framework::WhatIf {
   }
   bool has_extensions() const override { return profile_.HasExtensions(pre_filter_); }
   cluster::NodeTable& table() override { return table_; }
-  Random* chance() override { return chance_; }
+  Random* rng() override { return rng_; }
 
  private:
   const runtime::Profile& profile_;
   const runtime::PreFilterOutcome& pre_filter_;
   std::span<const runtime::Nomination> nominations_;
   cluster::NodeTable& table_;
-  Random* chance_;
+  Random* rng_;
 };
 
 ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const runtime::Profile& profile,
@@ -74,9 +74,9 @@ ScheduleResult SchedulingAlgorithm::Schedule(const cluster::PodInfo& pod, const 
   extenders_->BeginDecision();
   DecideNode(pod, profile, cluster, nominations, decision);
   decision.abandoned = extenders_->wait_cancelled();
-  for (extenders::ExtenderError& trouble : extenders_->TakeErrors()) {
+  for (extenders::ExtenderError& error : extenders_->TakeErrors()) {
     decision.record->extenders.errors.push_back(
-        {std::move(trouble.extender), std::move(trouble.verb), std::move(trouble.error)});
+        {std::move(error.extender), std::move(error.verb), std::move(error.error)});
   }
   return decision;
 }
@@ -238,18 +238,18 @@ void SchedulingAlgorithm::RecordExcluded(const runtime::PreFilterOutcome& pre_fi
                              AttemptRecord& record) const {
   std::set<std::string> plugins(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   if (!nominated_rejector_.empty()) plugins.insert(nominated_rejector_);
-  RowSet judged = candidates;
-  judged |= record.feasible;
-  for (const record::Rejection& rejection : record.rejections) judged |= rejection.rows;
-  for (const record::Spoken& part : record.spoken) {
-    for (const auto& [row, text] : part.reasons.rows) judged.Add(row);
+  RowSet evaluated = candidates;
+  evaluated |= record.feasible;
+  for (const record::Rejection& rejection : record.rejections) evaluated |= rejection.rows;
+  for (const record::PluginReasons& part : record.row_reasons) {
+    for (const auto& [row, text] : part.reasons.rows) evaluated.Add(row);
   }
-  record.left_out = record.all;
-  record.left_out -= judged;
+  record.excluded = record.all;
+  record.excluded -= evaluated;
   std::vector<std::string> narrowing = pre_filter.narrowing;
   std::ranges::sort(narrowing);
-  record.left_out_plugins = fmt::format("{}", fmt::join(narrowing, ","));
-  record.left_out_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
+  record.excluding_plugins = fmt::format("{}", fmt::join(narrowing, ","));
+  record.exclusion_reason = fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(plugins, " "));
 }
 
 void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_filter, const runtime::Profile& profile,
@@ -257,7 +257,7 @@ void SchedulingAlgorithm::RecordRejectors(const runtime::PreFilterOutcome& pre_f
   std::set<std::string> rejectors(pre_filter.narrowing.begin(), pre_filter.narrowing.end());
   const AttemptRecord& record = *decision.record;
   for (const record::Rejection& rejection : record.rejections) rejectors.emplace(rejection.plugin);
-  for (const record::Spoken& part : record.spoken) rejectors.emplace(part.plugin);
+  for (const record::PluginReasons& part : record.row_reasons) rejectors.emplace(part.plugin);
   decision.rejectors.assign(rejectors.begin(), rejectors.end());
   for (const std::size_t plugin : filtered_.pending) {
     const std::string name(profile.filters()[plugin]->Name());
@@ -274,12 +274,12 @@ void SchedulingAlgorithm::HandleNoFit(const Attempt& attempt, const runtime::Pro
   } else {
     framework::FilterOutcome verdicts = filtered_;
     verdicts.unresolvable |= record.unresolvable;
-    verdicts.unresolvable |= record.left_out;
+    verdicts.unresolvable |= record.excluded;
     if (record.pre_filter && record.pre_filter->code == framework::Code::kUnschedulableAndUnresolvable)
       verdicts.unresolvable |= record.all;
-    WhatIfRun what_if(profile, pre_filter, relevant_, cluster.nodes,
+    PostFilterRun services(profile, pre_filter, relevant_, cluster.nodes,
                       options_.tie_break == TieBreak::kRandom ? &random_ : nullptr);
-    framework::PostFilterResult answer = profile.RunPostFilter(attempt, verdicts, what_if);
+    framework::PostFilterResult answer = profile.RunPostFilter(attempt, verdicts, services);
     if (answer.status.code == framework::Code::kError) {
       log::Error("Status after running PostFilter plugins for pod",
                  {{"pod", attempt.pod().key}, {"status", answer.status.Message()}});
@@ -307,8 +307,8 @@ void SchedulingAlgorithm::EvaluateNominatedNode(const Attempt& attempt, const ru
   profile.RunFilters(attempt, cluster.nodes, pre_filter, relevant_, alone, filtered_);
   only_nominated_ = !filtered_.feasible.Empty();
   if (filtered_.used > 0) nominated_rejector_ = profile.filters()[filtered_.all().back().plugin]->Name();
-  if (!filtered_.spoken.empty())
-    nominated_rejector_ = profile.filters()[filtered_.spoken.back().plugin]->Name();
+  if (!filtered_.row_reasons.empty())
+    nominated_rejector_ = profile.filters()[filtered_.row_reasons.back().plugin]->Name();
   // The general search does not evaluate this node, so its result is recorded here.
   if (!candidates.Has(row)) RecordVerdicts(profile, record);
   if (only_nominated_ && extenders_ != nullptr)
@@ -320,8 +320,8 @@ void SchedulingAlgorithm::RecordVerdicts(const runtime::Profile& profile, Attemp
     record.rejections.push_back(
         {profile.filters()[rejection.plugin]->Name(), rejection.reason, rejection.rows});
   }
-  for (const framework::FilterOutcome::Spoken& part : filtered_.spoken) {
-    record.spoken.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
+  for (const framework::FilterOutcome::PluginReasons& part : filtered_.row_reasons) {
+    record.row_reasons.push_back({profile.filters()[part.plugin]->Name(), part.reasons});
   }
   record.unresolvable |= filtered_.unresolvable;
   record.feasible |= filtered_.feasible;
@@ -380,12 +380,12 @@ Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime:
   record.scored = true;
   record.base_total = profile.scores().empty() && extenders_ == nullptr ? 1 : 0;
   parts_.clear();
-  std::vector<record::Scores> said;
-  said.reserve(profile.scores().size());
+  std::vector<record::Scores> scores;
+  scores.reserve(profile.scores().size());
   for (std::size_t i = 0; i < profile.scores().size(); ++i) {
     if (skipped_.Has(i)) continue;
     const auto& [plugin, weight] = profile.scores()[i];
-    record::Scores& kept = said.emplace_back();
+    record::Scores& kept = scores.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
     if (options_.score_parts) {
@@ -400,8 +400,8 @@ Status SchedulingAlgorithm::ScoreFeasible(const Attempt& attempt, const runtime:
     kept.values.assign(scores.begin(), scores.end());
     parts_.push_back({scores, weight});
   }
-  std::ranges::sort(said, {}, &record::Scores::plugin);
-  record.scores = std::move(said);
+  std::ranges::sort(scores, {}, &record::Scores::plugin);
+  record.scores = std::move(scores);
   ChooseBest(attempt, cluster, record);
   return {};
 }

@@ -75,7 +75,7 @@ class SchedulingAlgorithm {
                   std::span<const runtime::Nomination> nominations);
 
  private:
-  class WhatIfRun;
+  class PostFilterRun;
 
   void DecideNode(const cluster::PodInfo& pod, const runtime::Profile& profile, const ClusterView& cluster,
                   std::span<const runtime::Nomination> nominations, ScheduleResult& decision);
@@ -109,7 +109,7 @@ class SchedulingAlgorithm {
                           ScheduleResult& decision);
   bool NominatedNodePassesExtenders(const framework::Attempt& attempt, const ClusterView& cluster,
                                     const RowSet& alone);
-  void RecordReasons(const std::vector<extenders::FilterResult::NodeReason>& said, const RowSet* among,
+  void RecordReasons(const std::vector<extenders::FilterResult::NodeReason>& reasons, const RowSet* among,
                  const ClusterView& cluster, record::AttemptRecord& record);
   void AddContributions(const framework::Attempt& attempt, const ClusterView& cluster,
                         record::AttemptRecord& record, RowSet& preferred);

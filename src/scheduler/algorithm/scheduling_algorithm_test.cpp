@@ -128,7 +128,7 @@ TEST_F(DeciderTest, PluginsThatLimitedTheNodesAreRejectors) {
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity", "NodeResourcesFit"));
   EXPECT_THAT(decision.record->message, StartsWith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) "
                                                    "didn't satisfy plugin(s) [NodeAffinity]. "));
-  EXPECT_EQ(decision.record->left_out_plugins, "NodeAffinity");
+  EXPECT_EQ(decision.record->excluding_plugins, "NodeAffinity");
 }
 
 TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {

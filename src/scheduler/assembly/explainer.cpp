@@ -131,7 +131,7 @@ void Explainer::FillCluster() {
 }
 
 Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
-                                const std::function<void(const Evaluated&)>& tell) {
+                                const std::function<void(const Evaluated&)>& visit) {
   FillCluster();
   for (const std::string& key : only) {
     const auto found = input_->pod_index.find(key);
@@ -146,12 +146,12 @@ Expected<void> Explainer::Evaluate(const std::vector<std::string>& only,
     if (!pod->spec.node_name.empty()) continue;
     if (!only.empty() && std::ranges::find(only, pod->metadata.Key()) == only.end()) continue;
     cluster::PodInfo info;
-    tell(JudgeOne(pod, info));
+    visit(EvaluatePod(pod, info));
   }
   return {};
 }
 
-Explainer::Evaluated Explainer::JudgeOne(const api::PodPtr& pod, cluster::PodInfo& info) {
+Explainer::Evaluated Explainer::EvaluatePod(const api::PodPtr& pod, cluster::PodInfo& info) {
   const runtime::Profile* profile = engine_->FindProfile(pod->spec.scheduler_name);
   const auto without_attempt = [&](record::Result result, std::string message) {
     auto record = std::make_shared<record::AttemptRecord>();

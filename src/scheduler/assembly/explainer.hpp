@@ -31,12 +31,12 @@ class Explainer {
 
   // Evaluates every pod without a node, independently of each other against the same cluster, in input order.
   // If `only` ("namespace/name") is not empty, only these pods. The error names pods of `only` that are not
-  // in the input. `tell` receives each result.
+  // in the input. `visit` receives each result.
   struct Evaluated {
     std::shared_ptr<const record::AttemptRecord> record;
     const cluster::PodInfo* pod = nullptr;  // null if no profile is responsible; valid during the call
   };
-  Expected<void> Evaluate(const std::vector<std::string>& only, const std::function<void(const Evaluated&)>& tell);
+  Expected<void> Evaluate(const std::vector<std::string>& only, const std::function<void(const Evaluated&)>& visit);
 
   const Engine& engine() const { return *engine_; }
   Engine& engine() { return *engine_; }
@@ -44,7 +44,7 @@ class Explainer {
  private:
   struct Input;
   Explainer();
-  Evaluated JudgeOne(const api::PodPtr& pod, cluster::PodInfo& info);
+  Evaluated EvaluatePod(const api::PodPtr& pod, cluster::PodInfo& info);
 
   std::unique_ptr<ports::ApiWriter> discarded_metrics_;
   std::unique_ptr<Engine> engine_;

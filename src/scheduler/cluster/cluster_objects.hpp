@@ -71,7 +71,7 @@ class ObjectTable {
       if (found == entries_.end()) return;
       const Ptr before = found->second.latest();
       entries_.erase(found);
-      return Tell({before, nullptr});
+      return Notify({before, nullptr});
     }
     if (found == entries_.end()) found = entries_.emplace(Key{key}, Entry{}).first;
     Entry& entry = found->second;
@@ -81,7 +81,7 @@ class ObjectTable {
         entry.seen->metadata.resource_version == change.after->metadata.resource_version;
     entry.seen = change.after;
     if (!same_version) entry.assumed = nullptr;
-    Tell({before, entry.latest()});
+    Notify({before, entry.latest()});
   }
   // Overlays the object with an assumed version. Returns false if `object` is not based on the current
   // version of the API server.
@@ -92,7 +92,7 @@ class ObjectTable {
     if (entry.seen->metadata.resource_version != object->metadata.resource_version) return false;
     const Ptr before = entry.latest();
     entry.assumed = std::move(object);
-    Tell({before, entry.assumed});
+    Notify({before, entry.assumed});
     return true;
   }
   // Drops the assumed version, if there is one.
@@ -100,7 +100,7 @@ class ObjectTable {
     const auto found = entries_.find(View{ns, name});
     if (found == entries_.end() || found->second.assumed == nullptr) return;
     const Ptr before = std::exchange(found->second.assumed, nullptr);
-    Tell({before, found->second.seen});
+    Notify({before, found->second.seen});
   }
 
   // Adds a listener for the lifetime of the table.
@@ -130,7 +130,7 @@ class ObjectTable {
     const auto found = entries_.find(View{ns, name});
     return found == entries_.end() ? nullptr : &found->second;
   }
-  void Tell(const ports::Change<T>& change) {
+  void Notify(const ports::Change<T>& change) {
     ++version_;
     for (const Listener& listener : listeners_) listener(change);
   }

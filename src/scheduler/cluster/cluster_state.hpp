@@ -61,7 +61,7 @@ class ClusterState {
   // Reverts Assume. Returns false if the pod is not assumed (it was bound or removed meanwhile).
   bool Forget(const std::string& uid);
   bool IsAssumed(const std::string& uid) const;
-  bool Knows(const std::string& uid) const { return pods_.contains(Uid(uid)); }
+  bool Contains(const std::string& uid) const { return pods_.contains(Uid(uid)); }
   // The last received version; for an assumed pod, a version with the node it is assumed on. Null if the UID
   // is unknown.
   api::PodPtr FindPod(const std::string& uid) const;

@@ -52,7 +52,7 @@ TEST_F(ClusterCacheTest, ForgetRevertsOnlyAssumedPods) {
   Assume(MakePod("p").Cpu("1"), "n");
   EXPECT_TRUE(cache.Forget("uid-of-p"));
   EXPECT_EQ(Cpu("n"), 0);
-  EXPECT_FALSE(cache.Knows("uid-of-p"));
+  EXPECT_FALSE(cache.Contains("uid-of-p"));
   EXPECT_FALSE(cache.Forget("uid-of-p"));
   cache.AddPod(MakePod("p").Cpu("1").OnNode("n"));
   EXPECT_FALSE(cache.Forget("uid-of-p")) << "its bind was seen";
@@ -98,7 +98,7 @@ TEST_F(ClusterCacheTest, PodsAreKeptWhenTheirNodeIsRemoved) {
   cache.AddPod(MakePod("p").Cpu("1").OnNode("n"));
   cache.AddPod(MakePod("q").Cpu("2").OnNode("n"));
   cache.RemoveNode("n");
-  EXPECT_TRUE(cache.Knows("uid-of-p"));
+  EXPECT_TRUE(cache.Contains("uid-of-p"));
   EXPECT_TRUE(cache.RemovePod("uid-of-q"));
   cache.AddNode(MakeNode("n").Share());
   EXPECT_EQ(Cpu("n"), 1000);

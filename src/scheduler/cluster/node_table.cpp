@@ -203,7 +203,7 @@ void NodeTable::AddPod(Row row, PlacedPod& pod) {
   AddToList(row, pod);
   AddAmounts(row, pod.use(), 1);
   for (const HostPort& port : pod.use().ports) AddPort(row, port);
-  Tell(row, pod, true, false);
+  Notify(row, pod, true, false);
 }
 
 void NodeTable::RemovePod(Row row, PlacedPod& pod) {
@@ -211,7 +211,7 @@ void NodeTable::RemovePod(Row row, PlacedPod& pod) {
   RemoveFromList(row, pod);
   AddAmounts(row, pod.use(), -1);
   for (const HostPort& port : pod.use().ports) RemovePort(row, port);
-  Tell(row, pod, false, false);
+  Notify(row, pod, false, false);
 }
 
 void NodeTable::AddToList(Row row, PlacedPod& pod) {
@@ -239,7 +239,7 @@ NodeTable::Overlay::~Overlay() {
       table_.AddToList(step->row, *step->pod);
       for (const HostPort& port : ports) table_.AddPort(step->row, port);
     }
-    table_.Tell(step->row, *step->pod, !step->added, true);
+    table_.Notify(step->row, *step->pod, !step->added, true);
     BERTH_CHECK(table_.pod_count_[step->row] == static_cast<std::int64_t>(table_.pods_[step->row].size()),
                 step->row, table_.pod_count_[step->row], table_.pods_[step->row].size());
   }
@@ -268,7 +268,7 @@ void NodeTable::Overlay::Take(Row row, PlacedPod& pod, bool add) {
     if (add ? table_.AddPort(row, port) : table_.RemovePort(row, port)) ports_.push_back(port);
   }
   steps_.back().ports = static_cast<std::uint32_t>(ports_.size()) - steps_.back().first_port;
-  table_.Tell(row, pod, add, true);
+  table_.Notify(row, pod, add, true);
 }
 
 // Cancels the step that removed this pod. Not possible for a pod with ports: other steps may have taken or
@@ -280,7 +280,7 @@ bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
   step.pod = nullptr;
   table_.AddAmounts(row, pod.use(), 1);
   table_.AddToList(row, pod);
-  table_.Tell(row, pod, true, true);
+  table_.Notify(row, pod, true, true);
   return true;
 }
 

@@ -193,7 +193,7 @@ class NodeTable {
     void Leave(Row row);
   };
 
-  void Tell(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
+  void Notify(Row row, const PlacedPod& pod, bool appears, bool imagined) const {
     for (PodObserver* observer : observers_) {
       if (appears) {
         observer->OnPodAdded(row, pod, imagined);

@@ -36,7 +36,7 @@ const RowCounts& PodCounters::Matching(const PodQueryPtr& question) {
     counter_index_.Add(question->all_of.front().labels, counter.get());
     found = counters_.emplace(question.get(), std::move(counter)).first;
   }
-  found->second->asked = ++asked_;
+  found->second->last_used = ++uses_;
   return found->second->rows;
 }
 
@@ -99,7 +99,7 @@ void PodCounters::DropIdle() {
   for (const auto& [question, counter] : counters_) {
     if (counter->question.use_count() == 1) idle.push_back(counter.get());
   }
-  std::ranges::sort(idle, {}, &Counter::asked);
+  std::ranges::sort(idle, {}, &Counter::last_used);
   idle.resize(idle.size() / 2);
   boost::unordered_flat_map<const Counter*, bool> gone;
   for (const Counter* counter : idle) gone.emplace(counter, true);

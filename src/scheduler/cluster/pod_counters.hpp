@@ -65,7 +65,7 @@ class PodCounters final : public PodObserver {
   struct Counter {
     PodQueryPtr question;
     RowCounts rows;
-    std::uint64_t asked = 0;  // when it was last used, in terms of asked_
+    std::uint64_t last_used = 0;  // when it was last used, in terms of uses_
   };
   struct Group {  // pods with equal PodLabels
     const PodLabels* labels = nullptr;
@@ -97,7 +97,7 @@ class PodCounters final : public PodObserver {
   SelectorIndex<Counter*> counter_index_;
   boost::unordered_map<CarriedKey, std::unique_ptr<CarriedTerm>> carried_;
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role
-  std::uint64_t asked_ = 0;
+  std::uint64_t uses_ = 0;
   std::size_t drop_at_ = 1024;  // number of counters at which idle ones are dropped
 };
 

@@ -211,22 +211,22 @@ void BindingCycles::StartExtenderBind(const CyclePtr& cycle, std::size_t index) 
   DropDeadline(cycle);  // extenders have a time-out of their own
   extenders::Extender& extender = extenders_->at(index);
   // Assigned before the loop can see the reply, because the reply arrives as a message.
-  const auto asked = std::make_shared<extenders::Extender::PendingCall>();
-  *asked = extender.Ask(
+  const auto pending = std::make_shared<extenders::Extender::PendingCall>();
+  *pending = extender.Ask(
       extender.config().bind_verb, extenders::BindRequest(*cycle->pod().pod, cycle->node()),
-      [this, post = post_, cycle, step, index, asked](Expected<extenders::Reply> reply) {
-        post(false, [this, cycle, step, index, asked, reply = std::move(reply)]() mutable {
-          OnExtenderReply(cycle, step, index, *asked, std::move(reply));
+      [this, post = post_, cycle, step, index, pending](Expected<extenders::Reply> reply) {
+        post(false, [this, cycle, step, index, pending, reply = std::move(reply)]() mutable {
+          OnExtenderReply(cycle, step, index, *pending, std::move(reply));
         });
       },
       host_.WriteGuard());
 }
 
 void BindingCycles::OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
-                                    const extenders::Extender::PendingCall& asked,
+                                    const extenders::Extender::PendingCall& pending,
                                     Expected<extenders::Reply> reply) {
   extenders::Extender& extender = extenders_->at(index);
-  const Expected<void> bound = extenders_->Bound(extender, asked, std::move(reply));
+  const Expected<void> bound = extenders_->Bound(extender, pending, std::move(reply));
   if (cycle->stage != Cycle::Stage::kBind || cycle->step != step) return;
   if (bound) return OnBound(cycle);
   if (!extender.ignorable()) return Fail(cycle, Status::Error(bound.error().message), true);
@@ -321,14 +321,14 @@ bool BindingCycles::CancelPreBind(std::string_view uid, std::string message) {
 
 std::size_t BindingCycles::Abandon(const std::string& why) {
   std::vector<CyclePtr> left;
-  std::size_t asked = 0;
+  std::size_t pending = 0;
   for (const auto& [uid, cycle] : cycles_) left.push_back(cycle);
   for (const CyclePtr& cycle : left) {
-    if (cycle->stage == Cycle::Stage::kBind) ++asked;
+    if (cycle->stage == Cycle::Stage::kBind) ++pending;
     cycle->stop.request_stop();
     Fail(cycle, Status::Error(why), true);
   }
-  return asked;
+  return pending;
 }
 
 void BindingCycles::Tick() {

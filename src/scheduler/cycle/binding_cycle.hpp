@@ -92,7 +92,7 @@ class BindingCycles {
   void StartBindPoint(const CyclePtr& cycle);
   void StartExtenderBind(const CyclePtr& cycle, std::size_t index);
   void OnExtenderReply(const CyclePtr& cycle, std::uint64_t step, std::size_t index,
-                       const extenders::Extender::PendingCall& asked, Expected<extenders::Reply> reply);
+                       const extenders::Extender::PendingCall& pending, Expected<extenders::Reply> reply);
   void StartBind(const CyclePtr& cycle, std::size_t plugin);
   void OnBound(const CyclePtr& cycle);
   void OnBindDone(const CyclePtr& cycle, std::uint64_t step, std::size_t plugin, framework::Status status);

@@ -111,7 +111,7 @@ void Scheduler::OnUnassignedPod(const api::PodPtr& before, const api::PodPtr& po
 void Scheduler::OnAssignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
   const bool was_assigned = before != nullptr && !before->spec.node_name.empty();
   const HandlingTimer timer(*this, was_assigned ? "AssignedPodUpdate" : kAssignedPodAdded.label);
-  const bool ours = parts_.cache.Knows(pod->metadata.uid);
+  const bool ours = parts_.cache.Contains(pod->metadata.uid);
   parts_.cache.AddPod(pod);
   if (!ours) ReportOvercommitment(*pod);
   if (was_assigned) {

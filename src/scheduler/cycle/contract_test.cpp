@@ -34,7 +34,7 @@ struct Script {
   std::int64_t score = 50;
   std::map<std::string, Duration> wait;  // by plugin: Permit returns Wait with this timeout
   bool allow_parallel = false;
-  std::vector<framework::Answer> owed;  // pending completions of PreBind and Bind
+  std::vector<framework::StatusCallback> owed;  // pending completions of PreBind and Bind
   std::vector<std::stop_token> stops;
   bool hold_pre_bind = false;
   bool hold_bind = false;
@@ -62,7 +62,7 @@ class Probe final : public framework::PreEnqueuePlugin,
   }
 
   Status PreEnqueue(const cluster::PodInfo& pod) const override { return Act("PreEnqueue", pod); }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override {
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
     attempt.state().Write(key_, 1);
     return {Act("PreFilter", attempt.pod()), std::nullopt};
   }
@@ -88,7 +88,7 @@ class Probe final : public framework::PreEnqueuePlugin,
     });
   }
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt, const framework::FilterOutcome&,
-                                         framework::WhatIf&) override {
+                                         framework::PostFilterServices&) override {
     return {Act("PostFilter", attempt.pod(), Status::Unschedulable("")), script_.nominate};
   }
   Status PreScore(const framework::Attempt& attempt, const RowSet&) const override {
@@ -114,12 +114,12 @@ class Probe final : public framework::PreEnqueuePlugin,
   PreFlight PreBindPreFlight(const Placement& placement) override {
     return {Act("PreBindPreFlight", placement.pod), script_.allow_parallel};
   }
-  void PreBind(const Placement& placement, std::stop_token stop, framework::Answer answer) override {
+  void PreBind(const Placement& placement, std::stop_token stop, framework::StatusCallback answer) override {
     script_.stops.push_back(stop);
     if (script_.hold_pre_bind && IsVictim(placement.pod)) return script_.owed.push_back(std::move(answer));
     answer(Act("PreBind", placement.pod));
   }
-  void Bind(const Placement& placement, framework::Answer answer) override {
+  void Bind(const Placement& placement, framework::StatusCallback answer) override {
     if (script_.hold_bind && IsVictim(placement.pod)) return script_.owed.push_back(std::move(answer));
     answer(Act("Bind", placement.pod, Status::Skip()));
   }
@@ -154,7 +154,7 @@ class ContractTest : public ::testing::Test {
     for (auto name = probes.rbegin(); name != probes.rend(); ++name) {
       registry.AddForeign(
           *name,
-          [this, name = *name](const framework::RawArgs&, framework::Handle& handle) -> framework::Made {
+          [this, name = *name](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
             return std::make_unique<Probe>(name, script, handle);
           });
       enabled.insert(enabled.begin(), {*name, 1});
@@ -189,7 +189,7 @@ class ContractTest : public ::testing::Test {
     clock.Advance(time);
     Settle();
   }
-  void Answer(Status status) {
+  void StatusCallback(Status status) {
     for (auto& answer : std::exchange(script.owed, {})) answer(status);
     Settle();
   }
@@ -382,7 +382,7 @@ TEST_F(ContractTest, AFailedBindingRequeuesPodsThatWereRejectedBecauseOfIt) {
   AddPod(MakePod("late").Cpu("900m"));
   EXPECT_THAT(Bound(), ElementsAre("filler"));
   EXPECT_EQ(Sizes().unschedulable, 1U);
-  Answer(Status::Error("broke"));
+  StatusCallback(Status::Error("broke"));
   EXPECT_THAT(Bound(), ElementsAre("filler", "late"));
 }
 
@@ -480,7 +480,7 @@ TEST_F(ContractTest, TheLoopContinuesDuringPreBind) {
   AddPod(MakePod("victim"));
   AddPod(MakePod("other"));
   EXPECT_THAT(Bound(), ElementsAre("other"));
-  Answer({});
+  StatusCallback({});
   EXPECT_THAT(Bound(), ElementsAre("other", "victim"));
 }
 
@@ -489,16 +489,16 @@ TEST_F(ContractTest, PreBindPluginsRunInSequenceUnlessBothAllowParallel) {
   script.hold_pre_bind = true;
   AddPod(MakePod("victim"));
   EXPECT_EQ(script.owed.size(), 1U);
-  Answer({});
+  StatusCallback({});
   EXPECT_EQ(script.owed.size(), 1U);
-  Answer({});
+  StatusCallback({});
   EXPECT_THAT(Bound(), ElementsAre("victim"));
 
   Start({"P1", "P2"});
   script.allow_parallel = true;
   AddPod(MakePod("victim"));
   EXPECT_EQ(script.owed.size(), 2U);
-  Answer({});
+  StatusCallback({});
   EXPECT_THAT(Bound(), ElementsAre("victim", "victim"));
 }
 
@@ -519,7 +519,7 @@ TEST_F(ContractTest, AMissingResultIsAnErrorAfterTheDeadline) {
   EXPECT_EQ(Sizes().backoff, 1U);
   script.hold_pre_bind = false;
   script.hold_bind = true;
-  Answer({});  // too late: the attempt has ended
+  StatusCallback({});  // too late: the attempt has ended
   EXPECT_THAT(Bound(), IsEmpty());
   Wait(std::chrono::seconds(3));
   Wait(std::chrono::minutes(2));
@@ -613,7 +613,7 @@ TEST_F(ContractTest, BlockingPluginsDoNotBlockTheLoop) {
   std::latch go(1);
   runtime::Registry registry = assembly::InTreePlugins();
   registry.AddForeign("SlowBinder",
-                      [&](const framework::RawArgs&, framework::Handle& handle) -> framework::Made {
+                      [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
                         return std::make_unique<SlowBinder>(handle, go);
                       });
   config::SchedulerConfig config = config::DefaultSchedulerConfig();
@@ -643,7 +643,7 @@ TEST_F(ContractTest, ARecreatedPodIsNotAffectedByTheOldPodsFailure) {
   script.hold_bind = false;
   AddPod(MakePod("victim").Uid("another"));
   const auto patches = api.patches.size();
-  Answer(Status::Error("gone"));
+  StatusCallback(Status::Error("gone"));
   EXPECT_EQ(api.patches.size(), patches);
   EXPECT_THAT(Bound(), ElementsAre("victim"));
 }

@@ -55,7 +55,7 @@ void Scheduler::BeginDrain(Duration patience) {
 
 void Scheduler::ContinueDrain() {
   if (bindings_.size() > 0 && parts_.clock.Now() >= drain_by_) {
-    unanswered_ = bindings_.Abandon("the scheduler is stopping");
+    unconfirmed_bindings_ = bindings_.Abandon("the scheduler is stopping");
   }
   if (bindings_.size() > 0) return;
   drain_by_ = MonoTime::max();
@@ -83,15 +83,15 @@ void Scheduler::ReportOvercommitment(const api::Pod& pod) {
     exceeded += fmt::format("{}{} {} of {}", exceeded.empty() ? "" : ", ", what, held, offered);
   };
   check("pods", nodes.pod_count()[row], nodes.allowed_pods()[row]);
-  const auto check_resource = [&](cluster::ResourceId id, std::int64_t asked, std::string_view what) {
-    if (asked <= 0) return;
+  const auto check_resource = [&](cluster::ResourceId id, std::int64_t requests, std::string_view what) {
+    if (requests <= 0) return;
     check(what, nodes.requested(id)[row], nodes.allocatable(id)[row]);
   };
-  const cluster::Amounts asked = cluster::UseOf(pod, parts_.handle.symbols)->requested;
-  check_resource(cluster::kCpu, asked.milli_cpu, "milli-cpu");
-  check_resource(cluster::kMemory, asked.memory, "memory");
-  check_resource(cluster::kEphemeralStorage, asked.ephemeral_storage, "ephemeral-storage");
-  for (const auto& [id, amount] : asked.scalars)
+  const cluster::Amounts requests = cluster::UseOf(pod, parts_.handle.symbols)->requested;
+  check_resource(cluster::kCpu, requests.milli_cpu, "milli-cpu");
+  check_resource(cluster::kMemory, requests.memory, "memory");
+  check_resource(cluster::kEphemeralStorage, requests.ephemeral_storage, "ephemeral-storage");
+  for (const auto& [id, amount] : requests.scalars)
     check_resource(id, amount, parts_.handle.symbols.ResourceName(id));
   if (exceeded.empty()) return;
   metrics_->overcommitted.Add();

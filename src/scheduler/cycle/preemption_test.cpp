@@ -36,12 +36,12 @@ class DelayingPlugin final : public framework::PreFilterPlugin,
   struct Script {
     bool at_permit = false;
     Status pre_filter;
-    std::vector<framework::Answer> owed;
+    std::vector<framework::StatusCallback> owed;
     std::vector<std::stop_token> stops;
   };
   explicit DelayingPlugin(Script& script) : script_(script) {}
   std::string_view Name() const override { return "Hurdle"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override {
+  framework::PreFilterResult PreFilter(const framework::Attempt&) const override {
     return {script_.pre_filter, std::nullopt};
   }
   framework::PermitResult Permit(const Placement& placement) override {
@@ -51,7 +51,7 @@ class DelayingPlugin final : public framework::PreFilterPlugin,
   PreFlight PreBindPreFlight(const Placement& placement) override {
     return {!script_.at_permit && IsSlow(placement) ? Status{} : Status::Skip()};
   }
-  void PreBind(const Placement&, std::stop_token stop, framework::Answer answer) override {
+  void PreBind(const Placement&, std::stop_token stop, framework::StatusCallback answer) override {
     script_.stops.push_back(stop);
     script_.owed.push_back(std::move(answer));
   }
@@ -69,7 +69,7 @@ class PreemptionTest : public ::testing::Test {
   void Start(const std::vector<std::string>& gates) {
     scheduler.reset();
     runtime::Registry registry = assembly::InTreePlugins();
-    registry.AddForeign("Hurdle", [this](const framework::RawArgs&, framework::Handle&) -> framework::Made {
+    registry.AddForeign("Hurdle", [this](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
       return std::make_unique<DelayingPlugin>(script);
     });
     config::SchedulerConfig config = config::DefaultSchedulerConfig();
@@ -485,7 +485,7 @@ class LimitPlugin final
   explicit LimitPlugin(framework::Handle& handle)
       : counts_(handle.NewKey<Counts>()), reason_(handle.reasons.Intern("node(s) were crowded")) {}
   std::string_view Name() const override { return "Crowd"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override {
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
     if (!IsCrowd(*attempt.pod().pod)) return {Status::Skip(), std::nullopt};
     attempt.state().Write(counts_, Count(attempt.nodes()));
     return {};
@@ -572,7 +572,7 @@ template <class CrowdPlugin>
 std::vector<std::string> Evaluate(const RandomCluster& cluster) {
   berth::testing::FakeApiWriter api;
   runtime::Registry registry = assembly::InTreePlugins();
-  registry.AddForeign("Crowd", [](const framework::RawArgs&, framework::Handle& handle) -> framework::Made {
+  registry.AddForeign("Crowd", [](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
     return std::make_unique<CrowdPlugin>(handle);
   });
   config::SchedulerConfig config = config::DefaultSchedulerConfig();

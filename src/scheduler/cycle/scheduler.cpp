@@ -21,7 +21,7 @@ namespace {
 std::size_t EvaluatedNodes(const record::AttemptRecord& record) {
   std::size_t count = record.feasible.Count();
   for (const record::Rejection& rejection : record.rejections) count += rejection.rows.Count();
-  for (const record::Spoken& part : record.spoken) count += part.reasons.rows.size();
+  for (const record::PluginReasons& part : record.row_reasons) count += part.reasons.rows.size();
   return count;
 }
 
@@ -136,7 +136,7 @@ void Scheduler::ScheduleOne(const QueuedPodPtr& pod) {
 
 void Scheduler::BeginTrace(framework::QueuedPod& pod) {
   pod.trace = nullptr;
-  if (parts_.tracer != nullptr && parts_.tracer->Wants()) {
+  if (parts_.tracer != nullptr && parts_.tracer->ShouldTrace()) {
     pod.trace = std::make_shared<tracing::AttemptTrace>();
     pod.trace->pod = pod.info.key;
     pod.trace->uid = pod.info.pod->metadata.uid;
@@ -166,7 +166,7 @@ bool Scheduler::Skip(const QueuedPod& pod) {
                         pod.info.pod});
     return true;
   }
-  return parts_.cache.Knows(object.metadata.uid);
+  return parts_.cache.Contains(object.metadata.uid);
 }
 
 algorithm::ScheduleResult Scheduler::Schedule(const QueuedPod& pod) {

@@ -80,7 +80,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   // immediately; after `patience`, so are pods whose binding has not completed.
   void Drain(Duration patience);
   // After Drain: the number of requested bindings without a result, which the API server may still execute.
-  std::size_t unanswered() const { return unanswered_; }
+  std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
 
   // --- the loop's thread ---
   // Returns after Stop or a completed Drain.
@@ -227,7 +227,7 @@ class Scheduler final : public framework::SchedulerServices, private queue::Queu
   bool draining_ = false;
   MonoTime drain_by_ = MonoTime::max();
   MonoTime next_fence_check_ = MonoTime::max();  // when to check the fence again
-  std::size_t unanswered_ = 0;
+  std::size_t unconfirmed_bindings_ = 0;
   BindingCycles bindings_;
   WorkerPool workers_;  // destroyed first: its work refers to the other members
 };

@@ -356,7 +356,7 @@ TEST_F(LeadingTest, ADrainWaitsForBindingsInProgress) {
   EXPECT_THAT(Bound(), ElementsAre("a@n1")) << "no further pod is scheduled";
   api.Release();
   scheduler->Run();  // returns
-  EXPECT_EQ(scheduler->unanswered(), 0U);
+  EXPECT_EQ(scheduler->unconfirmed_bindings(), 0U);
   EXPECT_THAT(EventReasons(), ElementsAre("Scheduled"));
   EXPECT_EQ(engine->cache().assumed_count(), 1U);
 }
@@ -371,7 +371,7 @@ TEST_F(LeadingTest, ADrainRevertsAndCountsBindingsWithoutAResponse) {
   Settle();
   Wait(std::chrono::seconds(5));
   scheduler->Run();
-  EXPECT_EQ(scheduler->unanswered(), 1U);
+  EXPECT_EQ(scheduler->unconfirmed_bindings(), 1U);
   EXPECT_EQ(engine->cache().assumed_count(), 0U);
   EXPECT_THAT(events.events, IsEmpty());
   EXPECT_THAT(api.patches, IsEmpty());
@@ -380,7 +380,7 @@ TEST_F(LeadingTest, ADrainRevertsAndCountsBindingsWithoutAResponse) {
 TEST_F(LeadingTest, AStandbyDrainsImmediatelyEvenBeforeTheInitialLists) {
   scheduler->Drain(std::chrono::seconds(5));
   scheduler->Run();
-  EXPECT_EQ(scheduler->unanswered(), 0U);
+  EXPECT_EQ(scheduler->unconfirmed_bindings(), 0U);
 }
 
 // --- overcommitment by two leaders ---

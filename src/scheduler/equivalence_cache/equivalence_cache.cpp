@@ -28,7 +28,7 @@ bool EquivalenceClass::Evaluate(const Attempt& attempt, const PreFilterOutcome& 
                           skipped_filters_ == pre_filter.skipped_filters &&
                           pod_changes_ - seen <= worthwhile &&
                           nodes.ForEachChangedRow(seen, [&](cluster::Row row) { changed_.Add(row); });
-  return (can_follow && JudgeChanged(attempt, pre_filter)) || Rebuild(attempt, pre_filter);
+  return (can_follow && EvaluateChangedRows(attempt, pre_filter)) || Rebuild(attempt, pre_filter);
 }
 
 bool EquivalenceClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
@@ -44,7 +44,7 @@ bool EquivalenceClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& p
     if (basis == ResultDependency::kRow) first_by_row_ = i;
   }
   profile_.RunFiltersFrom(0, attempt, pre_filter, attempt.nodes().all(), verdicts_);
-  if (!verdicts_.errors.empty() || !verdicts_.spoken.empty() || !verdicts_.pending.empty()) return false;
+  if (!verdicts_.errors.empty() || !verdicts_.row_reasons.empty() || !verdicts_.pending.empty()) return false;
   reaching_ = attempt.nodes().all();
   for (const FilterOutcome::Rejection& rejection : verdicts_.all()) {
     if (rejection.plugin < first_by_row_) reaching_ -= rejection.rows;
@@ -56,11 +56,11 @@ bool EquivalenceClass::Rebuild(const Attempt& attempt, const PreFilterOutcome& p
 }
 
 // Returns false if all rows must be evaluated again.
-bool EquivalenceClass::JudgeChanged(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
+bool EquivalenceClass::EvaluateChangedRows(const Attempt& attempt, const PreFilterOutcome& pre_filter) {
   changed_ &= reaching_;
   if (changed_.Empty()) return true;
   profile_.RunFiltersFrom(first_by_row_, attempt, pre_filter, changed_, again_);
-  if (!again_.errors.empty() || !again_.spoken.empty() || !again_.pending.empty()) return false;
+  if (!again_.errors.empty() || !again_.row_reasons.empty() || !again_.pending.empty()) return false;
   to_score_ |= changed_;
   if (again_.used == 0 && changed_.IsSubsetOf(verdicts_.feasible)) return true;
   return TakeVerdicts();
@@ -139,11 +139,11 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
     const auto& [plugin, weight] = profile_.scores()[i];
     const ResultDependency basis = plugin->ScoreDependency(attempt.pod());
     highest += weight * framework::kMaxScore;
-    if (basis == ResultDependency::kEverything || plugin->Normalizes() == Normalization::kOwn || highest > INT32_MAX)
+    if (basis == ResultDependency::kEverything || plugin->normalization() == Normalization::kOwn || highest > INT32_MAX)
       return false;
     Part& part = parts_.emplace_back();
     part.index = i;
-    part.how = plugin->Normalizes();
+    part.how = plugin->normalization();
     part.by_row = basis == ResultDependency::kRow;
     part.weight = static_cast<std::int32_t>(weight);
   }
@@ -166,7 +166,7 @@ bool EquivalenceClass::ScoreAll(const Attempt& attempt) {
   return true;
 }
 
-// Normalizes the raw scores of all feasible rows. Returns false if a result is not a valid score.
+// normalization the raw scores of all feasible rows. Returns false if a result is not a valid score.
 bool EquivalenceClass::Normalize(std::size_t place) {
   const Part& part = parts_[place];
   framework::ScoreColumn& scores = answer_;

@@ -56,7 +56,7 @@ class EquivalenceClass {
   };
 
   bool Rebuild(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
-  bool JudgeChanged(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
+  bool EvaluateChangedRows(const framework::Attempt& attempt, const runtime::PreFilterOutcome& pre_filter);
   bool TakeVerdicts();
   bool ScoreAll(const framework::Attempt& attempt);
   bool ScoreChanged(const framework::Attempt& attempt);

@@ -40,13 +40,13 @@ struct Extender::Measured {
   std::atomic<bool> open = false;
 };
 
-Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Meters& meters)
+Extender::Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Metrics& metrics)
     : config_(std::move(config)),
       transport_(std::move(transport)),
-      meters_(meters),
-      circuit_(meters.circuit) {
+      metrics_(metrics),
+      circuit_(metrics.circuit) {
   for (const config::ManagedResource& resource : config_.managed_resources) managed_.insert(resource.name);
-  if (meters_.registry != nullptr) measured_ = std::make_unique<Measured>(*meters_.registry, name());
+  if (metrics_.registry != nullptr) measured_ = std::make_unique<Measured>(*metrics_.registry, name());
 }
 
 Extender::~Extender() = default;
@@ -66,40 +66,40 @@ bool Extender::IsInterested(const api::Pod& pod) const {
 
 Extender::PendingCall Extender::Ask(std::string_view verb, std::string body, Transport::Done done,
                                     std::function<std::optional<std::string>()> refused) {
-  PendingCall asked;
-  asked.began = meters_.clock->Now();
-  if (!circuit_.Allows(asked.began)) {
+  PendingCall pending;
+  pending.began = metrics_.clock->Now();
+  if (!circuit_.Allows(pending.began)) {
     done(Fail(ErrorCode::kUnavailable,
               fmt::format("extender \"{}\" failed {} consecutive times and is not called for {} s", name(),
-                          meters_.circuit.failures,
-                          std::chrono::duration_cast<std::chrono::seconds>(meters_.circuit.pause).count())));
-    return asked;
+                          metrics_.circuit.failures,
+                          std::chrono::duration_cast<std::chrono::seconds>(metrics_.circuit.pause).count())));
+    return pending;
   }
-  asked.sent = true;
-  asked.call = transport_->Ask(
+  pending.sent = true;
+  pending.call = transport_->Ask(
       {UrlOf(config_, verb), std::move(body), TimeoutOf(config_), std::move(refused)}, std::move(done));
-  return asked;
+  return pending;
 }
 
-void Extender::Cancel(const PendingCall& asked) {
-  if (asked.sent) transport_->Cancel(asked.call);
+void Extender::Cancel(const PendingCall& pending) {
+  if (pending.sent) transport_->Cancel(pending.call);
 }
 
-Expected<Reply> Extender::Take(std::string_view verb, const PendingCall& asked, Expected<Reply> reply) {
+Expected<Reply> Extender::Take(std::string_view verb, const PendingCall& pending, Expected<Reply> reply) {
   if (!reply) {
-    if (reply.error().code != ErrorCode::kCancelled) Evaluated(verb, asked, false);
+    if (reply.error().code != ErrorCode::kCancelled) Evaluated(verb, pending, false);
     return reply;
   }
   if (reply->status == kOk) return reply;
-  Evaluated(verb, asked, false);
+  Evaluated(verb, pending, false);
   return Fail(ErrorCode::kUnavailable, fmt::format("failed {} with extender at URL {}, code {}", verb,
                                                    UrlOf(config_, verb), reply->status));
 }
 
-void Extender::Evaluated(std::string_view verb, const PendingCall& asked, bool well) {
-  const MonoTime now = meters_.clock->Now();
+void Extender::Evaluated(std::string_view verb, const PendingCall& pending, bool well) {
+  const MonoTime now = metrics_.clock->Now();
   const bool was_open = circuit_.open();
-  if (asked.sent) circuit_.OnResult(well, now);
+  if (pending.sent) circuit_.OnResult(well, now);
   if (circuit_.open() != was_open) {
     log::Warning(circuit_.open() ? "Extender circuit breaker opened after repeated failures"
                                  : "Extender circuit breaker closed",
@@ -108,7 +108,7 @@ void Extender::Evaluated(std::string_view verb, const PendingCall& asked, bool w
   if (measured_ == nullptr) return;
   measured_->open = circuit_.open();
   metrics::Registry& registry = measured_->registry;
-  const char* result = !asked.sent ? "not_asked" : (well ? "success" : "error");
+  const char* result = !pending.sent ? "not_asked" : (well ? "success" : "error");
   registry
       .Counter(
           "berth_extender_requests_total",
@@ -116,13 +116,13 @@ void Extender::Evaluated(std::string_view verb, const PendingCall& asked, bool w
           "open.",
           {{"extender", name()}, {"verb", std::string(verb)}, {"result", result}})
       .Add();
-  if (!asked.sent) return;
+  if (!pending.sent) return;
   registry
       .Histogram("berth_extender_duration_seconds",
                  "[ALPHA] Time from a request to an extender until its response has been decoded.",
                  metrics::ExponentialBuckets(0.0005, 2, 16),
                  {{"extender", name()}, {"verb", std::string(verb)}})
-      .Observe(std::chrono::duration<double>(now - asked.began).count());
+      .Observe(std::chrono::duration<double>(now - pending.began).count());
 }
 
 void Extender::CountInvalidScores(std::size_t count) {

@@ -20,7 +20,7 @@ class Registry;
 namespace berth::extenders {
 
 // Metrics and options of extenders.
-struct Meters {
+struct Metrics {
   metrics::Registry* registry = nullptr;  // null: no metrics
   const Clock* clock = nullptr;           // null: the system clock
   CircuitOptions circuit{};
@@ -29,7 +29,7 @@ struct Meters {
 // Scheduler loop only; responses may arrive on any thread.
 class Extender {
  public:
-  Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Meters& meters);
+  Extender(config::ExtenderConfig config, std::unique_ptr<Transport> transport, const Metrics& metrics);
   ~Extender();
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
@@ -51,18 +51,18 @@ class Extender {
   };
   PendingCall Ask(std::string_view verb, std::string body, Transport::Done done,
                   std::function<std::optional<std::string>()> refused = {});
-  void Cancel(const PendingCall& asked);
+  void Cancel(const PendingCall& pending);
   // Evaluates a response: status 200 is success, any other an error with kube-scheduler's text.
-  Expected<Reply> Take(std::string_view verb, const PendingCall& asked, Expected<Reply> reply);
+  Expected<Reply> Take(std::string_view verb, const PendingCall& pending, Expected<Reply> reply);
   // Reports whether the response could be decoded, for metrics and the circuit breaker.
-  void Evaluated(std::string_view verb, const PendingCall& asked, bool well);
+  void Evaluated(std::string_view verb, const PendingCall& pending, bool well);
   void CountInvalidScores(std::size_t count);
 
  private:
   struct Measured;
   const config::ExtenderConfig config_;
   const std::unique_ptr<Transport> transport_;
-  const Meters meters_;
+  const Metrics metrics_;
   std::set<std::string, std::less<>> managed_;
   Circuit circuit_;
   std::unique_ptr<Measured> measured_;

@@ -46,9 +46,9 @@ struct Mailbox {
 
 Expected<std::unique_ptr<Extenders>> Extenders::Make(const std::vector<config::ExtenderConfig>& configs,
                                                      const TransportMaker& make_transport,
-                                                     const Meters& meters) {
+                                                     const Metrics& metrics) {
   static const SystemClock kClock;
-  Meters complete = meters;
+  Metrics complete = metrics;
   if (complete.clock == nullptr) complete.clock = &kClock;
   std::unique_ptr<Extenders> extenders(new Extenders(complete));
   for (const bool ignorable : {false, true}) {
@@ -82,11 +82,11 @@ api::KeepTexts Extenders::texts() const {
 
 void Extenders::BeginDecision() {
   wait_cancelled_ = false;
-  troubles_.clear();
+  errors_.clear();
 }
 
 void Extenders::Note(const Extender& extender, std::string_view verb, const std::string& error) {
-  troubles_.push_back({extender.name(), std::string(verb), error});
+  errors_.push_back({extender.name(), std::string(verb), error});
 }
 
 // --- requests ---
@@ -95,7 +95,7 @@ std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions
   const auto box = std::make_shared<Mailbox>(questions.size());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Call& question = questions[i];
-    question.asked =
+    question.pending =
         question.extender->Ask(question.verb, std::move(question.body),
                                [box, i](Expected<Reply> reply) { box->Put(i, std::move(reply)); });
   }
@@ -105,7 +105,7 @@ std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions
     lock.unlock();
     if (keep_waiting_ && !keep_waiting_()) wait_cancelled_ = true;
     if (wait_cancelled_) {
-      for (const Call& question : questions) question.extender->Cancel(question.asked);
+      for (const Call& question : questions) question.extender->Cancel(question.pending);
     }
     lock.lock();
     if (wait_cancelled_) break;
@@ -115,7 +115,7 @@ std::vector<Expected<Reply>> Extenders::CallAndWait(std::vector<Call>& questions
     auto& answer = box->answers[i];
     Expected<Reply> reply =
         answer ? std::move(*answer) : Fail(ErrorCode::kCancelled, "the scheduler cancelled the wait");
-    replies.push_back(questions[i].extender->Take(questions[i].verb, questions[i].asked, std::move(reply)));
+    replies.push_back(questions[i].extender->Take(questions[i].verb, questions[i].pending, std::move(reply)));
   }
   return replies;
 }
@@ -124,7 +124,7 @@ template <class T>
 Expected<T> Extenders::Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&)) {
   if (!reply) return std::unexpected(std::move(reply).error());
   Expected<T> answer = read(*reply);
-  question.extender->Evaluated(question.verb, question.asked, answer.has_value());
+  question.extender->Evaluated(question.verb, question.pending, answer.has_value());
   return answer;
 }
 
@@ -152,15 +152,15 @@ FilterResult Extenders::Filter(const PodInfo& pod, const Nodes& nodes, RowSet fe
   for (const auto& extender : extenders_) {
     if (result.left.Empty()) break;
     if (extender->config().filter_verb.empty() || !extender->IsInterested(*pod.pod)) continue;
-    const auto asked = FilterWith(*extender, pod, nodes, result);
-    if (asked) continue;
+    const auto pending = FilterWith(*extender, pod, nodes, result);
+    if (pending) continue;
     if (wait_cancelled_ || !extender->ignorable()) {
-      result.error = asked.error().message;
+      result.error = pending.error().message;
       break;
     }
     log::Info("Skipping extender as it returned error and has ignorable flag set",
-              {{"extender", extender->name()}, {"err", asked.error().message}});
-    Note(*extender, extender->config().filter_verb, asked.error().message);
+              {{"extender", extender->name()}, {"err", pending.error().message}});
+    Note(*extender, extender->config().filter_verb, pending.error().message);
   }
   return result;
 }
@@ -221,9 +221,9 @@ PrioritizeResult Extenders::Prioritize(const PodInfo& pod, const Nodes& nodes, c
   if (questions.empty()) return result;
   // In kube-scheduler each request runs in a goroutine.
   metrics::Gauge* const running =
-      meters_.registry == nullptr
+      metrics_.registry == nullptr
           ? nullptr
-          : &meters_.registry->Gauge(
+          : &metrics_.registry->Gauge(
                 "scheduler_goroutines",
                 "[BETA] Number of running goroutines split by the work they do such as binding.",
                 {{"operation", "prioritizing_extender"}});
@@ -335,12 +335,12 @@ Expected<std::vector<framework::PreemptionCandidate>> Extenders::ReviewWith(
 
 // --- bind ---
 
-Expected<void> Extenders::Bound(Extender& extender, const Extender::PendingCall& asked,
+Expected<void> Extenders::Bound(Extender& extender, const Extender::PendingCall& pending,
                                 Expected<Reply> reply) {
   const std::string& verb = extender.config().bind_verb;
-  BERTH_TRY(const Reply taken, extender.Take(verb, asked, std::move(reply)));
+  BERTH_TRY(const Reply taken, extender.Take(verb, pending, std::move(reply)));
   const auto error = ReadBindReply(taken);
-  extender.Evaluated(verb, asked, error.has_value());
+  extender.Evaluated(verb, pending, error.has_value());
   if (!error) return std::unexpected(error.error());
   if (!error->empty()) return Fail(ErrorCode::kInternal, *error);
   return {};

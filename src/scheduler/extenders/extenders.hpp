@@ -70,7 +70,7 @@ class Extenders final : public framework::PreemptionReviewer {
   // Ignorable extenders are called after all others. Error texts are kube-scheduler's start-up errors.
   static Expected<std::unique_ptr<Extenders>> Make(const std::vector<config::ExtenderConfig>& configs,
                                                    const TransportMaker& make_transport,
-                                                   const Meters& meters);
+                                                   const Metrics& metrics);
 
   bool empty() const { return extenders_.empty(); }
   bool filter() const { return Offer(&config::ExtenderConfig::filter_verb); }
@@ -83,7 +83,7 @@ class Extenders final : public framework::PreemptionReviewer {
   void BeginDecision();
   bool wait_cancelled() const { return wait_cancelled_; }
   // The errors since BeginDecision.
-  std::vector<ExtenderError> TakeErrors() { return std::exchange(troubles_, {}); }
+  std::vector<ExtenderError> TakeErrors() { return std::exchange(errors_, {}); }
 
   // Calls the extenders one after the other, each with the nodes that the previous ones accepted. Stops when
   // no node is left.
@@ -100,7 +100,7 @@ class Extenders final : public framework::PreemptionReviewer {
   // is none.
   std::size_t FindBinder(const api::Pod& pod, std::size_t from = 0) const;
   // The result of a binding by an extender.
-  Expected<void> Bound(Extender& extender, const Extender::PendingCall& asked, Expected<Reply> reply);
+  Expected<void> Bound(Extender& extender, const Extender::PendingCall& pending, Expected<Reply> reply);
   std::size_t size() const { return extenders_.size(); }
   Extender& at(std::size_t index) { return *extenders_[index]; }
 
@@ -110,13 +110,13 @@ class Extenders final : public framework::PreemptionReviewer {
     Extender* extender = nullptr;
     std::string verb;
     std::string body;
-    Extender::PendingCall asked{};
+    Extender::PendingCall pending{};
   };
   // Decodes a response and reports the result to metrics and the circuit breaker.
   template <class T>
   Expected<T> Read(const Call& question, Expected<Reply> reply, Expected<T> (*read)(const Reply&));
 
-  explicit Extenders(const Meters& meters) : meters_(meters) {}
+  explicit Extenders(const Metrics& metrics) : metrics_(metrics) {}
   bool Offer(Verb verb) const;
   std::vector<Expected<Reply>> CallAndWait(std::vector<Call>& questions);
   std::string NodesRequestOf(const Extender& extender, const cluster::PodInfo& pod, const Nodes& nodes,
@@ -128,12 +128,12 @@ class Extenders final : public framework::PreemptionReviewer {
       const std::vector<framework::PreemptionCandidate>& candidates);
   void Note(const Extender& extender, std::string_view verb, const std::string& error);
 
-  const Meters meters_;
+  const Metrics metrics_;
   std::vector<std::unique_ptr<Extender>> extenders_;
   std::function<bool()> keep_waiting_;
   const cluster::NodeTable* table_ = nullptr;
   bool wait_cancelled_ = false;
-  std::vector<ExtenderError> troubles_;
+  std::vector<ExtenderError> errors_;
 };
 
 }  // namespace berth::extenders

@@ -109,7 +109,7 @@ class ExtendersTest : public ::testing::Test {
   berth::testing::Cluster cluster;
   std::vector<cluster::Row> order;
   ManualClock clock;
-  FakeWorld world;
+  FakeExtenders world;
   std::unique_ptr<Extenders> extenders;
 };
 
@@ -119,7 +119,7 @@ TEST_F(ExtendersTest, EachReceivesTheRemainingNodesAndIgnorableOnesAreLast) {
   world.Answer("http://ignorable/filter", R"({"NodeNames":["b"],"FailedNodes":{"a":"hot"}})");
   const FilterResult result = Filter();
   EXPECT_THAT(world.Urls(), ElementsAre("http://first/filter", "http://ignorable/filter"));
-  EXPECT_THAT(world.asked[1].body, HasSubstr(R"("NodeNames":["a","b"])"));
+  EXPECT_THAT(world.requests[1].body, HasSubstr(R"("NodeNames":["a","b"])"));
   EXPECT_THAT(Names(result.left), ElementsAre("b"));
   ASSERT_EQ(result.silent.size(), 1U);
   EXPECT_EQ(result.silent[0].extender, "http://first///");
@@ -166,11 +166,11 @@ TEST_F(ExtendersTest, ManagedResourcesOfContainersAndInitContainersDetermineInte
   Configure({config});
   world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
   Filter(MakePod().Cpu("1").Overhead("example.com/nic", "1"));
-  EXPECT_THAT(world.asked, IsEmpty());
+  EXPECT_THAT(world.requests, IsEmpty());
   Filter(MakePod().Request("example.com/nic", "1"));
   Filter(MakePod().Container(MakeContainer().Limit("example.com/nic", "1")));
   Filter(MakePod().Init(MakeContainer().Request("example.com/nic", "1")));
-  EXPECT_EQ(world.asked.size(), 3U);
+  EXPECT_EQ(world.requests.size(), 3U);
 }
 
 TEST_F(ExtendersTest, ScoresAreMultipliedByTenTimesTheWeightAndSummed) {
@@ -201,8 +201,8 @@ TEST_F(ExtendersTest, AnExtenderWithoutPrioritizeCountsAsScoringAllNodes) {
 
 TEST_F(ExtendersTest, TheWaitEndsWhenItIsCancelled) {
   Configure({Filtering("http://x", true)});
-  int asked = 0;
-  extenders->SetKeepWaiting([&] { return ++asked < 2; });
+  int pending = 0;
+  extenders->SetKeepWaiting([&] { return ++pending < 2; });
   const FilterResult result = Filter();
   EXPECT_TRUE(extenders->wait_cancelled());
   EXPECT_TRUE(result.error.has_value()) << "not even an ignorable extender is passed over then";
@@ -220,23 +220,23 @@ TEST_F(ExtendersTest, TimeoutsDefaultToFiveSeconds) {
   for (const char* name : {"given", "none", "unset"})
     world.Answer("http://" + std::string(name) + "/filter", R"({"NodeNames":["a"]})");
   Filter();
-  ASSERT_EQ(world.asked.size(), 3U);
-  EXPECT_EQ(world.asked[0].timeout, std::chrono::milliseconds(200));
-  EXPECT_EQ(world.asked[1].timeout, Duration::zero());
-  EXPECT_EQ(world.asked[2].timeout, std::chrono::seconds(5));
+  ASSERT_EQ(world.requests.size(), 3U);
+  EXPECT_EQ(world.requests[0].timeout, std::chrono::milliseconds(200));
+  EXPECT_EQ(world.requests[1].timeout, Duration::zero());
+  EXPECT_EQ(world.requests[2].timeout, std::chrono::seconds(5));
 }
 
 TEST_F(ExtendersTest, TheCircuitOpensAfterConsecutiveFailuresAndRetriesAfterAPause) {
   Configure({Filtering("http://x")}, {.failures = 2, .pause = std::chrono::seconds(10)});
   world.Answer("http://x/filter", "rubbish");
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Filter().error);
-  EXPECT_EQ(world.asked.size(), 2U);
+  EXPECT_EQ(world.requests.size(), 2U);
   EXPECT_THAT(*Filter().error, HasSubstr("is not called for 10 s"));
   clock.Advance(std::chrono::seconds(10));
   world.Answer("http://x/filter", R"({"NodeNames":["a"]})");
   EXPECT_FALSE(Filter().error);
   EXPECT_FALSE(Filter().error);
-  EXPECT_EQ(world.asked.size(), 4U);
+  EXPECT_EQ(world.requests.size(), 4U);
 }
 
 TEST_F(ExtendersTest, ObjectTextsAreKeptOnlyIfExtendersNeedThem) {

@@ -13,11 +13,11 @@
 namespace berth::extenders {
 
 // State shared by all fake extenders of a test.
-struct FakeWorld {
+struct FakeExtenders {
   // Responses by URL. Without an entry no response arrives.
   std::map<std::string, Expected<Reply>> answers;
   std::function<void(const TransportRequest&)> on_ask;  // may be empty
-  std::vector<TransportRequest> asked;
+  std::vector<TransportRequest> requests;
   std::vector<Transport::Done> unanswered;
   std::size_t cancelled = 0;
 
@@ -26,7 +26,7 @@ struct FakeWorld {
   }
   std::vector<std::string> Urls() const {
     std::vector<std::string> urls;
-    for (const TransportRequest& question : asked) urls.push_back(question.url);
+    for (const TransportRequest& request : requests) urls.push_back(request.url);
     return urls;
   }
   TransportMaker Maker();
@@ -34,24 +34,24 @@ struct FakeWorld {
 
 class FakeTransport final : public Transport {
  public:
-  explicit FakeTransport(FakeWorld& world) : world_(world) {}
-  CallId Ask(TransportRequest question, Done done) override {
-    world_.asked.push_back(question);
-    if (world_.on_ask) world_.on_ask(question);
-    if (const auto found = world_.answers.find(question.url); found != world_.answers.end()) {
+  explicit FakeTransport(FakeExtenders& world) : world_(world) {}
+  CallId Ask(TransportRequest request, Done done) override {
+    world_.requests.push_back(request);
+    if (world_.on_ask) world_.on_ask(request);
+    if (const auto found = world_.answers.find(request.url); found != world_.answers.end()) {
       done(found->second);
     } else {
       world_.unanswered.push_back(std::move(done));
     }
-    return world_.asked.size();
+    return world_.requests.size();
   }
   void Cancel(CallId) override { ++world_.cancelled; }
 
  private:
-  FakeWorld& world_;
+  FakeExtenders& world_;
 };
 
-inline TransportMaker FakeWorld::Maker() {
+inline TransportMaker FakeExtenders::Maker() {
   return [this](const config::ExtenderConfig&) -> Expected<std::unique_ptr<Transport>> {
     return std::make_unique<FakeTransport>(*this);
   };

@@ -146,14 +146,14 @@ class HttpTransport final : public Transport {
     const http::TlsOptions tls;
     std::mutex mutex;
     CallId last_id = 0;
-    std::map<CallId, AskingPtr> asked;
+    std::map<CallId, AskingPtr> pending;
     std::map<std::string, std::unique_ptr<http::Client>> clients;  // by origin
     bool closed = false;
 
     CallId Add(const AskingPtr& asking) {
       std::scoped_lock lock(mutex);
       asking->id = ++last_id;
-      asked.emplace(asking->id, asking);
+      pending.emplace(asking->id, asking);
       return asking->id;
     }
 
@@ -168,8 +168,8 @@ class HttpTransport final : public Transport {
 
     void Cancel(CallId call) {
       std::scoped_lock lock(mutex);
-      const auto found = asked.find(call);
-      if (found == asked.end()) return;
+      const auto found = pending.find(call);
+      if (found == pending.end()) return;
       found->second->cancelled = true;
       if (found->second->client != nullptr && !closed) found->second->client->Cancel(found->second->call);
     }
@@ -189,7 +189,7 @@ class HttpTransport final : public Transport {
     void Finish(const AskingPtr& asking, Expected<Reply> reply) {
       {
         std::scoped_lock lock(mutex);
-        asked.erase(asking->id);
+        pending.erase(asking->id);
       }
       asking->done(std::move(reply));
     }

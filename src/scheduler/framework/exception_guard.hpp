@@ -10,13 +10,13 @@
 
 namespace berth::framework {
 
-// A result of type Answer that contains `status` and is otherwise default-constructed.
-template <class Answer>
-Answer ResultWith(Status status) {
-  if constexpr (std::is_same_v<Answer, Status>) {
+// A result of type StatusCallback that contains `status` and is otherwise default-constructed.
+template <class StatusCallback>
+StatusCallback ResultWith(Status status) {
+  if constexpr (std::is_same_v<StatusCallback, Status>) {
     return status;
   } else {
-    Answer answer;
+    StatusCallback answer;
     answer.status = std::move(status);
     return answer;
   }
@@ -26,13 +26,13 @@ Answer ResultWith(Status status) {
 // an error with the text of the exception.
 template <class Call>
 auto Caught(Call&& call) -> decltype(call()) {
-  using Answer = decltype(call());
+  using StatusCallback = decltype(call());
   try {
     return std::forward<Call>(call)();
   } catch (const std::exception& thrown) {
-    return ResultWith<Answer>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
+    return ResultWith<StatusCallback>(Status::Error(std::string("the plugin threw: ") + thrown.what()));
   } catch (...) {
-    return ResultWith<Answer>(Status::Error("the plugin threw an exception that is not a std::exception"));
+    return ResultWith<StatusCallback>(Status::Error("the plugin threw an exception that is not a std::exception"));
   }
 }
 

@@ -20,14 +20,14 @@ struct RawArgs {
   std::string path;                      // for errors: "profiles[0].pluginConfig[1].args"
 };
 
-using Made = Expected<std::unique_ptr<Plugin>>;
+using PluginOrError = Expected<std::unique_ptr<Plugin>>;
 
 // Creates a plugin; called once per profile. An error makes the configuration invalid.
-using Factory = std::function<Made(const RawArgs&, Handle&)>;
+using Factory = std::function<PluginOrError(const RawArgs&, Handle&)>;
 
 // For plugins without arguments.
 template <class T>
-Made Make(const RawArgs&, Handle& handle) {
+PluginOrError Make(const RawArgs&, Handle& handle) {
   return std::make_unique<T>(handle);
 }
 

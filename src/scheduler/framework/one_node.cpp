@@ -46,14 +46,14 @@ Status OneNodeScorePlugin::Score(const Attempt& attempt, const RowSet& feasible,
   return failed;
 }
 
-void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token stop, Answer answer) {
+void BlockingPreBindPlugin::PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) {
   handle_.services->RunBlocking(
       [this, &placement, stop = std::move(stop), answer = std::move(answer)]() mutable {
         answer(Caught([&] { return PreBindNow(placement, stop); }));
       });
 }
 
-void BlockingBindPlugin::Bind(const Placement& placement, Answer answer) {
+void BlockingBindPlugin::Bind(const Placement& placement, StatusCallback answer) {
   // On a worker thread the runtime does not catch exceptions; they must become the result here.
   handle_.services->RunBlocking([this, &placement, answer = std::move(answer)]() mutable {
     answer(Caught([&] { return BindNow(placement); }));

@@ -72,7 +72,7 @@ class BlockingPreBindPlugin : public PreBindPlugin {
   // Must poll `stop` and return early when it is requested. Called on a worker thread.
   virtual Status PreBindNow(const Placement& placement, std::stop_token stop) = 0;
   PreFlight PreBindPreFlight(const Placement&) override { return {}; }
-  void PreBind(const Placement& placement, std::stop_token stop, Answer answer) final;
+  void PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) final;
 
  private:
   Handle& handle_;
@@ -83,7 +83,7 @@ class BlockingBindPlugin : public BindPlugin {
  public:
   explicit BlockingBindPlugin(Handle& handle) : handle_(handle) {}
   virtual Status BindNow(const Placement& placement) = 0;
-  void Bind(const Placement& placement, Answer answer) final;
+  void Bind(const Placement& placement, StatusCallback answer) final;
 
  private:
   Handle& handle_;

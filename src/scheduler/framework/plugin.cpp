@@ -23,7 +23,7 @@ void NormalizeBytes(const RowSet& feasible, bool reverse, ScoreColumn& scores) {
 }  // namespace
 
 Status ScorePlugin::Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const {
-  const Normalization how = Normalizes();
+  const Normalization how = normalization();
   if (how == Normalization::kByMaximum || how == Normalization::kByMaximumReversed)
     NormalizeByMaximum(feasible, how == Normalization::kByMaximumReversed, scores);
   return {};

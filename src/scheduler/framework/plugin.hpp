@@ -81,7 +81,7 @@ enum class ResultDependency : std::uint8_t {
   kNodes,       // the results depend on all node objects, not on the pods on them
 };
 
-struct PreFilterAnswer {
+struct PreFilterResult {
   Status status;
   // Names of the only nodes to consider; they need not exist. nullopt: all nodes.
   std::optional<std::vector<cluster::NodeNameId>> nodes;
@@ -92,7 +92,7 @@ struct PreFilterAnswer {
 // attempt.
 class PreFilterPlugin : public virtual Plugin {
  public:
-  virtual PreFilterAnswer PreFilter(const Attempt& attempt) const = 0;
+  virtual PreFilterResult PreFilter(const Attempt& attempt) const = 0;
   // kNodes is allowed only if PreFilter writes nothing to the cycle state, because it may not be called for
   // every pod.
   virtual ResultDependency PreFilterDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
@@ -117,9 +117,9 @@ class FilterPlugin : public virtual Plugin {
 };
 
 // Operations that PostFilter plugins use to test changes of the cluster.
-class WhatIf {
+class PostFilterServices {
  public:
-  virtual ~WhatIf() = default;
+  virtual ~PostFilterServices() = default;
   // Runs the profile's filters for `candidates` against the current state of the table, nominated pods
   // included, and stores the result in `out`. Plugins that returned Skip at PreFilter are not called.
   // `attempt` may carry a cycle state of its own (Attempt::With).
@@ -135,7 +135,7 @@ class WhatIf {
   virtual cluster::NodeTable& table() = 0;
   // The random number generator that selects the first node of the dry run. Null: deterministic; all nodes
   // are evaluated, and of equal candidates the first by name is selected.
-  virtual Random* chance() = 0;
+  virtual Random* rng() = 0;
 };
 
 // How preemption makes room on the nominated node.
@@ -157,7 +157,7 @@ class PostFilterPlugin : public virtual Plugin {
   // `verdicts` is the result of the filters. If PreFilter rejected the pod, only `verdicts.unresolvable` is
   // set: to all rows or to none. Rows that PreFilter excluded have no verdict and are in `unresolvable`.
   virtual PostFilterResult PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
-                                      WhatIf& what_if) = 0;
+                                      PostFilterServices& services) = 0;
 };
 
 // Called once per attempt with two or more feasible nodes. Skip: this plugin's Score is not called and does
@@ -183,9 +183,9 @@ class ScorePlugin : public virtual Plugin {
  public:
   virtual Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const = 0;
   virtual ResultDependency ScoreDependency(const cluster::PodInfo& /*pod*/) const { return ResultDependency::kEverything; }
-  virtual Normalization Normalizes() const { return Normalization::kOwn; }
-  // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what Normalizes() returns; a
-  // plugin that overrides Normalize does not override Normalizes.
+  virtual Normalization normalization() const { return Normalization::kOwn; }
+  // Maps raw scores, which may have any range, to 0..kMaxScore. The default does what normalization() returns; a
+  // plugin that overrides Normalize does not override normalization.
   virtual Status Normalize(const Attempt&, const RowSet& feasible, ScoreColumn& scores) const;
 };
 
@@ -213,7 +213,7 @@ class PermitPlugin : public virtual Plugin {
 
 // Completion callback of an asynchronous call. Must be called once, from any thread; a status that arrives
 // after the deadline is ignored. The Placement stays valid until this object is destroyed.
-using Answer = std::move_only_function<void(Status)>;
+using StatusCallback = std::move_only_function<void(Status)>;
 
 // Asynchronous work that must be complete before the pod is bound, such as provisioning or attaching a
 // volume. Runs concurrently with the scheduler loop.
@@ -228,14 +228,14 @@ class PreBindPlugin : public virtual Plugin {
   virtual PreFlight PreBindPreFlight(const Placement& placement) = 0;
   // Starts the work and returns immediately. `stop` requests cancellation, because a pod of higher priority
   // needs the node. Any status other than Success fails the binding.
-  virtual void PreBind(const Placement& placement, std::stop_token stop, Answer answer) = 0;
+  virtual void PreBind(const Placement& placement, std::stop_token stop, StatusCallback answer) = 0;
 };
 
 // Binds a pod to its node. Returns immediately. Skip: the next plugin is called; the first other status is
 // the result.
 class BindPlugin : public virtual Plugin {
  public:
-  virtual void Bind(const Placement& placement, Answer answer) = 0;
+  virtual void Bind(const Placement& placement, StatusCallback answer) = 0;
 };
 
 // Called after the pod is bound; informational.

@@ -9,7 +9,7 @@
 //       return std::tuple(Field("most", &FewPodsArgs::most), Field("message", &FewPodsArgs::message));
 //     }
 //     // Validation errors as "field: problem"; optional.
-//     std::vector<std::string> Mistakes() const { ... }
+//     std::vector<std::string> Validate() const { ... }
 //   };
 //
 // Arguments are decoded strictly (unknown fields and wrong types are errors that contain the path), completed
@@ -65,8 +65,8 @@ Args Decode(const config::Value& value, const config::FeatureGates&, config::Pro
 template <class Args>
 std::vector<std::string> Check(const Args& args, const std::string& path, const config::FeatureGates&) {
   std::vector<std::string> errors;
-  if constexpr (requires { args.Mistakes(); }) {
-    for (const std::string& mistake : args.Mistakes()) errors.push_back(path + "." + mistake);
+  if constexpr (requires { args.Validate(); }) {
+    for (const std::string& mistake : args.Validate()) errors.push_back(path + "." + mistake);
   }
   return errors;
 }
@@ -91,7 +91,7 @@ config::ArgsCodec TypedArgsCodec() {
 
 // For a plugin P with a type P::Args and a constructor P(const P::Args&, Handle&).
 template <class P>
-Made MakeTyped(const RawArgs& raw, Handle& handle) {
+PluginOrError MakeTyped(const RawArgs& raw, Handle& handle) {
   using Args = typename P::Args;
   BERTH_TRY(const Args args, ParseArgs(raw, {}, typed_args::Decode<Args>, typed_args::Check<Args>));
   return std::make_unique<P>(args, handle);

@@ -22,7 +22,7 @@ struct ExampleArgs {
                       Field("share", &ExampleArgs::share), Field("wanted", &ExampleArgs::wanted),
                       Field("names", &ExampleArgs::names));
   }
-  std::vector<std::string> Mistakes() const {
+  std::vector<std::string> Validate() const {
     if (number > 0) return {};
     return {"number: Invalid value: " + std::to_string(number) + ": must be positive"};
   }
@@ -36,7 +36,7 @@ struct ExamplePlugin final : Plugin {
 };
 
 Expected<ExampleArgs> Parse(const std::string& text) {
-  const auto value = config::ParseValue(text);
+  const auto value = yaml::ParseValue(text);
   return ParseArgs({&*value, "args"}, {}, typed_args::Decode<ExampleArgs>, typed_args::Check<ExampleArgs>);
 }
 
@@ -53,8 +53,8 @@ TEST(TypedArgs, OverrideTheirDefaults) {
 TEST(TypedArgs, AreEncodedCompletelyAndDecodedAgain) {
   config::Problems problems;
   const auto codec = TypedArgsCodec<ExampleArgs>();
-  const auto whole = codec.complete(*config::ParseValue("{share: 0.25, wanted: false}"), {}, problems);
-  EXPECT_EQ(whole, *config::ParseValue("{color: blue, number: 7, share: 0.25, wanted: false, names: [a]}"));
+  const auto whole = codec.complete(*yaml::ParseValue("{share: 0.25, wanted: false}"), {}, problems);
+  EXPECT_EQ(whole, *yaml::ParseValue("{color: blue, number: 7, share: 0.25, wanted: false, names: [a]}"));
   EXPECT_EQ(codec.complete(whole, {}, problems), whole);
   EXPECT_EQ(problems.Text(), "");
 }

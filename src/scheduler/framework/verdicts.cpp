@@ -19,7 +19,7 @@ void RowReasons::Say(std::uint32_t row, std::string_view text) {
 
 void FilterOutcome::Reset(const RowSet& candidates) {
   used = 0;
-  spoken.clear();
+  row_reasons.clear();
   pending.clear();
   unresolvable.Clear();
   errors.clear();

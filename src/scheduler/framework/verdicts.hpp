@@ -77,7 +77,7 @@ class Rejections {
 
   std::span<const Entry> entries() const { return {entries_.data(), used_}; }
   const RowSet& unresolvable() const { return unresolvable_; }
-  const RowReasons& spoken() const { return spoken_; }
+  const RowReasons& row_reasons() const { return spoken_; }
   bool pending() const { return pending_; }
   std::span<const std::pair<std::uint32_t, std::string>> errors() const { return errors_; }
 
@@ -97,13 +97,13 @@ struct FilterOutcome {
     ReasonId reason;
     RowSet rows;
   };
-  struct Spoken {
+  struct PluginReasons {
     std::size_t plugin = 0;
     RowReasons reasons;
   };
   std::vector<Rejection> rejections;  // the first `used` are valid; per row only the first rejecting plugin
   std::size_t used = 0;
-  std::vector<Spoken> spoken;
+  std::vector<PluginReasons> row_reasons;
   std::vector<std::size_t> pending;  // plugins whose rejections are Pending
   RowSet unresolvable;               // subset of the rejected rows
   RowSet feasible;

@@ -30,7 +30,7 @@ struct Target {
         name(spec.name),
         expression(spec.expression),
         every(spec.every),
-        meters(registry, source, spec.name) {
+        metrics(registry, source, spec.name) {
     if (spec.subject == Subject::kPod) pods.emplace(kPodLabels, kAsTheyAre);
   }
 
@@ -41,7 +41,7 @@ struct Target {
   std::optional<SeriesCatalog> pods;  // nothing: its series are of nodes, numbered with those of the others
   std::optional<MonoTime> asked;
   std::string error;  // of the last answer; empty: it was good
-  SignalMetrics meters;
+  SignalMetrics metrics;
   log::Once said{16};
   bool unmatched_said = false;
 };
@@ -55,7 +55,7 @@ class Rounds {
         parts_(parts),
         random_(random),
         nodes_(settings_.node_labels, settings_.node_patterns),
-        meters_(parts.metrics, settings_.name) {}
+        metrics_(parts.metrics, settings_.name) {}
 
   void Add(SignalId id, const SignalSpec& spec) {
     targets_.push_back(std::make_shared<Target>(id, spec, settings_.name, parts_.metrics));
@@ -90,13 +90,13 @@ class Rounds {
  private:
   void Answered(const std::shared_ptr<Target>& target, SignalAnswer answer, Expected<> read) {
     if (!read && read.error().code == ErrorCode::kCancelled) return;
-    meters_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
+    metrics_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
     if (read) {
-      meters_.answered.Add();
+      metrics_.answered.Add();
       target->error.clear();
       Deliver(target, std::move(answer));
     } else {
-      (read.error().code == ErrorCode::kInvalid ? meters_.refused : meters_.failed).Add();
+      (read.error().code == ErrorCode::kInvalid ? metrics_.refused : metrics_.failed).Add();
       Fail(target, read.error());
     }
     if (--outstanding_ == 0) End();
@@ -111,7 +111,7 @@ class Rounds {
     if (!notes) return std::unexpected(notes.error());
     catalog.End(answer);
     if (!notes->warnings.empty()) {
-      meters_.partial.Add();
+      metrics_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
       if (target.said.First(text)) {
         log::Warning("A metric source answers with warnings",
@@ -124,7 +124,7 @@ class Rounds {
   void Deliver(const std::shared_ptr<Target>& target, SignalAnswer answer) {
     parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
       const SignalCoverage coverage = measurements.Take(answer);
-      target->meters.Show(coverage);
+      target->metrics.Show(coverage);
       SayUnmatched(*target, coverage);
     });
   }
@@ -149,7 +149,7 @@ class Rounds {
     target->error = error.message;
     parts_.post([&measurements = parts_.measurements, target, now = parts_.loop.Now(), why = error.message] {
       const SignalCoverage coverage = measurements.Failed(target->id, now, why);
-      target->meters.Show(coverage);
+      target->metrics.Show(coverage);
       if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
         log::Warning("No measurements any more: this signal has no say in decisions",
                      {{"signal", target->name}, {"err", why}});
@@ -161,7 +161,7 @@ class Rounds {
     const auto failed =
         std::ranges::find_if(targets_, [](const auto& target) { return !target->error.empty(); });
     const bool failing = failed != targets_.end();
-    meters_.up.Set(!failing);
+    metrics_.up.Set(!failing);
     if (failing != std::exchange(failing_, failing))
       Tell(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
     Rest();
@@ -189,7 +189,7 @@ class Rounds {
   PollerParts& parts_;
   Random& random_;
   SeriesCatalog nodes_;
-  SourceMetrics meters_;
+  SourceMetrics metrics_;
   std::vector<std::shared_ptr<Target>> targets_;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;
   MonoTime began_{};

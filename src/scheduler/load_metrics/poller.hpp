@@ -44,7 +44,7 @@ struct PollerParts {
 // before has ended. A query that fails leaves the others alone; its signal is told, and keeps or loses its
 // values by its own rules.
 //
-// Metrics: berth_measurement_*. Made and destroyed on any thread but the loop's; the parts outlive it.
+// Metrics: berth_measurement_*. PluginOrError and destroyed on any thread but the loop's; the parts outlive it.
 class Poller {
  public:
   // The signals that have been declared by now. Errors: sources that cannot be used, with the signal that

@@ -166,7 +166,7 @@ std::string_view WithoutSlash(std::string_view address) {
 }  // namespace
 
 Expected<std::vector<SourceSettings>> ReadSources(std::string_view text) {
-  BERTH_TRY(const Value root, config::ParseValue(text));
+  BERTH_TRY(const Value root, yaml::ParseValue(text));
   return SourcesReader().Read(root);
 }
 

@@ -70,7 +70,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
                            public framework::BlockingPreBindPlugin,
                            public framework::PostBindPlugin {
  public:
-  static framework::Made Create(const berth_plugin& table, const framework::RawArgs& raw,
+  static framework::PluginOrError Create(const berth_plugin& table, const framework::RawArgs& raw,
                                 framework::Handle& handle);
   LoadedPlugin(const berth_plugin& table, framework::Handle& handle)
       : BlockingPreBindPlugin(handle), table_(table), scheduler_(table.name, handle) {}
@@ -82,7 +82,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
   bool IsEnabledAt(const std::type_info& point) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
-  framework::PreFilterAnswer PreFilter(const Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const Attempt& attempt) const override;
   void Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override;
   Status PreScore(const Attempt& attempt, const RowSet& feasible) const override;
   Status Score(const Attempt& attempt, const RowSet& feasible, ScoreColumn& scores) const override;
@@ -113,7 +113,7 @@ class LoadedPlugin final : public framework::PreFilterPlugin,
 
 // --- creation ---
 
-framework::Made LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
+framework::PluginOrError LoadedPlugin::Create(const berth_plugin& table, const framework::RawArgs& raw,
                                      framework::Handle& handle) {
   auto plugin = std::make_unique<LoadedPlugin>(table, handle);
   const config::Value value = raw.value != nullptr ? *raw.value : config::Value::Map();
@@ -169,11 +169,11 @@ Status LoadedPlugin::Ask(const char* name, Function function, const Attempt& att
 
 // --- filters ---
 
-framework::PreFilterAnswer LoadedPlugin::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult LoadedPlugin::PreFilter(const Attempt& attempt) const {
   const berth_attempt handle = HandleOf(attempt);
   berth_reply reply;
   const std::int32_t code = table_.pre_filter(self_, &handle, &reply);
-  framework::PreFilterAnswer answer{StatusOf("pre_filter", code, reply,
+  framework::PreFilterResult answer{StatusOf("pre_filter", code, reply,
                                              {BERTH_SUCCESS, BERTH_SKIP, BERTH_UNSCHEDULABLE,
                                               BERTH_UNRESOLVABLE, BERTH_PENDING, BERTH_ERROR}),
                                     std::nullopt};

@@ -103,10 +103,10 @@ class Loaded : public ::testing::Test {
     for (const auto* name : {"a", "b", "c"}) cluster.Add(MakeNode(name).Cpu("4").Label("zone", name));
     cluster.Run("b", MakePod("there").Request("cpu", "1"));
   }
-  framework::Made TryMake(const std::string& args = "") {
+  framework::PluginOrError TryMake(const std::string& args = "") {
     current = &script;
     config::Value value = config::Value::Map();
-    if (!args.empty()) value = config::ParseValue(args).value();
+    if (!args.empty()) value = yaml::ParseValue(args).value();
     return FactoryOf(TableOf(script))({args.empty() ? nullptr : &value, "profiles[0].pluginConfig[0].args"},
                                       cluster.handle());
   }

@@ -76,15 +76,15 @@ void SchedulingQueue::Leave(Entry& entry) {
   switch (std::exchange(entry.place, Place::kNone)) {
     case Place::kActive:
       BERTH_CHECK(active_.erase(&entry) == 1, entry.pod->info.key, active_.size());
-      meters_->active.Add(-1);
+      metrics_->active.Add(-1);
       break;
     case Place::kBackoff:
       BERTH_CHECK(backoff_.erase(&entry) == 1, entry.pod->info.key, backoff_.size());
-      meters_->backoff.Add(-1);
+      metrics_->backoff.Add(-1);
       break;
     case Place::kErrorBackoff:
       BERTH_CHECK(error_backoff_.erase(&entry) == 1, entry.pod->info.key, error_backoff_.size());
-      meters_->backoff.Add(-1);
+      metrics_->backoff.Add(-1);
       break;
     case Place::kUnschedulable:
       BERTH_CHECK(entry.slot < unschedulable_.size() && unschedulable_[entry.slot] == &entry, entry.pod->info.key,
@@ -93,7 +93,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
       gated_ -= entry.pod->gated() ? 1 : 0;
-      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add(-1);
+      (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add(-1);
       break;
     case Place::kNone:
       break;
@@ -104,27 +104,27 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
   BERTH_CHECK(entry.place == Place::kNone, entry.pod->info.key, entry.place, place);
   entry.place = place;
   if (place != Place::kNone) {
-    entry.cause = &meters_->ByCause(PlaceName(entry), *entry.pod);
+    entry.cause = &metrics_->ByCause(PlaceName(entry), *entry.pod);
     entry.cause->Add();
   }
   switch (place) {
     case Place::kActive:
       active_.insert(&entry);
-      meters_->active.Add();
+      metrics_->active.Add();
       break;
     case Place::kBackoff:
       backoff_.insert(&entry);
-      meters_->backoff.Add();
+      metrics_->backoff.Add();
       break;
     case Place::kErrorBackoff:
       error_backoff_.insert(&entry);
-      meters_->backoff.Add();
+      metrics_->backoff.Add();
       break;
     case Place::kUnschedulable:
       entry.slot = unschedulable_.size();
       unschedulable_.push_back(&entry);
       gated_ += entry.pod->gated() ? 1 : 0;
-      (entry.pod->gated() ? meters_->gated : meters_->unschedulable).Add();
+      (entry.pod->gated() ? metrics_->gated : metrics_->unschedulable).Add();
       break;
     case Place::kNone:
       break;
@@ -135,7 +135,7 @@ void SchedulingQueue::Arrive(Entry& entry, Place place, const char* event) {
   if (place == Place::kActive && entry.pod->first_attempt_ready == MonoTime{})
     entry.pod->first_attempt_ready = clock_.Now();
   Enter(entry, place);
-  meters_->Incoming(place == Place::kActive          ? "active"
+  metrics_->Incoming(place == Place::kActive          ? "active"
                     : place == Place::kUnschedulable ? "unschedulable"
                                                      : "backoff",
                     event);

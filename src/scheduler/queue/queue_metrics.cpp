@@ -8,7 +8,7 @@
 
 namespace berth::queue {
 
-SchedulingQueue::Meters::Meters(metrics::Registry& registry)
+SchedulingQueue::Metrics::Metrics(metrics::Registry& registry)
     : registry(registry),
       active(Pending("active")),
       backoff(Pending("backoff")),
@@ -17,7 +17,7 @@ SchedulingQueue::Meters::Meters(metrics::Registry& registry)
   for (const char* of_groups : {"incomplete", "pending"}) Pending(of_groups, false);
 }
 
-metrics::Gauge& SchedulingQueue::Meters::Pending(const char* queue, bool is_queue) {
+metrics::Gauge& SchedulingQueue::Metrics::Pending(const char* queue, bool is_queue) {
   // Pod groups are not queued as entities here, so both numbers are equal.
   metrics::Gauge& pods = registry.Gauge(
       "scheduler_pending_pods",
@@ -43,7 +43,7 @@ metrics::Gauge& SchedulingQueue::Meters::Pending(const char* queue, bool is_queu
   return pods;
 }
 
-void SchedulingQueue::Meters::Incoming(const char* queue, const char* event) {
+void SchedulingQueue::Metrics::Incoming(const char* queue, const char* event) {
   Arrivals& cells = incoming_[{queue, event}];
   if (cells.pods == nullptr) {
     cells.pods =
@@ -61,7 +61,7 @@ void SchedulingQueue::Meters::Incoming(const char* queue, const char* event) {
   cells.entities->Add();
 }
 
-void SchedulingQueue::Meters::InFlightEvent(const char* event, std::int64_t by) {
+void SchedulingQueue::Metrics::InFlightEvent(const char* event, std::int64_t by) {
   metrics::Gauge*& cell = in_flight_[event];
   if (cell == nullptr) {
     cell = &registry.Gauge("scheduler_inflight_events",
@@ -71,7 +71,7 @@ void SchedulingQueue::Meters::InFlightEvent(const char* event, std::int64_t by) 
   cell->Add(by);
 }
 
-void SchedulingQueue::Meters::Rejected(const std::string& plugin, const std::string& profile,
+void SchedulingQueue::Metrics::Rejected(const std::string& plugin, const std::string& profile,
                                        std::int64_t by) {
   metrics::Gauge*& cell = rejected_[{plugin, profile}];
   if (cell == nullptr) {
@@ -86,7 +86,7 @@ void SchedulingQueue::Meters::Rejected(const std::string& plugin, const std::str
   cell->Add(by);
 }
 
-metrics::Gauge& SchedulingQueue::Meters::ByCause(std::string_view queue, const framework::QueuedPod& pod) {
+metrics::Gauge& SchedulingQueue::Metrics::ByCause(std::string_view queue, const framework::QueuedPod& pod) {
   static constexpr std::size_t kCombinations = 256;
   const std::span<const std::string> plugins =
       pod.gated() ? std::span(&pod.gated_by, 1) : std::span<const std::string>(pod.rejectors);

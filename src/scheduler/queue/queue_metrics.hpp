@@ -11,8 +11,8 @@
 namespace berth::queue {
 
 // Metric cells are resolved once; those with variable labels (events, plugins) on first use.
-struct SchedulingQueue::Meters {
-  explicit Meters(metrics::Registry& registry);
+struct SchedulingQueue::Metrics {
+  explicit Metrics(metrics::Registry& registry);
 
   void Incoming(const char* queue, const char* event);
   void InFlightEvent(const char* event, std::int64_t by);

@@ -33,7 +33,7 @@ SchedulingQueue::SchedulingQueue(QueueOptions options, const Clock& clock, const
     : options_(options),
       clock_(clock),
       policy_(policy),
-      meters_(std::make_unique<Meters>(metrics)),
+      metrics_(std::make_unique<Metrics>(metrics)),
       active_(HigherRank{&policy}),
       backoff_(EarlierExpiry{&policy}),
       error_backoff_(EarlierExpiry{&policy}),
@@ -97,7 +97,7 @@ QueuedPodPtr SchedulingQueue::Pop() {
       entry = *active_.begin();
     } else if (!backoff_.empty()) {
       entry = *backoff_.begin();
-      meters_->Incoming("active", kPopFromBackoff);
+      metrics_->Incoming("active", kPopFromBackoff);
     } else {
       return nullptr;
     }
@@ -105,7 +105,7 @@ QueuedPodPtr SchedulingQueue::Pop() {
     Remove(*entry);
     ++pod->attempts;
     if (!in_flight_.Begin(pod)) continue;  // at most one attempt per pod
-    meters_->InFlightEvent("PodPopped", 1);
+    metrics_->InFlightEvent("PodPopped", 1);
     CountRejectors(*pod, -1);
     pod->attempt_started = clock_.Now();
     return pod;
@@ -114,8 +114,8 @@ QueuedPodPtr SchedulingQueue::Pop() {
 
 void SchedulingQueue::Done(const std::string& uid) {
   if (!in_flight_.Has(uid)) return;
-  in_flight_.End(uid, [&](const char* event) { meters_->InFlightEvent(event, -1); });
-  meters_->InFlightEvent("PodPopped", -1);
+  in_flight_.End(uid, [&](const char* event) { metrics_->InFlightEvent(event, -1); });
+  metrics_->InFlightEvent("PodPopped", -1);
 }
 
 void SchedulingQueue::Requeue(const QueuedPodPtr& pod) {
@@ -204,7 +204,7 @@ void SchedulingQueue::Activate(Entry& entry) {
 
 void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& objects) {
   in_flight_.Note(event, objects);
-  meters_->InFlightEvent(event.label, 1);
+  metrics_->InFlightEvent(event.label, 1);
 }
 
 framework::Requeue SchedulingQueue::Evaluate(const QueuedPod& pod, const ClusterEvent& event,
@@ -286,7 +286,7 @@ bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
   std::string gated_by(status.ok() ? "" : status.plugin);
   if (!gated_by.empty() && std::ranges::find(pod.rejectors, gated_by) == pod.rejectors.end()) {
     pod.rejectors.push_back(gated_by);
-    meters_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
+    metrics_->Rejected(gated_by, pod.info.pod->spec.scheduler_name, 1);
   }
   if (pod.gated_by == gated_by) return gated_by.empty();
   // The gauges distinguish gated from rejected pods.
@@ -313,7 +313,7 @@ bool SchedulingQueue::BackingOff(const Entry& entry) const {
 
 void SchedulingQueue::CountRejectors(const QueuedPod& pod, std::int64_t by) {
   for (const std::string& plugin : pod.rejectors)
-    meters_->Rejected(plugin, pod.info.pod->spec.scheduler_name, by);
+    metrics_->Rejected(plugin, pod.info.pod->spec.scheduler_name, by);
 }
 
 }  // namespace berth::queue

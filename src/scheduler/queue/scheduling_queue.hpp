@@ -136,7 +136,7 @@ class SchedulingQueue {
     std::size_t operator()(const auto& entry) const { return boost::hash<std::string_view>()(Of(entry)); }
     bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
   };
-  struct Meters;
+  struct Metrics;
 
   static const char* PlaceName(const Entry& entry);
   Entry* Find(const std::string& uid);
@@ -169,7 +169,7 @@ class SchedulingQueue {
   const QueueOptions options_;
   const Clock& clock_;
   const QueuePolicy& policy_;
-  std::unique_ptr<Meters> meters_;
+  std::unique_ptr<Metrics> metrics_;
   boost::unordered_map<std::string, Entry> entries_;  // by UID; does not move its elements
   boost::unordered_multiset<Entry*, ByKey, ByKey> by_key_;
   std::set<Entry*, HigherRank> active_;

@@ -42,11 +42,11 @@ std::size_t AttemptRecord::Bytes() const {
     std::size_t operator()(const SharedRows& set) const { return set.Bytes(); }
   } set_bytes;
   std::size_t bytes =
-      sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + left_out_reason.size();
+      sizeof(*this) + pod.size() + scheduler_name.size() + message.size() + exclusion_reason.size();
   bytes +=
-      set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(left_out) + set_bytes(best);
+      set_bytes(all) + set_bytes(feasible) + set_bytes(unresolvable) + set_bytes(excluded) + set_bytes(best);
   for (const Rejection& rejection : rejections) bytes += sizeof(rejection) + set_bytes(rejection.rows);
-  for (const Spoken& part : spoken) {
+  for (const PluginReasons& part : row_reasons) {
     bytes += sizeof(part) + part.reasons.rows.size() * sizeof(part.reasons.rows.front());
     for (const std::string& text : part.reasons.texts) bytes += sizeof(text) + text.size();
   }
@@ -70,7 +70,7 @@ std::vector<std::string> AttemptRecord::ReasonsOf(std::uint32_t row, const frame
     plugin = rejection.plugin;
     texts.push_back(reasons.Text(rejection.reason));
   }
-  for (const Spoken& part : spoken) {
+  for (const PluginReasons& part : row_reasons) {
     for (const auto& [said_of, text] : part.reasons.rows) {
       if (said_of != row) continue;
       plugin = part.plugin;
@@ -96,11 +96,11 @@ std::string Histogram(const AttemptRecord& record, const framework::Reasons& rea
   };
   for (const Rejection& rejection : record.rejections)
     count(reasons.Text(rejection.reason), rejection.rows.Count());
-  for (const Spoken& part : record.spoken) {
+  for (const PluginReasons& part : record.row_reasons) {
     for (const auto& [row, text] : part.reasons.rows) count(part.reasons.texts[text], 1);
   }
-  count(record.left_out_reason, record.left_out.Count());
-  for (const std::string& reason : record.extenders.strangers) count(reason, 1);
+  count(record.exclusion_reason, record.excluded.Count());
+  for (const std::string& reason : record.extenders.unknown_node_reasons) count(reason, 1);
   std::vector<std::string> parts;
   for (const auto& [reason, nodes] : counts) parts.push_back(fmt::format("{} {}", nodes, reason));
   std::ranges::sort(parts);

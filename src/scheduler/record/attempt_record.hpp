@@ -28,7 +28,7 @@ struct Rejection {
 };
 
 // Rejections by one plugin with texts that differ from row to row.
-struct Spoken {
+struct PluginReasons {
   std::string_view plugin;
   framework::RowReasons reasons;
 };
@@ -67,7 +67,7 @@ struct ExtenderShare {
     std::string error;
   };
   api::CowList<SilentRemoval> silent;
-  api::CowList<std::string> strangers;  // reasons for nodes that do not exist in the cluster
+  api::CowList<std::string> unknown_node_reasons;  // reasons for nodes that do not exist in the cluster
   api::CowList<Scores> scores;
   api::CowList<ExtenderError> errors;
 };
@@ -91,13 +91,13 @@ struct AttemptRecord {
   SharedRows all;  // rows with a node
   SharedRows feasible;
   api::CowList<Rejection> rejections;  // in profile order; per row only the first rejecting plugin
-  api::CowList<Spoken> spoken;         // likewise
+  api::CowList<PluginReasons> row_reasons;         // likewise
   SharedRows unresolvable;
   api::CowPtr<PreFilterRejection> pre_filter;
   // Nodes excluded by PreFilter's node names: all have the same reason; the plugins are joined by ','.
-  SharedRows left_out;
-  std::string left_out_plugins;
-  std::string left_out_reason;
+  SharedRows excluded;
+  std::string excluding_plugins;
+  std::string exclusion_reason;
 
   ExtenderShare extenders;
   std::string post_filter;  // message of the PostFilter plugins
@@ -116,7 +116,7 @@ struct AttemptRecord {
   void ForEachReason(const framework::Reasons& reasons, Visit&& visit) const {
     for (const Rejection& rejection : rejections)
       visit(rejection.plugin, reasons.Text(rejection.reason), rejection.rows);
-    for (const Spoken& part : spoken) {
+    for (const PluginReasons& part : row_reasons) {
       std::vector<RowSet> rows(part.reasons.texts.size());
       for (const auto& [row, text] : part.reasons.rows) rows[text].Add(row);
       for (std::size_t i = 0; i < rows.size(); ++i) {

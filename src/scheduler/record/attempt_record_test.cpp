@@ -62,8 +62,8 @@ TEST_F(RecordTest, EqualReasonsOfSeveralPluginsAreMerged) {
 }
 
 TEST_F(RecordTest, NodesExcludedByPreFilterHaveAReason) {
-  record.left_out = Rows({0, 1, 2});
-  record.left_out_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
+  record.excluded = Rows({0, 1, 2});
+  record.exclusion_reason = "node(s) didn't satisfy plugin(s) [NodeAffinity]";
   Reject("Taints", "tainted", Rows({4}));
   EXPECT_EQ(Message(),
             "0/4 nodes are available: 1 tainted, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].");
@@ -145,9 +145,9 @@ TEST_F(RecordTest, AnUnschedulablePodShowsItsMessage) {
   record.result = Result::kUnschedulable;
   record.message = "0/4 \"nodes\"";
   record.all = Rows({0, 1});
-  record.left_out = Rows({0});
-  record.left_out_plugins = "NodeAffinity,NodeName";
-  record.left_out_reason = "left out";
+  record.excluded = Rows({0});
+  record.excluding_plugins = "NodeAffinity,NodeName";
+  record.exclusion_reason = "left out";
   Reject("Taints", "tainted", Rows({1}));
   EXPECT_EQ(
       Json(),

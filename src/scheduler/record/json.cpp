@@ -104,9 +104,9 @@ void WriteNode(const AttemptRecord& record, std::uint32_t row, const framework::
   };
   if (record.pre_filter) {
     rejected(CodeName(record.pre_filter->code), record.pre_filter->plugin, record.pre_filter->reasons);
-  } else if (record.left_out.Has(row)) {
-    rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.left_out_plugins,
-             {record.left_out_reason});
+  } else if (record.excluded.Has(row)) {
+    rejected(CodeName(framework::Code::kUnschedulableAndUnresolvable), record.excluding_plugins,
+             {record.exclusion_reason});
   } else if (record.feasible.Has(row)) {
     out.Text("code", CodeName(framework::Code::kSuccess));
     if (record.scored) WriteScores(record, row, out);

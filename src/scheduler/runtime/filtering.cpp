@@ -98,17 +98,17 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
       rows->ForEach([&](std::size_t index) {
         const Row row = static_cast<Row>(index);
         framework::CycleState state = attempt.state().Clone();
-        const Attempt what_if = attempt.With(state);
+        const Attempt services = attempt.With(state);
         cluster::NodeTable::Overlay overlay(table);
         Status status;
         for (const Nomination& nomination : nominations) {
           if (nomination.row != row || !status.ok()) continue;
-          status = RunAddPod(what_if, pre_filter, overlay.Add(row, *nomination.pod), row);
+          status = RunAddPod(services, pre_filter, overlay.Add(row, *nomination.pod), row);
         }
         auto alone = attempt.Scratch();
         alone->Add(row);
         if (status.ok()) {
-          CallFilter(i, what_if, *alone);
+          CallFilter(i, services, *alone);
         } else {
           answer_.Reset();
           answer_.Fail(row, status.Message());
@@ -139,7 +139,7 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
                               FilterOutcome& out) const {
   const bool rejects = std::ranges::any_of(
       answer_.entries(), [](const framework::Rejections::Entry& entry) { return !entry.rows.Empty(); });
-  if (!rejects && answer_.errors().empty() && answer_.spoken().rows.empty()) return;
+  if (!rejects && answer_.errors().empty() && answer_.row_reasons().rows.empty()) return;
   for (const auto& [row, what] : answer_.errors()) {
     if (!alive.Has(row)) continue;
     alive.Remove(row);
@@ -160,11 +160,11 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
     *rejected |= rejection.rows;
     ++out.used;
   }
-  if (!answer_.spoken().rows.empty()) {
-    FilterOutcome::Spoken spoken{index, answer_.spoken()};
-    std::erase_if(spoken.reasons.rows, [&](const auto& said) { return !alive.Has(said.first); });
-    for (const auto& [row, text] : spoken.reasons.rows) rejected->Add(row);
-    if (!spoken.reasons.rows.empty()) out.spoken.push_back(std::move(spoken));
+  if (!answer_.row_reasons().rows.empty()) {
+    FilterOutcome::PluginReasons row_reasons{index, answer_.row_reasons()};
+    std::erase_if(row_reasons.reasons.rows, [&](const auto& said) { return !alive.Has(said.first); });
+    for (const auto& [row, text] : row_reasons.reasons.rows) rejected->Add(row);
+    if (!row_reasons.reasons.rows.empty()) out.row_reasons.push_back(std::move(row_reasons));
   }
   if (rejected->Empty()) return;
   if (answer_.pending()) out.pending.push_back(index);

@@ -117,20 +117,20 @@ constexpr std::string_view kBind = "Bind";
 // StartBind if the plugin throws. Only the first call counts.
 class FirstCompletion {
  public:
-  FirstCompletion(framework::Answer answer, std::string_view point, std::string_view plugin)
+  FirstCompletion(framework::StatusCallback answer, std::string_view point, std::string_view plugin)
       : answer_(std::move(answer)), point_(point), plugin_(plugin) {}
 
   void Say(Status status) {
     if (said_.test_and_set()) return;
     // Releases the callback's captures after the call.
-    framework::Answer answer = std::exchange(answer_, nullptr);
+    framework::StatusCallback answer = std::exchange(answer_, nullptr);
     const bool next = point_ == kBind && status.skip();  // the next bind plugin will be called
     answer(next ? std::move(status) : Named(std::move(status), point_, plugin_));
   }
 
  private:
   std::atomic_flag said_;
-  framework::Answer answer_;
+  framework::StatusCallback answer_;
   const std::string_view point_;
   const std::string_view plugin_;
 };
@@ -138,7 +138,7 @@ class FirstCompletion {
 }  // namespace
 
 void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& placement, std::stop_token stop,
-                           framework::Answer answer) const {
+                           framework::StatusCallback answer) const {
   const auto first = std::make_shared<FirstCompletion>(std::move(answer), "PreBind", plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kPreBind, plugin, [&] {
     plugin.PreBind(placement, std::move(stop), [first](Status said) { first->Say(std::move(said)); });
@@ -147,7 +147,7 @@ void Profile::StartPreBind(framework::PreBindPlugin& plugin, const Placement& pl
   if (!thrown.ok()) first->Say(thrown);
 }
 
-void Profile::StartBind(std::size_t index, const Placement& placement, framework::Answer answer) const {
+void Profile::StartBind(std::size_t index, const Placement& placement, framework::StatusCallback answer) const {
   framework::BindPlugin& plugin = *binders_[index];
   const auto first = std::make_shared<FirstCompletion>(std::move(answer), kBind, plugin.Name());
   const Status thrown = Guarded(ExtensionPoint::kBind, plugin, [&] {

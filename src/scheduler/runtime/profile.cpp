@@ -181,7 +181,7 @@ PreFilterOutcome Profile::RunPreFilter(const Attempt& attempt, const ReusableRes
     framework::PreFilterPlugin* plugin = pre_filters_[index];
     if (!evaluations_.pre_filter.empty()) evaluations_.pre_filter[index]->Add();
     if (reusable != nullptr && reusable->plugins.Has(index)) continue;
-    framework::PreFilterAnswer answer =
+    framework::PreFilterResult answer =
         Guarded(ExtensionPoint::kPreFilter, *plugin, [&] { return plugin->PreFilter(attempt); });
     if (answer.status.skip()) {
       if (const std::size_t i = pre_filter_filter_[index]; i != SIZE_MAX) outcome.skipped_filters.Add(i);
@@ -228,12 +228,12 @@ ReusableResult Profile::ReusablePreFilter(const cluster::PodInfo& pod, const Pre
 
 framework::PostFilterResult Profile::RunPostFilter(const Attempt& attempt,
                                                    const framework::FilterOutcome& verdicts,
-                                                   framework::WhatIf& what_if) const {
+                                                   framework::PostFilterServices& services) const {
   PointTimer timer(*this, ExtensionPoint::kPostFilter);
   framework::PostFilterResult outcome{{Code::kUnschedulable, {}, {}}, std::nullopt};
   for (framework::PostFilterPlugin* plugin : post_filters_) {
     framework::PostFilterResult answer = Guarded(
-        ExtensionPoint::kPostFilter, *plugin, [&] { return plugin->PostFilter(attempt, verdicts, what_if); });
+        ExtensionPoint::kPostFilter, *plugin, [&] { return plugin->PostFilter(attempt, verdicts, services); });
     if (answer.status.ok() || answer.status.code == Code::kUnschedulableAndUnresolvable) {
       answer.status.plugin = plugin->Name();
       timer.code = answer.status.code;

@@ -134,7 +134,7 @@ class Profile {
   // The status' reasons are the last part of the FailedScheduling message.
   framework::PostFilterResult RunPostFilter(const framework::Attempt& attempt,
                                             const framework::FilterOutcome& verdicts,
-                                            framework::WhatIf& what_if) const;
+                                            framework::PostFilterServices& services) const;
   // Fills one column per score plugin, in the order of scores(); `skipped` are the plugins without scores. If
   // several nodes have invalid scores, the error is that of the first in `order`.
   framework::Status RunScores(const framework::Attempt& attempt, const RowSet& feasible,
@@ -156,9 +156,9 @@ class Profile {
   PreFlightOutcome RunPreBindPreFlight(const framework::Placement& placement) const;
   // Starts one plugin's PreBind. A status other than Success is the error of the binding.
   void StartPreBind(framework::PreBindPlugin& plugin, const framework::Placement& placement,
-                    std::stop_token stop, framework::Answer answer) const;
+                    std::stop_token stop, framework::StatusCallback answer) const;
   // Starts the bind plugin at `index`. After Skip, the next one must be started, if there is one.
-  void StartBind(std::size_t index, const framework::Placement& placement, framework::Answer answer) const;
+  void StartBind(std::size_t index, const framework::Placement& placement, framework::StatusCallback answer) const;
   std::size_t bind_count() const { return binders_.size(); }
   void RunPostBind(const framework::Placement& placement) const;
 

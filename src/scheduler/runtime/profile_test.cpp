@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 // The behaviour of a test's fake plugins, and their recorded calls, by name.
 struct Script {
   std::map<std::string, std::function<Status(const api::Pod&)>> pre_enqueue;
-  std::map<std::string, std::function<framework::PreFilterAnswer(const Attempt&)>> pre_filter;
+  std::map<std::string, std::function<framework::PreFilterResult(const Attempt&)>> pre_filter;
   std::map<std::string, std::function<void(const Attempt&, const RowSet&, framework::Rejections&)>> filter;
   std::map<std::string, Status> pre_score;
   std::map<std::string, std::function<Status(const RowSet&, framework::ScoreColumn&)>> score;
@@ -73,9 +73,9 @@ class Rule final : public Named,
                    public framework::ScorePlugin {
  public:
   using Named::Named;
-  framework::PreFilterAnswer PreFilter(const Attempt& attempt) const override {
+  framework::PreFilterResult PreFilter(const Attempt& attempt) const override {
     const auto* answer = Find("preFilter", script_.pre_filter);
-    return answer ? (*answer)(attempt) : framework::PreFilterAnswer{};
+    return answer ? (*answer)(attempt) : framework::PreFilterResult{};
   }
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override { return BasisOf(); }
   framework::ResultDependency PreScoreDependency(const cluster::PodInfo&) const override { return BasisOf(); }
@@ -102,7 +102,7 @@ class Rule final : public Named,
 class Binder final : public Named, public framework::BindPlugin {
  public:
   using Named::Named;
-  void Bind(const framework::Placement&, framework::Answer answer) override {
+  void Bind(const framework::Placement&, framework::StatusCallback answer) override {
     const auto* said = Find("bind", script_.bind);
     answer(said ? *said : Status{});
   }
@@ -118,7 +118,7 @@ class ProfileTest : public ::testing::Test {
     for (const auto* name : {"A", "B", "C", "D"}) AddFake<Rule>(name);
     AddFake<Binder>("Bind");
     AddFake<Binder>("Bind2");
-    registry.Add("Broken", [](const framework::RawArgs& args, framework::Handle&) -> framework::Made {
+    registry.Add("Broken", [](const framework::RawArgs& args, framework::Handle&) -> framework::PluginOrError {
       return Invalid(args.path + ": broken");
     });
     config.scheduler_name = "mine";
@@ -126,7 +126,7 @@ class ProfileTest : public ::testing::Test {
   }
   template <class T>
   void AddFake(const std::string& name) {
-    registry.Add(name, [this, name](const framework::RawArgs&, framework::Handle&) -> framework::Made {
+    registry.Add(name, [this, name](const framework::RawArgs&, framework::Handle&) -> framework::PluginOrError {
       return std::make_unique<T>(name, script);
     });
   }
@@ -171,11 +171,11 @@ class ProfileTest : public ::testing::Test {
     };
   }
   static auto Names(std::vector<cluster::NodeNameId> names) {
-    return [=](const Attempt&) { return framework::PreFilterAnswer{{}, names}; };
+    return [=](const Attempt&) { return framework::PreFilterResult{{}, names}; };
   }
   cluster::NodeNameId Node(const std::string& name) { return cluster.symbols().node_names.Intern(name); }
   static auto Answers(Status status) {
-    return [=](const Attempt&) { return framework::PreFilterAnswer{status, std::nullopt}; };
+    return [=](const Attempt&) { return framework::PreFilterResult{status, std::nullopt}; };
   }
 
   PreFilterOutcome PreFilter() { return Build().RunPreFilter(Attempt(pod, cluster.nodes(), state, scratch)); }

@@ -156,7 +156,7 @@ std::string ReasonGroups(const AttemptRecord& record, const framework::Reasons& 
   record.ForEachReason(reasons, [&](std::string_view plugin, const std::string& text, const RowSet& rows) {
     add(text, plugin, rows);
   });
-  add(record.left_out_reason, record.left_out_plugins, record.left_out);
+  add(record.exclusion_reason, record.excluding_plugins, record.excluded);
   for (const auto& silence : record.extenders.silent)
     add(fmt::format("rejected by extender {} without reason", silence.extender), "Extender", silence.rows);
   if (groups.empty()) return "";
@@ -248,8 +248,8 @@ std::string EveryNode(const AttemptRecord& record, const framework::Reasons& rea
     std::string verdict;
     if (record.feasible.Has(row)) {
       verdict = record.scored ? fmt::format("fits, total {}", record.Total(row)) : "fits";
-    } else if (record.left_out.Has(row)) {
-      verdict = record.left_out_reason;
+    } else if (record.excluded.Has(row)) {
+      verdict = record.exclusion_reason;
     } else if (record.pre_filter) {
       verdict =
           fmt::format("{} [{}]", fmt::join(record.pre_filter->reasons, ", "), record.pre_filter->plugin);

@@ -25,7 +25,7 @@ std::vector<std::string> ReasonsByRow(const framework::FilterOutcome& outcome,
     const std::string_view text = reasons.Text(rejection.reason);
     rejection.rows.ForEach([&](std::size_t row) { say(row, text); });
   }
-  for (const auto& part : outcome.spoken) {
+  for (const auto& part : outcome.row_reasons) {
     for (const auto& [row, text] : part.reasons.rows) say(row, part.reasons.texts[text]);
   }
   return texts;

@@ -47,7 +47,7 @@ std::set<std::string> AllowedBy(const std::string& file) {
   EXPECT_TRUE(documents) << file;
   for (const api::Document& document : documents->objects) {
     if (document.kind != "ClusterRole" && document.kind != "Role") continue;
-    const auto role = config::ParseValue(document.json);
+    const auto role = yaml::ParseValue(document.json);
     const config::Value* ns = role->Find("metadata")->Find("namespace");
     for (const config::Value& rule : role->Find("rules")->items)
       Expand(rule, ns == nullptr ? "" : ns->text, allowed);

@@ -115,7 +115,7 @@ Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
   Error last{ErrorCode::kInvalid, "there is no object in it"};
   if (!documents->errors.empty()) last.message = documents->errors.front();
   for (const api::Document& document : documents->objects) {
-    auto object = config::ParseValue(document.json);
+    auto object = yaml::ParseValue(document.json);
     auto scheduler = object ? Read(*object, path) : std::unexpected(object.error());
     if (scheduler) return scheduler;
     last = scheduler.error();

@@ -14,7 +14,7 @@ constexpr int kPageSize = 500;
 Expected<config::Value> AskForTree(Server& server, client::ApiRequest request) {
   const client::Reply reply = server.Ask(std::move(request));
   if (!reply) return std::unexpected(reply.error().ToError());
-  return config::ParseValue(*reply);
+  return yaml::ParseValue(*reply);
 }
 
 std::string TextAt(const config::Value& value, std::initializer_list<std::string_view> path) {

@@ -116,9 +116,9 @@ void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
     } else if (record.pre_filter) {
       comparison.plugin = record.pre_filter->plugin;
       comparison.reason = fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "));
-    } else if (record.left_out.Has(theirs)) {
-      comparison.plugin = record.left_out_plugins;
-      comparison.reason = record.left_out_reason;
+    } else if (record.excluded.Has(theirs)) {
+      comparison.plugin = record.excluding_plugins;
+      comparison.reason = record.exclusion_reason;
     } else {
       std::string_view plugin;
       const auto reasons = record.ReasonsOf(theirs, engine_.reasons(), plugin);
@@ -188,7 +188,7 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
 // If more nodes are better than are left out, one of them was looked at, whatever the sample was.
 std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs, const Comparison& comparison) {
   const AttemptRecord& record = trial.record();
-  const std::size_t searched = comparison.nodes - record.left_out.Count();
+  const std::size_t searched = comparison.nodes - record.excluded.Count();
   const std::size_t wanted = algorithm::NodesToFind(PercentageOf(trial.profile), searched);
   if (wanted >= comparison.feasible || comparison.better > comparison.feasible - wanted) return std::nullopt;
   std::string why = fmt::format("kube-scheduler scores {} of the {} nodes that fit, {} are better", wanted,

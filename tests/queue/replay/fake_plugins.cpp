@@ -92,7 +92,7 @@ class Fake : public virtual framework::Plugin {
 class FakeRejector final : public Fake, public framework::PreFilterPlugin {
  public:
   using Fake::Fake;
-  framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
+  framework::PreFilterResult PreFilter(const framework::Attempt&) const override { return {}; }
 };
 
 class FakeGate final : public Fake, public framework::PreEnqueuePlugin {
@@ -121,7 +121,7 @@ class FakeGate final : public Fake, public framework::PreEnqueuePlugin {
 class FakeBinder final : public framework::BindPlugin {
  public:
   std::string_view Name() const override { return "Binder"; }
-  void Bind(const framework::Placement&, framework::Answer answer) override { answer({}); }
+  void Bind(const framework::Placement&, framework::StatusCallback answer) override { answer({}); }
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ class FakeBinder final : public framework::BindPlugin {
 std::unique_ptr<runtime::Profile> BuildProfile(const std::string& name,
                                                const std::vector<FakePlugin>& plugins, const Clock& clock,
                                                framework::Handle& handle) {
-  using framework::Made;
+  using framework::PluginOrError;
   using framework::RawArgs;
   runtime::Registry registry;
   config::Profile config;
@@ -139,17 +139,17 @@ std::unique_ptr<runtime::Profile> BuildProfile(const std::string& name,
     registry.Add(plugin, std::move(factory));
     enabled.push_back({plugin, 0});
   };
-  enable("PrioritySort", [](const RawArgs&, framework::Handle& handle) -> Made {
+  enable("PrioritySort", [](const RawArgs&, framework::Handle& handle) -> PluginOrError {
     return std::make_unique<plugins::PrioritySort>(handle);
   });
   for (const FakePlugin& plugin : plugins) {
     if (std::ranges::find(plugin.profiles, name) == plugin.profiles.end()) continue;
-    enable(plugin.name, [&](const RawArgs&, framework::Handle&) -> Made {
+    enable(plugin.name, [&](const RawArgs&, framework::Handle&) -> PluginOrError {
       if (plugin.pre_enqueue) return std::make_unique<FakeGate>(plugin, clock);
       return std::make_unique<FakeRejector>(plugin);
     });
   }
-  enable("Binder", [](const RawArgs&, framework::Handle&) -> Made { return std::make_unique<FakeBinder>(); });
+  enable("Binder", [](const RawArgs&, framework::Handle&) -> PluginOrError { return std::make_unique<FakeBinder>(); });
   auto profile = runtime::Profile::Build(config, registry, handle);
   if (!profile) throw std::runtime_error("profile: " + profile.error().message);
   return std::move(*profile);

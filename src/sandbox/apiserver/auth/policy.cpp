@@ -24,7 +24,7 @@ bool Matches(const std::vector<std::string>& wanted, std::string_view value) {
 bool User::In(std::string_view group) const { return std::ranges::find(groups, group) != groups.end(); }
 
 Expected<Policy> Policy::Parse(std::string_view yaml) {
-  BERTH_TRY(const config::Value root, config::ParseValue(yaml));
+  BERTH_TRY(const config::Value root, yaml::ParseValue(yaml));
   if (root.kind != config::Value::Kind::kMap) return Invalid("a policy is a map");
   Policy policy;
   config::Problems problems;

@@ -62,7 +62,7 @@ config::ArgsCodec CpuUsageArgsCodec() {
 }
 
 framework::Factory CpuUsage::Factory(std::string name) {
-  return [name](const framework::RawArgs& raw, framework::Handle& handle) -> framework::Made {
+  return [name](const framework::RawArgs& raw, framework::Handle& handle) -> framework::PluginOrError {
     BERTH_TRY(const CpuUsageArgs args, ParseCpuUsageArgs(raw));
     return std::make_unique<CpuUsage>(name, args, handle);
   };

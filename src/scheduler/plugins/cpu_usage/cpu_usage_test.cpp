@@ -77,7 +77,7 @@ TEST_F(CpuUsageTest, UnmeasuredPodsCountByTheirRequests) {
 TEST(CpuUsageArgs, ReportValidationErrors) {
   Cluster cluster;
   const auto error = [&](const std::string& args) {
-    const auto value = config::ParseValue(args);
+    const auto value = yaml::ParseValue(args);
     const auto made =
         CpuUsage::Factory("CPUUsage")({&*value, "profiles[0].pluginConfig[0].args"}, cluster.handle());
     return made ? std::string("fine") : made.error().message;

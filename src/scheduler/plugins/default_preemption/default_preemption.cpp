@@ -36,7 +36,7 @@ RowSet Potential(const FilterOutcome& verdicts, const NodeTable& nodes) {
     for (const auto& rejection : verdicts.all()) {
       if (rejection.plugin == plugin) rows -= rejection.rows;
     }
-    for (const auto& part : verdicts.spoken) {
+    for (const auto& part : verdicts.row_reasons) {
       if (part.plugin != plugin) continue;
       for (const auto& [row, text] : part.reasons.rows) rows.Remove(row);
     }
@@ -46,7 +46,7 @@ RowSet Potential(const FilterOutcome& verdicts, const NodeTable& nodes) {
 
 }  // namespace
 
-framework::Made DefaultPreemption::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError DefaultPreemption::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const DefaultPreemptionArgs args, ParseDefaultPreemptionArgs(raw));
   return std::make_unique<DefaultPreemption>(args, handle);
 }
@@ -60,15 +60,15 @@ DefaultPreemption::DefaultPreemption(const DefaultPreemptionArgs& args, framewor
       evictions_(Name(), handle) {}
 
 PostFilterResult DefaultPreemption::PostFilter(const Attempt& attempt, const FilterOutcome& verdicts,
-                                               framework::WhatIf& what_if) {
+                                               framework::PostFilterServices& services) {
   evictions_.CountAttempt();
-  PostFilterResult answer = Preempt(attempt, verdicts, what_if);
+  PostFilterResult answer = Preempt(attempt, verdicts, services);
   answer.status.reasons = {"preemption: " + answer.status.Message()};
   return answer;
 }
 
 PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const FilterOutcome& verdicts,
-                                            framework::WhatIf& what_if) {
+                                            framework::PostFilterServices& services) {
   if (const std::string_view why = Ineligible(attempt, verdicts); !why.empty())
     return {Status::Unschedulable(std::string(why)), {}};
 
@@ -76,11 +76,11 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   rows_.clear();
   Potential(verdicts, nodes).ForEach([&](std::size_t row) { rows_.push_back(static_cast<Row>(row)); });
   std::size_t wanted = rows_.size();
-  if (Random* chance = what_if.chance(); chance != nullptr && !rows_.empty()) {
+  if (Random* rng = services.rng(); rng != nullptr && !rows_.empty()) {
     wanted = args_.Wanted(rows_.size());
-    std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(chance->Below(rows_.size())));
+    std::ranges::rotate(rows_, rows_.begin() + static_cast<std::ptrdiff_t>(rng->Below(rows_.size())));
   }
-  dry_run_.Run(attempt, what_if, rows_, wanted);
+  dry_run_.Run(attempt, services, rows_, wanted);
   if (dry_run_.candidates().empty()) {
     if (!dry_run_.errors().empty()) return {Status::Error(api::JoinErrors(dry_run_.errors())), {}};
     return {Status::Unschedulable(NoCandidate(nodes, rows_.size())), ""};
@@ -89,7 +89,7 @@ PostFilterResult DefaultPreemption::Preempt(const Attempt& attempt, const Filter
   if (dry_run_.candidates().empty()) return {Status::Unschedulable("no candidate node for preemption"), {}};
 
   framework::Eviction eviction{.victims = {}, .choices = BestCandidates(dry_run_.candidates())};
-  const Candidate& chosen = Choose(eviction.choices, nodes, what_if.chance());
+  const Candidate& chosen = Choose(eviction.choices, nodes, services.rng());
   const std::string& node = nodes.name(chosen.row);
   for (const Importance::Entry& victim : chosen.victims)
     eviction.victims.push_back(victim.pod->pod->metadata.Key());
@@ -144,12 +144,12 @@ Status DefaultPreemption::RunReviewers(const cluster::PodInfo& pod) {
   return {};
 }
 
-const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& nodes, Random* chance) {
+const Candidate& DefaultPreemption::Choose(const RowSet& best, const NodeTable& nodes, Random* rng) {
   Row chosen = static_cast<Row>(best.First());
-  std::uint64_t skip = chance == nullptr ? 0 : chance->Below(best.Count());
+  std::uint64_t skip = rng == nullptr ? 0 : rng->Below(best.Count());
   best.ForEach([&](std::size_t index) {
     const Row row = static_cast<Row>(index);
-    const bool better = chance == nullptr ? nodes.name(row) < nodes.name(chosen) : skip-- == 0;
+    const bool better = rng == nullptr ? nodes.name(row) < nodes.name(chosen) : skip-- == 0;
     if (better) chosen = row;
   });
   return *std::ranges::find(dry_run_.candidates(), chosen, &Candidate::row);

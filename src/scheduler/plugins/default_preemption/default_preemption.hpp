@@ -12,13 +12,13 @@ namespace berth::plugins {
 
 class DefaultPreemption final : public framework::PostFilterPlugin, public framework::PreEnqueuePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   DefaultPreemption(const DefaultPreemptionArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "DefaultPreemption"; }
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
-                                         framework::WhatIf& what_if) override;
+                                         framework::PostFilterServices& services) override;
   // Gates a pod while its victims are being deleted.
   framework::Status PreEnqueue(const cluster::PodInfo& pod) const override;
   std::vector<framework::EventRegistration> EventsToRegister() const override;
@@ -27,11 +27,11 @@ class DefaultPreemption final : public framework::PostFilterPlugin, public frame
   // The reason why the pod must not preempt; empty if it may.
   std::string_view Ineligible(const framework::Attempt& attempt, const framework::FilterOutcome& verdicts);
   framework::PostFilterResult Preempt(const framework::Attempt& attempt,
-                                      const framework::FilterOutcome& verdicts, framework::WhatIf& what_if);
+                                      const framework::FilterOutcome& verdicts, framework::PostFilterServices& services);
   // The message if no node is a candidate.
   std::string NoCandidate(const cluster::NodeTable& nodes, std::size_t tried) const;
   framework::Status RunReviewers(const cluster::PodInfo& pod);
-  const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* chance);
+  const Candidate& Choose(const RowSet& best, const cluster::NodeTable& nodes, Random* rng);
 
   const DefaultPreemptionArgs args_;
   framework::Handle& handle_;

@@ -10,14 +10,14 @@ using framework::Attempt;
 using cluster::NodeTable;
 using cluster::Row;
 using framework::Status;
-using framework::WhatIf;
+using framework::PostFilterServices;
 
-void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> rows, std::size_t wanted) {
+void DryRun::Run(const Attempt& attempt, PostFilterServices& services, std::span<const Row> rows, std::size_t wanted) {
   candidates_.clear();
   violating_.clear();
   counts_.clear();
   errors_.clear();
-  const bool alone = what_if.has_extensions();
+  const bool alone = services.has_extensions();
   const std::size_t at_once = alone ? 1 : wanted;
   const std::int32_t priority = attempt.pod().priority();
   const auto enough = [&] {
@@ -35,9 +35,9 @@ void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> r
     if (trials_.empty()) break;
     order_.clear();
     if (alone) {
-      RunSeparately(attempt, what_if, trials_.front());
+      RunSeparately(attempt, services, trials_.front());
     } else {
-      RunCombined(attempt, what_if);
+      RunCombined(attempt, services);
     }
     for (const DryRunNode& trial : trials_) {
       if (trial.fits && !enough()) Collect(trial, attempt.nodes(), wanted);
@@ -46,14 +46,14 @@ void DryRun::Run(const Attempt& attempt, WhatIf& what_if, std::span<const Row> r
   std::ranges::move(violating_, std::back_inserter(candidates_));
 }
 
-void DryRun::RunCombined(const Attempt& attempt, WhatIf& what_if) {
-  NodeTable::Overlay overlay(what_if.table());
+void DryRun::RunCombined(const Attempt& attempt, PostFilterServices& services) {
+  NodeTable::Overlay overlay(services.table());
   auto rows = attempt.Scratch();
   for (const DryRunNode& trial : trials_) {
     rows->Add(trial.row);
     for (const Importance::Entry& entry : trial.pods) overlay.Remove(trial.row, *entry.pod);
   }
-  what_if.RunFilters(attempt, *rows, outcome_);
+  services.RunFilters(attempt, *rows, outcome_);
   CountRejections();
   for (DryRunNode& trial : trials_) {
     trial.fits = outcome_.feasible.Has(trial.row);
@@ -68,7 +68,7 @@ void DryRun::RunCombined(const Attempt& attempt, WhatIf& what_if) {
       overlay.Add(trial.row, PodAt(trial, trial.first + round));
     }
     if (rows->Empty()) return;
-    what_if.RunFilters(attempt, *rows, outcome_);
+    services.RunFilters(attempt, *rows, outcome_);
     for (const DryRunNode& trial : trials_) {
       if (!takes_part(trial) || outcome_.feasible.Has(trial.row)) continue;
       overlay.Remove(trial.row, PodAt(trial, trial.first + round));
@@ -77,43 +77,43 @@ void DryRun::RunCombined(const Attempt& attempt, WhatIf& what_if) {
   }
 }
 
-void DryRun::RunSeparately(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial) {
+void DryRun::RunSeparately(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial) {
   framework::CycleState state = attempt.state().Clone();
   const Attempt imagined = attempt.With(state);
-  NodeTable::Overlay overlay(what_if.table());
+  NodeTable::Overlay overlay(services.table());
   Status status;
   for (const Importance::Entry& entry : trial.pods) {
     if (!status.ok()) break;
     overlay.Remove(trial.row, *entry.pod);
-    status = what_if.RemovePod(imagined, *entry.pod, trial.row);
+    status = services.RemovePod(imagined, *entry.pod, trial.row);
   }
   if (status.ok()) {
     auto row = attempt.Scratch();
     row->Add(trial.row);
-    what_if.RunFilters(imagined, *row, outcome_);
+    services.RunFilters(imagined, *row, outcome_);
     CountRejections();
     trial.fits = !outcome_.feasible.Empty();
-    if (trial.fits) status = Reprieve(imagined, what_if, trial, overlay);
+    if (trial.fits) status = Reprieve(imagined, services, trial, overlay);
   }
   if (status.ok()) return;
   trial.fits = false;
   errors_.push_back(status.Message());
 }
 
-Status DryRun::Reprieve(const Attempt& attempt, WhatIf& what_if, DryRunNode& trial, NodeTable::Overlay& overlay) {
+Status DryRun::Reprieve(const Attempt& attempt, PostFilterServices& services, DryRunNode& trial, NodeTable::Overlay& overlay) {
   Order(trial);
   auto row = attempt.Scratch();
   row->Add(trial.row);
   for (std::size_t at = trial.first; at < trial.end(); ++at) {
     cluster::PlacedPod& pod = PodAt(trial, at);
     overlay.Add(trial.row, pod);
-    Status status = what_if.AddPod(attempt, pod, trial.row);
+    Status status = services.AddPod(attempt, pod, trial.row);
     if (!status.ok()) return status;
-    what_if.RunFilters(attempt, *row, outcome_);
+    services.RunFilters(attempt, *row, outcome_);
     if (!outcome_.feasible.Empty()) continue;
     victim_[at] = 1;
     overlay.Remove(trial.row, pod);
-    status = what_if.RemovePod(attempt, pod, trial.row);
+    status = services.RemovePod(attempt, pod, trial.row);
     if (!status.ok()) return status;
   }
   return {};
@@ -132,7 +132,7 @@ void DryRun::Order(DryRunNode& trial) {
 void DryRun::CountRejections() {
   for (const auto& rejection : outcome_.all())
     counts_[reasons_.Text(rejection.reason)] += rejection.rows.Count();
-  for (const auto& part : outcome_.spoken) {
+  for (const auto& part : outcome_.row_reasons) {
     for (const auto& [row, text] : part.reasons.rows) ++counts_[part.reasons.texts[text]];
   }
   if (outcome_.errors.empty()) return;

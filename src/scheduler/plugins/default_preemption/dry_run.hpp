@@ -27,7 +27,7 @@ class DryRun {
       : reasons_(reasons), importance_(importance), budgets_(budgets) {}
 
   // Evaluates the rows in this order until there are `wanted` candidates, one of them without violations.
-  void Run(const framework::Attempt& attempt, framework::WhatIf& what_if,
+  void Run(const framework::Attempt& attempt, framework::PostFilterServices& services,
            std::span<const cluster::Row> rows, std::size_t wanted);
 
   // The candidates of the last run; those without violations come first.
@@ -46,9 +46,9 @@ class DryRun {
     bool fits = false;                        // without any of these pods
     std::size_t end() const { return first + pods.size(); }
   };
-  void RunCombined(const framework::Attempt& attempt, framework::WhatIf& what_if);
-  void RunSeparately(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial);
-  framework::Status Reprieve(const framework::Attempt& attempt, framework::WhatIf& what_if, DryRunNode& trial,
+  void RunCombined(const framework::Attempt& attempt, framework::PostFilterServices& services);
+  void RunSeparately(const framework::Attempt& attempt, framework::PostFilterServices& services, DryRunNode& trial);
+  framework::Status Reprieve(const framework::Attempt& attempt, framework::PostFilterServices& services, DryRunNode& trial,
                              cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
   void CountRejections();

@@ -20,7 +20,7 @@ bool MatchesResource(const api::DeviceClass& device_class, std::string_view reso
 
 }  // namespace
 
-framework::Made DynamicResources::Create(const framework::RawArgs& args, framework::Handle& handle) {
+framework::PluginOrError DynamicResources::Create(const framework::RawArgs& args, framework::Handle& handle) {
   BERTH_RETURN_IF_ERROR(CheckDynamicResourcesArgs(args, handle.gates));
   return std::make_unique<DynamicResources>(handle);
 }
@@ -31,7 +31,7 @@ DynamicResources::DynamicResources(framework::Handle& handle)
       extended_resources_(handle.gates.Enabled("DRAExtendedResource")),
       seen_key_(handle.NewKey<bool>()) {}
 
-framework::PreFilterAnswer DynamicResources::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) const {
   attempt.state().Write(seen_key_, true);
   const cluster::PodInfo& pod = attempt.pod();
   if (!pod.pod->spec.resource_claims.empty()) {
@@ -67,7 +67,7 @@ void DynamicResources::Filter(const Attempt& attempt, const RowSet& candidates,
 
 framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
                                                          const framework::FilterOutcome&,
-                                                         framework::WhatIf&) {
+                                                         framework::PostFilterServices&) {
   // An earlier plugin rejected the pod in PreFilter. kube-scheduler then finds no cycle state and returns
   // this error, which ends PostFilter.
   if (attempt.state().Read(seen_key_) == nullptr) return {Status::Error("not found"), std::nullopt};

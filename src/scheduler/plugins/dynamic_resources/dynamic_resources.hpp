@@ -17,22 +17,22 @@ class DynamicResources final : public framework::PreFilterPlugin,
                                public framework::PostFilterPlugin,
                                public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   explicit DynamicResources(framework::Handle& handle);
 
   std::string_view Name() const override { return "DynamicResources"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   // Never called, because PreFilter returns Skip or rejects the pod.
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
-                                         framework::WhatIf& what_if) override;
+                                         framework::PostFilterServices& services) override;
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   // Only pods without claims reach Score.
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

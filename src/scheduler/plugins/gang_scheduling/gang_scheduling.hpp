@@ -15,7 +15,7 @@ class GangScheduling final : public framework::PreFilterPlugin {
   explicit GangScheduling(framework::Handle&) {}
 
   std::string_view Name() const override { return "GangScheduling"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override {
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override {
     const auto& group = attempt.pod().pod->spec.pod_group;
     if (!group) return {};
     return {framework::Status::Unresolvable(

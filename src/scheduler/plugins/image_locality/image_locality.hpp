@@ -12,7 +12,7 @@ class ImageLocality final : public framework::ScorePlugin {
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Normalization normalization() const override { return framework::Normalization::kNone; }
 };
 
 }  // namespace berth::plugins

@@ -19,7 +19,7 @@ constexpr const char* kNoState = "error reading \"PreFilterInterPodAffinity\" fr
 
 }  // namespace
 
-framework::Made InterPodAffinity::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError InterPodAffinity::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const InterPodAffinityArgs args, ParseInterPodAffinityArgs(raw));
   return std::make_unique<InterPodAffinity>(args, handle);
 }
@@ -53,7 +53,7 @@ bool InterPodAffinity::Sums::Empty() const {
   return std::ranges::all_of(all(), [](const DomainCounts& counts) { return counts.touched.empty(); });
 }
 
-framework::PreFilterAnswer InterPodAffinity::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult InterPodAffinity::PreFilter(const Attempt& attempt) const {
   const cluster::PodAffinityTerms& terms =
       attempt.pod().use().affinity != nullptr ? *attempt.pod().use().affinity : no_terms_;
   if (!terms.error.empty()) return {Status::Unresolvable("parsing pod: " + terms.error), std::nullopt};

@@ -20,14 +20,14 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                                public framework::PreScorePlugin,
                                public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   InterPodAffinity(const InterPodAffinityArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "InterPodAffinity"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
   // --- required terms (inter_pod_affinity.cpp) ---
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
                            cluster::Row row) const override;
   framework::Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,

@@ -10,7 +10,7 @@ namespace berth::plugins {
 
 using cluster::Row;
 
-framework::Made LoadAware::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError LoadAware::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const LoadAwareArgs args, ParseLoadAwareArgs(raw));
   return std::make_unique<LoadAware>(args, handle);
 }
@@ -30,7 +30,7 @@ LoadAware::LoadAware(const LoadAwareArgs& args, framework::Handle& handle)
   }
 }
 
-framework::PreFilterAnswer LoadAware::PreFilter(const framework::Attempt& attempt) const {
+framework::PreFilterResult LoadAware::PreFilter(const framework::Attempt& attempt) const {
   const cluster::PodInfo& pod = attempt.pod();
   const auto& controller = pod.pod->metadata.controller;
   const bool nowhere_else = (controller && controller->kind == "DaemonSet") || pod.selection().limits_names;

@@ -24,11 +24,11 @@ class LoadAware final : public framework::PreFilterPlugin,
                         public framework::ScorePartsPlugin,
                         public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& raw, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   LoadAware(const LoadAwareArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "LoadAware"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }

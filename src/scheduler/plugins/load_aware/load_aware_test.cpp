@@ -280,7 +280,7 @@ TEST(LoadAwareArgs, AreEncodedAndDecodedWithoutLoss) {
         "{preset: streaming, signals: [{name: disk, weight: 0}, {name: own, query: q, full: 90, "
         "target: 50, preferHigh: true, estimate: {from: limit, resource: nvidia.com/gpu, factor: 0.8}}]}"}) {
     config::Problems problems;
-    const auto once = codec.complete(*config::ParseValue(text), {}, problems);
+    const auto once = codec.complete(*yaml::ParseValue(text), {}, problems);
     EXPECT_EQ(problems.Text(), "");
     EXPECT_EQ(codec.complete(once, {}, problems), once);
     EXPECT_EQ(problems.Text(), "");

@@ -49,7 +49,7 @@ std::int64_t Whole(double value) {
 }  // namespace
 
 framework::Factory NetworkTraffic::Factory(std::string name) {
-  return [name](const framework::RawArgs& raw, framework::Handle& handle) -> framework::Made {
+  return [name](const framework::RawArgs& raw, framework::Handle& handle) -> framework::PluginOrError {
     BERTH_TRY(const NetworkTrafficArgs args, ParseNetworkTrafficArgs(raw));
     log::Info(fmt::format(
         "[NetworkTraffic] args received. NetworkInterface: {}; TimeRangeInMinutes: {}, Address: {}",

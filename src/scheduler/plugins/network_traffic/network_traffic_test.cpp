@@ -115,7 +115,7 @@ TEST_F(NetworkTrafficTest, QueriesContainTheInterfaceAndTheRange) {
 
 TEST(NetworkTrafficArgs, AliasesAreAcceptedAndErrorsReported) {
   const auto parse = [](const std::string& text) {
-    const auto value = config::ParseValue(text);
+    const auto value = yaml::ParseValue(text);
     return ParseNetworkTrafficArgs({&*value, "args"});
   };
   for (const auto* text : {"{prometheusAddress: 'http://p', networkInterface: eth0, timeRangeInMinutes: 3}",

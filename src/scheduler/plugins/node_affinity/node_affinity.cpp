@@ -21,7 +21,7 @@ void AddWeights(const std::vector<cluster::CompiledPreference>& preferences, con
 
 }  // namespace
 
-framework::Made NodeAffinity::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError NodeAffinity::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const NodeAffinityArgs args, ParseNodeAffinityArgs(raw));
   return std::make_unique<NodeAffinity>(args, handle);
 }
@@ -41,7 +41,7 @@ NodeAffinity::NodeAffinity(const NodeAffinityArgs& args, framework::Handle& hand
   added_preferred_ = cluster::CompilePreferences(args.added_preferred, &checked_before, handle.symbols);
 }
 
-framework::PreFilterAnswer NodeAffinity::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult NodeAffinity::PreFilter(const Attempt& attempt) const {
   const cluster::NodeSelection& selection = attempt.pod().selection();
   if (!selection.has_required && selection.selector.empty() && !has_added_required_) {
     return {framework::Status::Skip(), std::nullopt};

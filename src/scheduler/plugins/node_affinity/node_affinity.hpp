@@ -12,11 +12,11 @@ class NodeAffinity final : public framework::PreFilterPlugin,
                            public framework::PreScorePlugin,
                            public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   NodeAffinity(const NodeAffinityArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeAffinity"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }
@@ -30,7 +30,7 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kByMaximum; }
+  framework::Normalization normalization() const override { return framework::Normalization::kByMaximum; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

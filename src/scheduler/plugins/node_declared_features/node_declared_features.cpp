@@ -22,7 +22,7 @@ NodeDeclaredFeatures::NodeDeclaredFeatures(framework::Handle& handle)
     : reason_(handle.reasons.Intern("node(s) didn't match Pod's required features")),
       required_key_(handle.NewKey<FeatureNames>()) {}
 
-framework::PreFilterAnswer NodeDeclaredFeatures::PreFilter(const framework::Attempt& attempt) const {
+framework::PreFilterResult NodeDeclaredFeatures::PreFilter(const framework::Attempt& attempt) const {
   FeatureNames required = RequiredBy(attempt.pod().pod->spec);
   if (required.empty()) return {framework::Status::Skip(), std::nullopt};
   attempt.state().Write(required_key_, std::move(required));

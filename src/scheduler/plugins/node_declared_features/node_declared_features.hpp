@@ -10,7 +10,7 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin, public fra
   explicit NodeDeclaredFeatures(framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeDeclaredFeatures"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;

@@ -5,8 +5,8 @@ namespace berth::plugins {
 NodeName::NodeName(framework::Handle& handle)
     : reason_(handle.reasons.Intern("node(s) didn't match the requested node name")) {}
 
-framework::PreFilterAnswer NodeName::PreFilter(const framework::Attempt& attempt) const {
-  framework::PreFilterAnswer answer;
+framework::PreFilterResult NodeName::PreFilter(const framework::Attempt& attempt) const {
+  framework::PreFilterResult answer;
   if (attempt.pod().node_name.known()) answer.nodes.emplace({attempt.pod().node_name});
   return answer;
 }

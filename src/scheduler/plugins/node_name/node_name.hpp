@@ -9,7 +9,7 @@ class NodeName final : public framework::PreFilterPlugin, public framework::Filt
  public:
   explicit NodeName(framework::Handle& handle);
   std::string_view Name() const override { return "NodeName"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   framework::ResultDependency FilterDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }

@@ -21,7 +21,7 @@ NodePorts::NodePorts(framework::Handle& handle)
     : symbols_(handle.symbols),
       reason_(handle.reasons.Intern("node(s) didn't have free ports for the requested pod ports")) {}
 
-framework::PreFilterAnswer NodePorts::PreFilter(const framework::Attempt& attempt) const {
+framework::PreFilterResult NodePorts::PreFilter(const framework::Attempt& attempt) const {
   if (attempt.pod().use().ports.empty()) return {framework::Status::Skip(), std::nullopt};
   return {};
 }

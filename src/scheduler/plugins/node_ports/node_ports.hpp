@@ -9,7 +9,7 @@ class NodePorts final : public framework::PreFilterPlugin, public framework::Fil
  public:
   explicit NodePorts(framework::Handle& handle);
   std::string_view Name() const override { return "NodePorts"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }

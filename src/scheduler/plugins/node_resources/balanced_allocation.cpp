@@ -59,7 +59,7 @@ void ScoreRows(std::span<const ResourceAxis> axes, const RowSet& rows, std::span
 
 }  // namespace
 
-framework::Made NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw,
+framework::PluginOrError NodeResourcesBalancedAllocation::Create(const framework::RawArgs& raw,
                                                         framework::Handle& handle) {
   BERTH_TRY(const BalancedAllocationArgs args, ParseBalancedAllocationArgs(raw));
   return std::make_unique<NodeResourcesBalancedAllocation>(args, handle);

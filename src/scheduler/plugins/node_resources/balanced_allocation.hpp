@@ -10,7 +10,7 @@ namespace berth::plugins {
 class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
                                               public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   NodeResourcesBalancedAllocation(const BalancedAllocationArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeResourcesBalancedAllocation"; }
@@ -21,7 +21,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Normalization normalization() const override { return framework::Normalization::kNone; }
 
  private:
   bool RequestsAny(const cluster::PodInfo& pod) const;

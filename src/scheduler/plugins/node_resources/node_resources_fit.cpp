@@ -33,7 +33,7 @@ std::int64_t RequestedToCapacity(const std::vector<ShapePoint>& shape, std::int6
 
 }  // namespace
 
-framework::Made NodeResourcesFit::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError NodeResourcesFit::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const NodeResourcesFitArgs args, ParseNodeResourcesFitArgs(raw));
   return std::make_unique<NodeResourcesFit>(args, handle);
 }

@@ -12,11 +12,11 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                                public framework::PreScorePlugin,
                                public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   NodeResourcesFit(const NodeResourcesFitArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "NodeResourcesFit"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt&) const override { return {}; }
+  framework::PreFilterResult PreFilter(const framework::Attempt&) const override { return {}; }
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo&) const override {
     return framework::ResultDependency::kNodes;
   }
@@ -30,7 +30,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kRow; }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
  private:

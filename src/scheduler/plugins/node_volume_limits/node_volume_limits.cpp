@@ -74,7 +74,7 @@ NodeVolumeLimits::NodeVolumeLimits(framework::Handle& handle)
       driver_required_(handle.gates.Enabled("VolumeLimitScaling")),
       exceeded_(handle.reasons.Intern("node(s) exceed max volume count")) {}
 
-framework::PreFilterAnswer NodeVolumeLimits::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult NodeVolumeLimits::PreFilter(const Attempt& attempt) const {
   if (!HasCountable(*attempt.pod().pod)) return {framework::Status::Skip(), std::nullopt};
   return {};
 }
@@ -187,7 +187,7 @@ std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() c
           When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
                                            [answer](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
                                                     const api::PersistentVolumeClaim* claim) {
-                                             return answer(ReferencesClaim(*waiting.pod, *claim));
+                                             return answer(cluster::ReferencesClaim(*waiting.pod, *claim));
                                            }),
           When<api::VolumeAttachment>(
               EventResource::kVolumeAttachment, kDelete,

@@ -22,7 +22,7 @@ constexpr const char* kNoState = "reading \"PreFilterPodTopologySpread\" from cy
 
 }  // namespace
 
-framework::Made PodTopologySpread::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError PodTopologySpread::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const PodTopologySpreadArgs args, ParsePodTopologySpreadArgs(raw));
   return std::make_unique<PodTopologySpread>(args, handle);
 }
@@ -57,7 +57,7 @@ Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(
   return &constraints.hard;
 }
 
-framework::PreFilterAnswer PodTopologySpread::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult PodTopologySpread::PreFilter(const Attempt& attempt) const {
   const auto hard = HardOf(attempt.pod());
   if (!hard)
     return {Status::Error(fmt::format("get constraints from pod: {}", hard.error().message)), std::nullopt};

@@ -21,14 +21,14 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
                                 public framework::PreScorePlugin,
                                 public framework::ScorePlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   PodTopologySpread(const PodTopologySpreadArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "PodTopologySpread"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
 
   // --- hard constraints (pod_topology_spread.cpp) ---
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::Status AddPod(const framework::Attempt& attempt, const cluster::PlacedPod& added,
                            cluster::Row row) const override;
   framework::Status RemovePod(const framework::Attempt& attempt, const cluster::PlacedPod& removed,

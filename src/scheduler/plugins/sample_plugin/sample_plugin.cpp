@@ -44,7 +44,7 @@ config::ArgsCodec SamplePluginArgsCodec() {
   return codec;
 }
 
-framework::Made SamplePlugin::Create(const framework::RawArgs& raw, framework::Handle&) {
+framework::PluginOrError SamplePlugin::Create(const framework::RawArgs& raw, framework::Handle&) {
   BERTH_TRY(const SamplePluginArgs args, ParseSamplePluginArgs(raw));
   if (log::V(3))
     log::Info(fmt::format("get plugin config args: &{{FavoriteColor:{} FavoriteNumber:{} ThanksTo:{}}}",
@@ -52,7 +52,7 @@ framework::Made SamplePlugin::Create(const framework::RawArgs& raw, framework::H
   return std::make_unique<SamplePlugin>();
 }
 
-framework::PreFilterAnswer SamplePlugin::PreFilter(const framework::Attempt& attempt) const {
+framework::PreFilterResult SamplePlugin::PreFilter(const framework::Attempt& attempt) const {
   if (const auto log = log::V(3))
     log.Info(fmt::format("prefilter pod: {}", attempt.pod().pod->metadata.name));
   return {};
@@ -67,7 +67,7 @@ void SamplePlugin::Filter(const framework::Attempt& attempt, const RowSet& candi
   });
 }
 
-void SamplePlugin::PreBind(const framework::Placement& placement, std::stop_token, framework::Answer answer) {
+void SamplePlugin::PreBind(const framework::Placement& placement, std::stop_token, framework::StatusCallback answer) {
   if (const auto log = log::V(3)) log.Info(fmt::format("prebind node info: {}", placement.node));
   answer({});
 }

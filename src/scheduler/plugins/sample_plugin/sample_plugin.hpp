@@ -22,14 +22,14 @@ class SamplePlugin final : public framework::PreFilterPlugin,
                            public framework::FilterPlugin,
                            public framework::PreBindPlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& raw, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& raw, framework::Handle& handle);
   std::string_view Name() const override { return "sample-plugin"; }
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   void Filter(const framework::Attempt& attempt, const RowSet& candidates,
               framework::Rejections& out) const override;
   PreFlight PreBindPreFlight(const framework::Placement&) override { return {}; }
   void PreBind(const framework::Placement& placement, std::stop_token stop,
-               framework::Answer answer) override;
+               framework::StatusCallback answer) override;
   // The plugin rejects no pod.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 };

@@ -26,7 +26,7 @@ class TaintToleration final : public framework::FilterPlugin,
   framework::Status Score(const framework::Attempt& attempt, const RowSet& feasible,
                           framework::ScoreColumn& scores) const override;
   framework::ResultDependency ScoreDependency(const cluster::PodInfo&) const override { return framework::ResultDependency::kNodes; }
-  framework::Normalization Normalizes() const override {
+  framework::Normalization normalization() const override {
     return framework::Normalization::kByMaximumReversed;
   }
   std::vector<framework::EventRegistration> EventsToRegister() const override;

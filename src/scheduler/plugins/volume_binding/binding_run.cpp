@@ -66,7 +66,7 @@ void DropAssumption(cluster::ClusterObjects& objects, const api::PersistentVolum
 
 BindingRun::BindingRun(framework::Handle& handle, const framework::Placement& placement,
                        std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
-                       framework::Answer answer)
+                       framework::StatusCallback answer)
     : handle_(handle),
       placement_(placement),
       claims_(std::move(claims)),
@@ -76,13 +76,13 @@ BindingRun::BindingRun(framework::Handle& handle, const framework::Placement& pl
 
 void BindingRun::Start(framework::Handle& handle, const framework::Placement& placement,
                        std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
-                       framework::Answer answer) {
+                       framework::StatusCallback answer) {
   std::make_shared<BindingRun>(handle, placement, std::move(claims), timeout, std::move(stop),
                                std::move(answer))
       ->WriteNext();
 }
 
-void BindingRun::Answer(Status status) {
+void BindingRun::StatusCallback(Status status) {
   on_stop_.reset();
   std::exchange(answer_, nullptr)(std::move(status));
 }
@@ -122,7 +122,7 @@ void BindingRun::WriteNext() {
 }
 
 void BindingRun::StopWaiting() {
-  if (answer_) Answer(Status::Error("binding volumes: context canceled"));
+  if (answer_) StatusCallback(Status::Error("binding volumes: context canceled"));
 }
 
 void BindingRun::Written(Expected<std::string> version) {
@@ -143,7 +143,7 @@ void BindingRun::Written(Expected<std::string> version) {
        i < plan.provisions.size(); ++i) {
     DropAssumption(handle_.objects, *plan.provisions[i]);
   }
-  Answer(Status::Error(version ? "context canceled" : version.error().message));
+  StatusCallback(Status::Error(version ? "context canceled" : version.error().message));
 }
 
 // --- waiting ---
@@ -153,10 +153,10 @@ void BindingRun::Wait(Duration passed) {
   const auto look = [self = shared_from_this(), passed = passed + step] {
     if (!self->answer_) return;  // stopped in the meantime
     if (passed >= self->timeout_)
-      return self->Answer(Status::Error("binding volumes: context deadline exceeded"));
+      return self->StatusCallback(Status::Error("binding volumes: context deadline exceeded"));
     const Expected<bool> bound = self->Check();
-    if (!bound) return self->Answer(Status::Error("binding volumes: " + bound.error().message));
-    *bound ? self->Answer({}) : self->Wait(passed);
+    if (!bound) return self->StatusCallback(Status::Error("binding volumes: " + bound.error().message));
+    *bound ? self->StatusCallback({}) : self->Wait(passed);
   };
   handle_.services->PostAfter(step, look);
 }

@@ -22,18 +22,18 @@ class BindingRun : public std::enable_shared_from_this<BindingRun> {
  public:
   static void Start(framework::Handle& handle, const framework::Placement& placement,
                     std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
-                    framework::Answer answer);
+                    framework::StatusCallback answer);
 
   BindingRun(framework::Handle& handle, const framework::Placement& placement,
              std::shared_ptr<PodClaims> claims, Duration timeout, std::stop_token stop,
-             framework::Answer answer);
+             framework::StatusCallback answer);
 
  private:
   void WriteNext();
   void Written(Expected<std::string> version);
   void Wait(Duration passed);
   void StopWaiting();
-  void Answer(framework::Status status);
+  void StatusCallback(framework::Status status);
 
   // False: not everything is bound yet.
   Expected<bool> Check() const;
@@ -49,7 +49,7 @@ class BindingRun : public std::enable_shared_from_this<BindingRun> {
   const std::shared_ptr<PodClaims> claims_;
   const Duration timeout_;
   const std::stop_token stop_;
-  framework::Answer answer_;
+  framework::StatusCallback answer_;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
   std::vector<std::string> versions_;  // of the written objects, in the order of the plan
 };

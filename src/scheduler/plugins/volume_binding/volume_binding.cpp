@@ -9,7 +9,7 @@ namespace berth::plugins {
 using framework::Attempt;
 using framework::Status;
 
-framework::Made VolumeBinding::Create(const framework::RawArgs& raw, framework::Handle& handle) {
+framework::PluginOrError VolumeBinding::Create(const framework::RawArgs& raw, framework::Handle& handle) {
   BERTH_TRY(const VolumeBindingArgs args, ParseVolumeBindingArgs(raw, handle.gates));
   return std::make_unique<VolumeBinding>(args, handle);
 }
@@ -92,7 +92,7 @@ DelayedClaim VolumeBinding::MakeDelayedClaim(ClaimPtr claim) const {
   return delayed;
 }
 
-framework::PreFilterAnswer VolumeBinding::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult VolumeBinding::PreFilter(const Attempt& attempt) const {
   const api::Pod& pod = *attempt.pod().pod;
   if (pod.spec.volumes.empty()) return {Status::Skip(), std::nullopt};
   std::vector<std::string> names;

@@ -18,12 +18,12 @@ class VolumeBinding final : public framework::PreFilterPlugin,
                             public framework::ReservePlugin,
                             public framework::PreBindPlugin {
  public:
-  static framework::Made Create(const framework::RawArgs& args, framework::Handle& handle);
+  static framework::PluginOrError Create(const framework::RawArgs& args, framework::Handle& handle);
   VolumeBinding(const VolumeBindingArgs& args, framework::Handle& handle);
 
   std::string_view Name() const override { return "VolumeBinding"; }
   std::vector<framework::EventRegistration> EventsToRegister() const override;
-  framework::PreFilterAnswer PreFilter(const framework::Attempt& attempt) const override;
+  framework::PreFilterResult PreFilter(const framework::Attempt& attempt) const override;
   framework::ResultDependency PreFilterDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);
   }
@@ -39,12 +39,12 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override {
     return VolumeDependency(pod);
   }
-  framework::Normalization Normalizes() const override { return framework::Normalization::kNone; }
+  framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;
   void Unreserve(const framework::Placement& placement) override;
   PreFlight PreBindPreFlight(const framework::Placement& placement) override;
   void PreBind(const framework::Placement& placement, std::stop_token stop,
-               framework::Answer answer) override;
+               framework::StatusCallback answer) override;
 
  private:
   using ClaimsPtr = std::shared_ptr<PodClaims>;

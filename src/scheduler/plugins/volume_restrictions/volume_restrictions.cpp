@@ -40,7 +40,7 @@ VolumeRestrictions::VolumeRestrictions(framework::Handle& handle)
           handle.reasons.Intern("node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
                                 "access mode already in-use by another pod")) {}
 
-framework::PreFilterAnswer VolumeRestrictions::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult VolumeRestrictions::PreFilter(const Attempt& attempt) const {
   const api::Pod& pod = *attempt.pod().pod;
   if (pod.spec.volumes.empty()) return {Status::Skip(), std::nullopt};
   ExclusiveClaims sole;

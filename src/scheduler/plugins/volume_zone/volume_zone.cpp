@@ -59,7 +59,7 @@ VolumeZone::VolumeZone(framework::Handle& handle)
       key_(handle.NewKey<std::vector<Place>>()),
       reason_(handle.reasons.Intern("node(s) had no available volume zone")) {}
 
-framework::PreFilterAnswer VolumeZone::PreFilter(const Attempt& attempt) const {
+framework::PreFilterResult VolumeZone::PreFilter(const Attempt& attempt) const {
   const api::Pod& pod = *attempt.pod().pod;
   std::vector<Place> places;
   for (const api::Volume& volume : pod.spec.volumes) {

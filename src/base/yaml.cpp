@@ -1,5 +1,5 @@
-// Text becomes a tree: JSON by Boost, YAML by yaml-cpp with plain scalars understood as Go's YAML 1.1 reader
-// understands them.
+#include "base/yaml.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
@@ -11,15 +11,14 @@
 #include <optional>
 #include <regex>
 
-#include "config/value.hpp"
+#include "base/json_text.hpp"
 
-namespace berth::config {
+namespace berth::yaml {
 namespace {
 
 constexpr int kDepthMax = 100;
 
-// --- scalars of YAML
-// ----------------------------------------------------------------------------------------
+// --- scalars of YAML ---
 
 // The number as encoding/json writes a float64.
 std::string JsonNumber(double value) {
@@ -93,8 +92,7 @@ Value ScalarOf(const YAML::Node& node) {
   return value;
 }
 
-// --- YAML
-// ---------------------------------------------------------------------------------------------------
+// --- YAML ---
 
 // What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
 std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
@@ -189,22 +187,7 @@ class YamlReader {
   std::size_t values_ = 0;
 };
 
-Expected<ParsedText> ParseYaml(std::string_view text) {
-  try {
-    ParsedText parsed;
-    YamlReader reader(text.size());
-    BERTH_TRY(parsed.root, reader.Read(YAML::Load(std::string(text)), 0));
-    if (!reader.duplicates.empty())
-      parsed.duplicates.push_back(
-          fmt::format("yaml: unmarshal errors:\n  {}", fmt::join(reader.duplicates, "\n  ")));
-    return parsed;
-  } catch (const YAML::Exception& error) {
-    return Invalid(fmt::format("yaml: line {}: {}", error.mark.line + 1, error.msg));
-  }
-}
-
-// --- JSON
-// ---------------------------------------------------------------------------------------------------
+// --- JSON ---
 
 // Receives Boost's events and builds the tree: Boost's own would hide members that occur twice.
 struct TreeBuilder {
@@ -331,6 +314,73 @@ void Number(Value& value, bool by_key, std::uint32_t& next) {
 
 }  // namespace
 
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
+namespace {
+
+Value Scalar(Value::Kind kind, std::string text) {
+  Value value;
+  value.kind = kind;
+  value.text = std::move(text);
+  return value;
+}
+
+}  // namespace
+
+Value Value::Bool(bool value) { return Scalar(Kind::kBool, value ? "true" : "false"); }
+Value Value::Number(std::int64_t value) { return Scalar(Kind::kNumber, std::to_string(value)); }
+Value Value::Float(double value) {
+  return Scalar(Kind::kNumber, fmt::format("{}", static_cast<float>(value)));
+}
+Value Value::Text(std::string value) { return Scalar(Kind::kString, std::move(value)); }
+Value Value::List() { return Scalar(Kind::kList, ""); }
+Value Value::Map() { return Scalar(Kind::kMap, ""); }
+
+const Value* Value::Find(std::string_view key) const {
+  const auto found =
+      std::ranges::find(members, key, [](const auto& member) { return std::string_view(member.first); });
+  return found == members.end() ? nullptr : &found->second;
+}
+
+Value* Value::Find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).Find(key)); }
+
+Value& Value::Set(std::string_view key, Value value) {
+  if (Value* member = Find(key)) return *member = std::move(value);
+  return members.emplace_back(std::string(key), std::move(value)).second;
+}
+
+void Value::Remove(std::string_view key) {
+  std::erase_if(members, [&](const auto& member) { return member.first == key; });
+}
+
+bool operator==(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.text != b.text || a.items != b.items || a.members.size() != b.members.size())
+    return false;
+  return std::ranges::all_of(a.members, [&](const auto& member) {
+    const Value* other = b.Find(member.first);
+    return other != nullptr && *other == member.second;
+  });
+}
+
+Expected<ParsedText> ParseYaml(std::string_view text) {
+  try {
+    ParsedText parsed;
+    YamlReader reader(text.size());
+    BERTH_TRY(parsed.root, reader.Read(YAML::Load(std::string(text)), 0));
+    if (!reader.duplicates.empty())
+      parsed.duplicates.push_back(
+          fmt::format("yaml: unmarshal errors:\n  {}", fmt::join(reader.duplicates, "\n  ")));
+    return parsed;
+  } catch (const YAML::Exception& error) {
+    return Invalid(fmt::format("yaml: line {}: {}", error.mark.line + 1, error.msg));
+  }
+}
+
 Expected<ParsedText> ParseText(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\r\n");
   const bool json = begin != std::string_view::npos && text[begin] == '{';
@@ -346,4 +396,49 @@ Expected<Value> ParseValue(std::string_view text) {
   return std::move(parsed.root);
 }
 
-}  // namespace berth::config
+Expected<std::vector<Expected<Value>>> ParseStream(std::string_view text) {
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(std::string(text));
+  } catch (const YAML::Exception& error) {
+    return Invalid(fmt::format("line {}: {}", error.mark.line + 1, error.msg));
+  }
+  std::vector<Expected<Value>> values;
+  YamlReader reader(text.size());
+  for (const YAML::Node& document : documents) values.push_back(reader.Read(document, 0));
+  return values;
+}
+
+void AppendJson(std::string& out, const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kNull:
+      out += "null";
+      return;
+    case Value::Kind::kBool:
+    case Value::Kind::kNumber:
+      out += value.text;
+      return;
+    case Value::Kind::kString:
+      return AppendJsonString(out, value.text);
+    case Value::Kind::kList:
+      out += '[';
+      for (std::size_t i = 0; i < value.items.size(); ++i) {
+        if (i > 0) out += ',';
+        AppendJson(out, value.items[i]);
+      }
+      out += ']';
+      return;
+    case Value::Kind::kMap:
+      break;
+  }
+  out += '{';
+  for (std::size_t i = 0; i < value.members.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendJsonString(out, value.members[i].first);
+    out += ':';
+    AppendJson(out, value.members[i].second);
+  }
+  out += '}';
+}
+
+}  // namespace berth::yaml
