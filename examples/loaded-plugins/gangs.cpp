@@ -164,7 +164,7 @@ class Gangs {
   std::map<std::string, std::set<std::string>> placed_;  // by gang: uids of members that have a place
 };
 
-// --- the door: nothing that is thrown may leave through it
+// --- the door: nothing that is thrown may leave through it ---
 
 Gangs& Of(void* self) { return *static_cast<Gangs*>(self); }
 

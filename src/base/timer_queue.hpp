@@ -1,4 +1,4 @@
-// Things to do later, in the order of their time: what timers are when time is an argument.
+// A queue of tasks ordered by due time: timers for code that gets the time from a Clock.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace berth {
 
-// One thread. Whoever owns the thread calls RunDue when the time of Next() has come; tests do it by hand.
+// One thread. The owner of that thread calls RunDue when the time returned by Next() has come; tests call it
+// directly.
 class TimerQueue {
  public:
   using Task = std::move_only_function<void()>;
@@ -29,15 +30,15 @@ class TimerQueue {
     if (first && on_earlier_) on_earlier_();
     return id;
   }
-  // Does nothing if the task has run already.
+  // No effect if the task has already run.
   void Cancel(const Id& id) { tasks_.erase(id); }
 
   std::optional<MonoTime> Next() const {
     if (tasks_.empty()) return std::nullopt;
     return tasks_.begin()->first.time;
   }
-  // Runs what is due now, not what those tasks put on the timers for now: a task that always puts itself back
-  // with no delay must not keep its caller for ever.
+  // Runs the tasks that are due now, but not tasks that these add for the current time: a task that always
+  // reschedules itself without delay must not block the caller forever.
   void RunDue() {
     const Id end{clock_.Now(), last_number_ + 1};
     while (!tasks_.empty() && tasks_.begin()->first < end) {
@@ -46,7 +47,7 @@ class TimerQueue {
       task();
     }
   }
-  // Called when Next() has become earlier.
+  // Sets the callback that is called when Next() becomes earlier.
   void OnEarlier(std::function<void()> callback) { on_earlier_ = std::move(callback); }
 
  private:

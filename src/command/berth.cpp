@@ -27,7 +27,7 @@ using Arguments = std::span<const std::string>;
 struct Subcommand {
   std::string_view name;
   std::string_view help;
-  int (*run)(Arguments arguments, const runtime::Registry& plugins);  // those after the name
+  int (*run)(Arguments arguments, const runtime::Registry& plugins);  // without the subcommand's name
 };
 
 int PrintVersion(Arguments, const runtime::Registry&) {
@@ -36,21 +36,21 @@ int PrintVersion(Arguments, const runtime::Registry&) {
 }
 
 constexpr Subcommand kSubcommands[] = {
-    {"scheduler", "schedule a cluster", &RunSchedulerCommand},
-    {"explain", "say why pods of a dump are pending and where they would go", &RunExplainCommand},
-    {"extender", "offer plugins to another kube-scheduler, or check an extender", &RunExtenderCommand},
-    {"config", "check configuration files, or convert old ones", &RunConfigCommand},
-    {"migrate", "say what would change in a cluster with Berth as its scheduler", &RunMigrateCommand},
-    {"measure", "ask Prometheus once for what plugins want measured, and show it", &RunMeasureCommand},
-    {"demo", "a simulated cluster and ten thousand pods, to see a scheduler at work",
+    {"scheduler", "run the scheduler", &RunSchedulerCommand},
+    {"explain", "explain why pods are pending and where they would be placed", &RunExplainCommand},
+    {"extender", "serve plugins as a scheduler extender, or check an extender", &RunExtenderCommand},
+    {"config", "check or convert configuration files", &RunConfigCommand},
+    {"migrate", "check a cluster before switching its scheduler to Berth", &RunMigrateCommand},
+    {"measure", "query the measurements of load-aware plugins once and print them", &RunMeasureCommand},
+    {"demo", "run a demonstration: a simulated cluster with ten thousand pods",
      [](Arguments arguments, const runtime::Registry&) { return RunDemoCommand(arguments); }},
-    {"sandbox", "an API server with simulated nodes that kubectl can talk to",
+    {"sandbox", "run an in-memory API server with simulated nodes",
      [](Arguments arguments, const runtime::Registry&) { return RunSandboxCommand(arguments); }},
     {"version", "print the version", &PrintVersion},
 };
 
-// What manifests call their scheduler, by a link of that name or behind the entry point of an image: they
-// need not change.
+// Program names that manifests use, as a link or after the entry point of an image. They run `berth
+// scheduler` so that manifests need no change.
 constexpr std::string_view kSchedulers[] = {"kube-scheduler", "sample-scheduler-framework"};
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -59,22 +59,20 @@ bool IsScheduler(std::string_view path) {
   return std::ranges::find(kSchedulers, FileName(path)) != std::end(kSchedulers);
 }
 
-// kube-scheduler has no subcommands; a scheduler with plugins of its own may have that tutorial's name, and
-// has.
+// kube-scheduler has no subcommands; a scheduler with custom plugins has, even if it uses the name of that
+// tutorial.
 bool RunsAsScheduler(std::string_view program, const std::vector<std::string>& arguments) {
   if (!IsScheduler(program)) return false;
   return FileName(program) == "kube-scheduler" || arguments.empty() || arguments.front().starts_with('-');
 }
 
 void PrintHelp(std::FILE* to) {
-  fmt::print(to,
-             "Gives pods their place: a drop-in replacement for kube-scheduler.\n\nUsage: berth <command> "
-             "[options]\n\n");
+  fmt::print(to, "A drop-in replacement for kube-scheduler.\n\nUsage: berth <command> [options]\n\n");
   for (const auto& command : kSubcommands) fmt::print(to, "  {:<12} {}\n", command.name, command.help);
-  fmt::print(to, "\nberth <command> --help tells more.\n");
+  fmt::print(to, "\nSee berth <command> --help for details.\n");
 }
 
-int ComplainAbout(const std::string& name) {
+int PrintUnknownCommand(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& command : kSubcommands) names.emplace_back(command.name);
   const std::string near = Nearest(name, names);
@@ -103,9 +101,9 @@ int RunBerth(int argc, char** argv, const runtime::Registry& plugins) {
     }
   }
   if (IsScheduler(name)) return RunSchedulerCommand(std::span(arguments).subspan(1), plugins);
-  // A manifest with nothing but flags in its args.
+  // A manifest with only flags in its args.
   if (name.starts_with('-')) return RunSchedulerCommand(arguments, plugins);
-  return ComplainAbout(name);
+  return PrintUnknownCommand(name);
 }
 
 }  // namespace berth::command

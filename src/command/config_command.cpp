@@ -29,7 +29,7 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-// Reads the file and builds its plugins, as the scheduler would.
+// Reads the file and builds its plugins, like the scheduler.
 Expected<Loaded> Load(const std::string& path, const Options& options, const runtime::Registry& plugins) {
   Loaded loaded;
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, loaded.notes));
@@ -83,7 +83,7 @@ int Convert(const Options& options, const runtime::Registry& plugins) {
   return 0;
 }
 
-// One field in each line: whose it is, its path, type and default, separated by tabs.
+// One field per line: its type, path, field type and default, separated by tabs.
 int PrintFields(const runtime::Registry& plugins) {
   const auto print = [](std::string_view owner, const std::vector<config::FieldFact>& fields) {
     for (const config::FieldFact& field : fields)
@@ -95,8 +95,9 @@ int PrintFields(const runtime::Registry& plugins) {
 }
 
 void AddSharedFlags(CLI::App& app, Options& options) {
-  app.add_option("--feature-gates", options.feature_gates,
-                 "Feature=true|false, comma-separated, as the scheduler will be given; may be repeated")
+  app.add_option(
+         "--feature-gates", options.feature_gates,
+         "feature gates as the scheduler gets them: Feature=true|false, comma-separated; may be repeated")
       ->type_name("GATES")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -108,35 +109,33 @@ void AddSharedFlags(CLI::App& app, Options& options) {
 int RunConfigCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
-      "Looks at scheduler configuration files: KubeSchedulerConfiguration of any version from v1alpha1 to "
-      "v1, "
-      "and the legacy Policy, as YAML or JSON.\n\n"
-      "  berth config check scheduler.yaml other.yaml\n"
-      "  berth config convert old.yaml --output scheduler.yaml",
+      "Checks and converts scheduler configuration files: KubeSchedulerConfiguration of any version from "
+      "v1alpha1 to v1, and the legacy Policy, as YAML or JSON.\n\n  berth config check scheduler.yaml "
+      "other.yaml\n  berth config convert old.yaml --output scheduler.yaml",
       "berth config");
   app.require_subcommand(1);
-  CLI::App* check = app.add_subcommand(
-      "check",
-      "Says whether a scheduler would start with these files, and what they mean otherwise than they "
-      "used to; exit code 1 if one is wrong");
+  CLI::App* check = app.add_subcommand("check",
+                                       "Checks whether a scheduler would start with these files, and reports "
+                                       "changes of their meaning; exit code 1 if a file is invalid");
   check->add_option("FILE", options.check, "configuration files, '-' for standard input")
       ->required()
       ->type_name("");
-  CLI::App* convert = app.add_subcommand(
-      "convert",
-      "Writes the effective configuration as kubescheduler.config.k8s.io/v1, with all defaults; what "
-      "changed in meaning is said on standard error");
+  CLI::App* convert =
+      app.add_subcommand("convert",
+                         "Writes the effective configuration as kubescheduler.config.k8s.io/v1 with all "
+                         "defaults; reports changes of meaning on standard error");
   convert->add_option("FILE", options.convert, "the configuration file, '-' for standard input")
       ->required()
       ->type_name("");
-  convert->add_option("-o,--output", options.output, "where to write, '-' for standard output")
+  convert->add_option("-o,--output", options.output, "output file, '-' for standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  const CLI::App* fields = app.add_subcommand("fields",
-                                              "Prints every field of a v1 file and of the plugins' "
-                                              "arguments: whose it is, path, type, default, in four "
-                                              "columns separated by tabs");
-  // Before and behind the word; a flag that only fell through to `app` would take the files with it.
+  const CLI::App* fields =
+      app.add_subcommand("fields",
+                         "Prints every field of a v1 file and of the plugins' arguments in four columns "
+                         "separated by tabs: owner, path, type, default");
+  // Flags are accepted before and after the subcommand. A flag defined only for `app` would swallow the
+  // files.
   for (CLI::App* each : {&app, check, convert}) AddSharedFlags(*each, options);
   if (const auto code = ParseFlags(app, args)) return *code;
   std::vector<std::string> notes;

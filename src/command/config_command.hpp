@@ -1,4 +1,4 @@
-// `berth config`: looks at scheduler configuration files before a scheduler does.
+// `berth config`: checks and converts scheduler configuration files.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// A scheduler with plugins of one's own: everything an author includes.
+// Builds a scheduler with custom plugins. This is the only header that a plugin author includes.
 //
 //   #include "command/custom_scheduler.hpp"
 //
@@ -15,11 +15,11 @@
 
 namespace berth {
 
-// `berth` with more plugins. A plugin has a name, P::kName, by which profiles enable it, and is built
+// `berth` with additional plugins. A plugin has a name, P::kName, by which profiles enable it. It is built
 // - from typed arguments, if there is a type P::Args (scheduler/framework/typed_args.hpp): P(const P::Args&, Handle&);
 // - by P::Create(const framework::RawArgs&, framework::Handle&), if there is one;
-// - by P(Handle&) else.
-// One of Berth's own plugins of that name is replaced.
+// - by P(Handle&) otherwise.
+// A plugin with the name of one of Berth's own plugins replaces it.
 class SchedulerCommand {
  public:
   SchedulerCommand();
@@ -40,8 +40,8 @@ class SchedulerCommand {
     return *this;
   }
 
-  // Flags are those of `berth scheduler`; a word instead of a flag is one of berth's other commands (explain,
-  // config, measure ...). Returns the exit code.
+  // Flags are those of `berth scheduler`; a word in place of a flag is one of berth's other commands
+  // (explain, config, measure ...). Returns the exit code.
   int Run(int argc, char** argv) const;
 
  private:

@@ -47,7 +47,7 @@ class Demo {
   explicit Demo(const Settings& settings) : settings_(settings), terminal_(::isatty(STDOUT_FILENO) == 1) {}
   ~Demo();
 
-  // The story. An error ends it; interruption is an error kCancelled.
+  // Runs all phases. The first error ends it; interruption is the error kCancelled.
   Expected<void> Run();
 
  private:
@@ -73,7 +73,7 @@ class Demo {
   std::optional<demo::ChildProcess> scheduler_;
   std::unique_ptr<demo::Observer> observer_;
   Steady::time_point last_shown_;
-  bool failed_ = true;  // the logs are kept then
+  bool failed_ = true;  // keeps the logs
 };
 
 Demo::~Demo() {
@@ -125,7 +125,7 @@ Expected<void> Demo::StartScheduler() {
   BERTH_RETURN_IF_ERROR(process::WriteFileAtomically(config, fmt::format(kSchedulerConfig, kubeconfig_), 0600));
   const auto command =
       settings_.scheduler_command.empty()
-          // Nobody asks for its metrics, and its usual port may be another scheduler's.
+          // The metrics are not used, and the default port may be taken by another scheduler.
           ? std::vector<std::string>{demo::OwnExecutable(), "scheduler", "--kubeconfig",         kubeconfig_,
                                      "--secure-port", "0",         "--berth-http-address", "127.0.0.1:0"}
           : demo::CommandLine(settings_.scheduler_command, {{"kubeconfig", kubeconfig_}, {"config", config}});
@@ -149,8 +149,7 @@ Expected<void> Demo::Submit() {
     BERTH_RETURN_IF_ERROR(create("/apis/scheduling.k8s.io/v1/priorityclasses", body));
   BERTH_TRY(observer_, demo::Observer::Start(port_));
   fmt::print(
-      "Submitting {} pods: services, stream and batch jobs, training on GPUs, and {} that no node can "
-      "take.\n",
+      "Creating {} pods: services, stream and batch jobs, training on GPUs, and {} that fit no take.\n",
       WithCommas(workload_.pods.size()), workload_.pods.size() - workload_.fitting());
   std::fflush(stdout);
   std::vector<std::string> bodies;
@@ -162,7 +161,7 @@ Expected<void> Demo::Submit() {
                         [&](std::size_t, int status) { refused = status == 201 ? refused.load() : status; }));
   if (refused != 0)
     return Fail(ErrorCode::kInternal,
-                fmt::format("the API server refused pods with HTTP {}", refused.load()));
+                fmt::format("the API server rejected pods with HTTP {}", refused.load()));
   return {};
 }
 
@@ -173,20 +172,20 @@ Expected<void> Demo::CheckChildren() {
         {"scheduler", &scheduler_}}) {
     if (!child->has_value()) continue;
     if (const auto ended = (*child)->Ended()) {
-      return Fail(ErrorCode::kUnavailable,
-                  fmt::format("the {} ended with {}; its last words (all of them: {}):\n{}", name, *ended,
-                              Log(name), demo::LastLines(Log(name), 8)));
+      return Fail(ErrorCode::kUnavailable, fmt::format("the {} ended with {}; the end of its log ({}):\n{}",
+                                                       name, *ended, Log(name), demo::LastLines(Log(name), 8)));
     }
   }
   return {};
 }
 
-// Until everything that fits is bound and everything else explained; or nothing happens any more.
+// Waits until every pod that fits is bound and every other pod has a message, or until nothing changes any
+// more.
 Expected<void> Demo::AwaitPlacement() {
-  constexpr std::chrono::seconds kPatience{60};
-  // Pods that ought to fit and yet do not (a cluster too small for the workload): all is said when all are
-  // explained and nothing has been bound for a while.
-  constexpr std::chrono::seconds kSettled{10};
+  constexpr std::chrono::seconds kStallTimeout{60};
+  // Pods that should fit may stay unbound if the cluster is too small. Then the wait ends when all pods have
+  // messages and none was bound for this time.
+  constexpr std::chrono::seconds kSettleTime{10};
   auto progress = Steady::now();
   std::uint64_t changes = 0;
   std::size_t bound = 0;
@@ -197,17 +196,16 @@ Expected<void> Demo::AwaitPlacement() {
     if (counts.changes != changes && counts.bound + counts.explained != bound) progress = now;
     changes = counts.changes;
     bound = counts.bound + counts.explained;
-    const bool all_judged = counts.seen == workload_.pods.size() && bound == counts.seen;
-    const bool done = all_judged && (counts.bound >= workload_.fitting() || now - progress > kSettled);
+    const bool all_explained = counts.seen == workload_.pods.size() && bound == counts.seen;
+    const bool done = all_explained && (counts.bound >= workload_.fitting() || now - progress > kSettleTime);
     ShowProgress(counts, done);
     if (done) return {};
-    if (now - progress > kPatience) {
+    if (now - progress > kStallTimeout) {
       return Fail(
           ErrorCode::kTimeout,
           fmt::format(
-              "nothing has happened for {} seconds: {} of {} pods are bound; the scheduler's last words "
-              "(all of them: {}):\n{}",
-              kPatience.count(), counts.bound, workload_.pods.size(), Log("scheduler"),
+              "no progress for {} seconds: {} of {} pods are bound; the end of the scheduler's log ({}):\n{}",
+              kStallTimeout.count(), counts.bound, workload_.pods.size(), Log("scheduler"),
               demo::LastLines(Log("scheduler"), 8)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -236,37 +234,37 @@ void Demo::ShowProgress(const demo::Observer::Counts& counts, bool last) {
 Expected<void> Demo::ShowSummary() {
   BERTH_TRY(const auto use, demo::NodeUse(port_));
   const auto counts = observer_->counts();
-  BERTH_TRY(const std::string topology, demo::TopologyStory(port_, observer_->Pods()));
+  BERTH_TRY(const std::string topology, demo::TopologySummary(port_, observer_->Pods()));
   fmt::print("{}{}", demo::Summary(counts, observer_->Pods(), use), topology);
   std::fflush(stdout);
   if (counts.bound < workload_.fitting()) {
     return Fail(ErrorCode::kInternal,
-                fmt::format("{} pods that should fit were not placed", workload_.fitting() - counts.bound));
+                fmt::format("{} pods that should fit were not bound", workload_.fitting() - counts.bound));
   }
   return {};
 }
 
-// The last scene: a pod that nobody has room for, until others make some.
+// The last phase: a pod that fits nowhere until others are evicted.
 Expected<void> Demo::ShowPreemption() {
-  constexpr std::chrono::seconds kPatience{30};
+  constexpr std::chrono::seconds kStallTimeout{30};
   BERTH_TRY(const std::int64_t free, demo::MostFreeMilliCpu(port_));
   const std::int64_t wanted = free + 100;
   BERTH_TRY(const load_generator::Answer answer,
             load_generator::Call(port_, "POST", fmt::format("/api/v1/namespaces/{}/pods", demo::kNamespace),
-                 demo::MakeLatecomer(wanted)));
+                 demo::MakePreemptor(wanted)));
   if (answer.status != 201)
     return Fail(ErrorCode::kInternal,
-                fmt::format("the API server refused a pod with HTTP {}", answer.status));
+                fmt::format("the API server rejected a pod with HTTP {}", answer.status));
   const auto start = Steady::now();
   for (;;) {
     BERTH_RETURN_IF_ERROR(CheckChildren());
     const auto pods = observer_->Pods();
-    const auto latecomer = std::ranges::find(pods, demo::kLatecomer, &demo::PodSeen::kind);
-    const bool placed = latecomer != pods.end() && !latecomer->node.empty();
-    // In a cluster that is nearly empty there is nobody to evict.
-    const bool hopeless = latecomer != pods.end() && latecomer->message.contains("preemption: 0/");
-    if (placed || hopeless || Steady::now() - start > kPatience) {
-      fmt::print("{}", demo::LatecomerStory(pods, wanted));
+    const auto preemptor = std::ranges::find(pods, demo::kPreemptor, &demo::ObservedPod::kind);
+    const bool placed = preemptor != pods.end() && !preemptor->node.empty();
+    // In an almost empty cluster there is no pod to evict.
+    const bool no_victims = preemptor != pods.end() && preemptor->message.contains("preemption: 0/");
+    if (placed || no_victims || Steady::now() - start > kStallTimeout) {
+      fmt::print("{}", demo::PreemptionSummary(pods, wanted));
       std::fflush(stdout);
       return {};
     }
@@ -276,9 +274,9 @@ Expected<void> Demo::ShowPreemption() {
 
 Expected<void> Demo::KeepRunning() {
   fmt::print(
-      "\nIt goes on running. Have a look:\n  export KUBECONFIG={}\n  kubectl -n {} get pods -o wide\n  "
-      "kubectl get nodes\n"
-      "  kubectl -n {} describe pod never-too-big-00000\nCtrl-C ends it.\n",
+      "\nThe cluster keeps running. To inspect it:\n  export KUBECONFIG={}\n  kubectl -n {} get pods -o "
+      "wide\n  kubectl get nodes\n  kubectl -n {} describe pod never-too-big-00000\nPress Ctrl-C to stop "
+      "it.\n",
       kubeconfig_, demo::kNamespace, demo::kNamespace);
   std::fflush(stdout);
   for (;;) {
@@ -290,29 +288,32 @@ Expected<void> Demo::KeepRunning() {
 }
 
 void DefineFlags(CLI::App& app, Settings& settings) {
-  app.add_option("--nodes", settings.size.nodes, "ordinary nodes")
+  app.add_option("--nodes", settings.size.nodes, "number of ordinary nodes")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--gpu-nodes", settings.size.gpu_nodes, "nodes with GPUs")
+  app.add_option("--gpu-nodes", settings.size.gpu_nodes, "number of nodes with GPUs")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
   app.add_option("--zones", settings.size.zones, "zones")->check(CLI::Range(1, 26))->capture_default_str();
-  app.add_option("--pods", settings.pods, "pods to submit")
+  app.add_option("--pods", settings.pods, "number of pods to create")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed, "for everything that is random")->capture_default_str();
-  app.add_option("--port", settings.port, "port of the cluster; 0 takes any that is free")
+  app.add_option("--seed", settings.seed, "seed of all random choices")->capture_default_str();
+  app.add_option("--port", settings.port, "port of the cluster's API server; 0 selects a free port")
       ->capture_default_str();
-  app.add_flag("--keep", settings.keep, "leave it running at the end and say how to look around");
+  app.add_flag("--keep", settings.keep, "keep the cluster running at the end");
   app.add_option("--scheduler-cmd", settings.scheduler_command,
-                 "another scheduler; {kubeconfig} and {config} (a KubeSchedulerConfiguration) are replaced");
+                 "command line of another scheduler; {kubeconfig} and {config} (a "
+                 "KubeSchedulerConfiguration) are replaced by file names");
 }
 
 }  // namespace
 
 int RunDemoCommand(std::span<const std::string> arguments) {
-  CLI::App app("A simulated cluster, a scheduler, thousands of pods: see where they go and why some cannot.",
-               "berth demo");
+  CLI::App app(
+      "Runs a simulated cluster with a scheduler and thousands of pods, and shows where the pods are placed "
+      "and why some stay pending.",
+      "berth demo");
   Settings settings;
   DefineFlags(app, settings);
   if (const auto code = ParseFlags(app, arguments)) return *code;

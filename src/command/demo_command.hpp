@@ -1,4 +1,4 @@
-// `berth demo`: a cluster, a scheduler and ten thousand pods, to look at.
+// `berth demo`: a simulated cluster, a scheduler and ten thousand pods.
 #pragma once
 
 #include <span>
@@ -6,8 +6,8 @@
 
 namespace berth::command {
 
-// Starts `berth sandbox` and a scheduler as child processes, submits a workload, shows the progress and ends
-// with a summary. Exit code 0 if everything that can be placed was placed, 1 otherwise, 130 after Ctrl-C.
+// Starts `berth sandbox` and a scheduler as child processes, creates a workload, shows the progress and
+// prints a summary. Exit code 0 if every pod that fits was bound, 1 otherwise, 130 after Ctrl-C.
 int RunDemoCommand(std::span<const std::string> arguments);
 
 }  // namespace berth::command

@@ -31,7 +31,7 @@ struct Options {
   std::vector<std::string> plugins;  // shared objects
 };
 
-int Complain(const Error& error) {
+int PrintError(const Error& error) {
   fmt::print(stderr, "Error: {}\n", error.message);
   return 1;
 }
@@ -39,35 +39,35 @@ int Complain(const Error& error) {
 int Explain(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
-  if (!plugins) return Complain(plugins.error());
+  if (!plugins) return PrintError(plugins.error());
   const auto config = process::LoadConfig(options.config, *plugins);
-  if (!config) return Complain(config.error());
+  if (!config) return PrintError(config.error());
   const SystemClock clock;
   const client::SystemEnvironment environment;
-  std::unique_ptr<http::IoThread> io;  // where extenders are asked from
+  std::unique_ptr<http::IoThread> io;  // serves the requests to extenders
   assembly::ExtenderAccess access;
   if (!config->extenders.empty()) {
     io = std::make_unique<http::IoThread>(clock);
-    access.make_transport = options.offline ? extenders::NoTransports("extenders are not asked: --offline")
+    access.make_transport = options.offline ? extenders::NoTransports("extenders are not called: --offline")
                                             : extenders::HttpTransports(*io, process::ExtenderWorld(environment));
   }
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes, access);
-  if (!explainer) return Complain(explainer.error());
+  if (!explainer) return PrintError(explainer.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
 
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
     const auto text = process::ReadWholeFile(file);
-    if (!text) return Complain(text.error());
+    if (!text) return PrintError(text.error());
     const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
-    if (!loaded) return Complain(loaded.error());
+    if (!loaded) return PrintError(loaded.error());
   }
   for (const std::string& problem : problems) fmt::print(stderr, "Skipped: {}\n", problem);
 
   (*explainer)->FillCluster();
   if (!options.offline) {
     const auto measured = process::MeasureOnce(options.sources, (*explainer)->engine().handle(), environment, clock);
-    if (!measured) return Complain(measured.error());
+    if (!measured) return PrintError(measured.error());
   }
   const auto judged = (*explainer)->Evaluate(options.pods, [&](const assembly::Explainer::Evaluated& one) {
     if (options.output == "json") {
@@ -77,7 +77,7 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
                  explain::ExplanationText(one, (*explainer)->engine(), {.all_nodes = options.all_nodes}));
     }
   });
-  if (!judged) return Complain(judged.error());
+  if (!judged) return PrintError(judged.error());
   return problems.empty() ? 0 : 2;
 }
 
@@ -86,11 +86,10 @@ int Explain(const Options& options, const runtime::Registry& built_in) {
 int RunExplainCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
-      "Says for every pending pod of a dump where it would go and why not elsewhere, as kube-scheduler "
-      "v1.37.1 would decide.\n\n"
-      "  kubectl get nodes,pods -A -o json > cluster.json\n"
-      "  berth explain -f cluster.json\n\n"
-      "Each pod is judged alone against the same cluster; nothing is written anywhere.",
+      "Explains for every pending pod of a dump where kube-scheduler v1.37.1 would place it, and why the "
+      "other nodes are rejected.\n\n  kubectl get nodes,pods -A -o json > cluster.json\n  berth explain -f "
+      "cluster.json\n\nEach pod is evaluated alone against the same cluster. Nothing is written to the "
+      "cluster.",
       "berth explain");
   app.add_option("-f,--filename", options.files,
                  "JSON or YAML of Kubernetes objects, '-' for standard input; may be repeated")
@@ -99,21 +98,20 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--config", options.config,
-                 "KubeSchedulerConfiguration to judge by; without it the defaults")
+                 "KubeSchedulerConfiguration to use; default: the default configuration")
       ->type_name("FILE");
-  app.add_option("--pod", options.pods, "judge only this pod; may be repeated")
+  app.add_option("--pod", options.pods, "evaluate only this pod; may be repeated")
       ->type_name("NAMESPACE/NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("-o,--output", options.output, "text for people, json for one decision record per line")
+  app.add_option("-o,--output", options.output, "text, or json with one decision record per line")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  app.add_flag("--all-nodes", options.all_nodes, "text: show the verdict of every node");
-  app.add_flag(
-      "--offline", options.offline,
-      "do not ask the configuration's extenders, which count as unreachable, nor the Prometheus of its "
-      "plugins, which then know nothing of the nodes");
-  app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
+  app.add_flag("--all-nodes", options.all_nodes, "text: show the result of every node");
+  app.add_flag("--offline", options.offline,
+               "do not call the extenders of the configuration, which count as unreachable, and do not query "
+               "Prometheus, so that load-aware plugins have no measurements");
+  app.add_option("--berth-metric-sources", options.sources, "same as that flag of berth scheduler")
       ->type_name("FILE");
   process::AddPluginFlag(app, options.plugins);
   if (const auto code = ParseFlags(app, args)) return *code;

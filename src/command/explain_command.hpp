@@ -1,4 +1,4 @@
-// berth explain: why is my pod pending, from a dump of the cluster.
+// `berth explain`: explains from a dump of the cluster why pods are pending.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace berth::command {
 
-// Exit code 0: all judged; 1: unusable input or configuration; 2: some objects could not be read, the others
-// were judged.
+// Exit code 0: all pods were evaluated; 1: unusable input or configuration; 2: some objects could not be
+// read, the others were evaluated.
 int RunExplainCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

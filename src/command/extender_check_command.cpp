@@ -40,12 +40,12 @@ struct Options {
   config::ExtenderTls tls;
 };
 
-int Complain(const Error& error) {
+int PrintError(const Error& error) {
   fmt::print(stderr, "Error: {}\n", error.message);
   return 1;
 }
 
-// Over the wire, with the client that berth scheduler has.
+// Sends requests over the network with berth scheduler's extender client.
 class WirePeer final : public extender_conformance::Peer {
  public:
   static Expected<std::unique_ptr<WirePeer>> Connect(http::IoThread& io, const Options& options,
@@ -105,7 +105,7 @@ Expected<std::unique_ptr<WirePeer>> WirePeer::Connect(http::IoThread& io, const 
   return peer;
 }
 
-// Nodes, and the first pod without one.
+// Reads the nodes and the first unbound pod.
 Expected<extender_conformance::Cluster> ReadCluster(const std::string& file) {
   BERTH_TRY(const std::string text, process::ReadWholeFile(file));
   auto documents = api::SplitDocuments(text);
@@ -125,7 +125,7 @@ Expected<extender_conformance::Cluster> ReadCluster(const std::string& file) {
       has_pod = true;
     }
   }
-  if (cluster.nodes.empty()) return Invalid(fmt::format("{}: no nodes in it", file));
+  if (cluster.nodes.empty()) return Invalid(fmt::format("{}: contains no nodes", file));
   return cluster;
 }
 
@@ -133,7 +133,7 @@ class Report {
  public:
   explicit Report(const Options& options) : as_json_(options.as_json), url_(options.url) {}
 
-  void Tell(const extender_conformance::Played& played) {
+  void Add(const extender_conformance::Played& played) {
     ++counts_[static_cast<std::size_t>(played.finding.result)];
     const double seconds = std::chrono::duration<double>(played.took).count();
     if (as_json_) {
@@ -179,46 +179,48 @@ int Check(const Options& options) {
       options.objects.empty()
           ? Expected<extender_conformance::Cluster>(extender_conformance::MadeUpCluster(options.managed_resource))
           : ReadCluster(options.objects);
-  if (!cluster) return Complain(cluster.error());
+  if (!cluster) return PrintError(cluster.error());
   http::IoThread io(clock);
   auto peer = WirePeer::Connect(io, options, environment);
-  if (!peer) return Complain(peer.error());
+  if (!peer) return PrintError(peer.error());
   Report report(options);
   extender_conformance::Play(options.plan, *cluster, **peer, clock,
-                       [&](const extender_conformance::Played& played) { report.Tell(played); });
+                       [&](const extender_conformance::Played& played) { report.Add(played); });
   return report.End();
 }
 
 void Define(CLI::App& app, Options& options) {
   app.add_option("URL", options.url, "urlPrefix of the extender: http://127.0.0.1:8888/scheduler")
       ->required();
-  app.add_option("--verbs", options.verbs, "what it offers: any of filter, prioritize, preempt, bind")
+  app.add_option("--verbs", options.verbs, "verbs to check: any of filter, prioritize, preempt, bind")
       ->delimiter(',')
       ->check(CLI::IsMember({"filter", "prioritize", "preempt", "bind"}))
       ->capture_default_str();
-  app.add_option("--filter-verb", options.plan.filter, "filterVerb of the configuration")
+  app.add_option("--filter-verb", options.plan.filter, "filterVerb in the scheduler's configuration")
       ->capture_default_str();
   app.add_option("--prioritize-verb", options.plan.prioritize, "prioritizeVerb")->capture_default_str();
   app.add_option("--preempt-verb", options.plan.preempt, "preemptVerb")->capture_default_str();
   app.add_option("--bind-verb", options.bind_verb, "bindVerb")->capture_default_str();
-  app.add_flag("--bind", options.bind, "offers bind, too: ask it to bind a pod that does not exist");
+  app.add_flag("--bind", options.bind, "check the verb bind, too, with a pod that does not exist");
   app.add_option("--form", options.form,
-                 "names: it is configured with nodeCacheCapable: true; nodes: with false; both: play both")
+                 "names: as with nodeCacheCapable: true; nodes: as with false; both: check both")
       ->check(CLI::IsMember({"names", "nodes", "both"}))
       ->capture_default_str();
-  app.add_option(
-         "-f,--filename", options.objects,
-         "nodes, and a pending pod, that the extender knows: kubectl get nodes,pods -A -o json; without it "
-         "three nodes are made up")
+  app.add_option("-f,--filename", options.objects,
+                 "nodes and a pending pod of the cluster: kubectl get nodes,pods -A -o json; default: three "
+                 "generated nodes")
       ->type_name("FILE");
-  app.add_option("--managed-resource", options.managed_resource,
-                 "the made-up pod asks for it, as managedResources of the configuration would have it")
+  app.add_option(
+         "--managed-resource", options.managed_resource,
+         "resource in managedResources of the scheduler's configuration; the generated pod requests it")
       ->type_name("NAME");
-  app.add_option("--timeout", options.timeout, "httpTimeout of the configuration")->capture_default_str();
-  app.add_option("--many", options.plan.many, "names in the large question; of whole nodes a fifth of that")
+  app.add_option("--timeout", options.timeout, "httpTimeout in the scheduler's configuration")
+      ->capture_default_str();
+  app.add_option("--many", options.plan.many,
+                 "number of node names in the large request; with whole nodes a fifth of that")
       ->check(CLI::Range(5, 1'000'000))
       ->capture_default_str();
-  app.add_option("--at-once", options.plan.at_once, "questions at the same time")
+  app.add_option("--at-once", options.plan.at_once, "number of concurrent requests")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   app.add_option("--ca-file", options.tls.ca_file, "tlsConfig.caFile")->type_name("FILE");
@@ -226,7 +228,7 @@ void Define(CLI::App& app, Options& options) {
   app.add_option("--key-file", options.tls.key_file, "tlsConfig.keyFile")->type_name("FILE");
   app.add_option("--server-name", options.tls.server_name, "tlsConfig.serverName")->type_name("NAME");
   app.add_flag("--insecure", options.tls.insecure, "tlsConfig.insecure");
-  app.add_flag("--json", options.as_json, "one JSON document instead of text");
+  app.add_flag("--json", options.as_json, "print one JSON document instead of text");
 }
 
 }  // namespace
@@ -234,22 +236,21 @@ void Define(CLI::App& app, Options& options) {
 int RunExtenderCheckCommand(std::span<const std::string> args) {
   Options options;
   CLI::App app(
-      "Asks a scheduler extender what kube-scheduler would ask it, and what may happen on the way, and says "
-      "what "
-      "kube-scheduler v1.37.1 would make of the answers.\n\n"
-      "  berth extender check http://127.0.0.1:8888/scheduler --form names\n"
-      "  kubectl get nodes,pods -A -o json | berth extender check https://ext:8443 --ca-file ca.crt -f -\n\n"
-      "pass: as it should be. warn: taken, but hardly as it was meant. wrong: it fails, or does something "
-      "else "
-      "than the extender said. Exit code 0 without wrong answers, 2 with some, 1 if nothing could be asked.\n"
-      "Nothing is written but by --bind, which asks for a pod that does not exist.",
+      "Sends a scheduler extender the requests of kube-scheduler, including error cases, and reports how "
+      "kube-scheduler v1.37.1 would handle the responses.\n\n  berth extender check "
+      "http://127.0.0.1:8888/scheduler --form names\n  kubectl get nodes,pods -A -o json | berth extender "
+      "check https://ext:8443 --ca-file ca.crt -f -\n\npass: correct. warn: accepted, but probably not as "
+      "intended. wrong: kube-scheduler fails, or acts differently from the response. Exit code 0 without "
+      "wrong responses, 2 with some, 1 if no request could be sent.\nNothing is written to the cluster; "
+      "--bind uses a pod that does not exist.",
       "berth extender check");
   Define(app, options);
   if (const auto code = ParseFlags(app, args)) return *code;
   const auto timeout = ParseGoDuration(options.timeout);
   if (!timeout)
-    return Complain({ErrorCode::kInvalid,
-                     fmt::format("--timeout {}: expected a duration such as 5s or 200ms", options.timeout)});
+    return PrintError(
+        {ErrorCode::kInvalid,
+         fmt::format("--timeout {}: expected a duration such as 5s or 200ms", options.timeout)});
   options.plan.timeout = timeout->count() == 0 ? std::chrono::seconds(5) : *timeout;
   options.plan.names = options.form != "nodes";
   options.plan.whole = options.form != "names";

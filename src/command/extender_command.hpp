@@ -1,5 +1,5 @@
-// `berth extender`: Berth's plugins for somebody else's kube-scheduler; `berth extender check`: is an
-// extender one that kube-scheduler understands?
+// `berth extender`: serves Berth's plugins as an extender of another kube-scheduler. `berth extender check`:
+// tests an extender against kube-scheduler's expectations.
 #pragma once
 
 #include <span>

@@ -19,7 +19,7 @@ std::string NearestFlag(const CLI::App& app, std::string_view text) {
 }  // namespace
 
 std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> args) {
-  // CLI11 takes its vector from the back.
+  // CLI11 consumes its vector from the back.
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(std::move(reversed));

@@ -1,4 +1,4 @@
-// Parsing of flags, with errors a person can act on.
+// Flag parsing with errors that suggest a correction.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ class App;
 
 namespace berth::command {
 
-// Parses `args` with `app`. Nothing: go on. Else the exit code: 0 after --help, 1 after a mistake, which has
-// been named in one line on standard error, with the nearest flag that exists.
+// Parses `args` with `app`. nullopt: continue. Otherwise the exit code: 0 after --help, 1 after an error,
+// which has been printed in one line to standard error, with the closest existing flag.
 std::optional<int> ParseFlags(CLI::App& app, std::span<const std::string> args);
 
 }  // namespace berth::command

@@ -30,7 +30,7 @@ struct Options {
   bool values = false;
 };
 
-int Complain(const Error& error) {
+int PrintError(const Error& error) {
   fmt::print(stderr, "Error: {}\n", error.message);
   return 1;
 }
@@ -49,19 +49,19 @@ bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool val
   fmt::print("{}\n  source: {}\n  query:  {}\n", signal.spec.name, signal.spec.source,
              signal.spec.expression);
   if (!signal.error.empty()) {
-    fmt::print("  no answer: {}\n", signal.error);
+    fmt::print("  failed: {}\n", signal.error);
     return false;
   }
   if (signal.spec.subject == load_metrics::Subject::kPod) {
-    fmt::print("  answered, for each pod\n");
+    fmt::print("  answered, with values per pod\n");
     return true;
   }
   fmt::print("  nodes: {} of {} measured", coverage.measured, coverage.nodes);
-  if (coverage.distrusted > 0) fmt::print(", {} stale or too young to be believed", coverage.distrusted);
-  if (coverage.merged > 0) fmt::print("; {} series more than one for their node", coverage.merged);
+  if (coverage.distrusted > 0) fmt::print(", {} ignored (stale or too recent)", coverage.distrusted);
+  if (coverage.merged > 0) fmt::print("; {} additional series for the same node", coverage.merged);
   fmt::print("\n");
   if (coverage.unmatched_series > 0) {
-    fmt::print("  series that belong to no node: {}, for example\n", coverage.unmatched_series);
+    fmt::print("  series without a matching node: {}, for example\n", coverage.unmatched_series);
     for (const std::string& series : coverage.unmatched) fmt::print("    {}\n", series);
   }
   const bool whole = coverage.measured == coverage.nodes;
@@ -79,28 +79,28 @@ bool PrintSignal(const Signal& signal, const cluster::NodeTable& nodes, bool val
 int Measure(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
-  if (!plugins) return Complain(plugins.error());
+  if (!plugins) return PrintError(plugins.error());
   auto config = process::LoadConfig(options.config, *plugins);
-  if (!config) return Complain(config.error());
-  config->extenders.clear();  // they measure nothing
+  if (!config) return PrintError(config.error());
+  config->extenders.clear();  // they use no measurements
   auto explainer = assembly::Explainer::Create(*config, *plugins, notes);
-  if (!explainer) return Complain(explainer.error());
+  if (!explainer) return PrintError(explainer.error());
   std::vector<std::string> problems;
   for (const std::string& file : options.files) {
     const auto text = process::ReadWholeFile(file);
-    if (!text) return Complain(text.error());
+    if (!text) return PrintError(text.error());
     const auto loaded = (*explainer)->Load(*text, file == "-" ? "standard input" : file, problems);
-    if (!loaded) return Complain(loaded.error());
+    if (!loaded) return PrintError(loaded.error());
   }
   (*explainer)->FillCluster();
   framework::Handle& handle = (*explainer)->engine().handle();
   auto& measurements = handle.Shared<SignalTable>();
   if (measurements.size() == 0)
-    return Complain({ErrorCode::kInvalid, "no plugin of the configuration asks for measurements"});
+    return PrintError({ErrorCode::kInvalid, "no plugin of the configuration uses measurements"});
   const SystemClock clock;
   const client::SystemEnvironment environment;
   if (const auto measured = process::MeasureOnce(options.sources, handle, environment, clock); !measured)
-    return Complain(measured.error());
+    return PrintError(measured.error());
   bool whole = true;
   for (std::size_t i = 0; i < measurements.size(); ++i)
     whole &= PrintSignal(measurements.signal(static_cast<SignalId>(i)), handle.nodes, options.values);
@@ -112,9 +112,9 @@ int Measure(const Options& options, const runtime::Registry& built_in) {
 int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
-      "Asks once for everything that the plugins of a configuration want measured, and shows which node each "
-      "answer belongs to, which nodes are not measured and which series belong to none.\n\n"
-      "  kubectl get nodes -o json | berth measure --config scheduler.yaml -f -\n",
+      "Queries the measurements of a configuration's plugins once, and shows the values by node, the nodes "
+      "without a value and the series without a node.\n\n  kubectl get nodes -o json | berth measure "
+      "--config scheduler.yaml -f -\n",
       "berth measure");
   app.add_option("-f,--filename", options.files,
                  "JSON or YAML of the cluster's nodes, '-' for standard input; may be repeated")
@@ -122,10 +122,10 @@ int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--config", options.config, "KubeSchedulerConfiguration whose plugins measure")
+  app.add_option("--config", options.config, "KubeSchedulerConfiguration with load-aware plugins")
       ->required()
       ->type_name("FILE");
-  app.add_option("--berth-metric-sources", options.sources, "the file of that flag of berth scheduler")
+  app.add_option("--berth-metric-sources", options.sources, "same as that flag of berth scheduler")
       ->type_name("FILE");
   app.add_flag("--values", options.values, "show the value of each node");
   process::AddPluginFlag(app, options.plugins);

@@ -1,4 +1,4 @@
-// berth measure: what the plugins of a configuration would know of the nodes.
+// `berth measure`: the measurements that the plugins of a configuration would get for the nodes.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace berth::command {
 
-// Exit code 0: every signal was answered and every node has a value; 1: unusable input; 2: something is
-// missing, and it was said what.
+// Exit code 0: every query succeeded and every node has a value; 1: unusable input; 2: values are missing, as
+// reported.
 int RunMeasureCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

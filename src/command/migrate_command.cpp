@@ -39,12 +39,12 @@ struct Options {
   std::vector<std::string> plugins;  // shared objects
 };
 
-int Complain(const Error& error) {
+int PrintError(const Error& error) {
   fmt::print(stderr, "Error: {}\n", error.message);
   return 1;
 }
 
-// "v1.33.2" of "registry/kube-scheduler:v1.33.2@sha256:..."; empty if the image does not tell.
+// "v1.33.2" from "registry/kube-scheduler:v1.33.2@sha256:..."; empty if the image has no version tag.
 std::string VersionOfImage(std::string_view image) {
   image = image.substr(0, image.find('@'));
   const auto colon = image.rfind(':');
@@ -52,7 +52,7 @@ std::string VersionOfImage(std::string_view image) {
   return tag.starts_with("v1.") ? std::string(tag) : "";
 }
 
-// On a terminal only, where it is overwritten.
+// Progress in one line that is overwritten; only on a terminal.
 migrate::Progress ShownProgress() {
   if (isatty(STDERR_FILENO) == 0) return {};
   return [](std::string_view plural, std::size_t read) {
@@ -67,12 +67,12 @@ class MigrateCheck {
       : options_(options), plugins_(plugins), server_(server), io_(io), environment_(environment) {}
 
   Expected<Findings> Make() {
-    BERTH_TRY(const migrate::ServerFacts facts, migrate::AskServer(server_, findings_));
+    BERTH_TRY(const migrate::ServerFacts facts, migrate::DiscoverServer(server_, findings_));
     BERTH_RETURN_IF_ERROR(FindRunning());
-    migrate::CheckedConfiguration ours = migrate::CheckConfiguration(OurSetup(), plugins_);
+    migrate::CheckedConfiguration ours = migrate::CheckConfiguration(BerthSetup(), plugins_);
     Add(std::move(ours.findings));
     const config::SchedulerConfig config = ours.config.value_or(config::DefaultSchedulerConfig());
-    if (options_.beside) CheckNeighbour(config);
+    if (options_.beside) CheckOtherScheduler(config);
     Add(migrate::CheckExtenders(config.extenders, io_, environment_));
     migrate::Lists lists(server_, ShownProgress());
     Add(migrate::CheckWorkloads(lists, facts, {NamesOf(config), config.gates}));
@@ -83,51 +83,49 @@ class MigrateCheck {
 
  private:
   void Add(Findings more) { std::ranges::move(more, std::back_inserter(findings_)); }
-  void Tell(Level level, std::string what, std::string remedy = {}) {
+  void AddFinding(Level level, std::string what, std::string remedy = {}) {
     findings_.push_back({level, Topic::kConfiguration, std::move(what), std::move(remedy)});
   }
 
-  // By its manifest, which must be readable if one is given, or in the cluster.
+  // From the given manifest, which must be readable, or from the cluster.
   Expected<void> FindRunning() {
     if (!options_.manifest.empty()) {
       BERTH_TRY(running_, migrate::ReadSchedulerManifest(options_.manifest));
     } else {
       auto live = migrate::FindLiveSchedulers(server_);
       if (!live || !live->first) {
-        Tell(options_.config.empty() ? Level::kWarning : Level::kNote,
-             live ? "no pod of kube-system has the label component=kube-scheduler: the command line of the "
-                    "running scheduler is not known"
-                  : "the running scheduler's pod cannot be read: " + live.error().message,
-             "--manifest names its static pod's manifest, --config its configuration file");
+        AddFinding(
+            options_.config.empty() ? Level::kWarning : Level::kNote,
+            live ? "no pod of kube-system has the label component=kube-scheduler: the command line of the "
+                   "running scheduler is unknown"
+                 : "the running scheduler's pod cannot be read: " + live.error().message,
+            "set --manifest to its static pod's manifest, or --config to its configuration file");
         return {};
       }
       if (live->differ)
-        Tell(Level::kWarning,
-             fmt::format("the {} kube-scheduler pods have different command lines; looked at "
-                         "that of {}",
-                         live->count, live->first->where));
+        AddFinding(Level::kWarning,
+                   fmt::format("the {} kube-scheduler pods have different command lines; checked that of {}",
+                               live->count, live->first->where));
       running_ = std::move(live->first);
     }
-    Tell(Level::kOk, fmt::format("the running scheduler: {} {}, by {}", running_->image,
-                                 fmt::join(running_->args, " "), running_->where));
+    AddFinding(Level::kOk, fmt::format("the running scheduler: {} {}, by {}", running_->image,
+                                       fmt::join(running_->args, " "), running_->where));
     if (const std::string version = VersionOfImage(running_->image);
         !version.empty() && !version.starts_with("v1.37."))
-      Tell(Level::kNote,
-           fmt::format(
-               "the running scheduler is of {}; Berth decides as v1.37.1 does, with the default plugins, "
-               "weights and feature gates of that release",
-               version));
+      AddFinding(Level::kNote,
+                 fmt::format("the running scheduler is {}; Berth follows v1.37.1, with the default "
+                             "plugins, weights and feature gates of that release",
+                             version));
     return {};
   }
 
-  // What Berth would be started with: all that the running scheduler was, in its place; its own file beside
-  // it.
-  migrate::SchedulerSetup OurSetup() {
+  // Berth's parameters: as a replacement those of the running scheduler; as a second scheduler its own file.
+  migrate::SchedulerSetup BerthSetup() {
     if (!options_.beside) return RunningSetup(options_.config);
     return {.args = {}, .config = options_.config, .config_text = {}, .kubeconfig = options_.kubeconfig};
   }
 
-  // `given`: the file to read in the place of the one that its command line names.
+  // `given`: the file to read instead of the one that its command line names.
   migrate::SchedulerSetup RunningSetup(const std::string& given) {
     migrate::SchedulerSetup setup{.args = {}, .config = given, .config_text = {}, .kubeconfig = options_.kubeconfig};
     if (!running_) return setup;
@@ -148,7 +146,7 @@ class MigrateCheck {
       }
     }
     const std::string path = file && !file->host_path.empty() ? file->host_path : named;
-    // A static pod's files are here if this is its node; that of the manifest is.
+    // On the node of the manifest the files of the static pod are local.
     if (!options_.manifest.empty()) {
       if (auto text = environment_.ReadFile(path)) {
         setup.config = path;
@@ -156,12 +154,12 @@ class MigrateCheck {
         return;
       }
     }
-    Tell(
+    AddFinding(
         Level::kWarning,
-        fmt::format("the running scheduler's configuration file {} cannot be read from here; what follows is "
-                    "about the defaults",
+        fmt::format("the running scheduler's configuration file {} cannot be read from here; the following "
+                    "findings use the defaults",
                     path),
-        "copy it here and give it as --config");
+        "copy it here and pass it as --config");
   }
 
   std::set<std::string, std::less<>> NamesOf(const config::SchedulerConfig& config) const {
@@ -172,43 +170,45 @@ class MigrateCheck {
     return names;
   }
 
-  // Two schedulers must not have profiles of one name, unless one stands by for the other.
-  void CheckNeighbour(const config::SchedulerConfig& ours) {
+  // Two schedulers must not have profiles of the same name, unless one is the standby of the other.
+  void CheckOtherScheduler(const config::SchedulerConfig& ours) {
     const migrate::CheckedConfiguration theirs = migrate::CheckConfiguration(RunningSetup(""), plugins_);
     const config::SchedulerConfig config = theirs.config.value_or(config::DefaultSchedulerConfig());
-    const auto our_names = NamesOf(ours);
+    const auto berth_names = NamesOf(ours);
     for (const config::Profile& profile : config.profiles) {
-      if (!our_names.contains(profile.scheduler_name)) continue;
-      Tell(Level::kBlocker,
-           fmt::format("both schedulers would have a profile {}: each pod of it would be scheduled by both",
-                       profile.scheduler_name),
-           "give Berth's profile a name of its own (profiles[].schedulerName), and name it in pods");
+      if (!berth_names.contains(profile.scheduler_name)) continue;
+      AddFinding(
+          Level::kBlocker,
+          fmt::format("both schedulers would have a profile {}: each pod of it would be scheduled by both",
+                      profile.scheduler_name),
+          "choose another name for Berth's profile (profiles[].schedulerName), and set it as schedulerName "
+          "of pods");
     }
     const config::LeaderElection &a = ours.leader_election, &b = config.leader_election;
     if (a.leader_elect && b.leader_elect && a.resource_name == b.resource_name &&
         a.resource_namespace == b.resource_namespace)
-      Tell(Level::kBlocker,
-           fmt::format("both schedulers would use the lease {}/{}: one of them would stand by",
-                       a.resource_namespace, a.resource_name),
-           "leaderElection.resourceName: berth");
+      AddFinding(Level::kBlocker,
+                 fmt::format("both schedulers would use the lease {}/{}: one of them would only stand by",
+                             a.resource_namespace, a.resource_name),
+                 "leaderElection.resourceName: berth");
   }
 
   void CheckPermissions(const config::SchedulerConfig& config, const migrate::ServerFacts& facts) {
-    migrate::AccessQuestion question;
-    question.user = !options_.as_user.empty() ? options_.as_user
-                    : options_.beside         ? "system:serviceaccount:kube-system:berth"
-                                              : "system:kube-scheduler";
+    migrate::AccessCheckOptions options;
+    options.user = !options_.as_user.empty() ? options_.as_user
+                   : options_.beside         ? "system:serviceaccount:kube-system:berth"
+                                             : "system:kube-scheduler";
     if (options_.no_reviews) {
       findings_.push_back({Level::kWarning, Topic::kPermissions,
-                           fmt::format("not checked what {} may do: --no-reviews", question.user)});
+                           fmt::format("permissions of {} were not checked: --no-reviews", options.user)});
       return;
     }
     const config::LeaderElection& election = config.leader_election;
-    question.lease = {election.resource_namespace, election.resource_name, election.leader_elect};
-    question.absent = facts.absent;
-    question.remedy = options_.beside ? "kubectl apply -k deploy/rbac (docs/guide/permissions.md)"
-                                      : "give it the rules of deploy/rbac (docs/guide/permissions.md)";
-    Add(migrate::CheckAccess(server_, question));
+    options.lease = {election.resource_namespace, election.resource_name, election.leader_elect};
+    options.absent = facts.absent;
+    options.remedy = options_.beside ? "kubectl apply -k deploy/rbac (docs/guide/permissions.md)"
+                                     : "grant it the rules of deploy/rbac (docs/guide/permissions.md)";
+    Add(migrate::CheckAccess(server_, options));
   }
 
   const Options& options_;
@@ -223,15 +223,15 @@ class MigrateCheck {
 int CheckMigration(const Options& options, const runtime::Registry& built_in) {
   std::vector<std::string> notes;
   const auto plugins = process::WithLoadedPlugins(built_in, options.plugins, notes);
-  if (!plugins) return Complain(plugins.error());
+  if (!plugins) return PrintError(plugins.error());
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
   const SystemClock clock;
   const client::SystemEnvironment environment;
   http::IoThread io(clock);
   const auto server = migrate::LiveServer::Connect(options.kubeconfig, io, environment, clock);
-  if (!server) return Complain(server.error());
+  if (!server) return PrintError(server.error());
   const auto findings = MigrateCheck(options, *plugins, **server, io, environment).Make();
-  if (!findings) return Complain(Error(findings.error()).In((*server)->url()));
+  if (!findings) return PrintError(Error(findings.error()).In((*server)->url()));
   const std::string about =
       fmt::format("Berth {} kube-scheduler of {}", options.beside ? "beside the" : "in the place of the",
                   (*server)->url());
@@ -243,33 +243,33 @@ int CheckMigration(const Options& options, const runtime::Registry& built_in) {
 void Define(CLI::App& check, Options& options) {
   check
       .add_option("--kubeconfig", options.kubeconfig,
-                  "who asks: somebody who may list nodes, pods and volumes; without it the pod's service "
+                  "kubeconfig of a user that may list nodes, pods and volumes; default: the pod's service "
                   "account, else $KUBECONFIG")
       ->type_name("FILE");
   check
-      .add_option("--config", options.config,
-                  "the configuration file that Berth would be given: kube-scheduler's own")
+      .add_option("--config", options.config, "configuration file for Berth; usually that of kube-scheduler")
       ->type_name("FILE");
   check
       .add_option("--manifest", options.manifest,
-                  "the running scheduler's manifest, for its command line; without it that of the pod in "
-                  "kube-system")
+                  "manifest of the running scheduler, for its command line; default: its pod in kube-system")
       ->type_name("FILE");
   check
       .add_option("--scheduler-name", options.scheduler_names,
-                  "whose pods would be Berth's, in the place of the profiles' names; may be repeated")
+                  "schedulerName of the pods that Berth would schedule; default: the names of the profiles; "
+                  "may be repeated")
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  check.add_flag("--beside", options.beside,
-                 "Berth would not replace the scheduler, but work beside it for profiles of its own");
+  check.add_flag(
+      "--beside", options.beside,
+      "Berth would run as a second scheduler with its own profiles, and not replace the present one");
   check
       .add_option("--as-user", options.as_user,
-                  "whose permissions are looked at; without it system:kube-scheduler, with --beside "
+                  "user whose permissions are checked; default: system:kube-scheduler, with --beside "
                   "system:serviceaccount:kube-system:berth")
       ->type_name("USER");
-  check.add_flag("--no-reviews", options.no_reviews, "do not look at permissions: nothing but GET is sent");
-  check.add_option("-o,--output", options.output, "text for people, json for one document")
+  check.add_flag("--no-reviews", options.no_reviews, "do not check permissions; sends only GET requests");
+  check.add_option("-o,--output", options.output, "text, or json with one document")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   process::AddPluginFlag(check, options.plugins);
@@ -280,21 +280,17 @@ void Define(CLI::App& check, Options& options) {
 int RunMigrateCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   Options options;
   CLI::App app(
-      "Looks at a cluster before Berth takes its scheduler's place, or a place beside it.\n\n"
-      "  berth migrate check --kubeconfig admin.conf --manifest "
-      "/etc/kubernetes/manifests/kube-scheduler.yaml\n"
-      "  berth migrate check --kubeconfig admin.conf --config scheduler.yaml --beside -o json",
+      "Checks a cluster before Berth replaces its scheduler or runs beside it.\n\n  berth migrate check "
+      "--kubeconfig admin.conf --manifest /etc/kubernetes/manifests/kube-scheduler.yaml\n  berth migrate "
+      "check --kubeconfig admin.conf --config scheduler.yaml --beside -o json",
       "berth migrate");
   app.require_subcommand(1);
   CLI::App* check = app.add_subcommand(
       "check",
-      "Says what would change with Berth as the scheduler: in the configuration, for the pods there are, by "
-      "permissions.\n"
-      "ok: as before. note: different, nothing to do. warning: look at it, or it could not be looked at. "
-      "blocker: it\n"
-      "would not work. Exit code 0 without blockers, 2 with some, 1 if it could not be found out. Nothing is "
-      "written:\n"
-      "reviews of permissions are POSTed and answered, not kept.");
+      "Reports what changes with Berth as the scheduler: configuration, existing pods and permissions.\nok: "
+      "as before. note: different, no action needed. warning: check it, or the check was not possible. "
+      "blocker: it\nwould not work. Exit code 0 without blockers, 2 with some, 1 if the check failed. "
+      "Nothing is written to the\ncluster: access reviews are POSTed, but not stored.");
   Define(*check, options);
   if (const auto code = ParseFlags(app, args)) return *code;
   return CheckMigration(options, plugins);

@@ -1,4 +1,4 @@
-// `berth migrate`: looks at a cluster before its scheduler is changed.
+// `berth migrate`: checks a cluster before its scheduler is replaced.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace berth::command {
 
-// Exit code 0: nothing stands in the way; 2: something does; 1: it could not be found out.
+// Exit code 0: no obstacle; 2: obstacles were found; 1: the check could not be completed.
 int RunMigrateCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

@@ -43,17 +43,19 @@ Duration Seconds(double seconds) {
 void DefineNodeFlags(CLI::App& app, Flags& flags) {
   auto& nodes = flags.sandbox.nodes;
   constexpr auto kGroup = "Nodes";
-  app.add_option("--nodes", nodes.nodes, "simulated nodes; none with --nodes-file or --load unless given")
+  app.add_option("--nodes", nodes.nodes,
+                 "number of simulated nodes; default with --nodes-file or --load: none")
       ->capture_default_str()
       ->group(kGroup);
   app.add_option("--nodes-file", flags.nodes_file,
-                 "YAML file of node groups: count, name, cpu, memory, zones, labels, taints, failures ...")
+                 "YAML file with node groups: count, name, cpu, memory, zones, labels, taints, failures ...")
       ->group(kGroup);
-  app.add_option("--zones", nodes.zones, "zones they are spread over")
+  app.add_option("--zones", nodes.zones, "number of zones of the nodes")
       ->check(CLI::Range(1, 26))
       ->capture_default_str()
       ->group(kGroup);
-  app.add_option("--gpu-nodes", nodes.gpu_nodes, "further nodes with 8 GPUs and the taint nvidia.com/gpu")
+  app.add_option("--gpu-nodes", nodes.gpu_nodes,
+                 "number of additional nodes with 8 GPUs and the taint nvidia.com/gpu")
       ->capture_default_str()
       ->group(kGroup);
   app.add_option("--node-cpus", flags.node_cpus, "CPUs of each node (default: a mix of 8, 16 and 32)")
@@ -62,7 +64,7 @@ void DefineNodeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--node-memory", flags.node_memory_gib, "GiB of memory of each node (default: 4 per CPU)")
       ->check(CLI::Range(2, 65536))
       ->group(kGroup);
-  app.add_option("--node-pods", flags.node_pods, "pods a node has room for")
+  app.add_option("--node-pods", flags.node_pods, "maximum number of pods per node")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str()
       ->group(kGroup);
@@ -71,21 +73,21 @@ void DefineNodeFlags(CLI::App& app, Flags& flags) {
 void DefineFailureFlags(CLI::App& app, Flags& flags) {
   constexpr auto kGroup = "Failures (or: kubectl annotate node NAME sandbox.berth.dev/failure=silent)";
   app.add_option("--node-mtbf", flags.node_mtbf_seconds,
-                 "mean seconds between failures of a node; 0: nodes do not fail by chance")
+                 "mean seconds between random failures of a node; 0 disables them")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
       ->group(kGroup);
-  app.add_option("--node-mttr", flags.node_mttr_seconds, "mean seconds that such a failure lasts")
+  app.add_option("--node-mttr", flags.node_mttr_seconds, "mean duration of a random failure in seconds")
       ->check(CLI::Range(0.001, 1e9))
       ->capture_default_str()
       ->group(kGroup);
-  app.add_option("--node-failures", flags.failure_kinds, "kinds of failures to choose from")
+  app.add_option("--node-failures", flags.failure_kinds, "kinds of random failures")
       ->delimiter(',')
       ->check(CLI::IsMember(sandbox::FailureKinds()))
       ->capture_default_str()
       ->group(kGroup);
   app.add_option("--node-grace-period", flags.node_grace_seconds,
-                 "seconds of silence after which a node's conditions become Unknown")
+                 "seconds without a heartbeat after which a node's conditions become Unknown")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str()
       ->group(kGroup);
@@ -97,14 +99,13 @@ void DefineSimulationFlags(CLI::App& app, Flags& flags) {
     app.add_option(name, value, help)->check(CLI::Range(0.0, 3600.0))->capture_default_str()->group(kGroup);
   };
   seconds("--pod-start", flags.pod_start_seconds, "seconds from binding to Running");
-  seconds("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to gone");
-  seconds(
-      "--job-time", flags.job_seconds,
-      "seconds that pods of Jobs run which neither sleep nor have the annotation sandbox.berth.dev/run-for");
-  seconds("--heartbeat", flags.heartbeat_seconds,
-          "seconds between a node's lease renewals; 0 turns them off");
-  seconds("--provision-time", flags.provision_seconds, "seconds that it takes to provision a volume");
-  app.add_option("--seed", flags.sandbox.seed, "for everything that is random")
+  seconds("--pod-stop", flags.pod_stop_seconds, "seconds from deletion to removal");
+  seconds("--job-time", flags.job_seconds,
+          "run time in seconds of Job pods without sleep command and without the annotation "
+          "sandbox.berth.dev/run-for");
+  seconds("--heartbeat", flags.heartbeat_seconds, "seconds between a node's lease renewals; 0 disables them");
+  seconds("--provision-time", flags.provision_seconds, "seconds to provision a volume");
+  app.add_option("--seed", flags.sandbox.seed, "seed of all random choices")
       ->capture_default_str()
       ->group(kGroup);
 }
@@ -113,27 +114,28 @@ void DefineFlags(CLI::App& app, Flags& flags) {
   flags.sandbox.nodes.nodes = 10;
   flags.sandbox.port = 8001;
   app.add_option("--address", flags.sandbox.address, "IP address to listen on")->capture_default_str();
-  app.add_option("--port", flags.sandbox.port, "port to listen on; 0 takes any that is free")
+  app.add_option("--port", flags.sandbox.port, "port to listen on; 0 selects a free port")
       ->capture_default_str();
   app.add_option("--kubeconfig", flags.kubeconfig, "file to write a kubeconfig to");
   app.add_flag("--https", flags.sandbox.https,
-               "serve HTTPS with certificates made for the occasion; the kubeconfig has what clients need");
-  app.add_option("--policy", flags.policy, "file with users, their tokens and rules (docs/guide/sandbox.md)");
+               "serve HTTPS with generated certificates; the kubeconfig contains the client's credentials");
+  app.add_option("--policy", flags.policy,
+                 "file with users, tokens and access rules (docs/guide/sandbox.md)");
   app.add_flag("--controllers,!--no-controllers", flags.sandbox.controllers.workloads,
-               "run the controllers of workloads, volumes, services, budgets, garbage (without: only nodes, "
-               "namespaces and events are looked after, as beside a kube-apiserver alone)");
-  app.add_flag("--field-ownership,!--no-field-ownership", flags.sandbox.field_ownership,
-               "keep metadata.managedFields (without, objects are smaller and apply never conflicts)");
+               "run the controllers of workloads, volumes, services, budgets and garbage collection "
+               "(without: only those of nodes, namespaces and events)");
+  app.add_flag(
+      "--field-ownership,!--no-field-ownership", flags.sandbox.field_ownership,
+      "maintain metadata.managedFields (without: objects are smaller and apply never reports conflicts)");
   app.add_option("--watch-window", flags.sandbox.window,
-                 "changes of each resource that a watch can resume from")
+                 "number of changes per resource from which a watch can resume")
       ->capture_default_str();
-  app.add_option(
-      "--load", flags.load,
-      "file of Kubernetes objects to begin with, YAML or JSON, as kubectl get -o yaml prints them; - is "
-      "standard input");
-  app.add_option(
-      "--save", flags.save,
-      "file to write all objects to at the end and on SIGUSR1; JSON if its name ends in .json, else YAML");
+  app.add_option("--load", flags.load,
+                 "file with initial Kubernetes objects, YAML or JSON, as kubectl get -o yaml prints them; - "
+                 "is standard input");
+  app.add_option("--save", flags.save,
+                 "file to which all objects are saved at the end and on SIGUSR1; JSON if its name ends in "
+                 ".json, else YAML");
   DefineNodeFlags(app, flags);
   DefineFailureFlags(app, flags);
   DefineSimulationFlags(app, flags);
@@ -165,7 +167,7 @@ sandbox::SandboxOptions Options(const Flags& flags) {
   return options;
 }
 
-// What is in files.
+// Reads the files that the flags name.
 Expected<sandbox::SandboxOptions> ReadOptions(const Flags& flags) {
   sandbox::SandboxOptions options = Options(flags);
   if (!flags.nodes_file.empty()) {
@@ -186,7 +188,7 @@ Expected<sandbox::SandboxOptions> ReadOptions(const Flags& flags) {
   return options;
 }
 
-int Complain(std::string_view message) {
+int PrintError(std::string_view message) {
   fmt::print(stderr, "berth sandbox: {}\n", message);
   return 1;
 }
@@ -198,11 +200,10 @@ void Announce(sandbox::Sandbox& sandbox, const Flags& flags) {
     for (const auto& [kind, count] : loaded.skipped)
       fmt::print("berth sandbox: skipped {} of the unknown kind {}\n", count, kind);
     if (loaded.lost_owners > 0)
-      fmt::print("berth sandbox: removed {} references to owners that the file does not have\n",
+      fmt::print("berth sandbox: removed {} references to owners that are not in the file\n",
                  loaded.lost_owners);
     if (loaded.made_namespaces > 0)
-      fmt::print("berth sandbox: created {} namespaces that the file does not have\n",
-                 loaded.made_namespaces);
+      fmt::print("berth sandbox: created {} namespaces that are not in the file\n", loaded.made_namespaces);
   }
   const std::string use = flags.kubeconfig.empty()
                               ? fmt::format("kubectl --server {} get nodes", sandbox.url())
@@ -217,16 +218,16 @@ Expected<void> Save(const sandbox::Sandbox& sandbox, const std::string& path) {
   return process::WriteFileAtomically(path, sandbox.Dump(format), 0600);
 }
 
-// Saves at each SIGUSR1 for as long as the program runs. The signal is taken even when there is nothing to
-// save to: its default would be to end the program.
+// Saves at each SIGUSR1. The signal is handled even without a file to save to: its default action would end
+// the program.
 void SaveOnSignal(boost::asio::signal_set& signals, const sandbox::Sandbox& sandbox,
                   const std::string& path) {
   signals.async_wait([&signals, &sandbox, &path](const boost::system::error_code& error, int) {
     if (error) return;
     if (path.empty()) {
-      Complain("SIGUSR1: there is no --save to write to");
+      PrintError("SIGUSR1: cannot save: --save is not set");
     } else if (const auto saved = Save(sandbox, path); !saved) {
-      Complain(saved.error().message);
+      PrintError(saved.error().message);
     } else {
       fmt::print("berth sandbox: saved to {}\n", path);
       std::fflush(stdout);
@@ -239,18 +240,18 @@ int Run(const Flags& flags) {
   boost::asio::io_context io(1);
   const SystemClock clock;
   const auto options = ReadOptions(flags);
-  if (!options) return Complain(options.error().message);
+  if (!options) return PrintError(options.error().message);
   auto sandbox = sandbox::Sandbox::Start(io, clock, *options);
   if (!sandbox && sandbox.error().code == ErrorCode::kConflict)
-    return Complain(sandbox.error().message + "; --port=0 takes any that is free");
+    return PrintError(sandbox.error().message + "; --port=0 selects a free port");
   if (!sandbox) {
     const bool in_file = !flags.load.empty() && sandbox.error().code == ErrorCode::kInvalid;
-    return Complain(in_file ? fmt::format("{}: {}", flags.load, sandbox.error().message)
-                            : sandbox.error().message);
+    return PrintError(in_file ? fmt::format("{}: {}", flags.load, sandbox.error().message)
+                              : sandbox.error().message);
   }
   if (!flags.kubeconfig.empty()) {
     const auto written = process::WriteFileAtomically(flags.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
-    if (!written) return Complain(written.error().message);
+    if (!written) return PrintError(written.error().message);
   }
   Announce(**sandbox, flags);
   boost::asio::signal_set save_signals(io, SIGUSR1);
@@ -260,7 +261,7 @@ int Run(const Flags& flags) {
   signals.async_wait([&](const boost::system::error_code& error, int) {
     if (error) return;
     if (!flags.save.empty()) {
-      if (const auto saved = Save(**sandbox, flags.save); !saved) code = Complain(saved.error().message);
+      if (const auto saved = Save(**sandbox, flags.save); !saved) code = PrintError(saved.error().message);
     }
     (*sandbox)->Stop([&] { io.stop(); });
   });
@@ -271,7 +272,10 @@ int Run(const Flags& flags) {
 }  // namespace
 
 int RunSandboxCommand(std::span<const std::string> arguments) {
-  CLI::App app("An API server with simulated nodes, in memory: a cluster to try things on.", "berth sandbox");
+  CLI::App app(
+      "Runs an in-memory API server with simulated nodes and controllers: a cluster for tests and "
+      "experiments.",
+      "berth sandbox");
   Flags flags;
   DefineFlags(app, flags);
   if (const auto code = ParseFlags(app, arguments)) return *code;

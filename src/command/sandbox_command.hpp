@@ -1,4 +1,4 @@
-// `berth sandbox`: a cluster without a cluster.
+// `berth sandbox`: a simulated cluster.
 #pragma once
 
 #include <span>

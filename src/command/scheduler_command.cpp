@@ -36,7 +36,7 @@ Expected<int> Schedule(const process::SchedulerFlags& flags, const process::PFla
   return process::RunScheduler(flags, table, config, plugins, std::move(notes));
 }
 
-// As the original: everything that a start would find wrong without an API server is found wrong here.
+// Like kube-scheduler, this reports every start-up error that needs no API server.
 Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const config::SchedulerConfig& config,
                                    const runtime::Registry& plugins, std::vector<std::string> notes) {
   const client::SystemEnvironment environment;
@@ -56,12 +56,9 @@ Expected<int> WriteEffectiveConfig(const process::SchedulerFlags& flags, const c
 
 void PrintHelp(const process::PFlags& table) {
   fmt::print(
-      "Schedules the pods of a cluster: each gets a node that its constraints allow and that the profile's "
-      "plugins\n"
-      "like best. Takes the place of kube-scheduler v1.37.1 (or stands beside it, with a profile name of its "
-      "own)\n"
-      "with its flags and its configuration file.\n\n"
-      "Usage:\n  berth scheduler [flags]\n  kube-scheduler [flags]   (called by that name)\n\n{}",
+      "Schedules the pods of a cluster. A drop-in replacement for kube-scheduler v1.37.1 with the same flags "
+      "and the\nsame configuration file. It can also run beside kube-scheduler, with other profile "
+      "names.\n\nUsage:\n  berth scheduler [flags]\n  kube-scheduler [flags]   (called by that name)\n\n{}",
       table.Usage());
 }
 
@@ -77,14 +74,14 @@ void PrintVersion(const process::SchedulerFlags& flags) {
   }
 }
 
-// Everything before the log can be written as it was asked for. True: there is nothing left to do.
+// Everything before the first log line. Returns true if the work is done.
 Expected<bool> Begin(const process::SchedulerFlags& flags, const process::PFlags& table, config::FeatureGates& gates,
                      std::vector<std::string>& notes) {
   if (flags.help) {
     PrintHelp(table);
     return true;
   }
-  BERTH_RETURN_IF_ERROR(table.CheckNoOthers());
+  BERTH_RETURN_IF_ERROR(table.CheckNoArguments());
   BERTH_RETURN_IF_ERROR(process::CheckVersions(flags));
   BERTH_TRY(gates, config::FeatureGates::Parse(flags.feature_gates, notes));
   if (flags.version.wanted != process::VersionFlag::Wanted::kNothing) {

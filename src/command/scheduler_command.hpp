@@ -1,4 +1,4 @@
-// berth scheduler: schedules a cluster, in kube-scheduler's place.
+// `berth scheduler`: replaces kube-scheduler.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace berth::command {
 
-// Runs until SIGINT or SIGTERM (exit code 0). 1: a flag or file is wrong, named in one line on standard
-// error.
+// Runs until SIGINT or SIGTERM (exit code 0). Exit code 1: a flag or file is invalid, reported in one line on
+// standard error.
 int RunSchedulerCommand(std::span<const std::string> args, const runtime::Registry& plugins);
 
 }  // namespace berth::command

@@ -41,8 +41,7 @@ Expected<ApiConnections> ApiConnections::Open(http::IoThread& io, const client::
                                                            client::ApiWriterOptions{.fence = fence});
   connections.events = std::make_unique<client::EventSink>(
       io, connections.for_events->api(), clock, metrics,
-      // Ten times client-go's queue: bindings come in bursts of thousands here, and a burst should leave no
-      // pod without its event.
+      // Ten times the queue of client-go: bursts of thousands of bindings must not lose events.
       client::EventSinkOptions{
           .hostname = hostname,
           .queue_capacity = 10'000,

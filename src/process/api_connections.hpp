@@ -1,4 +1,4 @@
-// The doors to the API server, and what goes through them.
+// Connections to the API server, and the clients that use them.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,23 @@
 
 namespace berth::process {
 
-// How to reach it, as flags and file say. Errors are kube-scheduler's texts.
+// The connection settings from flags and configuration file. Errors are kube-scheduler's texts.
 Expected<client::ConnectionConfig> ConnectionOf(const SchedulerFlags& flags,
                                                 const config::ClientConnection& wanted,
                                                 const client::Environment& environment);
 
-// In which encoding the configuration wants pods and nodes.
+// The encoding of pods and nodes from the configuration.
 client::Encoding EncodingBy(const config::ClientConnection& wanted);
 
 struct ApiConnections {
   std::unique_ptr<client::Connection> main;
   std::unique_ptr<client::Connection> for_events;
-  std::unique_ptr<client::Connection> for_lease;  // null: without election
+  std::unique_ptr<client::Connection> for_lease;  // null: without leader election
   std::unique_ptr<client::ApiWriter> writer;
   std::unique_ptr<client::EventSink> events;
 
-  // `fence`: of the lease that writes need; null without election. What is handed in outlives it.
+  // `fence`: of the lease that writes require; null without leader election. The arguments must outlive the
+  // result.
   static Expected<ApiConnections> Open(http::IoThread& io, const client::ConnectionConfig& connection,
                                        const client::Environment& environment, metrics::Registry& metrics,
                                        const Clock& clock, const LeaseFence* fence,

@@ -14,7 +14,7 @@ using config::SchedulerConfig;
 void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, config::LeaderElection& election) {
   const config::LeaderElection& given = flags.leader_election;
   const auto take = [&](const char* name, auto& to, const auto& from) {
-    if (table.Given(name)) to = from;
+    if (table.IsSet(name)) to = from;
   };
   take("lock-object-name", election.resource_name, flags.old.lock_object_name);
   take("lock-object-namespace", election.resource_namespace, flags.old.lock_object_namespace);
@@ -27,10 +27,10 @@ void ApplyLeaderElection(const SchedulerFlags& flags, const PFlags& table, confi
   take("leader-elect-resource-namespace", election.resource_namespace, given.resource_namespace);
 }
 
-// Without a file the flags say how to reach the API server.
+// Without a file the flags define the connection to the API server.
 config::ClientConnection ConnectionByFlags(const SchedulerFlags& flags, const PFlags& table) {
   config::ClientConnection connection = flags.client;
-  connection.limits_given = table.Given("kube-api-qps") || table.Given("kube-api-burst");
+  connection.limits_given = table.IsSet("kube-api-qps") || table.IsSet("kube-api-burst");
   return connection;
 }
 
@@ -39,8 +39,8 @@ void ApplyDeprecated(const SchedulerFlags& flags, const PFlags& table, Scheduler
   config.enable_profiling = flags.profiling;
   config.enable_contention_profiling = flags.contention_profiling;
   config::Profile& profile = config.profiles.front();
-  if (table.Given("scheduler-name")) profile.scheduler_name = flags.old.scheduler_name;
-  if (table.Given("hard-pod-affinity-symmetric-weight")) {
+  if (table.IsSet("scheduler-name")) profile.scheduler_name = flags.old.scheduler_name;
+  if (table.IsSet("hard-pod-affinity-symmetric-weight")) {
     profile.plugin_args["InterPodAffinity"].Set("hardPodAffinityWeight",
                                                 config::Value::Number(flags.old.hard_pod_affinity_weight));
     profile.args_paths["InterPodAffinity"] = "--hard-pod-affinity-symmetric-weight";
@@ -69,7 +69,7 @@ Expected<SchedulerConfig> FromConfigMap(const SchedulerFlags& flags, const PFlag
   return config;
 }
 
-// Of two Policies the one in the ConfigMap counts, unless --use-legacy-policy-config says otherwise.
+// Of two Policies the one in the ConfigMap takes precedence, unless --use-legacy-policy-config is set.
 Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
                                const runtime::Registry& plugins, const config::FeatureGates& gates,
                                const AdjustElection& adjust, const std::optional<std::string>& config_text) {
@@ -81,7 +81,7 @@ Expected<SchedulerConfig> Base(const SchedulerFlags& flags, const PFlags& table,
     return FromConfigMap(flags, table, plugins, gates, adjust);
   if (policy) return FromFile(old.policy_config_file, plugins, gates, adjust);
   if (old.algorithm_provider.empty()) return LoadConfig("", plugins, gates);
-  // That version of the file has a field of the same meaning.
+  // That version of the file has an equivalent field.
   return ReadConfig(
       fmt::format("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
                   "algorithmSource: {{provider: {}}}\n",

@@ -1,4 +1,4 @@
-// The configuration that a command line means.
+// The effective configuration of a command line.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,10 @@
 
 namespace berth::process {
 
-// As kube-scheduler v1.37.1 puts it together: beside --config only leader election flags that were given
-// count; without it the deprecated flags do, too. Flags of older releases count where those releases let them
-// count. `config_text`: what is in the file of --config, for those who know; else it is read.
+// Combines flags and file like kube-scheduler v1.37.1: with --config only the given leader election flags are
+// used; without it the deprecated flags are used, too. Flags of older releases have the precedence of those
+// releases. `config_text`: the content of the file of --config if the caller has it; otherwise the file is
+// read.
 Expected<config::SchedulerConfig> EffectiveConfig(const SchedulerFlags& flags, const PFlags& table,
                                                   const runtime::Registry& plugins,
                                                   const config::FeatureGates& gates,

@@ -1,4 +1,4 @@
-// What extenders' clients need of the machine.
+// The machine's interfaces for extender clients.
 #pragma once
 
 #include "kubernetes/client/environment.hpp"
@@ -6,7 +6,7 @@
 
 namespace berth::process {
 
-// `environment` outlives it.
+// `environment` must outlive the result.
 inline extenders::World ExtenderWorld(const client::Environment& environment) {
   return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
           .variable = [&environment](const std::string& name) { return environment.Variable(name); }};

@@ -10,7 +10,7 @@
 namespace berth::process {
 namespace {
 
-// As Go writes it, in lower case.
+// The error text in Go's form, in lower case.
 std::string Why(int error) {
   std::string why = std::strerror(error);
   why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));

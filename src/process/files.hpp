@@ -1,4 +1,4 @@
-// Whole files in, "-" for standard input.
+// Reads whole files; "-" is standard input.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace berth::process {
 
-// Errors read like Go's: "open /x: no such file or directory".
+// Errors have Go's form: "open /x: no such file or directory".
 Expected<std::string> ReadWholeFile(const std::string& path);
 
 }  // namespace berth::process

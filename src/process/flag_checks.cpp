@@ -1,4 +1,4 @@
-// What kube-scheduler v1.37.1 finds wrong with flags, in its order and words.
+// kube-scheduler v1.37.1's flag validation, in its order and with its texts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,7 +49,7 @@ Expected<Version> ParseVersion(std::string_view text) {
   return Version{numbers[0], numbers[1]};
 }
 
-// Of "1.36" or "kube=1.36"; nothing was said: `otherwise`.
+// From "1.36" or "kube=1.36"; `otherwise` if there is no value.
 Expected<Version> VersionOf(const std::vector<std::string>& values, Version otherwise) {
   std::optional<Version> found;
   for (const std::string_view value : values) {
@@ -142,7 +142,7 @@ void CheckOwn(const SchedulerFlags& flags, Errors& errors) {
     errors.push_back(fmt::format("--berth-shadow-keep {} must be between 0 and 100000", shadow.keep));
   if (shadow.on && !flags.own.otlp_endpoint.empty())
     errors.emplace_back(
-        "--berth-otlp-endpoint: with --berth-shadow nothing is scheduled that could be traced");
+        "--berth-otlp-endpoint cannot be used with --berth-shadow: a shadow does not schedule");
 }
 
 bool IsZero(const std::string& quantity) {

@@ -1,4 +1,4 @@
-// ADDRESS:PORT, as flags for plain HTTP take it.
+// Parses ADDRESS:PORT of the flags for plain HTTP.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct HostPort {
   std::uint16_t port = 0;
 };
 
-// Nothing if the text has another form. The address may be empty, and is not looked at.
+// nullopt if the text has another form. The address may be empty and is not validated.
 std::optional<HostPort> ParseHostPort(const std::string& text);
 
 }  // namespace berth::process

@@ -5,7 +5,7 @@
 namespace berth::process {
 namespace {
 
-TEST(HostPort, IsWhatStandsAroundTheLastColon) {
+TEST(HostPort, SplitsAtTheLastColon) {
   const auto local = ParseHostPort("127.0.0.1:8888");
   ASSERT_TRUE(local);
   EXPECT_EQ(local->host, "127.0.0.1");
@@ -14,7 +14,7 @@ TEST(HostPort, IsWhatStandsAroundTheLastColon) {
   EXPECT_EQ(ParseHostPort(":65535")->host, "");
 }
 
-TEST(HostPort, IsNothingElse) {
+TEST(HostPort, RejectsOtherForms) {
   for (const char* text : {"", "8888", "localhost", "a:", "a:65536", "a:-1", "a:+1", "a:1x", "a: 1"})
     EXPECT_FALSE(ParseHostPort(text)) << text;
 }

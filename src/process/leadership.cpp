@@ -14,10 +14,9 @@
 namespace berth::process {
 namespace {
 
-// How long bindings that are on their way may take when we are asked to leave; well below the 30 seconds that
-// a kubelet gives.
-constexpr std::chrono::seconds kPatience{5};
-// After a lost lease the process ends whatever its threads are doing.
+// Maximum wait for bindings in progress at an orderly end; well below the kubelet's 30 seconds.
+constexpr std::chrono::seconds kDrainTimeout{5};
+// After the loss of the lease the process ends, even if its threads are blocked.
 constexpr std::chrono::seconds kGrace{5};
 
 }  // namespace
@@ -52,7 +51,7 @@ void Leadership::OnSynced() {
 void Leadership::Leave() {
   leaving_.store(true, std::memory_order_relaxed);
   log::Info("Requested to terminate, exiting");
-  parts_.scheduler.Drain(kPatience);
+  parts_.scheduler.Drain(kDrainTimeout);
 }
 
 void Leadership::OnLeading() {
@@ -78,20 +77,20 @@ int Leadership::Run(client::ClusterSource& source) {
     source.Start();
   }
   parts_.scheduler.Run();
-  GiveBack();
+  ReleaseLease();
   return lost_.load(std::memory_order_relaxed) && !leaving_.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
-// What the API server may still carry out for us must not meet another leader: then the lease is left to run
-// out.
-void Leadership::GiveBack() {
+// If the API server may still carry out requests of this replica, these must not overlap with another leader:
+// the lease is then left to expire.
+void Leadership::ReleaseLease() {
   bool quiet = parts_.scheduler.unconfirmed_bindings() == 0;
   if (quiet && !lost_.load(std::memory_order_relaxed)) {
     const auto idle = std::make_shared<std::promise<void>>();
     parts_.writer.WhenIdle([idle] { idle->set_value(); });
-    quiet = idle->get_future().wait_for(kPatience) == std::future_status::ready;
+    quiet = idle->get_future().wait_for(kDrainTimeout) == std::future_status::ready;
   }
-  if (!quiet) return log::Warning("Writes are still on their way: the lease is left to run out");
+  if (!quiet) return log::Warning("Writes are still in progress: the lease is not released and will expire");
   const auto ended = std::make_shared<std::promise<bool>>();
   auto result = ended->get_future();
   elector_.Release([ended](bool free) { ended->set_value(free); });

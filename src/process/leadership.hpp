@@ -1,4 +1,4 @@
-// One replica of several: it stands by, leads while it holds the lease, and leaves in order.
+// One replica of several: stands by, leads while it holds the lease, and steps down in an orderly way.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ class IoThread;
 
 namespace berth::process {
 
-// The configuration's election, with a fresh identity.
+// The configuration's leader election, with a new identity.
 client::LeaderElectionOptions ElectionOf(const config::SchedulerConfig& config, const std::string& hostname);
 
-// All of it outlives the Leadership. The scheduler was made to stand by, and writer and scheduler have the
-// fence.
+// Everything in it must outlive the Leadership. The scheduler must have been created as a standby, and writer
+// and scheduler must use the fence.
 struct LeadershipParts {
   http::IoThread& io;
   client::Api& leases;
@@ -40,21 +40,21 @@ struct LeadershipParts {
 
 class Leadership {
  public:
-  // `delay_cache`: the cluster is followed only while leading (delayCacheUntilActive).
+  // `delay_cache`: the cluster is watched only while leading (delayCacheUntilActive).
   Leadership(client::LeaderElectionOptions options, bool delay_cache, LeadershipParts parts);
 
-  // The source tells OnSynced when everything has been seen once: then the candidacy begins. On any thread.
+  // Must be called when the source has synchronized all objects once; the candidacy starts then. Any thread.
   void OnSynced();
-  // Ends the running scheduler in order; on any thread.
+  // Starts the orderly end of Run. Any thread.
   void Leave();
-  // Follows the cluster, stands by, leads, until Leave or the loss of the lease. Returns the exit code: 0, or
-  // 1 when the lease was lost before anybody asked us to leave.
+  // Watches the cluster, stands by, leads, until Leave or the loss of the lease. Returns the exit code: 0, or
+  // 1 if the lease was lost before Leave was called.
   int Run(client::ClusterSource& source);
 
  private:
   void OnLeading();
   void OnLost();
-  void GiveBack();
+  void ReleaseLease();
 
   const bool delay_cache_;
   const Duration renew_deadline_;

@@ -10,20 +10,20 @@
 
 namespace berth::process {
 
-// Flags that are laid over the election of a file before it is checked. May be empty.
+// Applies flags to the leader election of a file before it is validated. May be empty.
 using AdjustElection = std::function<void(config::LeaderElection&)>;
 
-// Reads a configuration of any version. The arguments of plugins are completed and checked.
+// Reads a configuration of any version. Completes and validates the arguments of plugins.
 Expected<config::SchedulerConfig> ReadConfig(const std::string& text, const runtime::Registry& plugins,
                                              const config::FeatureGates& gates = {},
                                              AdjustElection adjust = {});
 
-// The same from a file; without one the defaults. Errors begin with the file's name.
+// The same from a file; the defaults if there is none. Errors begin with the file's name.
 Expected<config::SchedulerConfig> LoadConfig(const std::string& path, const runtime::Registry& plugins,
                                              const config::FeatureGates& gates = {});
 
-// Builds all plugins and throws them away: finds what is wrong with them without an API server. `notes`
-// receives what should be in the log.
+// Builds all plugins and discards them: finds their errors without an API server. `notes` receives lines for
+// the log.
 Expected<void> TryPlugins(const config::SchedulerConfig& config, const runtime::Registry& plugins,
                           std::vector<std::string>& notes);
 

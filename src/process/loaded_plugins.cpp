@@ -15,8 +15,9 @@ Expected<void> Add(const plugin_host::LoadedLibrary& library, runtime::Registry&
     if (plugins.Find(plugin.name) != nullptr) {
       return Fail(
           ErrorCode::kAlreadyExists,
-          fmt::format("--berth-plugin {}: there is a plugin \"{}\" already: its own needs another name",
-                      library.path, plugin.name));
+          fmt::format(
+              "--berth-plugin {}: plugin \"{}\" already exists: rename the plugin in the shared object",
+              library.path, plugin.name));
     }
     plugins.AddForeign(plugin.name, plugin.factory);
     if (const auto log = log::V(1))
@@ -42,7 +43,7 @@ Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
 
 void AddPluginFlag(CLI::App& app, std::vector<std::string>& libraries) {
   app.add_option("--berth-plugin", libraries,
-                 "a shared object with plugins, as that flag of berth scheduler; may be repeated")
+                 "shared object with plugins, same as that flag of berth scheduler; may be repeated")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

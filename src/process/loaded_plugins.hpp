@@ -13,13 +13,13 @@ class App;
 
 namespace berth::process {
 
-// `plugins` and those of the libraries, which may not have the names of others. `notes` receives what should
-// be in the log. Before this process has threads.
+// `plugins` and the plugins of the libraries, which must have other names. `notes` receives lines for the
+// log. Must be called before this process has other threads.
 Expected<runtime::Registry> WithLoadedPlugins(const runtime::Registry& plugins,
                                               const std::vector<std::string>& libraries,
                                               std::vector<std::string>& notes);
 
-// The flag, for commands that read a configuration.
+// Adds the flag, for commands that read a configuration.
 void AddPluginFlag(CLI::App& app, std::vector<std::string>& libraries);
 
 }  // namespace berth::process

@@ -16,7 +16,7 @@
 namespace berth::process {
 namespace {
 
-// A server answers twenty queries at a time, and is not ours alone.
+// A server answers twenty queries at a time, and has other clients, too.
 constexpr std::size_t kConnections = 4;
 
 Expected<std::vector<load_metrics::SourceSettings>> ReadSourcesFile(const std::string& path) {
@@ -27,7 +27,7 @@ Expected<std::vector<load_metrics::SourceSettings>> ReadSourcesFile(const std::s
   return sources;
 }
 
-// Files and connections as the machine has them.
+// The real file system and network.
 load_metrics::SourceParts SystemSourceParts(http::IoThread& io, const client::Environment& environment) {
   return {.read_file = [&environment](const std::string& path) { return environment.ReadFile(path); },
           .connect = [&io, &environment](const http::Origin& origin, const http::TlsOptions& tls)
@@ -39,7 +39,7 @@ load_metrics::SourceParts SystemSourceParts(http::IoThread& io, const client::En
           }};
 }
 
-// The pod that Berth runs in, as far as can be known: a container's host name is its pod's name.
+// The pod that Berth runs in, as far as it is known: the host name of a container is its pod's name.
 api::PodPtr OwnPod(const client::Environment& environment, const std::string& hostname) {
   constexpr const char* kNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
   api::Pod pod;
@@ -52,7 +52,8 @@ api::PodPtr OwnPod(const client::Environment& environment, const std::string& ho
   return std::make_shared<const api::Pod>(std::move(pod));
 }
 
-void TellOf(const load_metrics::SourceNews& news, const api::PodPtr& own_pod, ports::EventSink& events) {
+void RecordSourceEvent(const load_metrics::SourceNews& news, const api::PodPtr& own_pod,
+                       ports::EventSink& events) {
   ports::Event event;
   event.action = "Measuring";
   event.controller = "berth";
@@ -61,20 +62,20 @@ void TellOf(const load_metrics::SourceNews& news, const api::PodPtr& own_pod, po
     event.type = ports::Event::Type::kWarning;
     event.reason = "MeasurementsFailed";
     event.note = fmt::format(
-        "Metric source {} does not answer: {}. Its last values count until their holdFor is over, "
-        "then its signals have no part in decisions.",
+        "Metric source {} failed: {}. Its last values are used until holdFor ends; then its signals are "
+        "ignored.",
         news.source, news.why);
   } else {
     event.reason = "MeasurementsRecovered";
-    event.note = fmt::format("Metric source {} answers again.", news.source);
+    event.note = fmt::format("Metric source {} recovered.", news.source);
   }
   events.Emit(std::move(event));
 }
 
 }  // namespace
 
-// Holds work back until it is opened, or there is too much of it: where the API server is away for long,
-// answers must not pile up.
+// Holds work back until it is opened, or until there is too much of it: during a long outage of the API
+// server responses must not accumulate.
 class Measuring::Gate {
  public:
   explicit Gate(framework::Poster to) : to_(std::move(to)) {}
@@ -104,7 +105,7 @@ class Measuring::Gate {
   const framework::Poster to_;
 };
 
-void Measuring::NodesAreKnown() { gate_->Open(); }
+void Measuring::OnNodesSynced() { gate_->Open(); }
 
 Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& parts) {
   BERTH_TRY(const auto sources, ReadSourcesFile(parts.sources_file));
@@ -122,7 +123,7 @@ Expected<std::unique_ptr<Measuring>> Measuring::Start(const MeasuringParts& part
                     .metrics = parts.metrics,
                     .world = SystemSourceParts(measuring->io_, parts.environment),
                     .told = [&events = parts.events, own_pod = OwnPod(parts.environment, parts.hostname)](
-                                const auto& news) { TellOf(news, own_pod, events); },
+                                const auto& news) { RecordSourceEvent(news, own_pod, events); },
                     .seed = std::random_device{}()}));
   return measuring;
 }

@@ -1,4 +1,4 @@
-// What the plugins want measured, asked for in the background.
+// Queries the measurements that plugins use, in the background.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,25 @@
 namespace berth::process {
 
 struct MeasuringParts {
-  const std::string& sources_file;  // of --berth-metric-sources; empty: none
+  const std::string& sources_file;  // from --berth-metric-sources; empty: none
   framework::Handle& handle;
   cycle::Scheduler& scheduler;
   const client::Environment& environment;
   const Clock& clock;
   metrics::Registry& metrics;
-  ports::EventSink& events;  // told, for all to see, when a source fails and when it is well again
+  ports::EventSink& events;  // records the failure and the recovery of a source
   const std::string& hostname;
 };
 
-// On a thread of its own: megabytes of measurements must not keep bindings waiting.
+// Runs on its own thread, so that megabytes of measurements do not delay bindings.
 class Measuring {
  public:
-  // After all plugins are built and before pods are delivered to the scheduler. Null if nobody wants anything
-  // measured. What is handed in outlives it. Errors name the file or the signal.
+  // Must be called after all plugins are built and before pods are delivered to the scheduler. Null if no
+  // plugin uses measurements. The arguments must outlive the result. Errors name the file or the signal.
   static Expected<std::unique_ptr<Measuring>> Start(const MeasuringParts& parts);
-  // The scheduler has been told of all nodes. Answers that were here sooner have waited for this: series of
-  // nodes that nobody has heard of belong to none. Any thread.
-  void NodesAreKnown();
+  // Must be called when the scheduler has all nodes. Responses that arrived before are held back until then:
+  // series of unknown nodes would be dropped. Any thread.
+  void OnNodesSynced();
 
  private:
   class Gate;
@@ -44,8 +44,8 @@ class Measuring {
   std::unique_ptr<load_metrics::Poller> poller_;
 };
 
-// Asks for every signal once and returns when each has been answered or has failed: for explanations, on the
-// thread that owns the measurements.
+// Queries every signal once and returns when each has a result or has failed. For explanations; must run on
+// the thread that owns the measurements.
 Expected<void> MeasureOnce(const std::string& sources_file, framework::Handle& handle,
                            const client::Environment& environment, const Clock& clock);
 

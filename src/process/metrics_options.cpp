@@ -49,7 +49,7 @@ std::string Json(const std::vector<std::string>& list) {
   return config::ToJson(values);
 }
 
-// What is wrong with the keys; nothing: "".
+// The error of the keys; empty if there is none.
 std::string WrongKeys(std::string_view field, const Mapping& mapping) {
   if (std::ranges::all_of(mapping, [](const auto& entry) { return IsMetricAndLabel(entry.first); }))
     return "";
@@ -60,7 +60,7 @@ std::string WrongKeys(std::string_view field, const Mapping& mapping) {
                   kMetricName, kLabelName));
 }
 
-// The pairs themselves, as kube-scheduler reads them; or under allowListMapping, as its help says.
+// The pairs at the top level, as kube-scheduler reads them; or under allowListMapping, as its help describes.
 Expected<Mapping> ReadManifest(const std::string& path) {
   constexpr std::string_view kField = "allowListMappingManifest";
   const auto fail = [&](std::string_view what, const std::string& why) {
@@ -95,13 +95,13 @@ void CheckMetrics(const MetricsFlags& flags, std::vector<std::string>& errors) {
     errors.push_back(InvalidValue("showHiddenMetricsForVersion", fmt::format("\"{}\"", shown),
                                   "must be omitted or have the value '1.36'; only the previous minor version "
                                   "is allowed"));
-  const auto stranger =
+  const auto invalid =
       std::ranges::find_if(flags.disabled, [](const std::string& name) { return !IsName(name, true); });
-  if (stranger != flags.disabled.end())
+  if (invalid != flags.disabled.end())
     errors.push_back(
         InvalidValue("disabledMetrics", Json(flags.disabled),
                      fmt::format("must be fully qualified metric names matching \"^{}$\", got \"{}\"",
-                                 kMetricName, *stranger)));
+                                 kMetricName, *invalid)));
   if (std::string wrong = WrongKeys("allowListMapping", flags.allowed_labels); !wrong.empty())
     errors.push_back(std::move(wrong));
   const std::string& manifest = flags.allowed_labels_manifest;

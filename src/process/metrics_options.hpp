@@ -1,4 +1,4 @@
-// What the metrics flags mean.
+// Evaluates the metrics flags.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,13 +8,13 @@
 
 namespace berth::process {
 
-// What kube-scheduler finds wrong with these flags, the manifest's contents included.
+// Appends kube-scheduler's validation errors of these flags, including those of the manifest.
 void CheckMetrics(const MetricsFlags& flags, std::vector<std::string>& errors);
 
-// Reads the manifest of allowed labels, if one is named. Errors are kube-scheduler's texts.
+// Reads the manifest of allowed labels, if the flags name one. Errors are kube-scheduler's texts.
 Expected<metrics::RegistryOptions> MetricsOptionsOf(const MetricsFlags& flags);
 
-// kubernetes_feature_enabled and version_info, as component-base 0.37 tells them.
+// kubernetes_feature_enabled and version_info, as in component-base 0.37.
 void AddFeatureMetrics(metrics::Registry& registry, const config::FeatureGates& gates);
 
 }  // namespace berth::process

@@ -42,7 +42,7 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
-// time.ParseDuration's words for what it does not understand.
+// The error text of time.ParseDuration.
 std::string WhatIsWrongWithDuration(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with('-') || rest.starts_with('+')) rest.remove_prefix(1);
@@ -60,7 +60,7 @@ std::string WhatIsWrongWithDuration(std::string_view text) {
   return "invalid duration " + Quoted(text);
 }
 
-// One line of comma-separated values as Go's encoding/csv reads it.
+// Parses one line of comma-separated values like Go's encoding/csv.
 Expected<std::vector<std::string>> ParseCsv(std::string_view text) {
   std::vector<std::string> fields;
   if (text.empty()) return fields;
@@ -262,7 +262,7 @@ Expected<void> PFlags::Flag::Set(const std::string& value) {
   return {};
 }
 
-bool PFlags::Given(std::string_view name) const {
+bool PFlags::IsSet(std::string_view name) const {
   return std::ranges::any_of(flags_, [&](const Flag& flag) { return flag.spec.name == name && flag.given; });
 }
 
@@ -306,7 +306,7 @@ Expected<void> PFlags::Parse(std::span<const std::string> args) {
   return {};
 }
 
-// Both return the index of the next argument.
+// ParseLong and ParseShort return the index of the next argument.
 Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::size_t i) {
   const std::string& arg = args[i];
   if (arg[2] == '-' || arg[2] == '=') return Invalid("bad flag syntax: " + arg);
@@ -324,7 +324,7 @@ Expected<std::size_t> PFlags::ParseLong(std::span<const std::string> args, std::
   return i + 1;
 }
 
-// Several letters may stand together: all but the last are switches.
+// Several letters may be combined: all but the last are switches.
 Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std::size_t i) {
   const std::string& arg = args[i];
   for (std::string_view letters = std::string_view(arg).substr(1); !letters.empty();
@@ -350,7 +350,7 @@ Expected<std::size_t> PFlags::ParseShort(std::span<const std::string> args, std:
   return i + 1;
 }
 
-Expected<void> PFlags::CheckNoOthers() const {
+Expected<void> PFlags::CheckNoArguments() const {
   if (std::ranges::all_of(others_, &std::string::empty)) return {};
   std::vector<std::string> quoted;
   for (const std::string& other : others_) quoted.push_back(Quoted(other));
@@ -381,7 +381,7 @@ void PFlags::UsageOf(const Group& group, std::string& text) const {
     return fmt::format("{}{}{}", flag.letter == 0 ? "      " : "  ", flag.Names(),
                        flag.spec.type.empty() ? "" : " " + flag.spec.type);
   };
-  // A few long names do not push the texts of all others to the right.
+  // Names longer than the limit do not shift the texts of all other flags.
   std::size_t width = 0;
   for (const std::size_t index : order) width = std::max(width, head(flags_[index]).size());
   width = std::min<std::size_t>(width, 42);

@@ -1,6 +1,6 @@
-// Flags by the rules of Go's pflag, which kube-scheduler's users and manifests rely on: --name=value and
-// --name value, --flag for booleans, '_' for '-', -v=5, -v 5 and -v5; the last mention counts; flags and
-// other arguments may be mixed.
+// Flags with the rules of Go's pflag, on which kube-scheduler's users and manifests depend: --name=value and
+// --name value, --flag for booleans, '_' for '-', -v=5, -v 5 and -v5. The last occurrence takes effect. Flags
+// and other arguments may be mixed.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ namespace berth::process {
 
 class PFlags {
  public:
-  // A flag of a type of its own. `type` stands behind the name in the help; `show` is the value as text.
+  // A flag of a custom type. `type` follows the name in the help; `show` returns the value as text.
   struct Spec {
     std::string name;
     std::string type;
     std::string help;
     std::function<Expected<void>(const std::string&)> set;
     std::function<std::string()> show;
-    std::optional<std::string> bare = {};  // the value if none is given; nothing: the next argument is it
-    bool hidden = false;                   // accepted, but neither in the help nor among Values
+    // the value if none is given; nullopt: the next argument is the value
+    std::optional<std::string> bare = {};
+    bool hidden = false;  // accepted, but neither in the help nor in Values
   };
 
-  // The flags that follow stand under this heading in the help.
+  // Starts a section of the help with this heading for the following flags.
   void Section(std::string title) { sections_.push_back({std::move(title), {}}); }
 
-  // Variables hold the defaults and outlive this object.
+  // Variables hold the defaults and must outlive this object.
   void String(std::string name, std::string& out, std::string help);
   void Bool(std::string name, bool& out, std::string help);
   void Int(std::string name, std::int64_t& out, std::string help) { Number(64, "int", name, out, help); }
@@ -45,34 +46,33 @@ class PFlags {
   void Size(std::string name, std::uint64_t& bytes, std::string help);
   // The same in MiB, hidden: the former form of a Size.
   void HiddenMebibytes(std::string name, std::uint64_t& bytes);
-  // Comma-separated, fields with commas in double quotes. The first mention replaces the default, further
-  // ones add to it.
+  // Comma-separated, fields with commas in double quotes. The first occurrence replaces the default, further
+  // ones append.
   void Strings(std::string name, std::vector<std::string>& out, std::string help);
   void Int32s(std::string name, std::vector<std::int64_t>& out, std::string help);
-  // Every mention adds its value as it stands.
+  // Every occurrence appends its value unchanged.
   void List(std::string name, std::string type, std::vector<std::string>& out, std::string help);
-  // key=value pairs, comma-separated where there are several; every mention adds to the map, the first one
-  // after emptying it.
+  // key=value pairs, separated by commas. Every occurrence adds to the map; the first one clears the default.
   void StringMap(std::string name, std::string type, std::map<std::string, std::string>& out,
                  std::string help);
   void Add(Spec spec);
-  // One letter for the flag that was added last.
+  // A one-letter name for the flag that was added last.
   void Shorthand(char letter) { flags_.back().letter = letter; }
 
-  // Errors are pflag's texts, with the nearest flag behind them.
+  // Errors are pflag's texts, followed by the closest existing flag.
   Expected<void> Parse(std::span<const std::string> args);
-  // An error if there were arguments that are no flags, and not empty.
-  Expected<void> CheckNoOthers() const;
-  // Was the flag given?
-  bool Given(std::string_view name) const;
-  // Name and value of every flag, by name.
+  // An error if there was a non-empty argument that is not a flag.
+  Expected<void> CheckNoArguments() const;
+  // True if the flag was given.
+  bool IsSet(std::string_view name) const;
+  // Name and value of every flag, ordered by name.
   std::vector<std::pair<std::string, std::string>> Values() const;
   std::string Usage() const;
 
  private:
   struct Flag {
     Spec spec;
-    std::string default_text;  // empty: not worth a word
+    std::string default_text;  // empty: not shown
     char letter = 0;
     bool given = false;
 

@@ -31,7 +31,7 @@ class PFlagsTest : public testing::Test {
   std::string Error(std::vector<std::string> args) {
     const auto parsed = table_.Parse(args);
     if (!parsed) return parsed.error().message;
-    const auto none = table_.CheckNoOthers();
+    const auto none = table_.CheckNoArguments();
     return none ? "" : none.error().message;
   }
 
@@ -48,7 +48,7 @@ class PFlagsTest : public testing::Test {
   PFlags table_;
 };
 
-TEST_F(PFlagsTest, ValuesComeBehindAnEqualsSignOrAsTheNextArgument) {
+TEST_F(PFlagsTest, AValueFollowsAnEqualsSignOrIsTheNextArgument) {
   EXPECT_EQ(Error({"--config=a=b", "--secure-port", "7", "--qps=2.5", "--retry-period=1m30s"}), "");
   EXPECT_EQ(config_, "a=b");
   EXPECT_EQ(port_, 7);
@@ -65,14 +65,14 @@ TEST_F(PFlagsTest, ABooleanNeedsNoValueAndDoesNotTakeTheNextArgument) {
               HasSubstr("\"kube-scheduler\" does not take any arguments, got [\"false\"]"));
 }
 
-TEST_F(PFlagsTest, UnderscoresAreDashesAndTheLastMentionCounts) {
+TEST_F(PFlagsTest, UnderscoresEqualDashesAndTheLastOccurrenceTakesEffect) {
   EXPECT_EQ(Error({"--secure_port=1", "--secure-port=2"}), "");
   EXPECT_EQ(port_, 2);
-  EXPECT_TRUE(table_.Given("secure-port"));
-  EXPECT_FALSE(table_.Given("config"));
+  EXPECT_TRUE(table_.IsSet("secure-port"));
+  EXPECT_FALSE(table_.IsSet("config"));
 }
 
-TEST_F(PFlagsTest, AShorthandTakesItsValueInThreeWays) {
+TEST_F(PFlagsTest, AShorthandAcceptsItsValueInThreeForms) {
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"-v=4"}, {"-v", "4"}, {"-v4"}, {"--v=4"}}) {
     level_ = 0;
@@ -81,7 +81,7 @@ TEST_F(PFlagsTest, AShorthandTakesItsValueInThreeWays) {
   }
 }
 
-TEST_F(PFlagsTest, TheFirstMentionOfAListReplacesItsDefaultAndFurtherOnesAddToIt) {
+TEST_F(PFlagsTest, TheFirstOccurrenceOfAListReplacesItsDefaultAndFurtherOnesAppend) {
   EXPECT_EQ(Error({"--paths=/a,\"/b,c\"", "--paths=/d", "--curves=23,24"}), "");
   EXPECT_THAT(paths_, ElementsAre("/a", "/b,c", "/d"));
   EXPECT_THAT(curves_, ElementsAre(23, 24));
@@ -92,12 +92,12 @@ TEST_F(PFlagsTest, AnEmptyListIsEmpty) {
   EXPECT_THAT(paths_, IsEmpty());
 }
 
-TEST_F(PFlagsTest, RepeatedValuesAreKeptAsTheyStand) {
+TEST_F(PFlagsTest, RepeatedValuesAreAppendedUnchanged) {
   EXPECT_EQ(Error({"--gates=A=true,B=false", "--gates=C=true"}), "");
   EXPECT_THAT(gates_, ElementsAre("A=true,B=false", "C=true"));
 }
 
-TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
+TEST_F(PFlagsTest, ErrorsHavePflagsTexts) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--foo"}, "unknown flag: --foo"},
       {{"--confg=x"}, "unknown flag: --confg; did you mean --config?"},
@@ -137,7 +137,7 @@ TEST_F(PFlagsTest, MistakesAreNamedInPflagsWords) {
   for (const auto& [args, message] : cases) EXPECT_EQ(Error(args), message);
 }
 
-TEST_F(PFlagsTest, OtherArgumentsMayStandBetweenFlagsAndAreTakenTogether) {
+TEST_F(PFlagsTest, OtherArgumentsMayBeMixedWithFlags) {
   EXPECT_EQ(Error({"", "--secure-port=7", ""}), "") << "empty ones are none";
   EXPECT_EQ(port_, 7);
   EXPECT_THAT(Error({"foo", "--secure-port=8", "", "bar"}), HasSubstr("got [\"foo\" \"\" \"bar\"]"));
@@ -145,7 +145,7 @@ TEST_F(PFlagsTest, OtherArgumentsMayStandBetweenFlagsAndAreTakenTogether) {
   EXPECT_EQ(Error({"foo", "--nope"}), "unknown flag: --nope") << "flags first";
 }
 
-TEST_F(PFlagsTest, LettersMayStandTogether) {
+TEST_F(PFlagsTest, ShorthandsMayBeCombined) {
   bool on = false;
   table_.Bool("xray", on, "A switch.");
   table_.Shorthand('x');
@@ -155,7 +155,7 @@ TEST_F(PFlagsTest, LettersMayStandTogether) {
   EXPECT_EQ(Error({"-x=false", "-xv"}), "flag needs an argument: 'v' in -xv");
 }
 
-TEST_F(PFlagsTest, PairsAreOneOrACommaSeparatedList) {
+TEST_F(PFlagsTest, PairsMayBeCommaSeparated) {
   std::map<std::string, std::string> pairs = {{"old", "1"}};
   table_.StringMap("pairs", "key=value", pairs, "Some pairs.");
   EXPECT_EQ(Error({"--pairs=a,b=c,d"}), "");
@@ -166,12 +166,12 @@ TEST_F(PFlagsTest, PairsAreOneOrACommaSeparatedList) {
   EXPECT_THAT(Error({"--pairs=x"}), HasSubstr("x must be formatted as key=value"));
 }
 
-TEST_F(PFlagsTest, AfterTwoDashesNothingIsAFlag) {
+TEST_F(PFlagsTest, NoFlagsAfterADoubleDash) {
   EXPECT_EQ(Error({"--"}), "");
   EXPECT_THAT(Error({"--", "--config=x"}), HasSubstr("got [\"--config=x\"]"));
 }
 
-TEST_F(PFlagsTest, HelpIsGroupedAndTellsDefaultsWorthAWord) {
+TEST_F(PFlagsTest, HelpIsGroupedAndShowsDefaults) {
   EXPECT_EQ(table_.Usage(),
             "First flags:\n\n"
             "      --burst int32             A burst. (default 100)\n"
@@ -247,7 +247,7 @@ TEST(PFlagsSize, HasAHiddenFormInMebibytes) {
   EXPECT_THAT(negative.error().message, HasSubstr("expected a number of MiB from 0 to 1073741824"));
 }
 
-TEST_F(PFlagsTest, ValuesAreListedByNameForTheLog) {
+TEST_F(PFlagsTest, ValuesAreOrderedByName) {
   EXPECT_EQ(Error({"--gates=A=true"}), "");
   const auto values = table_.Values();
   ASSERT_EQ(values.size(), 10U);

@@ -14,7 +14,7 @@ namespace berth::process {
 namespace {
 
 constexpr std::string_view kKey = "policy.cfg";
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 
 }  // namespace
 
@@ -29,11 +29,11 @@ Expected<std::string> ReadPolicyConfigMap(const SchedulerFlags& flags,
             client::Connection::Open(io, server, environment, unseen, clock, "scheduler"));
   const std::string& ns = flags.old.policy_configmap_namespace;
   const std::string& name = flags.old.policy_configmap;
-  // Shared: whoever fulfils a promise may still be busy with it when its future is ready.
+  // Shared: the thread that fulfils the promise may still use it when its future is ready.
   const auto answered = std::make_shared<std::promise<client::Reply>>();
   auto reply = answered->get_future();
   connection->api().Send(
-      {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, name), .timeout = kPatience},
+      {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, name), .timeout = kTimeout},
       [answered](client::Reply got) { answered->set_value(std::move(got)); });
   return PolicyIn(reply.get(), ns + "/" + name);
 }

@@ -1,4 +1,4 @@
-// A Policy that is kept in a ConfigMap, as kube-scheduler up to 1.22 read it (--policy-configmap).
+// A Policy in a ConfigMap, as kube-scheduler up to 1.22 read it (--policy-configmap).
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace berth::process {
 
-// Asks the API server once, for half a minute at most. The text of the Policy; errors say which ConfigMap it
-// is about.
+// Sends one request to the API server, with a timeout of half a minute. Returns the text of the Policy;
+// errors name the ConfigMap.
 Expected<std::string> ReadPolicyConfigMap(const SchedulerFlags& flags,
                                           const config::ClientConnection& wanted);
 
-// The Policy in an API server's answer about the ConfigMap `name` ("namespace/name"): its key policy.cfg.
+// Extracts the Policy (key policy.cfg) from the API server's response for the ConfigMap `name`
+// ("namespace/name").
 Expected<std::string> PolicyIn(const client::Reply& reply, std::string_view name);
 
 }  // namespace berth::process

@@ -8,14 +8,14 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PolicyInAConfigMap, IsTheTextOfItsKey) {
+TEST(PolicyInAConfigMap, IsTheValueOfItsKey) {
   const auto policy =
       PolicyIn(R"({"kind":"ConfigMap","data":{"policy.cfg":"{\"predicates\":[]}","b":"c"}})", "n/p");
   ASSERT_TRUE(policy) << policy.error().message;
   EXPECT_EQ(*policy, R"({"predicates":[]})");
 }
 
-TEST(PolicyInAConfigMap, IsMissedByName) {
+TEST(PolicyInAConfigMap, AMissingKeyIsNamed) {
   const std::pair<client::Reply, std::string> cases[] = {
       {std::unexpected(client::RequestError{.message = "configmaps \"p\" not found", .http_code = 404}),
        "couldn't get policy config map n/p: configmaps \"p\" not found"},

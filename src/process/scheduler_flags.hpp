@@ -1,5 +1,5 @@
 // The flags of `berth scheduler`: those of kube-scheduler v1.37.1 with its names, types, defaults and groups,
-// Berth's own, and those of older releases that manifests still carry.
+// Berth's own, and those of older releases that manifests may still contain.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ struct MetricsFlags {
   std::string allowed_labels_manifest;
 };
 
-// What was removed between 1.17 and 1.29. See OldFlagNotes for what becomes of each.
+// Flags removed between 1.17 and 1.29. OldFlagNotes describes the effect of each.
 struct OldFlags {
   std::int64_t port = 0;
   std::string address = "0.0.0.0";
@@ -46,13 +46,13 @@ struct OldFlags {
   std::int64_t hard_pod_affinity_weight = 1;
   std::string lock_object_name = "kube-scheduler";
   std::string lock_object_namespace = "kube-system";
-  std::string ignored;  // values of flags that mean nothing any more
+  std::string ignored;  // values of flags without effect
   bool ignored_switch = false;
 };
 
 struct ShadowFlags {
   bool on = false;
-  std::string report;  // a file; empty: none
+  std::string report;  // path of the report file; empty: none
   Duration window = std::chrono::seconds(10);
   std::int64_t keep = 256;
 };
@@ -62,7 +62,7 @@ struct OwnFlags {
   std::int64_t seed = 0;
   std::uint64_t record_buffer_bytes = 64u << 20;
   std::uint64_t equivalence_cache_bytes = 64u << 20;
-  std::int64_t extender_failures = 0;  // in a row, that open an extender's circuit; 0: never
+  std::int64_t extender_failures = 0;  // consecutive failures that open an extender's circuit; 0: never
   std::int64_t extender_pause_seconds = 10;
   std::int64_t watch_idle_seconds = 90;
   bool adaptive_sampling = false;
@@ -76,8 +76,8 @@ struct OwnFlags {
 
 struct VersionFlag {
   enum class Wanted : std::uint8_t { kNothing, kShort, kRaw };
-  Wanted wanted = Wanted::kNothing;  // to be printed
-  std::string reported;              // --version=v1.37.1-mine; empty: our own
+  Wanted wanted = Wanted::kNothing;  // what to print
+  std::string reported;              // --version=v1.37.1-mine; empty: the built-in version
 };
 
 struct SchedulerFlags {
@@ -105,19 +105,19 @@ struct SchedulerFlags {
   OwnFlags own;
 };
 
-// The table. `flags` outlives what is returned.
+// The flag table. `flags` must outlive it.
 PFlags TableOf(SchedulerFlags& flags);
 
-// kube-scheduler's checks of flag values that need no connection; all problems in one error. Those of the
-// logging flags come first: without them nothing can be said in the format that was asked for.
+// kube-scheduler's checks of flag values that need no connection; all problems in one error. The logging
+// flags are checked first, because other messages use the requested format.
 Expected<void> ValidateLogging(const SchedulerFlags& flags, const config::FeatureGates& gates);
 Expected<void> CheckVersions(const SchedulerFlags& flags);
 Expected<void> Validate(const SchedulerFlags& flags, const config::FeatureGates& gates);
 
-// For the log: given flags that make no difference here, and what became of those of older releases.
+// Lines for the log: given flags without effect, and the effect of flags of older releases.
 std::vector<std::string> NotesOn(const SchedulerFlags& flags, const PFlags& table);
 
-// The version that is reported, e.g. "v1.37.1": --version=v1.37.1-mine replaces it.
+// The reported version, for example "v1.37.1"; --version=v1.37.1-mine replaces it.
 std::string ReportedVersion(const SchedulerFlags& flags);
 
 }  // namespace berth::process

@@ -29,7 +29,7 @@ struct CommandLine {
   Expected<void> parsed;
 };
 
-TEST(SchedulerFlags, WithoutAnyEverythingHasKubeSchedulersDefault) {
+TEST(SchedulerFlags, DefaultsAreThoseOfKubeScheduler) {
   CommandLine line({});
   ASSERT_TRUE(Validate(line.flags, {}));
   const auto config = line.Config();
@@ -40,7 +40,7 @@ TEST(SchedulerFlags, WithoutAnyEverythingHasKubeSchedulersDefault) {
   EXPECT_THAT(NotesOn(line.flags, line.table), IsEmpty());
 }
 
-TEST(SchedulerFlags, WithoutAFileDeprecatedFlagsCount) {
+TEST(SchedulerFlags, DeprecatedFlagsAreUsedWithoutAFile) {
   CommandLine line({"--kubeconfig=/k", "--kube-api-qps=7", "--profiling=false", "--scheduler-name=mine",
                     "--hard-pod-affinity-symmetric-weight=5", "--lock-object-name=old",
                     "--leader-elect=false"});
@@ -56,12 +56,12 @@ TEST(SchedulerFlags, WithoutAFileDeprecatedFlagsCount) {
   EXPECT_FALSE(config->leader_election.leader_elect);
 }
 
-TEST(SchedulerFlags, TheNewNameOfALockWinsOverTheOldOne) {
+TEST(SchedulerFlags, TheNewNameOfALockOverridesTheOldOne) {
   CommandLine line({"--leader-elect-resource-name=new", "--lock-object-name=old"});
   EXPECT_EQ(line.Config()->leader_election.resource_name, "new");
 }
 
-TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
+TEST(SchedulerFlags, InvalidValuesHaveKubeSchedulersTexts) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--secure-port=99999"},
        "--secure-port 99999 must be between 1 and 65535, inclusive. It cannot be turned off with 0"},
@@ -94,7 +94,7 @@ TEST(SchedulerFlags, WrongValuesAreNamedInKubeSchedulersWords) {
   }
 }
 
-TEST(SchedulerFlags, ValuesOfTheirOwnTypesAreChecked) {
+TEST(SchedulerFlags, CustomTypesAreValidated) {
   const std::pair<std::string, std::string> cases[] = {
       {"--bind-address=foo", "failed to parse IP: \"foo\""},
       {"--vmodule=x", "\"x\" does not have the pattern=N format"},
@@ -111,12 +111,12 @@ TEST(SchedulerFlags, ValuesOfTheirOwnTypesAreChecked) {
   }
 }
 
-TEST(SchedulerFlags, AReportedVersionMayCarryASuffixOnly) {
+TEST(SchedulerFlags, AReportedVersionMayOnlyAddASuffix) {
   EXPECT_EQ(ReportedVersion(CommandLine({"--version=v1.37.1-mine", "--version"}).flags), "v1.37.1-mine");
   EXPECT_EQ(ReportedVersion(CommandLine({}).flags), "v1.37.1");
 }
 
-TEST(SchedulerFlags, OfAShadowTheyHaveToFitTogether) {
+TEST(SchedulerFlags, ShadowFlagsAreCheckedTogether) {
   const auto wrong = [](std::vector<std::string> args) {
     const CommandLine line(std::move(args));
     EXPECT_TRUE(line.parsed) << line.parsed.error().message;
@@ -131,18 +131,18 @@ TEST(SchedulerFlags, OfAShadowTheyHaveToFitTogether) {
   EXPECT_EQ(wrong({"--berth-shadow", "--berth-shadow-keep=-1"}),
             "--berth-shadow-keep -1 must be between 0 and 100000");
   EXPECT_THAT(wrong({"--berth-shadow", "--berth-otlp-endpoint=http://collector:4318"}),
-              HasSubstr("nothing is scheduled that could be traced"));
+              HasSubstr("a shadow does not schedule"));
 }
 
-TEST(SchedulerFlags, WhatMakesNoDifferenceIsSaidInOneLineEach) {
+TEST(SchedulerFlags, FlagsWithoutEffectAreReportedInOneLineEach) {
   CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5"});
   EXPECT_THAT(NotesOn(line.flags, line.table),
               ElementsAre(HasSubstr("--http2-max-streams-per-connection: no effect"),
                           HasSubstr("--logtostderr: a flag of older"),
-                          HasSubstr("--port: a flag of older releases, taken for --berth-http-address")));
+                          HasSubstr("--port: flag of an older release, used as --berth-http-address")));
 }
 
-TEST(SchedulerFlags, SplitLogStreamsNeedTheirGate) {
+TEST(SchedulerFlags, SplitLogStreamsRequireTheirFeatureGate) {
   CommandLine line({"--log-json-split-stream"});
   EXPECT_EQ(ValidateLogging(line.flags, {}).error().message,
             "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled");
@@ -150,7 +150,7 @@ TEST(SchedulerFlags, SplitLogStreamsNeedTheirGate) {
   EXPECT_TRUE(ValidateLogging(line.flags, *config::FeatureGates::Parse(gates, line.notes)));
 }
 
-TEST(SchedulerFlags, FlagsOfTheElectionCountBeforeTheFileIsChecked) {
+TEST(SchedulerFlags, ElectionFlagsApplyBeforeTheFileIsValidated) {
   const std::string file = testing::TempDir() + "/short-lease.yaml";
   std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
                          "leaderElection: {leaseDuration: 5s}\n";
@@ -159,7 +159,7 @@ TEST(SchedulerFlags, FlagsOfTheElectionCountBeforeTheFileIsChecked) {
   EXPECT_TRUE(CommandLine({"--config=" + file, "--leader-elect-lease-duration=20s"}).Config());
 }
 
-TEST(SchedulerFlags, EveryFlagOfTheStaticPodsThatKubeadmWritesIsThere) {
+TEST(SchedulerFlags, AcceptsEveryFlagOfKubeadmsStaticPods) {
   CommandLine line({"--authentication-kubeconfig=/etc/kubernetes/scheduler.conf",
                     "--authorization-kubeconfig=/etc/kubernetes/scheduler.conf", "--bind-address=127.0.0.1",
                     "--kubeconfig=/etc/kubernetes/scheduler.conf", "--leader-elect=true"});

@@ -31,7 +31,7 @@
 namespace berth::process {
 namespace {
 
-// How long the events of the last decisions may take to be sent at an orderly end; the lease is free by then.
+// Maximum time to send the last events at an orderly end; the lease is free by then.
 constexpr std::chrono::seconds kLastEvents{1};
 
 std::string HostName() {
@@ -55,7 +55,7 @@ cycle::SchedulerOptions SchedulerOptionsOf(const SchedulerFlags& flags,
   return options;
 }
 
-// As kube-scheduler's log shows its internal type.
+// In the form of the internal type in kube-scheduler's log.
 std::string PluginsText(const runtime::Profile& profile) {
   std::string text;
   for (const auto& [point, plugins] : profile.ListPlugins()) {
@@ -75,8 +75,8 @@ assembly::ExtenderAccess AccessToExtenders(http::IoThread& io, const client::Env
                       .pause = std::chrono::seconds(flags.own.extender_pause_seconds)}};
 }
 
-// The parts of a running scheduler, in the order in which each needs those before it: so they end in the
-// right order, too, whatever could not be made.
+// The parts of a running scheduler in the order of their dependencies, so that they are also destroyed in the
+// right order after a failed start.
 class Process {
  public:
   Process(const SchedulerFlags& flags, const PFlags& table, const config::SchedulerConfig& config,
@@ -94,11 +94,11 @@ class Process {
  private:
   Expected<void> Connect();
   Expected<void> MakeScheduler(std::vector<std::string>& notes);
-  void TellWhatRuns() const;
+  void LogConfiguration() const;
   void Leave();
   int End(int code);
 
-  // Where several replicas run, one leads.
+  // With several replicas only the leader may write.
   LeaseFence* fence() { return config_.leader_election.leader_elect ? &closed_ : nullptr; }
 
   const SchedulerFlags& flags_;
@@ -118,8 +118,8 @@ class Process {
   std::unique_ptr<assembly::Engine> engine_;
   Tracing tracing_;
   std::optional<cycle::Scheduler> scheduler_;
-  std::unique_ptr<Measuring> measuring_;    // null: nobody asks for measurements
-  std::unique_ptr<Leadership> leadership_;  // null: without election
+  std::unique_ptr<Measuring> measuring_;    // null: no plugin uses measurements
+  std::unique_ptr<Leadership> leadership_;  // null: without leader election
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<client::ClusterSource> source_;
@@ -146,7 +146,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
           .texts = engine_->extenders() != nullptr ? engine_->extenders()->texts() : api::KeepTexts{},
           .on_complete =
               [this] {
-                if (measuring_) measuring_->NodesAreKnown();
+                if (measuring_) measuring_->OnNodesSynced();
               },
           .on_synced =
               [this] {
@@ -178,7 +178,7 @@ Expected<void> Process::MakeScheduler(std::vector<std::string>& notes) {
 }
 
 int Process::Run() {
-  TellWhatRuns();
+  LogConfiguration();
   signals_.OnFirst([this] { Leave(); });
   if (leadership_) return End(leadership_->Run(*source_));
   source_->Start();
@@ -186,9 +186,10 @@ int Process::Run() {
   return End(0);
 }
 
-void Process::TellWhatRuns() const {
+void Process::LogConfiguration() const {
   log::Info(
-      "Pods that use resource claims or devices of a DeviceClass wait: Berth does not allocate devices yet");
+      "Pods with resource claims or with devices of a DeviceClass stay pending: Berth does not allocate "
+      "devices yet");
   if (const auto log = log::V(2)) {
     for (const auto& profile : engine_->profiles())
       log.Info("the scheduler starts to work with those plugins",
@@ -205,14 +206,14 @@ void Process::Leave() {
   leadership_ ? leadership_->Leave() : scheduler_->Stop();
 }
 
-// Who delivers to the scheduler goes first, then who answers it.
+// Stops the sources of the scheduler's input first, then the clients that it uses.
 int Process::End(int code) {
   source_.reset();
   leadership_.reset();
-  const auto told = std::make_shared<std::promise<void>>();
-  api_.events->WhenIdle([told] { told->set_value(); });
-  if (told->get_future().wait_for(kLastEvents) != std::future_status::ready)
-    log::Warning("Events are still on their way: they are dropped");
+  const auto sent = std::make_shared<std::promise<void>>();
+  api_.events->WhenIdle([sent] { sent->set_value(); });
+  if (sent->get_future().wait_for(kLastEvents) != std::future_status::ready)
+    log::Warning("Dropping events that could not be sent in time");
   api_.events.reset();
   api_.writer.reset();
   return code;

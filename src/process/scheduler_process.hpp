@@ -1,4 +1,4 @@
-// One scheduler at work, from its configuration to its end: what `berth scheduler` runs.
+// The process of `berth scheduler`, from its configuration to its end.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,9 +9,9 @@
 
 namespace berth::process {
 
-// Schedules until a signal comes or the lease is lost, and returns the exit code. Errors are start-up errors:
-// nothing has been written to the cluster by then. The calling thread becomes the scheduler loop's; no other
-// thread may exist yet.
+// Schedules until a signal arrives or the lease is lost, and returns the exit code. Errors are start-up
+// errors; nothing has been written to the cluster in that case. The calling thread becomes the scheduler
+// loop's; no other thread may exist yet.
 Expected<int> RunScheduler(const SchedulerFlags& flags, const PFlags& table,
                            const config::SchedulerConfig& config, const runtime::Registry& plugins,
                            std::vector<std::string> notes);

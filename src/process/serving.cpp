@@ -21,7 +21,7 @@ namespace {
 void AddHealth(const ServingParts& parts, service::Endpoints& endpoints) {
   std::vector<service::Check> health, ready;
   if (parts.config.leader_election.leader_elect) {
-    // kube-scheduler never tells its watchdog of the elector, so the check always passes.
+    // kube-scheduler never sets the elector of its watchdog, so the check always passes.
     const service::Check watchdog{"leaderElection", [] { return std::optional<std::string>(); }};
     health.push_back(watchdog);
     ready.push_back(watchdog);
@@ -57,9 +57,9 @@ std::unique_ptr<service::PodResources> AddResources(const ServingParts& parts, s
       });
 }
 
-// Of --berth-http-address, or of the --port and --address of old.
+// From --berth-http-address, or from the legacy --port and --address.
 Expected<HostPort> HttpAddress(const SchedulerFlags& flags, const PFlags& table) {
-  if (table.Given("port") && !table.Given("berth-http-address"))
+  if (table.IsSet("port") && !table.IsSet("berth-http-address"))
     return HostPort{flags.old.address, static_cast<std::uint16_t>(flags.old.port)};
   const std::string& text = flags.own.http_address;
   if (std::optional<HostPort> address = ParseHostPort(text)) return *std::move(address);
@@ -90,8 +90,8 @@ Expected<std::unique_ptr<Serving>> Serving::Start(const ServingParts& parts) {
     auto open = service::Server::Listen(*serving->io_, endpoints, address.host, address.port);
     if (!open && open.error().code == ErrorCode::kConflict)
       open.error().message +=
-          "; is another scheduler on this host? --berth-http-address=127.0.0.1:0, or another port, lets this "
-          "one start, too";
+          "; if another scheduler runs on this host, set another port, or --berth-http-address=127.0.0.1:0 "
+          "to disable plain HTTP";
     BERTH_TRY(serving->open_, std::move(open));
     log::Info("Serving health and metrics", {{"address", address.host}, {"port", address.port}});
   }

@@ -1,4 +1,4 @@
-// What the process tells of itself over HTTP and HTTPS.
+// The endpoints of the process over HTTP and HTTPS.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class Server;
 
 namespace berth::process {
 
-// All of it outlives the Serving.
+// Everything in it must outlive the Serving.
 struct ServingParts {
   const SchedulerFlags& flags;
   const PFlags& table;
@@ -46,12 +46,12 @@ struct ServingParts {
   const Clock& clock;
   metrics::Registry& metrics;
   cycle::Scheduler& scheduler;
-  const LeaseFence* fence;            // null: without election
-  const std::atomic<bool>& stopping;  // told by /readyz
+  const LeaseFence* fence;            // null: without leader election
+  const std::atomic<bool>& stopping;  // reported by /readyz
   std::function<void(service::Endpoints&)> more_pages = {};
 };
 
-// Serves until it is destroyed, on a thread of its own: strangers' handshakes must not keep bindings waiting.
+// Serves until it is destroyed, on its own thread: handshakes of untrusted clients must not delay bindings.
 class Serving {
  public:
   static Expected<std::unique_ptr<Serving>> Start(const ServingParts& parts);

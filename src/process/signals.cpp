@@ -17,7 +17,7 @@ void Signals::OnFirst(std::function<void()> stop) {
     for (int count = 0;; ++count) {
       int signal = 0;
       sigwait(&set_, &signal);
-      if (signal == SIGUSR1) return;  // we are leaving by ourselves
+      if (signal == SIGUSR1) return;  // sent by the destructor
       if (count > 0) _exit(1);
       stop();
     }

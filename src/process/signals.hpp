@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM, taken by one thread with sigwait, so that no code runs in a signal handler.
+// SIGINT and SIGTERM, received by a thread in sigwait, so that no code runs in a signal handler.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace berth::process {
 
-// Construct before any other thread exists: they inherit what is blocked. SIGPIPE is ignored from then on.
+// Must be constructed before any other thread: threads inherit the blocked signals. Ignores SIGPIPE.
 class Signals {
  public:
   Signals();
@@ -15,8 +15,8 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // `stop` is called once, on a thread of this object's, at the first signal. The second one ends the program
-  // at once with exit code 1.
+  // `stop` is called once, on a thread of this object, at the first signal. The second signal ends the
+  // program immediately with exit code 1.
   void OnFirst(std::function<void()> stop);
 
  private:

@@ -12,7 +12,7 @@
 namespace berth::process {
 namespace {
 
-// The values are secrets: they are not repeated in errors.
+// The values are secrets: errors do not contain them.
 Expected<http::HeaderList> ReadHeaders(const std::string& path) {
   http::HeaderList headers;
   if (path.empty()) return headers;

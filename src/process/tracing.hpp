@@ -1,4 +1,4 @@
-// Traces to a collector, as the flags ask for them.
+// Exports traces to a collector, according to the flags.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace berth::process {
 
 struct Tracing {
   std::unique_ptr<http::Client> transport;
-  std::unique_ptr<tracing::OtlpExporter> exporter;  // null: nobody collects traces
+  std::unique_ptr<tracing::OtlpExporter> exporter;  // null: no collector
 
-  // `instance` names this replica. What is handed in outlives it.
+  // `instance` identifies this replica. The arguments must outlive the result.
   static Expected<Tracing> Open(const SchedulerFlags& flags, const std::string& instance, http::IoThread& io,
                                 const Clock& clock, metrics::Registry& registry);
 };

@@ -26,7 +26,7 @@ bool WriteAll(int file, std::string_view content) {
 }  // namespace
 
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions) {
-  // In the same folder: a rename is atomic only within one file system.
+  // In the same directory: a rename is atomic only within one file system.
   const std::string draft = fmt::format("{}.{}.tmp", path, ::getpid());
   const auto fail = [&](std::string_view what) {
     std::string why = std::strerror(errno);

@@ -1,4 +1,4 @@
-// Files as commands write them: whole or not at all.
+// Atomic writes of files.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace berth::process {
 
-// Readers see the old content or the new, never half of it; the file gets these permissions whatever it had
-// before.
+// Readers see the old content or the new, never a part. The file gets these permissions, regardless of its
+// former ones.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
 }  // namespace berth::process

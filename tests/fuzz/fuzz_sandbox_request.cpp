@@ -26,7 +26,7 @@ std::size_t Choice(const std::string& line, std::size_t count) {
   return sum % count;
 }
 
-void CheckAnswer(const Heard& heard) {
+void CheckAnswer(const RecordedResponse& heard) {
   Require(heard.answered, "every request is answered");
   Require(heard.status >= 200 && heard.status < 600, "with a status of HTTP");
   if (heard.content_type != "application/json" || heard.text.empty()) return;

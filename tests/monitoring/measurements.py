@@ -189,7 +189,7 @@ def by_hand(run):
     run.check("berth measure: the real machine has no ens192, one node is stale, all else is measured",
               measured.returncode == 2 and f"nodes: {run.nodes - 1} of {run.nodes} measured" in measured.stdout and
               f"nodes: {run.nodes - 2} of {run.nodes} measured" in measured.stdout and run.first in measured.stdout and
-              "1 stale or too young to be believed" in measured.stdout)
+              "1 ignored (stale or too recent)" in measured.stdout)
     told = subprocess.run([run.berth, "explain", *common, "-f", "pod.json", "-o", "json"], cwd=run.directory,
                           capture_output=True, text=True, timeout=30)
     record = json.loads(told.stdout)

@@ -58,13 +58,13 @@ refused() {
   grep -qF -- "$text" "$run/refused.log" || fail "\"$text\" is not in: $(cat "$run/refused.log")"
 }
 refused '"Headroom" does not exist' config check "--berth-plugin=$run/gangs.so" "$run/config.yaml"
-refused 'there is a plugin "Headroom" already' config check "${loading[@]}" "--berth-plugin=$run/headroom.so" "$run/config.yaml"
+refused 'plugin "Headroom" already exists' config check "${loading[@]}" "--berth-plugin=$run/headroom.so" "$run/config.yaml"
 refused 'is no shared object' scheduler "--berth-plugin=$examples/headroom.c"
 sed 's/percent: 10/percent: 100/' "$run/config.yaml" >"$run/wrong.yaml"
 refused 'pluginConfig[0].args.percent: Invalid value' config check "${loading[@]}" "$run/wrong.yaml"
 sed 's/"Headroom"/"NodeName"/' "$examples/headroom.c" >"$run/namesake.c"
 compile_c "$run/namesake.c" "$run/namesake.so"
-refused 'there is a plugin "NodeName" already' explain "--berth-plugin=$run/namesake.so" -f "$run/config.yaml"
+refused 'plugin "NodeName" already exists' explain "--berth-plugin=$run/namesake.so" -f "$run/config.yaml"
 
 # A mistake while it decides is an error of that pod, in which the plugin is named.
 cat >"$run/cluster.yaml" <<END

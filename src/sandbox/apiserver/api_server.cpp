@@ -15,8 +15,8 @@
 namespace berth::sandbox {
 namespace {
 
-// How long a list waits for a version that does not exist yet, and how often it looks.
-constexpr std::chrono::seconds kVersionPatience{3};
+// Maximum wait of a list for a version that does not exist yet, and the poll interval.
+constexpr std::chrono::seconds kMaxVersionWait{3};
 constexpr std::chrono::milliseconds kVersionPoll{50};
 
 http::Response Reply(int status, std::string body, std::string content_type = "application/json") {
@@ -33,7 +33,7 @@ http::Response Reply(const ApiError& error) {
   return response;
 }
 
-// Only where the client says that it cares: looking for them takes as long as parsing.
+// Only if the client requests it: the search takes as long as parsing.
 ApiResult<> CheckDuplicates(const ApiRequest& request, const WriteOptions& options,
                             std::vector<std::string>& warnings) {
   const bool json = request.content_type.empty() || request.content_type == "application/json";
@@ -92,9 +92,9 @@ void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchan
   if (auto served = Serve(*request, exchange); !served) exchange->Respond(Reply(served.error()));
 }
 
-// Either answers (or has arranged for an answer), or returns what went wrong.
+// Either answers (now or later), or returns the error.
 ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
-  if (request.method == "HEAD") request.method = "GET";  // the http server leaves the body out
+  if (request.method == "HEAD") request.method = "GET";  // the HTTP server omits the body
   if (IsReview(request)) {
     BERTH_TRY(std::string answer, AnswerReview(request, options_.policy.get()));
     exchange->Respond(Reply(201, std::move(answer)));
@@ -179,7 +179,7 @@ ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& v
     if (!verbs_.store().Get(*request.type, request.place().key()))
       return NotFound(*request.type, request.name);
     exchange->Respond(
-        Reply(200, "This container is simulated and has nothing to say.\n", "text/plain; charset=utf-8"));
+        Reply(200, "This container is simulated and has no log.\n", "text/plain; charset=utf-8"));
     return {};
   }
   if (pod && (sub == "exec" || sub == "attach" || sub == "portforward")) {
@@ -194,8 +194,7 @@ ApiResult<> ApiServer::ServeSubresource(const ApiRequest& request, const View& v
   return {};
 }
 
-// --- collections
-// ------------------------------------------------------------------------------------------------
+// --- collections ---
 
 ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(Selector selector, ParseSelector(request));
@@ -205,7 +204,7 @@ ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const E
     AnswerList(options, view, exchange);
     return {};
   }
-  // Somebody knows a version from the future: it may be on its way.
+  // The client sent a version that is newer than the store's: another writer may reach it soon.
   struct Waiting {
     ApiServer* server;
     ListOptions options;
@@ -213,19 +212,19 @@ ApiResult<> ApiServer::List(const ApiRequest& request, const View& view, const E
     Exchange exchange;
     Version wanted;
     MonoTime deadline;
-    void Look(const std::shared_ptr<Waiting>& self) {
+    void Poll(const std::shared_ptr<Waiting>& self) {
       auto& verbs = server->verbs_;
       if (verbs.store().version() >= wanted) return server->AnswerList(options, view, exchange);
       if (verbs.clock().Now() >= deadline) {
         return exchange->Respond(
             Reply(TooLargeVersion(fmt::to_string(wanted), verbs.store().version()).error()));
       }
-      server->timers_.After(kVersionPoll, [self] { self->Look(self); });
+      server->timers_.After(kVersionPoll, [self] { self->Poll(self); });
     }
   };
   const auto waiting = std::make_shared<Waiting>(
-      Waiting{this, options, view, exchange, wanted, verbs_.clock().Now() + kVersionPatience});
-  waiting->Look(waiting);
+      Waiting{this, options, view, exchange, wanted, verbs_.clock().Now() + kMaxVersionWait});
+  waiting->Poll(waiting);
   return {};
 }
 
@@ -258,15 +257,14 @@ ApiResult<> ApiServer::DeleteCollection(const ApiRequest& request, const View& v
   all.selector = std::move(selector);
   BERTH_TRY(const ListResult before, ListObjects(verbs_.store(), *request.type, all));
   for (const auto& object : before.objects) {
-    // Somebody may delete in between; that is as good.
+    // Another client may delete the object in between; the result is the same.
     (void)verbs_.Delete({*request.type, object->ns, object->name}, options);
   }
   exchange->Respond(Reply(200, RenderList(view, before.objects, before.metadata, verbs_.clock().WallNow())));
   return {};
 }
 
-// --- single objects
-// ---------------------------------------------------------------------------------------------
+// --- single objects ---
 
 ApiResult<> ApiServer::Delete(const ApiRequest& request, const View& view, const Exchange& exchange) {
   BERTH_TRY(const DeleteOptions options, DecodeDeleteOptions(request));
@@ -290,7 +288,7 @@ ApiResult<> ApiServer::Bind(const ApiRequest& request, const Exchange& exchange)
   BERTH_TRY(Document binding, DecodeBody(request, "v1", "Binding"));
   Place place = request.place();
   if (place.name
-          .empty()) {  // the old way, which admission does not look at: the pod learns nothing of its zone
+          .empty()) {  // the legacy binding path, which admission ignores: the pod gets no topology labels
     place.name = FindString(binding.root(), "metadata.name");
     ObjectAt(binding.root(), "target").erase("kind");
   }

@@ -1,5 +1,5 @@
-// The API server: requests in, objects and watches out. Follows kube-apiserver v1.37 as far as schedulers,
-// kubectl and the usual clients can tell the difference.
+// The API server: serves requests on objects and watches. Follows kube-apiserver v1.37 where schedulers,
+// kubectl and common clients can observe a difference.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@
 namespace berth::sandbox {
 
 struct ApiServerOptions {
-  std::shared_ptr<const Policy> policy = nullptr;  // null: everybody may do everything
-  bool field_ownership = true;  // metadata.managedFields are kept; without, apply never conflicts
+  std::shared_ptr<const Policy> policy = nullptr;  // null: every request is allowed
+  bool field_ownership = true;  // maintain metadata.managedFields; if false, apply never reports conflicts
 };
 
-// One thread, the http server's.
+// One thread: the HTTP server's.
 class ApiServer {
  public:
   ApiServer(Verbs& verbs, TimerQueue& timers, Random& random, ApiServerOptions options = {});
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
-  // What a client is told whose request was refused before it could be understood.
+  // The response to a request that could not be parsed.
   static http::Response Refusal(int status);
 
   WatchHub& watches() { return watches_; }

@@ -6,7 +6,7 @@
 namespace berth::sandbox {
 namespace {
 
-// An error of validation that the original wraps in nothing: HTTP 500 without a reason, still so in v1.37.
+// A validation error that kube-apiserver does not wrap: HTTP 500 without a reason, also in v1.37.
 std::unexpected<ApiError> Plain500(std::string message) {
   ApiError error;
   error.message = std::move(message);
@@ -72,7 +72,7 @@ void MergeStrings(json::object& metadata, std::string_view key, const json::obje
   }
 }
 
-// Admission PodTopologyLabels: pods learn where they run.
+// Admission PodTopologyLabels: copies the node's topology labels to the pod.
 void CopyTopology(const Object& node, json::object& metadata) {
   for (const std::string_view key : {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"}) {
     if (const std::string* value = node.Label(key)) ObjectAt(metadata, "labels")[key] = *value;
@@ -106,7 +106,7 @@ ApiResult<> Verbs::Bind(const Place& place, const json::object& binding, DryRun 
   json::object& metadata = ObjectAt(document.root(), "metadata");
   MergeStrings(metadata, "labels", FindObject(binding, "metadata.labels"));
   MergeStrings(metadata, "annotations", FindObject(binding, "metadata.annotations"));
-  // Whether the node exists is nobody's concern but the kubelet's, in the original too.
+  // kube-apiserver does not check that the node exists, either.
   const ObjectPtr node = store_.Get(Known().nodes, node_name);
   if (node && FindString(binding, "target.kind") == "Node") CopyTopology(*node, metadata);
   ObjectAt(document.root(), "spec")["nodeName"] = node_name;
@@ -115,8 +115,7 @@ ApiResult<> Verbs::Bind(const Place& place, const json::object& binding, DryRun 
   return {};
 }
 
-// --- eviction
-// ---------------------------------------------------------------------------------------------------
+// --- eviction ---
 
 namespace {
 
@@ -139,7 +138,7 @@ std::unexpected<ApiError> WouldViolate(const Object& budget, const json::object&
   return std::unexpected(std::move(error));
 }
 
-// The controller has not looked at the budget since it changed.
+// The controller has not processed the budget since its last change.
 std::unexpected<ApiError> NotYetObserved(const Object& budget) {
   ApiError error;
   error.code = 429;

@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Message(const Heard& heard) { return At(heard.Json(), "message"); }
+std::string Message(const RecordedResponse& response) { return At(response.Json(), "message"); }
 
 TEST(Bind, SetsTheNodeAndTheCondition) {
   TestCluster cluster;
@@ -31,13 +31,13 @@ TEST(Bind, SetsTheNodeAndTheCondition) {
   EXPECT_EQ(At(condition, "reason"), "");
 }
 
-TEST(Bind, ANodeThatDoesNotExistIsNotItsConcern) {
+TEST(Bind, TheNodeNeedNotExist) {
   TestCluster cluster;
   cluster.CreatePod("a");
   EXPECT_EQ(cluster.Bind("a", "nowhere").status, 201);
 }
 
-TEST(Bind, ABoundPodStaysWhereItIs) {
+TEST(Bind, ABoundPodCannotBeRebound) {
   TestCluster cluster;
   cluster.CreatePod("a");
   cluster.Bind("a", "n1");
@@ -51,7 +51,7 @@ TEST(Bind, ABoundPodStaysWhereItIs) {
             "\"pods/binding\"},\"code\":409}\n");
 }
 
-TEST(Bind, APodBeingDeletedIsNotBound) {
+TEST(Bind, APodUnderDeletionIsNotBound) {
   TestCluster cluster;
   cluster.CreatePod("a", "", R"("finalizers":["x/y"])");
   cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
@@ -72,8 +72,8 @@ struct BindCase {
   std::string message;
 };
 void PrintTo(const BindCase& row, std::ostream* out) { *out << row.name; }
-class BindRefusals : public testing::TestWithParam<BindCase> {};
-TEST_P(BindRefusals, HaveTheCodeAndTextOfTheOriginal) {
+class BindErrors : public testing::TestWithParam<BindCase> {};
+TEST_P(BindErrors, HaveTheCodeAndTextOfKubeApiserver) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto answer = cluster.Create("/api/v1/namespaces/default/pods/a/binding", GetParam().body);
@@ -82,7 +82,7 @@ TEST_P(BindRefusals, HaveTheCodeAndTextOfTheOriginal) {
   EXPECT_EQ(At(cluster.Pod("a"), "spec.nodeName"), "");
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, BindRefusals,
+    Table, BindErrors,
     testing::Values(
         BindCase{"AnotherName", R"({"metadata":{"name":"b"},"target":{"name":"n1"}})", 400,
                  "name in URL does not match name in Binding object"},
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "AdditionalErrorMsg: Precondition failed: UID in precondition: u, UID in object meta: "},
         BindCase{"AnotherVersion", R"({"metadata":{"resourceVersion":"1"},"target":{"name":"n1"}})", 409,
                  "Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: "},
-        BindCase{"Rubbish", R"({"target":7})", 500, "target.name: Required value"}),
+        BindCase{"MalformedInput", R"({"target":7})", 500, "target.name: Required value"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(Evict, RespectsTheDisruptionBudget) {
@@ -110,7 +110,7 @@ TEST(Evict, RespectsTheDisruptionBudget) {
   const std::string target = "/api/v1/namespaces/default/pods/a/eviction";
   const auto unseen = cluster.Create(target, R"({"metadata":{"name":"a"}})");
   EXPECT_EQ(unseen.status, 429);
-  EXPECT_EQ(At(unseen.Json(), "details.retryAfterSeconds"), "10");  // the controller has not looked at it
+  EXPECT_EQ(At(unseen.Json(), "details.retryAfterSeconds"), "10");  // the controller has not processed it
   cluster.Patch("/apis/policy/v1/namespaces/default/poddisruptionbudgets/b/status",
                 R"({"status":{"observedGeneration":1}})", "merge");
   const auto refused = cluster.Create(target, R"({"metadata":{"name":"a"}})");

@@ -1,4 +1,4 @@
-// Compressed answers.
+// Compressed responses.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace berth::sandbox {
 
-// An exchange that compresses large answers (over 128 KiB, gzip level 1, as kube-apiserver). Streams stay as
-// they are. For clients that accept gzip.
+// Wraps an exchange so that large responses are compressed (over 128 KiB, gzip level 1, like kube-apiserver)
+// for clients that accept gzip. Streams are not compressed.
 std::shared_ptr<http::Exchange> CompressAnswers(std::shared_ptr<http::Exchange> exchange);
 
 }  // namespace berth::sandbox

@@ -50,7 +50,7 @@ FieldWriter Verbs::WriterOf(const ResourceType& type, Part part, const WriteOpti
   return writer;
 }
 
-// Settles namespace and name.
+// Determines namespace and name.
 ApiResult<Place> Verbs::PlaceFor(const ResourceType& type, std::string_view ns,
                                  const json::object& document) {
   Place place{type, type.namespaced ? std::string(ns) : "",
@@ -66,7 +66,7 @@ ApiResult<Place> Verbs::PlaceFor(const ResourceType& type, std::string_view ns,
     return InvalidObject(type.group, type.kind, "",
                          {Required("metadata.name", "name or generateName is required")});
   }
-  constexpr int kTries = 8;  // as the original, which then reports a conflict
+  constexpr int kTries = 8;  // as in kube-apiserver, which then reports a conflict
   for (int i = 0; i < kTries; ++i) {
     place.name = base + RandomSuffix();
     if (!store_.Get(type, place.key())) break;
@@ -86,7 +86,7 @@ ApiResult<> Verbs::CheckNamespace(const Place& place) const {
         "metadata.namespace"}});
 }
 
-// The metadata that the server decides, in the order in which the original prints it.
+// Sets the server's metadata, in the order in which kube-apiserver prints it.
 void Verbs::StampNew(const Place& place, json::object& document) {
   const json::object given = ObjectAt(document, "metadata");
   json::object& metadata = document["metadata"].emplace_object();
@@ -113,7 +113,7 @@ ObjectPtr Verbs::Commit(const ResourceType& type, json::object& document, DryRun
 }
 
 std::string Verbs::RandomSuffix() {
-  static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // spells no words
+  static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
   std::string suffix;
   for (int i = 0; i < 5; ++i) suffix += kLetters[random_.Below(kLetters.size())];
   return suffix;

@@ -12,7 +12,7 @@ bool IsTerminal(const json::object& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// Pods that no kubelet has anything to do with go at once.
+// The grace period in seconds: 0 for pods that are not bound or have ended.
 std::int64_t GraceOf(const json::object& pod, const DeleteOptions& options) {
   if (FindString(pod, "spec.nodeName").empty() || IsTerminal(pod)) return 0;
   std::int64_t grace = 30;
@@ -71,13 +71,13 @@ ApiResult<> Verbs::CheckPreconditions(const Object& object, const DeleteOptions&
         options.resource_version, object.version);
   }
   if (why.empty()) return {};
-  // This message alone names the kind, not the resource.
+  // Only this message contains the kind instead of the resource.
   auto error = Conflict(*object.type, object.name, why, object.type->kind);
   return error;
 }
 
-// A pod with a grace period stays until its kubelet is done with it; one without goes in two writes, so that
-// watchers see the deletion coming even then.
+// A pod with a grace period stays until its kubelet removes it. A pod without one is removed in two writes,
+// so that watchers receive the deletion timestamp first.
 ApiResult<ObjectPtr> Verbs::DeleteGracefully(const Object& object, std::int64_t grace_seconds,
                                              const DeleteOptions& options) {
   Document document = object.Parse();

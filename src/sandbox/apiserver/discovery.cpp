@@ -44,7 +44,7 @@ struct GroupVersion {
   std::vector<const ResourceType*> types;
 };
 
-// In the order of the table; events.k8s.io, which has no row of its own, comes last.
+// In the order of the table; events.k8s.io, which has no entry of its own, comes last.
 std::vector<GroupVersion> GroupVersions() {
   std::vector<GroupVersion> all;
   for (const auto& type : Resources()) {
@@ -60,7 +60,8 @@ std::vector<GroupVersion> GroupVersions() {
   return all;
 }
 
-// What has no row in the table of resources: questions that are asked by POST, and figures.
+// Resources that are not stored and have no entry in the resource table: reviews created by POST, and
+// metrics.
 struct Unstored {
   std::string_view group, plural, singular, kind;
   bool namespaced = false;
@@ -79,8 +80,7 @@ constexpr Unstored kUnstored[] = {
     {"metrics.k8s.io", "pods", "", "PodMetrics", true, true},
 };
 
-// --- the old form: a request per group version
-// ------------------------------------------------------------------
+// --- the unaggregated form: a request per group version ---
 
 json::object ResourceList(const GroupVersion& gv) {
   json::array resources;
@@ -129,8 +129,7 @@ json::object Group(const GroupVersion& gv) {
   return {{"name", gv.group}, {"versions", json::array{version}}, {"preferredVersion", version}};
 }
 
-// --- the aggregated form: everything at once
-// --------------------------------------------------------------------
+// --- the aggregated form: all groups in one response ---
 
 json::object Kind(std::string_view group, std::string_view version, std::string_view kind) {
   return {{"group", group}, {"version", version}, {"kind", kind}};
@@ -191,8 +190,7 @@ bool WantsAggregated(const ApiRequest& request) {
          accept.find("v=v2;") != std::string_view::npos;
 }
 
-// --- OpenAPI: kubectl only asks whether the server validates fields
-// ---------------------------------------------
+// --- OpenAPI: kubectl only checks whether the server validates fields ---
 
 std::string OpenApiPath(const GroupVersion& gv) {
   return gv.group.empty() ? fmt::format("api/{}", gv.version)
@@ -241,7 +239,7 @@ std::optional<Answer> AnswerApi(const ApiRequest& request) {
   return std::nullopt;
 }
 
-// A version of a known group that there is not.
+// An unknown version of a known group.
 Answer UnknownInGroup() { return {404, "application/json", NoSuchResource().error().ToJson()}; }
 
 std::optional<Answer> AnswerApis(const ApiRequest& request) {

@@ -1,4 +1,4 @@
-// What kubectl asks before it asks for anything: versions, groups, resources, and just enough OpenAPI.
+// Discovery, which kubectl requests first: versions, groups, resources, and a minimum of OpenAPI.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Answer {
 };
 
 // Answers /api, /apis, /api/v1, /apis/<group>[/<version>], /version, /openapi/..., /healthz, /livez, /readyz;
-// nothing if the path is none of these.
+// nullopt for any other path.
 std::optional<Answer> AnswerDiscovery(const ApiRequest& request);
 
 }  // namespace berth::sandbox

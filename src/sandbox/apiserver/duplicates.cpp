@@ -8,12 +8,12 @@
 namespace berth::sandbox {
 namespace {
 
-// What is open around the present place of the text.
+// An open object or array around the current position.
 struct Level {
   bool object = false;
   std::set<std::string, std::less<>> keys;
-  std::string key;        // the present member
-  std::size_t index = 0;  // the present element
+  std::string key;        // the current member
+  std::size_t index = 0;  // the current element
 };
 
 std::string PathOf(const std::vector<Level>& levels) {
@@ -27,7 +27,7 @@ std::string PathOf(const std::vector<Level>& levels) {
   return path;
 }
 
-// The text between quotes, escapes untouched; `at` ends behind the closing one.
+// The text between quotes with its escapes; `at` moves past the closing quote.
 std::string_view QuotedAt(std::string_view text, std::size_t& at) {
   const std::size_t begin = ++at;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;

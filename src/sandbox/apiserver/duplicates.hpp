@@ -1,4 +1,4 @@
-// Fields that occur twice in a JSON text.
+// Fields that occur twice in a JSON document.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace berth::sandbox {
 
-// Their paths, "spec.containers[0].name", each once. The text must be valid JSON.
+// Their paths, such as "spec.containers[0].name", each once. The text must be valid JSON.
 std::vector<std::string> DuplicateFields(std::string_view text);
 
 }  // namespace berth::sandbox

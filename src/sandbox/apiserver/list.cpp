@@ -40,8 +40,8 @@ std::optional<std::string> DecodeBase64Url(std::string_view text) {
   return bytes;
 }
 
-// The original's token: where the next page starts, relative to what is listed, and which state it shows.
-// Version -1: whatever state there is then.
+// kube-apiserver's continue token: the start of the next page, relative to the list's prefix, and the version
+// that the list shows. Version -1: the version at the time of the request.
 std::string MakeToken(std::int64_t version, std::string_view last_key, std::string_view ns) {
   if (!ns.empty()) last_key.remove_prefix(ns.size() + 1);
   std::string start("/");
@@ -117,7 +117,7 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
   }
   options.limit = limit && *limit > 0 ? static_cast<std::size_t>(*limit) : 0;
   if (version == Version{0})
-    options.limit = 0;  // "any state" comes from the watch cache, which knows no pages
+    options.limit = 0;  // "any state" is served from the watch cache, which has no pages
   if (!token.empty()) {
     BERTH_RETURN_IF_ERROR(ReadToken(token, options.selector.ns, options));
     if (version && *version != 0)
@@ -131,7 +131,7 @@ ApiResult<ListOptions> ParseListOptions(const ApiRequest& request, Selector sele
 
 ApiResult<ListResult> ListObjects(const Store& store, const ResourceType& type, const ListOptions& options) {
   const Version version = options.exactly.value_or(store.version());
-  if (!store.Remembers(type, version)) {
+  if (!store.HasVersion(type, version)) {
     if (options.start.empty()) return Expired("The resourceVersion for the provided list is too old.");
     auto error = Expired(
         "The provided continue parameter is too old to display a consistent list result. You can start "
@@ -153,7 +153,7 @@ ApiResult<ListResult> ListObjects(const Store& store, const ResourceType& type, 
       return true;
     }
     ++beyond;
-    return options.selector.plain();  // without selectors, what is left is counted
+    return options.selector.plain();  // only lists without selectors count the remaining items
   });
   if (beyond > 0) {
     result.metadata.continue_token =

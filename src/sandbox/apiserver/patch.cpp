@@ -1,4 +1,4 @@
-// Patches, and server-side apply.
+// Patches and server-side apply.
 #include <fmt/format.h>
 
 #include "sandbox/apiserver/validate/validate.hpp"
@@ -8,7 +8,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kChangedMeanwhile =
+constexpr std::string_view kConcurrentChange =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 std::unexpected<ApiError> Internal(std::string message) {
@@ -17,7 +17,7 @@ std::unexpected<ApiError> Internal(std::string message) {
   return std::unexpected(std::move(error));
 }
 
-// The object that shall be applied, if it can be at all.
+// Decodes and checks the configuration to apply.
 ApiResult<Document> ReadConfiguration(const Place& place, std::string_view body) {
   auto document = ParseYamlDocument(body);
   if (!document) return BadRequest(fmt::format("error decoding YAML: {}", document.error().message));
@@ -85,7 +85,7 @@ ApiResult<Written> Verbs::Apply(const Place& place, std::string_view body, Part 
                       uid));
     live.root() = EmptyObject(place.type.schema);
   } else if (!version.empty() && version != fmt::to_string(current->version)) {
-    return Conflict(place.type, place.name, kChangedMeanwhile);
+    return Conflict(place.type, place.name, kConcurrentChange);
   }
   BERTH_TRY(const json::object merged,
             ApplyConfiguration(live.root(), config.root(), place.type.schema,
@@ -154,12 +154,12 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
                            {InvalidValue("metadata.uid", fmt::format("\"{}\"", uid), "field is immutable")});
     }
     if (FindString(document, "metadata.resourceVersion") != fmt::to_string(current->version)) {
-      return Conflict(place.type, place.name, kChangedMeanwhile);
+      return Conflict(place.type, place.name, kConcurrentChange);
     }
     return {};
   };
   auto written = Edit(place, part, checked, options);
-  // What the patch makes of the object is refused as a bad patch, not as a bad object.
+  // An invalid result is reported as a bad patch, not as a bad object.
   if (!written && written.error().code == 400 && written.error().message.contains("cannot be handled as"))
     return BadPatch(written.error().message, *patch, type);
   if (!written) return std::unexpected(written.error());

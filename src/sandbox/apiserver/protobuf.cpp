@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kMagic("k8s\0", 4);
 constexpr int kMaxDepth = 64;
 
-// One field of a message on the wire.
+// One field of a message.
 struct WireField {
   std::uint32_t number = 0;
   bool is_bytes = false;
@@ -25,7 +25,7 @@ struct WireField {
   std::string_view bytes;
 };
 
-// Reads fields one after the other; broken() tells why it stopped.
+// Reads fields sequentially. broken() tells malformed input from the end of the input.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
@@ -95,7 +95,7 @@ class WireReader {
 
 class MessageReader {
  public:
-  // False if the bytes are broken.
+  // False if the bytes are malformed.
   bool Read(std::string_view bytes, const SchemaMessage& message, json::object& into, int depth = 0) {
     if (depth > kMaxDepth) return false;
     WireReader reader(bytes);
@@ -191,7 +191,7 @@ class MessageReader {
     if (reader.broken() || seconds < -62135596800 || seconds > 253402300799) return std::nullopt;
     if (seconds == 0 && nanos == 0) return json::value(nullptr);
     if (seconds < -9'000'000'000 || seconds > 9'000'000'000)
-      return json::value(nullptr);  // beyond what a clock can say
+      return json::value(nullptr);  // outside the clock's range
     const WallTime time(std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos % 1'000'000'000));
     return json::value(micro ? FormatMicroTime(time) : FormatTime(time));
   }

@@ -1,5 +1,5 @@
-// Kubernetes' protobuf bodies: kubectl's typed commands and components with default settings send them, and
-// none falls back to JSON when refused.
+// Kubernetes' protobuf bodies. kubectl's typed commands and components with default settings send them, and
+// none falls back to JSON after an error.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace berth::sandbox {
 
-// The object in the envelope ("k8s\0", then runtime.Unknown), in the form its JSON would have. 415 for kinds
-// whose fields are not known here, 400 for broken bytes. Empty strings and zero numbers mean "unset" in
-// proto2 as Go writes it, and are left out.
+// Decodes the object in the envelope ("k8s\0", then runtime.Unknown) to its JSON form. 415 for kinds without
+// known fields, 400 for malformed bytes. Empty strings and zero numbers are omitted: Go's proto2 encoding
+// writes them for unset fields.
 ApiResult<Document> DecodeProtobuf(std::string_view bytes);
 
 }  // namespace berth::sandbox

@@ -22,8 +22,8 @@ std::string Envelope(std::string_view version, std::string_view kind, std::strin
          Field(3, "") + Field(4, "");
 }
 
-TEST(Protobuf, TheBodyOfKubectlCreateNamespace) {
-  // Metadata with a name and unset members as client-go writes them, a spec and a status without anything.
+TEST(Protobuf, DecodesTheBodyOfKubectlCreateNamespace) {
+  // Metadata with a name and unset members as client-go writes them, an empty spec and an empty status.
   const std::string metadata = Field(1, "foo") + Field(2, "") + Field(3, "") + Field(4, "") + Field(5, "") +
                                Field(6, "") + Number(7, 0) + Field(8, "");
   const auto document =
@@ -34,7 +34,7 @@ TEST(Protobuf, TheBodyOfKubectlCreateNamespace) {
                 R"({"kind":"Namespace","apiVersion":"v1","metadata":{"name":"foo"},"spec":{},"status":{}})"));
 }
 
-TEST(Protobuf, ABindingBinds) {
+TEST(Protobuf, AcceptsABinding) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto answer = cluster.Do(
@@ -45,13 +45,13 @@ TEST(Protobuf, ABindingBinds) {
   EXPECT_EQ(At(cluster.Pod("a"), "spec.nodeName"), "n1");
 }
 
-TEST(Protobuf, ZeroIsAValueWhereGoHasAPointer) {
+TEST(Protobuf, ZeroIsAValueForPointerFields) {
   const auto options = DecodeProtobuf(Envelope("v1", "DeleteOptions", Number(1, 0)));
   ASSERT_TRUE(options.has_value());
   EXPECT_EQ(At(options->root(), "gracePeriodSeconds"), "0");
 }
 
-TEST(Protobuf, ListsMapsTimesAndInlinedMembers) {
+TEST(Protobuf, DecodesListsMapsTimesAndInlinedMembers) {
   const std::string labels = Field(11, Field(1, "k") + Field(2, "v"));
   const std::string created = Field(8, std::string("\x08\x80\xd2\x85\xd8\x06", 6));
   const std::string volume = Field(1, Field(1, "data") + Field(2, Field(10, Field(1, "claim"))));
@@ -63,19 +63,19 @@ TEST(Protobuf, ListsMapsTimesAndInlinedMembers) {
             R"([{"name":"data","persistentVolumeClaim":{"claimName":"claim"}}])");
 }
 
-TEST(Protobuf, KindsWithoutAKnownFormAreUnsupported) {
+TEST(Protobuf, UnknownKindsAreUnsupported) {
   EXPECT_EQ(DecodeProtobuf(Envelope("example.com/v1", "Unicorn", "")).error().code, 415);
 }
 
-TEST(Protobuf, RubbishIsABadRequest) {
+TEST(Protobuf, MalformedBytesAreABadRequest) {
   EXPECT_EQ(DecodeProtobuf("").error().code, 400);
   EXPECT_EQ(DecodeProtobuf("{}").error().code, 400);
   EXPECT_EQ(DecodeProtobuf(Envelope("v1", "Pod", "\xff\xff\xff")).error().code, 400);
   EXPECT_EQ(DecodeProtobuf(Envelope("v1", "Pod", Field(1, Field(1, "\xff\xfe")))).error().code,
-            400);  // no UTF-8
+            400);  // not UTF-8
 }
 
-TEST(Protobuf, RandomBytesNeverDoMoreThanFail) {
+TEST(Protobuf, RandomBytesOnlyFail) {
   Random random(3);
   for (int round = 0; round < 20000; ++round) {
     std::string raw;

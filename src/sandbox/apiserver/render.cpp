@@ -14,7 +14,7 @@ std::string MetadataOnly(const Object& object) {
                      json::serialize(document.root().at("metadata")));
 }
 
-// A list of objects as they are: the bulk of all bytes ever sent, so nothing is parsed.
+// A list of unchanged objects. Most response bytes come from here, so nothing is parsed.
 std::string PlainList(const View& view, const std::vector<ObjectPtr>& objects, const ListMetadata& metadata) {
   std::string text = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)",
                                  view.type->kind, view.group_version(), metadata.ToJson());

@@ -1,4 +1,4 @@
-// From stored objects to what a client asked to see.
+// Converts stored objects to the representation that a client requested.
 #pragma once
 
 #include "base/clock.hpp"
@@ -6,12 +6,12 @@
 
 namespace berth::sandbox {
 
-// One object as a whole answer, or as the object of a watch event; no newline. Shares the stored text where
-// the view allows it. `with_columns` is for tables.
+// One object as a complete response, or as the object of a watch event; no newline. Shares the stored text if
+// the view allows it. `with_columns` applies to tables.
 http::SharedText RenderObject(const View& view, const ObjectPtr& object, WallTime now,
                               bool with_columns = true);
 
-// What a list says of itself.
+// The metadata of a list.
 struct ListMetadata {
   Version version = 0;
   std::string continue_token;

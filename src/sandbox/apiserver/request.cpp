@@ -96,7 +96,7 @@ ApiResult<> ResolveResource(ApiRequest& request) {
     if (request.events_group) return plural == "events" && version == "v1" ? &Known().events : nullptr;
     return FindResource(group, version, plural);
   };
-  // "namespaces/x" alone is the namespace itself, and so are its own subresources.
+  // "namespaces/x" alone, or with a namespace subresource, is the namespace itself.
   const bool within_namespace =
       path[at] == "namespaces" && path.size() > at + 2 &&
       !(core && path.size() == at + 3 && (path[at + 2] == "status" || path[at + 2] == "finalize"));
@@ -105,7 +105,7 @@ ApiResult<> ResolveResource(ApiRequest& request) {
     at += 2;
   }
   request.type = find(path[at]);
-  if (core && within_namespace && path[at] == "bindings") {  // the old place of pods/binding
+  if (core && within_namespace && path[at] == "bindings") {  // the legacy path of pods/binding
     request.type = &Known().pods;
     request.subresource = "binding";
     return {};
@@ -138,7 +138,7 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
       else if (part.starts_with("g="))
         group = part.substr(2);
     });
-    // JSON answers everything that is asked for as protobuf or YAML too: clients decode by the answer's type.
+    // JSON also answers requests for protobuf or YAML: clients decode by the response's content type.
     const bool known = media == "application/json" || media == "*/*" || media == "application/*" ||
                        media == "application/yaml" || media == "application/vnd.kubernetes.protobuf";
     if (!known) return;
@@ -182,7 +182,7 @@ ApiResult<View> NegotiateView(const ApiRequest& request) {
 
 namespace {
 
-// How messages show what they could not read.
+// The excerpt of malformed input in messages.
 std::string Summary(std::string_view data) {
   constexpr std::size_t kShown = 30;
   if (data.empty()) return "<empty>";
@@ -194,7 +194,7 @@ std::string Summary(std::string_view data) {
   return text.append(dots);
 }
 
-// In Go's words where we know them.
+// Converts a parser's message to Go's text where one is known.
 std::string JsonProblem(std::string_view problem, std::string_view body) {
   if (problem == "incomplete JSON") return "unexpected end of JSON input";
   if (!problem.starts_with("cannot unmarshal")) return std::string(problem);
@@ -218,7 +218,7 @@ ApiResult<Document> ParseBody(const ApiRequest& request, std::string_view kind) 
     }
     return decoded;
   }
-  // Without a type it is JSON, as in the original (kubectl create --raw sends none).
+  // A body without a content type is JSON, as in kube-apiserver (kubectl create --raw sends none).
   const bool is_json = request.content_type.empty() || request.content_type == "application/json" ||
                        request.content_type == "application/yaml";
   if (!is_json) {
@@ -246,9 +246,9 @@ ApiResult<Document> DecodeBody(const ApiRequest& request, std::string_view group
   const std::string its_kind(FindString(root, "kind"));
   const std::string its_version(FindString(root, "apiVersion"));
   const auto version = group_version.substr(group_version.rfind('/') + 1);
-  // The version of another group is not shown, that of the same one is.
-  const auto version_of = [](std::string_view its, std::string_view ours) {
-    return its.find('/') == std::string_view::npos ? its : ours;
+  // Versions of the same group are printed alone, those of another group are not.
+  const auto version_of = [](std::string_view its, std::string_view expected) {
+    return its.find('/') == std::string_view::npos ? its : expected;
   };
   if (!its_version.empty() && its_version != group_version) {
     const auto slash = its_version.find('/');

@@ -19,7 +19,7 @@ json::object Describe(const User& user) {
   return {{"username", user.name}, {"groups", std::move(groups)}};
 }
 
-// Rules that deny cannot be listed: the answer then says that it is incomplete.
+// Deny rules cannot be listed: the response is then marked incomplete.
 json::object RulesFor(bool complete) {
   const json::array all{"*"};
   const json::object resource_rule{{"verbs", all}, {"apiGroups", all}, {"resources", all}};

@@ -1,4 +1,4 @@
-// Reviews: objects that are questions and come back with an answer (may I? who am I? whose token is this?).
+// Access, subject and token reviews: objects that are answered and not stored.
 #pragma once
 
 #include "sandbox/apiserver/auth/policy.hpp"
@@ -8,8 +8,7 @@ namespace berth::sandbox {
 
 bool IsReview(const ApiRequest& request);
 
-// The review with its status, as JSON. `policy` may be null: everything is allowed then, and there are no
-// tokens.
+// The review with its status, as JSON. With a null `policy` everything is allowed and there are no tokens.
 ApiResult<std::string> AnswerReview(const ApiRequest& request, const Policy* policy);
 
 }  // namespace berth::sandbox

@@ -19,7 +19,7 @@ std::unexpected<ApiError> Make(int code, std::string_view reason, std::string me
   return std::unexpected(std::move(error));
 }
 
-// With details that say which object.
+// With details that identify the object.
 std::unexpected<ApiError> Make(int code, std::string_view reason, std::string message,
                                const ResourceType& type, std::string_view name) {
   auto error = Make(code, reason, std::move(message));

@@ -1,4 +1,4 @@
-// How the API server says no: metav1.Status, with the texts that clients match on.
+// Error responses of the API server: metav1.Status, with the texts that clients match on.
 #pragma once
 
 #include <expected>
@@ -26,7 +26,7 @@ struct [[nodiscard]] ApiError {
   std::string name, group, kind;
   std::vector<ErrorCause> causes;
   int retry_after_seconds = 0;
-  std::string continue_token;  // of an expired list: how to go on, inconsistently
+  std::string continue_token;  // of an expired list: continues it, inconsistently
 
   // The Status object, ending in a newline.
   std::string ToJson() const;
@@ -41,7 +41,7 @@ std::unexpected<ApiError> NotFound(const ResourceType& type, std::string_view na
 std::unexpected<ApiError> NoSuchResource();
 std::unexpected<ApiError> MethodNotAllowed();
 std::unexpected<ApiError> AlreadyExists(const ResourceType& type, std::string_view name);
-// "Operation cannot be fulfilled on pods "x": <why>". `subresource`: "pods/binding" instead of "pods".
+// "Operation cannot be fulfilled on pods "x": <reason>". `subresource`: "pods/binding" instead of "pods".
 std::unexpected<ApiError> Conflict(const ResourceType& type, std::string_view name, std::string_view why,
                                    std::string_view subresource = {});
 std::unexpected<ApiError> Forbidden(const ResourceType& type, std::string_view name, std::string_view why,

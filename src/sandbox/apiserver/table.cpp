@@ -10,7 +10,7 @@
 namespace berth::sandbox {
 namespace {
 
-// Name:type; an asterisk marks the columns that only -o wide shows.
+// Name:type; an asterisk marks the columns of -o wide.
 struct Columns {
   std::string_view plural;
   std::string_view text;

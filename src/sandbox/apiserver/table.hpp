@@ -1,4 +1,4 @@
-// Tables: how kubectl gets its columns from the server.
+// Tables: the server-side columns of kubectl.
 #pragma once
 
 #include "base/clock.hpp"
@@ -6,18 +6,18 @@
 
 namespace berth::sandbox {
 
-// The columns of `kubectl get`, the wide ones with priority 1.
+// The columns of `kubectl get`; the columns of -o wide have priority 1.
 const json::array& TableColumns(const ResourceType& type);
 
 // One row: the cells, and as much of the object as the view includes.
 json::object TableRow(const View& view, const Object& object, WallTime now);
 
-// {"kind":"Table",...} with the given rows already serialised and separated by commas. Without columns for
-// all but the first event of a watch.
+// {"kind":"Table",...} with the given rows, which are already serialised and separated by commas. All events
+// of a watch but the first omit the columns.
 std::string TableText(const ResourceType& type, std::string_view list_metadata, std::string_view rows,
                       bool with_columns);
 
-// "5s", "2m30s", "3h": how long ago, as kubectl prints it.
+// "5s", "2m30s", "3h": an age in kubectl's format.
 std::string HumanAge(Duration age);
 
 }  // namespace berth::sandbox

@@ -17,10 +17,9 @@ bool IsTrue(const json::object& object, std::string_view key) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-// --- pods
-// -------------------------------------------------------------------------------------------------------
+// --- pods ---
 
-// What its containers say of themselves, in kubectl's words.
+// The state of the containers, in kubectl's words.
 std::string PodStatusText(const Row& row) {
   std::string text = row.Or("status.phase", "Unknown");
   if (const auto reason = row.Text("status.reason"); !reason.empty()) text = reason;
@@ -66,8 +65,7 @@ json::array PodCells(const Row& row) {
           "<none>"};
 }
 
-// --- nodes
-// ------------------------------------------------------------------------------------------------------
+// --- nodes ---
 
 json::array NodeCells(const Row& row) {
   std::string status = "Unknown";
@@ -110,8 +108,7 @@ json::array NodeCells(const Row& row) {
           row.Or("status.nodeInfo.containerRuntimeVersion", "<unknown>")};
 }
 
-// --- the others
-// -------------------------------------------------------------------------------------------------
+// --- the others ---
 
 json::array EventCells(const Row& row) {
   std::string_view last = row.Text("series.lastObservedTime");

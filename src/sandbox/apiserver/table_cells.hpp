@@ -1,4 +1,4 @@
-// The cells of a table's row: what each kind shows of itself.
+// The cells of a table row, by kind.
 #pragma once
 
 #include "base/clock.hpp"
@@ -10,7 +10,7 @@ namespace berth::sandbox {
 // As many cells as TableColumns(type) has columns.
 json::array TableCells(const ResourceType& type, const json::object& document, WallTime now);
 
-// Go's "2006-01-02T15:04:05Z", with or without fractions; the epoch if it is none.
+// Go's "2006-01-02T15:04:05Z", with or without fractions; the epoch if the text is not a time.
 WallTime ParseTime(std::string_view text);
 
 }  // namespace berth::sandbox

@@ -74,7 +74,7 @@ json::array BindingCells(const Row& row) {
           accounts};
 }
 
-// "cpu: 0/1, memory: 1Gi/2Gi": used and allowed, requests and limits apart.
+// "cpu: 0/1, memory: 1Gi/2Gi": used and allowed; requests and limits in separate cells.
 json::array QuotaCells(const Row& row) {
   std::string requests, limits;
   const json::object* hard = FindObject(row.object, "status.hard");

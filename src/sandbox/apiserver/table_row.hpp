@@ -61,7 +61,7 @@ struct Row {
   }
 };
 
-// The kinds that few people look at.
+// The less common kinds.
 json::array RareCells(std::string_view plural, const Row& row);
 
 }  // namespace berth::sandbox

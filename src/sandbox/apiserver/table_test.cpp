@@ -15,7 +15,7 @@ struct AgeCase {
   std::string text;
 };
 class Ages : public testing::TestWithParam<AgeCase> {};
-TEST_P(Ages, AreShortAsKubectlPrintsThem) { EXPECT_EQ(HumanAge(GetParam().age), GetParam().text); }
+TEST_P(Ages, HaveKubectlsShortForm) { EXPECT_EQ(HumanAge(GetParam().age), GetParam().text); }
 INSTANTIATE_TEST_SUITE_P(
     Table, Ages,
     testing::Values(AgeCase{"Seconds", 119s, "119s"}, AgeCase{"MinutesAndSeconds", 2min + 30s, "2m30s"},
@@ -34,7 +34,7 @@ json::array Cells(TestCluster& cluster, std::string target) {
   return table.at("rows").as_array()[0].at("cells").as_array();
 }
 
-TEST(Table, APodWaits) {
+TEST(Table, ShowsAPendingPod) {
   TestCluster cluster;
   cluster.CreatePod("a");
   cluster.clock.Advance(90s);
@@ -42,7 +42,7 @@ TEST(Table, APodWaits) {
             R"(["a","0/1","Pending","0","90s","<none>","<none>","<none>","<none>"])");
 }
 
-TEST(Table, AGatedPodAndOneThatIsDeletedSaySo) {
+TEST(Table, ShowsGatedAndTerminatingPods) {
   TestCluster cluster;
   cluster.CreatePod("a", R"("schedulingGates":[{"name":"g"}])", R"("finalizers":["x/y"])");
   EXPECT_EQ(Cells(cluster, "/api/v1/pods")[2], json::value("SchedulingGated"));
@@ -50,7 +50,7 @@ TEST(Table, AGatedPodAndOneThatIsDeletedSaySo) {
   EXPECT_EQ(Cells(cluster, "/api/v1/pods")[2], json::value("Terminating"));
 }
 
-TEST(Table, ANodeShowsStatusAndRoles) {
+TEST(Table, ShowsStatusAndRolesOfANode) {
   TestCluster cluster;
   cluster.CreateNode("n1", R"({"node-role.kubernetes.io/worker":"","kubernetes.io/role":"db"})");
   EXPECT_EQ(Cells(cluster, "/api/v1/nodes")[1], json::value("Unknown"));
@@ -76,7 +76,7 @@ TEST(Table, EveryKindHasAsManyCellsAsColumns) {
   }
 }
 
-TEST(Table, RowsCarryWhatWasAskedFor) {
+TEST(Table, RowsContainTheRequestedPartOfTheObject) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto row = [&](std::string include) {

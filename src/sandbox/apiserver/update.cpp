@@ -9,10 +9,10 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kChangedMeanwhile =
+constexpr std::string_view kConcurrentChange =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-// Copies a member, or its absence.
+// Copies a member; removes it if `from` has none.
 void CopyMember(const json::object& from, json::object& to, std::string_view key) {
   if (const json::value* value = Find(from, key))
     to[key] = *value;
@@ -20,7 +20,7 @@ void CopyMember(const json::object& from, json::object& to, std::string_view key
     to.erase(key);
 }
 
-// The metadata no client may change.
+// Restores the metadata that clients cannot change.
 void RestoreMetadata(const json::object& before, json::object& after) {
   const json::object& old = before.at("metadata").get_object();
   json::object& metadata = ObjectAt(after, "metadata");
@@ -40,14 +40,14 @@ json::value TakeManagedFields(json::object& document) {
   return taken;
 }
 
-// The client may say who owns what, and that nobody does: [] and [{}] mean "forget all of it".
+// A client may set managedFields; [] and [{}] clear all ownership.
 bool IsReset(const json::value& managed) {
   const json::array* list = managed.if_array();
   if (list == nullptr) return false;
   return list->empty() || (list->size() == 1 && (*list)[0].is_object() && (*list)[0].get_object().empty());
 }
 
-// A write to /status: what it says of anything else does not count.
+// A write to /status changes the status only.
 void KeepAllButStatus(const json::object& before, json::object& after) {
   const json::object metadata = ObjectAt(after, "metadata");
   json::value status = after.contains("status") ? after.at("status") : json::value(json::object());
@@ -58,7 +58,7 @@ void KeepAllButStatus(const json::object& before, json::object& after) {
   }
 }
 
-// What is no number at all is no conflict but a mistake.
+// A version that is not a number is a bad request, not a conflict.
 ApiResult<> CheckVersionText(std::string_view version) {
   if (version.find_first_not_of("0123456789") == std::string_view::npos) return {};
   ApiError error;
@@ -66,7 +66,7 @@ ApiResult<> CheckVersionText(std::string_view version) {
   return std::unexpected(std::move(error));
 }
 
-// Times apart: nobody would write an object for a new time alone.
+// Compares without times: a new time alone is no reason for a write.
 bool SameOwners(const json::value& after, const json::value& before) {
   if (after == before) return true;
   FieldManagers left = DecodeManagers(&after), right = DecodeManagers(&before);
@@ -129,7 +129,7 @@ ApiResult<Written> Verbs::Update(const Place& place, Document document, Part par
   }
   BERTH_RETURN_IF_ERROR(CheckVersionText(version));
   if (!version.empty() && version != fmt::to_string(current->version)) {
-    return Conflict(place.type, place.name, kChangedMeanwhile);
+    return Conflict(place.type, place.name, kConcurrentChange);
   }
   Document before = current->Parse();
   BERTH_TRY(ObjectPtr written, Finish(*current, before.root(), root, part, options));
@@ -156,8 +156,8 @@ ObjectPtr Verbs::Rewrite(const Place& place, std::string_view uid,
   return store_.Put(place.type, document.root());
 }
 
-// From a changed document to a stored one: what may not change is restored, what follows from the change is
-// done.
+// Completes a changed document and stores it: restores immutable fields and applies the consequences of the
+// change.
 ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, json::object& after,
                                    Part part, const WriteOptions& options, FieldManagers* applied) {
   const ResourceType& type = *current.type;
@@ -190,7 +190,7 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
     if (!given || !IsReset(owned_given)) {
       if (given) managers = DecodeManagers(&owned_given);
       if (managers.empty()) managers = DecodeManagers(&owned_before);
-      // Objects that nobody is said to own are left alone until somebody applies to them.
+      // Objects without any manager stay unmanaged until the first apply.
       if (!managers.empty()) TrackUpdate(before, after, type.schema, WriterOf(type, part, options), managers);
     }
     owned_after = managers.empty() ? json::value() : json::value(EncodeManagers(std::move(managers)));
@@ -207,7 +207,7 @@ ApiResult<ObjectPtr> Verbs::Finish(const Object& current, json::object& before, 
   }
   if (!owned_after.is_null()) metadata["managedFields"] = std::move(owned_after);
   ObjectPtr written = Commit(type, after, options.dry_run);
-  // The write that removes the last finalizer of an object being deleted ends it.
+  // The write that removes the last finalizer of an object under deletion removes the object.
   const json::array* finalizers = FindArray(after, "metadata.finalizers");
   const json::value* grace = Find(metadata, "deletionGracePeriodSeconds");
   const bool due = grace != nullptr && grace->is_int64() && grace->get_int64() == 0;

@@ -1,5 +1,5 @@
-// What can be done to objects, with the rules and texts of kube-apiserver v1.37: the layer between HTTP and
-// the store. Simulated nodes and controllers write through it too, so that nobody bypasses the rules.
+// The operations on objects, with the rules and texts of kube-apiserver v1.37: the layer between HTTP and the
+// store. Simulated nodes and controllers write through it too, so that the same rules apply to them.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace berth::sandbox {
 
-// Where an object stands, or shall stand.
+// The resource, namespace and name of an object.
 struct Place {
   const ResourceType& type;
   std::string ns;  // empty for cluster-scoped objects
@@ -23,23 +23,22 @@ struct Place {
   std::string key() const { return ObjectKey(ns, name); }
 };
 
-// Which part of an object a write may change.
+// The part of an object that a write may change.
 enum class Part { kMain, kStatus };
 
 enum class DryRun : bool { kNo, kYes };
 
-// What to do about fields that a kind does not have: drop them silently, with a warning, or refuse.
+// The treatment of fields that a kind does not have: drop them silently, drop them with a warning, or reject.
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
-// How an object is written, besides what is written. Converts from DryRun for those who care about nothing
-// else.
+// The options of a write. Converts from DryRun for callers that need no other option.
 struct WriteOptions {
   DryRun dry_run = DryRun::kNo;
-  std::string manager = {};  // who owns what is written; empty: ownership stays as it is
+  std::string manager = {};  // the owner of the written fields; empty: ownership is unchanged
   std::string subresource = {};
-  bool force = false;  // apply: take fields from their owners
+  bool force = false;  // apply: take ownership of conflicting fields
   FieldValidation validation = FieldValidation::kIgnore;
-  std::vector<std::string>* warnings = nullptr;  // of kWarn
+  std::vector<std::string>* warnings = nullptr;  // receives the warnings of kWarn
 
   WriteOptions() = default;
   WriteOptions(DryRun dry) : dry_run(dry) {}  // NOLINT(google-explicit-constructor)
@@ -63,31 +62,31 @@ class Verbs {
  public:
   Verbs(Store& store, const Clock& clock, Random& random) : store_(store), clock_(clock), random_(random) {}
 
-  // `ns` is the namespace of the URL. Names it if it has only a generateName.
+  // `ns` is the namespace of the URL. Generates a name if the object has only a generateName.
   ApiResult<ObjectPtr> Create(const ResourceType& type, std::string_view ns, Document document,
                               const WriteOptions& options = {});
-  // Replaces; creates the kinds that allow creation by PUT.
+  // Replaces the object. Creates it if its kind allows creation by PUT.
   ApiResult<Written> Update(const Place& place, Document document, Part part,
                             const WriteOptions& options = {});
   ApiResult<Written> Patch(const Place& place, PatchType type, std::string_view body, Part part,
                            const WriteOptions& options = {});
-  // Read, change, write: the change is applied to the present state and obeys the rules of an update. A
-  // change that changes nothing writes nothing.
+  // Read, modify, write: applies the change to the current state under the rules of an update. A change
+  // without effect writes nothing.
   using Change = std::function<ApiResult<>(json::object& document)>;
   ApiResult<ObjectPtr> Edit(const Place& place, Part part, const Change& change,
                             const WriteOptions& options = {});
 
-  // The same for the server's own parts, which know what they write: nothing is checked, restored or
-  // compared. Null if the object is gone or is another one of that name by now.
+  // The same for the server's own parts, without validation, restored fields or comparison. Null if the
+  // object is gone or was replaced by another one of the same name.
   ObjectPtr Rewrite(const Place& place, std::string_view uid,
                     const std::function<void(json::object& document)>& change);
 
-  // The object's last state; it may still be there, waiting for its grace period or finalizers.
+  // Returns the object's last state. The object may still exist, waiting for its grace period or finalizers.
   ApiResult<ObjectPtr> Delete(const Place& place, const DeleteOptions& options);
 
   // pods/binding. `binding` is a v1 Binding; `place` is the pod's.
   ApiResult<> Bind(const Place& place, const json::object& binding, DryRun dry_run = DryRun::kNo);
-  // pods/eviction, with the disruption budgets.
+  // pods/eviction; respects the disruption budgets.
   ApiResult<> Evict(const Place& place, const DeleteOptions& options);
 
   Store& store() { return store_; }
@@ -100,7 +99,7 @@ class Verbs {
   std::string RandomSuffix();
   std::string RandomUid();
 
-  // `applied`: the managers after a server-side apply; otherwise they follow from the change.
+  // `applied`: the managers after a server-side apply; otherwise computed from the change.
   ApiResult<ObjectPtr> Finish(const Object& current, json::object& before, json::object& after, Part part,
                               const WriteOptions& options, FieldManagers* applied = nullptr);
   ApiResult<Written> Apply(const Place& place, std::string_view body, Part part, const WriteOptions& options);

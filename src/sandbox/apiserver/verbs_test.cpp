@@ -1,4 +1,4 @@
-// What a client of the API server sees of objects: creation, updates, deletion, binding.
+// Object operations from a client's view: creation, updates, deletion, binding.
 #include <gmock/gmock.h>
 
 #include "sandbox/cluster/test_cluster.hpp"
@@ -9,9 +9,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Message(const Heard& heard) { return At(heard.Json(), "message"); }
+std::string Message(const RecordedResponse& response) { return At(response.Json(), "message"); }
 
-TEST(Create, APodGetsWhatTheServerAdds) {
+TEST(Create, APodGetsItsDefaults) {
   TestCluster cluster;
   const auto created = cluster.CreatePod("a").Json();
   EXPECT_EQ(At(created, "metadata.generation"), "1");
@@ -26,14 +26,14 @@ TEST(Create, APodGetsWhatTheServerAdds) {
   EXPECT_EQ(At(created, "status.qosClass"), "BestEffort");
 }
 
-TEST(Create, ClientsCannotSetStatusOfAPodButOfANode) {
+TEST(Create, ClientsCanSetTheStatusOfANodeButNotOfAPod) {
   TestCluster cluster;
   const auto pod = cluster.Create(
       "/api/v1/namespaces/default/pods",
       R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Running"}})");
   EXPECT_EQ(At(pod.Json(), "status.phase"), "Pending");
   const auto node = cluster.CreateNode("n1").Json();
-  EXPECT_EQ(node.at("status").at("capacity").at("cpu").as_string(), "4");  // numbers come back as strings
+  EXPECT_EQ(node.at("status").at("capacity").at("cpu").as_string(), "4");  // numbers become strings
   EXPECT_EQ(node.at("status").at("allocatable"), node.at("status").at("capacity"));
 }
 
@@ -48,7 +48,7 @@ TEST(Create, RequestsFollowLimits) {
   EXPECT_EQ(requests, json::parse(R"({"cpu":"500m","memory":"1Gi"})"));
 }
 
-TEST(Create, GeneratedNamesHaveFiveLettersMore) {
+TEST(Create, GeneratedNamesEndWithFiveLetters) {
   TestCluster cluster;
   const auto pod =
       cluster
@@ -58,7 +58,7 @@ TEST(Create, GeneratedNamesHaveFiveLettersMore) {
   EXPECT_THAT(At(pod, "metadata.name"), testing::MatchesRegex("web-[bcdfghjklmnpqrstvwxz2456789]{5}"));
 }
 
-TEST(Create, PriorityComesFromItsClass) {
+TEST(Create, PriorityComesFromThePriorityClass) {
   TestCluster cluster;
   cluster.Create("/apis/scheduling.k8s.io/v1/priorityclasses",
                  R"({"metadata":{"name":"high"},"value":1000,"preemptionPolicy":"Never"})");
@@ -70,13 +70,13 @@ TEST(Create, PriorityComesFromItsClass) {
   EXPECT_EQ(Message(unknown), "pods \"b\" is forbidden: no PriorityClass with name nope was found");
 }
 
-TEST(Create, AGatedPodSaysSo) {
+TEST(Create, AGatedPodHasTheConditionSchedulingGated) {
   TestCluster cluster;
   const auto pod = cluster.CreatePod("a", R"("schedulingGates":[{"name":"g"}])").Json();
   EXPECT_EQ(At(pod.at("status").at("conditions").as_array()[0], "reason"), "SchedulingGated");
 }
 
-TEST(Create, MatchLabelKeysBecomePartOfTheSelector) {
+TEST(Create, MatchLabelKeysAreMergedIntoTheSelector) {
   TestCluster cluster;
   const auto pod =
       cluster
@@ -97,8 +97,8 @@ struct RefusalCase {
   std::string message;  // its beginning
 };
 void PrintTo(const RefusalCase& row, std::ostream* out) { *out << row.name; }
-class Refusals : public testing::TestWithParam<RefusalCase> {};
-TEST_P(Refusals, HaveTheCodeAndTextOfTheOriginal) {
+class Errors : public testing::TestWithParam<RefusalCase> {};
+TEST_P(Errors, HaveTheCodeAndTextOfKubeApiserver) {
   TestCluster cluster;
   cluster.CreatePod("there");
   const auto& row = GetParam();
@@ -109,7 +109,7 @@ TEST_P(Refusals, HaveTheCodeAndTextOfTheOriginal) {
 }
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 INSTANTIATE_TEST_SUITE_P(
-    Table, Refusals,
+    Table, Errors,
     testing::Values(
         RefusalCase{"NotJson", "POST", kPods, "{", 400,
                     "the object provided is unrecognized (must be of type Pod): couldn't get version/kind; "
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "0: must be greater than 0"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Create, OtherMediaTypesAreRefused) {
+TEST(Create, OtherMediaTypesAreRejected) {
   TestCluster cluster;
   EXPECT_EQ(cluster.Do("POST", kPods, "x", "text/plain").status, 415);
   EXPECT_EQ(cluster.Do("PATCH", "/api/v1/namespaces/default/pods/x", "x", "application/json").status, 415);
@@ -211,14 +211,14 @@ TEST(Update, AStaleVersionIsAConflict) {
             "version and try again");
 }
 
-TEST(Update, NothingNewIsNotWritten) {
+TEST(Update, AnUpdateWithoutChangesWritesNothing) {
   TestCluster cluster;
   const auto before = cluster.CreateNode("n1").Json();
   EXPECT_EQ(cluster.Do("PUT", "/api/v1/nodes/n1", json::serialize(before)).Json(), before);
   EXPECT_EQ(cluster.Patch("/api/v1/nodes/n1", R"({"metadata":{"labels":null}})").status, 200);
 }
 
-TEST(Update, LeasesAreCreatedByPutAndNeedTheirVersion) {
+TEST(Update, LeasesAreCreatedByPutAndRequireTheirVersion) {
   TestCluster cluster;
   const std::string target = "/apis/coordination.k8s.io/v1/namespaces/default/leases/x";
   EXPECT_EQ(cluster.Do("PUT", target, R"({"metadata":{"name":"x"},"spec":{"holderIdentity":"me"}})").status,
@@ -245,7 +245,7 @@ TEST(Update, MainAndStatusAreSeparate) {
   EXPECT_EQ(At(status, "status.phase"), "x");
 }
 
-TEST(Update, TheSpecOfAPodIsFixed) {
+TEST(Update, TheSpecOfAPodIsImmutable) {
   TestCluster cluster;
   cluster.CreatePod("a");
   EXPECT_EQ(cluster.Patch("/api/v1/namespaces/default/pods/a", R"({"spec":{"nodeName":"n1"}})").status, 422);
@@ -255,7 +255,7 @@ TEST(Update, TheSpecOfAPodIsFixed) {
   EXPECT_EQ(At(image.Json(), "metadata.generation"), "2");
 }
 
-TEST(Delete, AnUnboundPodGoesAtOnceInTwoWrites) {
+TEST(Delete, AnUnboundPodIsRemovedImmediatelyInTwoWrites) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1");
@@ -271,7 +271,7 @@ TEST(Delete, AnUnboundPodGoesAtOnceInTwoWrites) {
             std::stoi(At(events[0], "object.metadata.resourceVersion")));
 }
 
-TEST(Delete, ABoundPodWaitsForItsKubelet) {
+TEST(Delete, ABoundPodStaysUntilItsKubeletRemovesIt) {
   TestCluster cluster;
   cluster.CreatePod("a");
   cluster.Bind("a", "n1");
@@ -301,7 +301,7 @@ TEST(Delete, PreconditionsAreChecked) {
           "Operation cannot be fulfilled on Pod \"a\": the UID in the precondition (other) does not match"));
 }
 
-TEST(Delete, FinalizersHoldAnObjectUntilTheLastIsRemoved) {
+TEST(Delete, AnObjectStaysUntilItsLastFinalizerIsRemoved) {
   TestCluster cluster;
   cluster.Create("/api/v1/namespaces/default/configmaps",
                  R"({"metadata":{"name":"c","finalizers":["x/y"]}})");
@@ -311,7 +311,7 @@ TEST(Delete, FinalizersHoldAnObjectUntilTheLastIsRemoved) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/configmaps/c").status, 404);
 }
 
-TEST(Delete, ACollectionGoesBySelector) {
+TEST(Delete, DeletesACollectionBySelector) {
   TestCluster cluster;
   cluster.CreatePod("a", "", R"("labels":{"x":"1"})");
   cluster.CreatePod("b");
@@ -324,7 +324,7 @@ TEST(Delete, ACollectionGoesBySelector) {
   EXPECT_EQ(cluster.Get("/api/v1/pods").Json().at("items").as_array().size(), 1u);
 }
 
-TEST(Delete, SystemNamespacesStay) {
+TEST(Delete, SystemNamespacesCannotBeDeleted) {
   TestCluster cluster;
   EXPECT_EQ(cluster.Do("DELETE", "/api/v1/namespaces/default").status, 403);
 }

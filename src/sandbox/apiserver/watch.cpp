@@ -9,12 +9,12 @@
 namespace berth::sandbox {
 namespace {
 
-// What may wait for a slow client beyond the state it asked for.
+// Limit of the data queued for a slow client beyond the initial state.
 constexpr std::size_t kQueueLimitBytes = 64 << 20;
 constexpr std::chrono::seconds kBookmarkEvery{60};
 constexpr std::chrono::seconds kBookmarkBeforeEnd{2};
-// How long a streaming list waits for a version that does not exist yet.
-constexpr std::chrono::seconds kVersionPatience{3};
+// Maximum wait of a streaming list for a version that does not exist yet.
+constexpr std::chrono::seconds kMaxVersionWait{3};
 
 constexpr std::string_view kBefore[] = {
     "{\"type\":\"ADDED\",\"object\":", "{\"type\":\"MODIFIED\",\"object\":",
@@ -34,7 +34,7 @@ std::unexpected<ApiError> Contradiction(std::string_view field, std::string_view
 struct WatchHub::Watcher {
   WatchOptions options;
   std::shared_ptr<http::Stream> stream;
-  Version position = 0;  // changes up to here are not news
+  Version position = 0;  // changes up to this version have been handled
   bool sent_columns = false;
   bool closed = false;
   std::optional<TimerQueue::Id> end;
@@ -45,14 +45,14 @@ class WatchHub::Shown {
  public:
   explicit Shown(const Change& change) : change_(change) {}
 
-  // What happened from the point of view of somebody who sees only what matches.
+  // The event type for a watcher with that selector.
   std::optional<EventType> TypeFor(const Selector& selector) const {
     const bool before = change_.before && selector.Matches(*change_.before);
     const bool after = change_.after && selector.Matches(*change_.after);
     if (!before && !after) return std::nullopt;
     return !before ? kAdded : after ? kModified : kDeleted;
   }
-  // The object to show. For one that stopped matching: its old content under the new version.
+  // The object of the event. If it no longer matches: its old content under the new version.
   const ObjectPtr& ObjectFor(EventType type) {
     if (type != kDeleted) return change_.after;
     if (change_.removed) return change_.removed;
@@ -91,7 +91,7 @@ ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View&
   if (const auto text = query.Get("resourceVersion"); !text.empty()) {
     const auto version = query.Integer("resourceVersion");
     if (!version || **version < 0) {
-      ApiError error;  // the original has no reason to give either
+      ApiError error;  // kube-apiserver gives no reason, either
       error.message = fmt::format(
           "resourceVersion: Invalid value: \"{}\": strconv.ParseUint: "
           "parsing \"{}\": invalid syntax",
@@ -128,7 +128,7 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
   head.content_type = "application/json";
   head.headers = {{"Cache-Control", "no-cache, private"}};
   watcher->stream = exchange.StartStream(std::move(head), limit);
-  if (from != 0 && !from_state && !store_.Remembers(type, from)) {
+  if (from != 0 && !from_state && !store_.HasVersion(type, from)) {
     SendError(*watcher,
               Expired(fmt::format("too old resource version: {} ({})", from, store_.version())).error());
     watcher->stream->Close();
@@ -140,7 +140,7 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
   });
   ScheduleEnd(watcher);
   if (from_state && from > store_.version()) {
-    watcher->position = UINT64_MAX;  // nothing is news before the state has been sent
+    watcher->position = UINT64_MAX;  // no changes are sent before the initial state
     return AwaitVersion(watcher);
   }
   if (from_state)
@@ -152,9 +152,9 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
   if (watcher->options.bookmarks) ScheduleBookmark(watcher);
 }
 
-// Streaming lists from the future are answered with the state once it is that far, or with an error.
+// A streaming list of a future version waits for that version, and fails after kMaxVersionWait.
 void WatchHub::AwaitVersion(const std::shared_ptr<Watcher>& watcher) {
-  timers_.After(kVersionPatience, [this, watcher] {
+  timers_.After(kMaxVersionWait, [this, watcher] {
     if (watcher->closed) return;
     const Version wanted = *watcher->options.from;
     if (store_.version() < wanted) {
@@ -174,7 +174,7 @@ void WatchHub::SendState(Watcher& watcher) {
     watcher.stream->Write({kBefore[kAdded], RenderObject(view, object, clock_.WallNow(), columns), kAfter});
   }
   watcher.position = store_.version();
-  // Also for a plain watch without a version: since 1.34 the original treats it as a streaming list.
+  // Also for a plain watch without a version: since 1.34 kube-apiserver treats it as a streaming list.
   if (watcher.options.bookmarks) SendBookmark(watcher, true);
 }
 
@@ -212,7 +212,7 @@ void WatchHub::SendBookmark(Watcher& watcher, bool initial_events_end) {
 
 void WatchHub::SendError(Watcher& watcher, const ApiError& error) {
   std::string text = error.ToJson();
-  text.pop_back();  // its newline
+  text.pop_back();  // removes its newline
   watcher.stream->Write({kErrorBefore, http::Share(std::move(text)), kAfter});
 }
 

@@ -1,4 +1,4 @@
-// Watches: from changes in the store to lines on the wire.
+// Watches: writes changes of the store to the connections of watchers.
 #pragma once
 
 #include <list>
@@ -19,35 +19,35 @@ namespace berth::sandbox {
 struct WatchOptions {
   View view;
   Selector selector;
-  std::optional<Version> from;  // absent or 0: the present state first
+  std::optional<Version> from;  // absent or 0: the current state first
   bool streaming_list = false;  // sendInitialEvents=true: the state, a bookmark, then changes
-  bool skip_initial = false;    // sendInitialEvents=false: no state even without a version
+  bool skip_initial = false;    // sendInitialEvents=false: no initial state even without a version
   bool bookmarks = false;
   std::chrono::seconds timeout{};
 };
 
-// Checks the parameters of a watch. 422 where they contradict each other.
+// Validates the parameters of a watch. 422 if they contradict each other.
 ApiResult<WatchOptions> ParseWatchOptions(const ApiRequest& request, const View& view, Selector selector,
                                           Random& random);
 
-// All open watches. A change is serialised once, when it is stored; watchers share its text. One thread.
+// All open watches. A change is serialised once, when it is stored; watchers share the text. One thread.
 class WatchHub final : public StoreObserver {
  public:
   // Registers itself with the store.
   WatchHub(Store& store, TimerQueue& timers, const Clock& clock);
   ~WatchHub() override;
 
-  // Answers the exchange with a stream that lasts until its timeout or until the client has gone.
+  // Answers the exchange with a stream that ends at its timeout or when the client disconnects.
   void Open(WatchOptions options, http::Exchange& exchange);
   void OnChange(const ResourceType& type, const Change& change) override;
 
   std::size_t watches() const;
-  // Ends all of them properly.
+  // Ends all watches in an orderly way.
   void CloseAll();
 
  private:
   struct Watcher;
-  class Shown;  // a change, and the texts that watchers have asked for so far
+  class Shown;  // a change with its texts in the representations requested so far
 
   void SendState(Watcher& watcher);
   void SendPast(Watcher& watcher);

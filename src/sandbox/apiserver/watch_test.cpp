@@ -10,7 +10,7 @@ using testing::ElementsAre;
 
 constexpr const char* kStreaming = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
-TEST(Watch, WithoutAVersionBeginsWithTheState) {
+TEST(Watch, WithoutAVersionBeginsWithTheCurrentState) {
   TestCluster cluster;
   cluster.CreatePod("b");
   cluster.CreatePod("a");
@@ -21,7 +21,7 @@ TEST(Watch, WithoutAVersionBeginsWithTheState) {
   EXPECT_EQ(watch->TakeSummary(), "MODIFIED a");
 }
 
-TEST(Watch, FromAVersionShowsOnlyWhatCameAfter) {
+TEST(Watch, FromAVersionSendsOnlyLaterChanges) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto version = At(cluster.Get("/api/v1/pods").Json(), "metadata.resourceVersion");
@@ -41,7 +41,7 @@ TEST(Watch, EventsAreOneObjectPerLineWithKindAndVersion) {
   EXPECT_TRUE(watch->text.ends_with("}\n"));
 }
 
-TEST(Watch, WhatStopsMatchingIsDeletedWithItsOldContentAndTheNewVersion) {
+TEST(Watch, AnObjectThatStopsMatchingIsDeletedWithItsOldContentAndTheNewVersion) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1&fieldSelector=spec.nodeName%3D");
@@ -55,7 +55,7 @@ TEST(Watch, WhatStopsMatchingIsDeletedWithItsOldContentAndTheNewVersion) {
             At(cluster.Pod("a"), "metadata.resourceVersion"));
 }
 
-TEST(Watch, WhatBeginsToMatchIsAdded) {
+TEST(Watch, AnObjectThatStartsToMatchIsAdded) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1&fieldSelector=spec.nodeName%3Dn1");
@@ -65,7 +65,7 @@ TEST(Watch, WhatBeginsToMatchIsAdded) {
   EXPECT_EQ(watch->TakeSummary(), "ADDED b");
 }
 
-TEST(Watch, AStreamingListEndsWithABookmarkThatSaysSo) {
+TEST(Watch, AStreamingListEndsWithAnAnnotatedBookmark) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto watch =
@@ -81,7 +81,7 @@ TEST(Watch, AStreamingListEndsWithABookmarkThatSaysSo) {
   EXPECT_EQ(At(events[1], "object.kind"), "Pod");
 }
 
-TEST(Watch, AStreamingListMustSayNotOlderThan) {
+TEST(Watch, AStreamingListRequiresNotOlderThan) {
   TestCluster cluster;
   EXPECT_EQ(cluster.Get("/api/v1/pods?watch=1&sendInitialEvents=true").status, 422);
   EXPECT_EQ(cluster.Get("/api/v1/pods?watch=1&resourceVersionMatch=NotOlderThan").status, 422);
@@ -101,14 +101,14 @@ TEST(Watch, AVersionBeyondTheWindowIsExpired) {
   EXPECT_TRUE(watch->closed);
 }
 
-TEST(Watch, AStreamingListOfAVersionBeyondTheWindowIsFine) {
+TEST(Watch, AStreamingListMayHaveAVersionBeyondTheWindow) {
   TestCluster cluster(3);
   for (const std::string_view name : {"a", "b", "c", "d", "e"}) cluster.CreatePod(name);
   const auto watch = cluster.Open("GET", std::string("/api/v1/pods?watch=1&resourceVersion=4") + kStreaming);
   EXPECT_EQ(watch->TakeEvents().size(), 5u);
 }
 
-TEST(Watch, AStreamingListFromTheFutureFailsAfterThreeSeconds) {
+TEST(Watch, AStreamingListOfAFutureVersionFailsAfterThreeSeconds) {
   TestCluster cluster;
   const auto watch =
       cluster.Open("GET", std::string("/api/v1/pods?watch=1&resourceVersion=999") + kStreaming);
@@ -121,7 +121,7 @@ TEST(Watch, AStreamingListFromTheFutureFailsAfterThreeSeconds) {
   EXPECT_TRUE(watch->closed);
 }
 
-TEST(Watch, BookmarksComeEveryMinuteAndBeforeTheEnd) {
+TEST(Watch, BookmarksAreSentEveryMinuteAndBeforeTheEnd) {
   TestCluster cluster;
   const auto watch = cluster.Open(
       "GET", "/api/v1/pods?watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100");
@@ -137,7 +137,7 @@ TEST(Watch, BookmarksComeEveryMinuteAndBeforeTheEnd) {
   EXPECT_EQ(cluster.api.watches().watches(), 0u);
 }
 
-TEST(Watch, AsATableSendsItsColumnsOnce) {
+TEST(Watch, ATableWatchSendsItsColumnsOnce) {
   TestCluster cluster;
   const auto watch =
       cluster.Open("GET", "/api/v1/pods?watch=1", "", "", "application/json;as=Table;v=v1;g=meta.k8s.io");
@@ -149,7 +149,7 @@ TEST(Watch, AsATableSendsItsColumnsOnce) {
   EXPECT_TRUE(events[1].at("object").at("columnDefinitions").is_null());
 }
 
-TEST(Watch, EventsOfBothGroupsAreTheSame) {
+TEST(Watch, BothEventGroupsShareTheirEvents) {
   TestCluster cluster;
   const auto watch = cluster.Open("GET", "/apis/events.k8s.io/v1/events?watch=1");
   cluster.Create(
@@ -162,8 +162,7 @@ TEST(Watch, EventsOfBothGroupsAreTheSame) {
   EXPECT_EQ(At(events[0], "object.apiVersion"), "events.k8s.io/v1");
 }
 
-// --- lists
-// --------------------------------------------------------------------------------------------------------
+// --- lists ---
 
 std::vector<std::string> Names(const json::value& list) {
   std::vector<std::string> names;
@@ -171,7 +170,7 @@ std::vector<std::string> Names(const json::value& list) {
   return names;
 }
 
-TEST(List, ItemsCarryNoKindAndAreInOrder) {
+TEST(List, ItemsHaveNoKindAndAreOrderedByKey) {
   TestCluster cluster;
   cluster.CreatePod("b");
   cluster.CreatePod("a");
@@ -187,7 +186,7 @@ TEST(List, AnEmptyListIsNotNull) {
   EXPECT_EQ(At(cluster.Get("/api/v1/namespaces/nowhere/pods").Json(), "items"), "[]");
 }
 
-TEST(List, PagesShowOneState) {
+TEST(List, PagesShowOneVersion) {
   TestCluster cluster;
   for (const std::string_view name : {"a", "b", "c", "d"}) cluster.CreatePod(name);
   const auto first = cluster.Get("/api/v1/namespaces/default/pods?limit=2").Json();
@@ -203,7 +202,7 @@ TEST(List, PagesShowOneState) {
   EXPECT_EQ(At(second, "metadata.resourceVersion"), At(first, "metadata.resourceVersion"));
 }
 
-TEST(List, APageOfAForgottenStateOffersToGoOnInconsistently) {
+TEST(List, APageOfAnExpiredVersionOffersAnInconsistentContinuation) {
   TestCluster cluster(3);
   for (const std::string_view name : {"a", "b", "c"}) cluster.CreatePod(name);
   const auto first = cluster.Get("/api/v1/pods?limit=1").Json();
@@ -214,7 +213,7 @@ TEST(List, APageOfAForgottenStateOffersToGoOnInconsistently) {
   EXPECT_THAT(Names(rest), ElementsAre("b", "c", "d", "e", "f", "g"));
 }
 
-TEST(List, ExactlyAVersionOfThePast) {
+TEST(List, ReturnsAnExactPastVersion) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto version = std::to_string(cluster.store.version());
@@ -226,7 +225,7 @@ TEST(List, ExactlyAVersionOfThePast) {
       ElementsAre("a", "b"));
 }
 
-TEST(List, AVersionFromTheFutureIsWaitedForThreeSeconds) {
+TEST(List, WaitsThreeSecondsForAFutureVersion) {
   TestCluster cluster;
   const auto next = std::to_string(cluster.store.version() + 1);
   const auto waiting = cluster.Open("GET", "/api/v1/pods?resourceVersion=" + next);
@@ -241,7 +240,7 @@ TEST(List, AVersionFromTheFutureIsWaitedForThreeSeconds) {
   EXPECT_EQ(At(never->Json().at("details").at("causes").as_array()[0], "reason"), "ResourceVersionTooLarge");
 }
 
-TEST(List, MetadataOnly) {
+TEST(List, ReturnsMetadataOnlyOnRequest) {
   TestCluster cluster;
   cluster.CreatePod("a");
   const auto list = cluster

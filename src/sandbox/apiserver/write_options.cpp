@@ -14,7 +14,7 @@ std::string_view OptionsKind(const ApiRequest& request) {
   return request.method == "PUT" ? "UpdateOptions" : "CreateOptions";
 }
 
-// fieldManager, or what the user agent calls itself.
+// fieldManager, or the product name of the user agent.
 std::string ManagerOf(const ApiRequest& request) {
   const auto given = request.query.Get("fieldManager");
   if (!given.empty()) return ToUtf8(given);

@@ -8,7 +8,7 @@
 
 namespace berth::sandbox {
 
-// One document of YAML (or JSON, which is YAML, too) that is a map. Keys that occur twice are an error.
+// Parses one YAML (or JSON) document that is a map. Duplicate keys are an error.
 Expected<Document> ParseYamlDocument(std::string_view text);
 
 }  // namespace berth::sandbox

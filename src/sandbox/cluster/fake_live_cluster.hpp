@@ -1,4 +1,4 @@
-// For tests: a cluster with kubelets and controllers, and a scheduler that takes the first node that will do.
+// For tests: a cluster with kubelets and controllers, and a scheduler that binds to the first suitable node.
 #pragma once
 
 #include "sandbox/controllers/controllers.hpp"
@@ -18,7 +18,7 @@ struct LiveCluster : TestCluster, StoreObserver {
     store.Observe(*this);
   }
 
-  // Binds pods to nodes that their affinity and taints allow, in turn.
+  // Binds pods round-robin to nodes that their affinity and taints allow.
   void OnChange(const ResourceType& type, const Change& change) override {
     if (!scheduling || &type != &Known().pods || !change.after || change.before) return;
     if (change.after->fields[0].empty())
@@ -52,13 +52,13 @@ struct LiveCluster : TestCluster, StoreObserver {
     for (int i = 1; i <= count; ++i) CreateNode(fmt::format("n{}", i));
     Pass(std::chrono::milliseconds(1));
   }
-  Heard Make(std::string_view group, std::string_view plural, std::string body) {
+  RecordedResponse Make(std::string_view group, std::string_view plural, std::string body) {
     return Create(fmt::format("{}/namespaces/default/{}", group, plural), std::move(body));
   }
   json::value Read(std::string_view group, std::string_view plural, std::string_view name) {
     return Get(fmt::format("{}/namespaces/default/{}/{}", group, plural, name)).Json();
   }
-  // "a-1 b-2": the names of the pods that are not being deleted; `what` adds fields to them.
+  // "a-1 b-2": the names of the pods that are not being deleted; `path` appends that field to each.
   std::string Pods(std::string_view path = {}) {
     std::string names;
     for (const auto& [_, pod] : store.All(Known().pods)) {
@@ -70,7 +70,7 @@ struct LiveCluster : TestCluster, StoreObserver {
     return names;
   }
   std::size_t PodCount() const { return store.All(Known().pods).size(); }
-  // "Scaled up replica set ...": the messages of events for a reason, in the order they were said.
+  // "Scaled up replica set ...": the messages of events with a reason, in the order of recording.
   std::vector<std::string> Events(std::string_view reason) {
     std::map<Version, std::string> found;
     for (const auto& [_, event] : store.All(Known().events)) {
@@ -82,7 +82,7 @@ struct LiveCluster : TestCluster, StoreObserver {
     for (auto& [_, message] : found) messages.push_back(message);
     return messages;
   }
-  // "reason" of a condition, behind its status: "True:MinimumReplicasAvailable".
+  // Status and reason of a condition: "True:MinimumReplicasAvailable".
   static std::string ConditionOf(const json::value& object, std::string_view type) {
     const json::object* condition = FindCondition(ObjectOrEmpty(object.as_object(), "status"), type);
     if (condition == nullptr) return {};

@@ -12,7 +12,7 @@ namespace berth::sandbox {
 struct KubeconfigSource {
   std::string url;
   const http::CertificateAuthority* authority = nullptr;  // of the server and of clients; null without TLS
-  std::vector<Policy::KnownUser> users;                   // the first one is the current context's
+  std::vector<Policy::KnownUser> users;                   // the first one is the user of the current context
 };
 
 std::string WriteKubeconfig(const KubeconfigSource& source);

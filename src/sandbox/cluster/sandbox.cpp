@@ -31,7 +31,7 @@ struct Sandbox::Impl {
         api(verbs, timers, random, {.policy = options.policy, .field_ownership = options.field_ownership}),
         timer(io) {}
 
-  // Without heartbeats silence means nothing.
+  // Without heartbeats missing heartbeats must be ignored.
   static ControllersOptions Adjusted(const SandboxOptions& options) {
     ControllersOptions adjusted = options.controllers;
     if (options.kubelet.lease_every == Duration::zero()) adjusted.node_lifecycle.enabled = false;
@@ -55,7 +55,7 @@ struct Sandbox::Impl {
   ApiServer api;
   asio::steady_timer timer;
   std::unique_ptr<http::Server> server;
-  std::optional<http::CertificateAuthority> authority;  // of https
+  std::optional<http::CertificateAuthority> authority;  // for https
 };
 
 Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Clock& clock,
@@ -67,7 +67,7 @@ Expected<std::unique_ptr<Sandbox>> Sandbox::Start(asio::io_context& io, const Cl
   if (!options.objects.empty()) {
     BERTH_TRY(impl->loaded, LoadObjects(impl->verbs, options.objects));
   }
-  // Its provisioner is a controller.
+  // The provisioner of the standard class is one of the controllers.
   if (options.controllers.workloads && impl->store.All(Kinds().storage_classes).empty()) {
     if (auto made = impl->CreateStandardClass(); !made)
       return Fail(ErrorCode::kInternal, made.error().message);
@@ -100,7 +100,7 @@ Expected<void> Sandbox::Impl::Listen(asio::io_context& io) {
   return {};
 }
 
-// What every cluster has before anybody does anything.
+// Creates the objects that every new cluster has.
 ApiResult<> Sandbox::Impl::CreateBasics() {
   for (const std::string_view name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
     Document document;
@@ -129,13 +129,13 @@ ApiResult<> Sandbox::Impl::CreateStandardClass() {
   return {};
 }
 
-// One timer of the io_context stands for the whole timers.
+// One timer of the io_context serves the whole timers.
 void Sandbox::Impl::Arm() {
   const auto next = timers.Next();
   if (!next) return;
   timer.expires_after(std::max(*next - clock.Now(), Duration::zero()));
   timer.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;  // re-armed for something earlier
+    if (error) return;  // re-armed for an earlier time
     timers.RunDue();
     Arm();
   });

@@ -1,5 +1,4 @@
-// A whole cluster in one object: API server, simulated nodes, the controllers without which they would not be
-// alive.
+// A complete cluster in one object: API server, simulated nodes, and the controllers that these require.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +27,15 @@ struct SandboxOptions {
   NodePoolOptions nodes;
   KubeletOptions kubelet;
   ControllersOptions controllers;
-  std::string objects;  // a file's text: objects that are there from the start (see persistence/load.hpp)
-  std::size_t window = 16384;  // changes of each resource that watches can resume from
+  std::string objects;         // contents of a file: initial objects (see persistence/load.hpp)
+  std::size_t window = 16384;  // number of changes per resource from which watches can resume
   std::uint64_t seed = 1;
-  bool https = false;                      // with certificates made for the occasion
-  std::shared_ptr<const Policy> policy{};  // null: everybody may do everything
-  bool field_ownership = true;             // metadata.managedFields are kept
+  bool https = false;                      // with generated certificates
+  std::shared_ptr<const Policy> policy{};  // null: every request is allowed
+  bool field_ownership = true;             // maintain metadata.managedFields
 };
 
-// Lives on the thread that runs `io`; that thread is the only writer.
+// Must be used on the thread that runs `io`; that thread is the only writer.
 class Sandbox {
  public:
   // Creates the cluster and listens. `clock` must outlive the sandbox.
@@ -47,13 +46,13 @@ class Sandbox {
   std::uint16_t port() const;
   // "http://127.0.0.1:8001"
   std::string url() const;
-  // How to get there, with the authority's certificate and credentials for every user of the policy; each
-  // user is a context. Without a policy, and first with one, there is "sandbox", who may do everything.
+  // Server address, the authority's certificate and credentials for every user of the policy; each user has a
+  // context. The first user is "sandbox", who may do everything, with and without a policy.
   std::string Kubeconfig() const;
   Verbs& verbs();
-  // How many objects came from SandboxOptions::objects, and what did not.
+  // Number of objects loaded from SandboxOptions::objects, and the skipped ones.
   const LoadReport& loaded() const;
-  // Everything there is, as a file.
+  // All objects in the format of a file.
   std::string Dump(DumpFormat format) const;
   // Ends watches and connections, then calls `done`.
   void Stop(std::function<void()> done);

@@ -1,4 +1,4 @@
-// For tests: an API server without sockets, on a clock that is moved by hand.
+// For tests: an API server without sockets, on a clock that the test advances.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,16 +15,16 @@
 
 namespace berth::sandbox {
 
-// Takes an answer or a stream's lines.
-struct Heard {
+// Records a response or the lines of a stream.
+struct RecordedResponse {
   int status = 0;
   std::string content_type;
-  std::string text;     // body, or what was streamed so far
-  bool closed = false;  // the stream has been ended by the server
+  std::string text;     // body, or the streamed lines so far
+  bool closed = false;  // the server has ended the stream
   bool answered = false;
 
   json::value Json() const { return json::parse(text); }
-  // The lines of a watch; those heard are forgotten.
+  // Returns the received lines of a watch and removes them.
   std::vector<json::value> TakeEvents() {
     std::vector<json::value> events;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -35,7 +35,7 @@ struct Heard {
     text.clear();
     return events;
   }
-  // "ADDED a, MODIFIED a": types and names of the events heard.
+  // "ADDED a, MODIFIED a": types and names of the received events.
   std::string TakeSummary() {
     std::string summary;
     for (const auto& event : TakeEvents()) {
@@ -51,35 +51,35 @@ struct Heard {
 
 class FakeStream final : public http::Stream {
  public:
-  explicit FakeStream(std::shared_ptr<Heard> heard) : heard_(std::move(heard)) {}
+  explicit FakeStream(std::shared_ptr<RecordedResponse> response) : recorded_(std::move(response)) {}
   bool Write(http::Piece piece) override {
-    heard_->text.append(piece.before).append(piece.text ? *piece.text : "").append(piece.after);
+    recorded_->text.append(piece.before).append(piece.text ? *piece.text : "").append(piece.after);
     return true;
   }
-  void Close() override { heard_->closed = true; }
+  void Close() override { recorded_->closed = true; }
   void OnGone(std::function<void()>) override {}
 
  private:
-  std::shared_ptr<Heard> heard_;
+  std::shared_ptr<RecordedResponse> recorded_;
 };
 
 class FakeExchange final : public http::Exchange {
  public:
-  explicit FakeExchange(std::shared_ptr<Heard> heard) : heard_(std::move(heard)) {}
+  explicit FakeExchange(std::shared_ptr<RecordedResponse> response) : recorded_(std::move(response)) {}
   void Respond(http::Response response) override {
-    heard_->answered = true;
-    heard_->status = response.status;
-    heard_->content_type = response.content_type;
-    heard_->text = response.body ? *response.body : "";
+    recorded_->answered = true;
+    recorded_->status = response.status;
+    recorded_->content_type = response.content_type;
+    recorded_->text = response.body ? *response.body : "";
   }
   std::shared_ptr<http::Stream> StartStream(http::Response head, std::size_t) override {
-    heard_->answered = true;
-    heard_->status = head.status;
-    return std::make_shared<FakeStream>(heard_);
+    recorded_->answered = true;
+    recorded_->status = head.status;
+    return std::make_shared<FakeStream>(recorded_);
   }
 
  private:
-  std::shared_ptr<Heard> heard_;
+  std::shared_ptr<RecordedResponse> recorded_;
 };
 
 class TestCluster {
@@ -90,46 +90,47 @@ class TestCluster {
     }
   }
 
-  std::shared_ptr<Heard> Open(std::string method, std::string target, std::string body = {},
-                              std::string content_type = "application/json",
-                              std::string accept = "application/json") {
+  std::shared_ptr<RecordedResponse> Open(std::string method, std::string target, std::string body = {},
+                                         std::string content_type = "application/json",
+                                         std::string accept = "application/json") {
     http::Request request;
     request.method = std::move(method);
     request.target = std::move(target);
     request.headers.Add("Accept", std::move(accept));
     if (!body.empty()) request.headers.Add("Content-Type", std::move(content_type));
     request.body = std::move(body);
-    auto heard = std::make_shared<Heard>();
-    api.Handle(std::move(request), std::make_shared<FakeExchange>(heard));
-    return heard;
+    auto response = std::make_shared<RecordedResponse>();
+    api.Handle(std::move(request), std::make_shared<FakeExchange>(response));
+    return response;
   }
-  Heard Do(std::string method, std::string target, std::string body = {},
-           std::string content_type = "application/json") {
+  RecordedResponse Do(std::string method, std::string target, std::string body = {},
+                      std::string content_type = "application/json") {
     return *Open(std::move(method), std::move(target), std::move(body), std::move(content_type));
   }
-  Heard Get(std::string target) { return Do("GET", std::move(target)); }
-  Heard Create(std::string target, std::string body) {
+  RecordedResponse Get(std::string target) { return Do("GET", std::move(target)); }
+  RecordedResponse Create(std::string target, std::string body) {
     return Do("POST", std::move(target), std::move(body));
   }
-  Heard Patch(std::string target, std::string body, std::string kind = "strategic-merge") {
+  RecordedResponse Patch(std::string target, std::string body, std::string kind = "strategic-merge") {
     return Do("PATCH", std::move(target), std::move(body), "application/" + kind + "-patch+json");
   }
-  // A pod with one container; `spec` is added to its spec: "\"nodeName\":\"n1\"".
-  Heard CreatePod(std::string_view name, std::string_view spec = {}, std::string_view metadata = {}) {
+  // Creates a pod with one container; `spec` is added to its spec: "\"nodeName\":\"n1\"".
+  RecordedResponse CreatePod(std::string_view name, std::string_view spec = {},
+                             std::string_view metadata = {}) {
     return Create(
         "/api/v1/namespaces/default/pods",
         fmt::format(
             R"({{"metadata":{{"name":"{}"{}{}}},"spec":{{"containers":[{{"name":"c","image":"i"}}]{}{}}}}})",
             name, metadata.empty() ? "" : ",", metadata, spec.empty() ? "" : ",", spec));
   }
-  Heard CreateNode(std::string_view name, std::string_view labels = "{}") {
+  RecordedResponse CreateNode(std::string_view name, std::string_view labels = "{}") {
     return Create(
         "/api/v1/nodes",
         fmt::format(
             R"({{"metadata":{{"name":"{}","labels":{}}},"status":{{"capacity":{{"cpu":4,"pods":"110"}}}}}})",
             name, labels));
   }
-  Heard Bind(std::string_view pod, std::string_view node) {
+  RecordedResponse Bind(std::string_view pod, std::string_view node) {
     return Create(
         fmt::format("/api/v1/namespaces/default/pods/{}/binding", pod),
         fmt::format(R"({{"metadata":{{"name":"{}"}},"target":{{"kind":"Node","name":"{}"}}}})", pod, node));
@@ -138,7 +139,7 @@ class TestCluster {
     return Get(fmt::format("/api/v1/namespaces/default/pods/{}", name)).Json();
   }
 
-  // Lets time pass, doing everything that falls due on the way.
+  // Advances the clock and runs everything that becomes due.
   void Pass(Duration time) {
     const MonoTime end = clock.Now() + time;
     for (auto next = timers.Next(); next && *next <= end; next = timers.Next()) {

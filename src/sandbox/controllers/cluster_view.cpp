@@ -43,7 +43,7 @@ PodFacts FactsOf(const ObjectPtr& object) {
   return facts;
 }
 
-// The text of the list of owners; comparing it is far cheaper than parsing the object.
+// The text of the owner list; comparing it is far cheaper than parsing the object.
 std::string_view OwnersText(const Object& object) {
   static constexpr std::string_view kKey = "\"ownerReferences\":[";
   const std::string_view text = object.text;

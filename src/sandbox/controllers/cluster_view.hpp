@@ -1,5 +1,5 @@
-// What controllers ask about the cluster again and again, kept up to date with every write: an informer's
-// cache with its indexes.
+// The indexed cache of cluster state that controllers share, updated on every write: an informer's cache with
+// its indexes.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace berth::sandbox {
 
-// A pod as controllers see it: parsed once for all of them.
+// The data of a pod that controllers use, parsed once for all controllers.
 struct PodFacts {
   ObjectPtr object;
   std::string owner_kind, owner_name, owner_uid;  // the managing controller; empty: none
@@ -32,18 +32,20 @@ struct PodFacts {
   bool succeeded() const { return phase() == "Succeeded"; }
   bool terminal() const { return failed() || succeeded(); }
   bool active() const { return !terminal() && !object->deleting; }
-  // Ready for that long; `wait` is how long it still takes if it is only a matter of time.
+  // True if the pod has been ready for that long. Otherwise `wait` receives the remaining time if the pod is
+  // ready.
   bool Available(std::int64_t min_ready_seconds, WallTime now, Duration* wait = nullptr) const;
 };
 
 class PodObserver {
  public:
   virtual ~PodObserver() = default;
-  // Created: no before; gone: no after. Like StoreObserver::OnChange this must not write.
+  // `before` is null after a creation, `after` is null after a deletion. Must not write, like
+  // StoreObserver::OnChange.
   virtual void OnPod(const PodFacts* before, const PodFacts* after) = 0;
 };
 
-// One thread. Register it with the store before anybody who asks it.
+// One thread. Must be registered with the store before every observer that reads it.
 class ClusterView final : public StoreObserver {
  public:
   struct ByKey {
@@ -57,7 +59,7 @@ class ClusterView final : public StoreObserver {
   void Observe(PodObserver& observer) { observers_.push_back(&observer); }
 
   const PodFacts* Pod(std::string_view key) const;
-  // In the order of their keys; valid until the next write.
+  // Ordered by key; valid until the next write.
   std::vector<const PodFacts*> PodsOf(const std::string& controller_uid) const;
   std::vector<const PodFacts*> OrphansIn(const std::string& ns) const;
   std::vector<const PodFacts*> PodsOn(const std::string& node) const;
@@ -65,9 +67,9 @@ class ClusterView final : public StoreObserver {
   void ForEachIn(std::string_view ns, const std::function<void(const PodFacts&)>& visit) const;
   const std::map<std::string, PodFacts, std::less<>>& all() const { return pods_; }
 
-  // Everything that names the object of this uid among its owners.
+  // All objects that list the object of this uid as an owner.
   const std::set<Dependent>& DependentsOf(const std::string& uid) const;
-  // Objects of one type among them.
+  // The dependents of one type.
   std::vector<ObjectPtr> DependentsOf(const std::string& uid, const ResourceType& type) const;
   bool Exists(const std::string& uid) const { return uids_.contains(uid); }
 
@@ -89,13 +91,13 @@ class ClusterView final : public StoreObserver {
 // uids in metadata.ownerReferences.
 std::vector<std::string> OwnerUids(const Object& object);
 
-// Selectors of many objects of one kind, to be asked which of them select a pod.
+// Selectors of many objects of one kind; finds those that select a given pod.
 class SelectorTable {
  public:
   // Null: selects nothing.
   void Set(const Object& object, const json::object* selector);
   void Remove(const Object& object);
-  // The keys of those that match, in their order.
+  // The keys of the objects whose selectors match, in order.
   std::vector<std::string> Matching(const Object& pod) const;
   const LabelSelector* Find(const std::string& ns, const std::string& key) const;
 

@@ -18,7 +18,7 @@ Controller::Controller(ControllerContext& context, const ResourceType& type, std
   context.view.Observe(*this);
 }
 
-void Controller::NoteAll() {
+void Controller::EnqueueAll() {
   for (const auto& [_, object] : context_.store().All(type_)) {
     Controller::OnChange(type_, {.version = 0, .before = nullptr, .after = object, .removed = nullptr});
   }
@@ -66,8 +66,7 @@ ObjectPtr Controller::WriteStatus(const Object& object, const json::object& stat
                                 [&](json::object& document) { document["status"] = status; });
 }
 
-// --- whose pods are whose
-// ---------------------------------------------------------------------------------------
+// --- ownership of pods ---
 
 std::vector<const PodFacts*> Controller::ClaimPods(const Object& owner, const LabelSelector& selector) {
   for (const PodFacts* pod : context_.view.PodsOf(owner.uid)) {
@@ -100,8 +99,7 @@ void Controller::Adopt(const Object& owner, const Object& pod) {
   });
 }
 
-// --- pods made and unmade
-// ---------------------------------------------------------------------------------------
+// --- creation and deletion of pods ---
 
 ApiResult<ObjectPtr> Controller::CreatePod(const Object& owner, const PodPlan& plan) {
   Document document;

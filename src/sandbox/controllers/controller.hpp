@@ -1,4 +1,4 @@
-// What all controllers of workloads have in common.
+// Base class of the workload controllers.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace berth::sandbox {
 
-// What a controller needs of the world. Outlives the controllers.
+// Dependencies of a controller. Must outlive the controllers.
 struct ControllerContext {
   Verbs& verbs;
   TimerQueue& timers;
@@ -28,7 +28,7 @@ struct ControllerContext {
 };
 
 // Watches objects of one kind and the pods they control, and reconciles one object at a time. Observers only
-// note what has to be looked at; all writing happens in Reconcile, from the timers. One thread.
+// enqueue keys; all writes happen in Reconcile, which runs from the timers. One thread.
 class Controller : public StoreObserver, public PodObserver {
  public:
   void OnChange(const ResourceType& type, const Change& change) override;
@@ -37,31 +37,31 @@ class Controller : public StoreObserver, public PodObserver {
  protected:
   using Outcome = WorkQueue::Outcome;
 
-  // `name` is what its events say they come from ("replicaset-controller").
+  // `name` is the source component of its events ("replicaset-controller").
   Controller(ControllerContext& context, const ResourceType& type, std::string_view name);
   ~Controller() override = default;
-  // Notes every object there is; call it when the derived class is ready.
-  void NoteAll();
+  // Enqueues all existing objects. Call it at the end of the derived class's constructor.
+  void EnqueueAll();
 
-  // The object's present state, parsed.
+  // `object` is the current state.
   virtual Outcome Reconcile(const ObjectPtr& object) = 0;
   virtual void OnGone(const std::string& /*key*/) {}
-  // True if pods without a controller are of interest to objects whose selector matches them.
+  // True if the controller adopts pods without a controller that match an object's selector.
   virtual bool AdoptsPods() const { return true; }
 
   void Emit(const Object& about, std::string_view type, std::string_view reason, const std::string& message);
-  // Writes the status if it differs.
+  // Writes the status if it differs from the stored one.
   ObjectPtr WriteStatus(const Object& object, const json::object& status);
-  // The pods that the object controls: those it owned, less those that its selector no longer matches
-  // (released), plus those without a controller that match (adopted, unless the object is being deleted).
+  // The pods that the object controls: the pods it owned, minus those that its selector no longer matches
+  // (released), plus matching pods without a controller (adopted, unless the object is being deleted).
   std::vector<const PodFacts*> ClaimPods(const Object& owner, const LabelSelector& selector);
-  // Notes the objects whose selectors match a pod.
-  void NoteMatching(const Object& pod) {
+  // Enqueues the objects whose selectors match a pod.
+  void EnqueueMatching(const Object& pod) {
     for (const auto& key : selectors_.Matching(pod)) queue_.Add(key);
   }
   const LabelSelector* SelectorOf(const Object& owner) const { return selectors_.Find(owner.ns, owner.key); }
 
-  // Creates a pod of a template. `name`: empty for a generated one. Says so in an event.
+  // Creates a pod from a template and records an event. `name`: empty for a generated one.
   struct PodPlan {
     const json::object& pod_template;
     std::string name = {};

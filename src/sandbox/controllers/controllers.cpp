@@ -18,7 +18,7 @@
 namespace berth::sandbox {
 
 struct Controllers::Impl {
-  // The view hears of changes first: everybody else asks it.
+  // The view is registered first, so that it is current when the others read it.
   Impl(Verbs& verbs, TimerQueue& timers, Random& random, const ControllersOptions& options)
       : view(verbs.store()),
         events(verbs),

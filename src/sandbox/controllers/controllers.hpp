@@ -14,11 +14,11 @@ namespace berth::sandbox {
 struct ControllersOptions {
   NodeLifecycleOptions node_lifecycle;
   VolumeOptions volumes;
-  bool workloads = true;  // false: only nodes, namespaces and events are looked after
+  bool workloads = true;  // false: only nodes, namespaces and events are maintained
 };
 
-// Looks after everything in the store from its construction on, what is already there included. One thread;
-// must outlive the store's last write.
+// Runs all controllers on everything in the store, including objects that existed before construction. One
+// thread; must outlive the store's last write.
 class Controllers {
  public:
   Controllers(Verbs& verbs, TimerQueue& timers, Random& random, const ControllersOptions& options);

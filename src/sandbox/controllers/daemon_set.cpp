@@ -10,7 +10,7 @@ namespace berth::sandbox {
 namespace {
 
 constexpr std::string_view kRevisionHash = "controller-revision-hash";
-constexpr std::size_t kBurst = 250;  // pods created or deleted in one turn
+constexpr std::size_t kBurst = 250;  // pods created or deleted in one reconcile
 
 void AddDaemonTolerations(json::object& spec) {
   auto& tolerations = ArrayAt(spec, "tolerations");
@@ -28,7 +28,7 @@ void AddDaemonTolerations(json::object& spec) {
   if (BoolAt(spec, "hostNetwork")) add("node.kubernetes.io/network-unavailable", "NoSchedule");
 }
 
-// In place of whatever terms the template has: those have been judged already.
+// Replaces the node affinity terms of the template, which have been evaluated already.
 void TieToNode(json::object& spec, const std::string& node) {
   const json::object field{
       {"key", "metadata.name"}, {"operator", "In"}, {"values", json::array{json::value(node)}}};
@@ -60,10 +60,10 @@ DaemonSetController::DaemonSetController(ControllerContext& context)
     OnChange(Known().nodes, {.version = 0, .before = nullptr, .after = node, .removed = nullptr});
   }
   for (const auto& [_, pod] : context.view.all()) OnPod(nullptr, &pod);
-  NoteAll();
+  EnqueueAll();
 }
 
-// Nodes matter by their labels and taints; heartbeats do not.
+// Only labels and taints of nodes are relevant; heartbeats are not.
 void DaemonSetController::OnChange(const ResourceType& type, const Change& change) {
   Controller::OnChange(type, change);
   if (&type != &Known().nodes) return;
@@ -124,7 +124,7 @@ Controller::Outcome DaemonSetController::Reconcile(const ObjectPtr& object) {
   TruncateHistory(context_, *object, IntAt(plan.spec(), "revisionHistoryLimit", 10),
                   [&](const Revision& revision) { return revision.name() == plan.revision.name(); });
   if (more) return {.again_after = std::chrono::milliseconds(10)};
-  return {.looked_at = plan.pods.size(), .failed = !failure.empty(), .again_after = plan.wait};
+  return {.objects_read = plan.pods.size(), .failed = !failure.empty(), .again_after = plan.wait};
 }
 
 bool DaemonSetController::Prepare(Plan& plan) {
@@ -142,7 +142,7 @@ void DaemonSetController::Gather(Plan& plan) const {
   for (const PodFacts* pod : context_.view.PodsOf(plan.object->uid)) plan.pods[TargetOf(*pod)].push_back(pod);
 }
 
-DaemonSetController::Eligible DaemonSetController::JudgeNode(const Plan& plan, const Object& node) const {
+DaemonSetController::Eligible DaemonSetController::EvaluateNode(const Plan& plan, const Object& node) const {
   const auto named = FindString(plan.pod_spec, "nodeName");
   if ((!named.empty() && named != node.name) || !MatchesNodeAffinity(plan.pod_spec, node)) return {};
   Eligible eligible{true, true};
@@ -161,10 +161,10 @@ DaemonSetController::Eligible DaemonSetController::JudgeNode(const Plan& plan, c
 
 bool DaemonSetController::Place(Plan& plan, std::string& failure) {
   std::vector<std::string> missing;
-  std::vector<ObjectPtr> doomed;
+  std::vector<ObjectPtr> to_delete;
   auto unseen = plan.pods;
   for (const auto& [name, node] : context_.store().All(Known().nodes)) {
-    const Eligible eligible = JudgeNode(plan, *node);
+    const Eligible eligible = EvaluateNode(plan, *node);
     unseen.erase(name);
     const auto found = plan.pods.find(name);
     if (found == plan.pods.end()) {
@@ -178,28 +178,28 @@ bool DaemonSetController::Place(Plan& plan, std::string& failure) {
         Emit(*plan.object, "Warning", "FailedDaemonPod",
              fmt::format("Found failed daemon pod {} on node {}, will try to kill it", pod->object->key,
                          name));
-        doomed.push_back(pod->object);
+        to_delete.push_back(pod->object);
         continue;
       }
       bool& has = IsNew(plan, *pod) ? has_new : has_old;
-      if (!eligible.stay || has) doomed.push_back(pod->object);
+      if (!eligible.stay || has) to_delete.push_back(pod->object);
       has = true;
     }
   }
-  // Of nodes that are gone only what no scheduler has bound is ours to remove; pod GC does the rest.
+  // Of pods on deleted nodes only unbound ones are deleted here; pod GC deletes the others.
   for (const auto& [_, pods] : unseen) {
     for (const PodFacts* pod : pods) {
-      if (pod->node().empty() && !pod->object->deleting) doomed.push_back(pod->object);
+      if (pod->node().empty() && !pod->object->deleting) to_delete.push_back(pod->object);
     }
   }
-  const bool more = missing.size() > kBurst || doomed.size() > kBurst;
+  const bool more = missing.size() > kBurst || to_delete.size() > kBurst;
   if (missing.size() > kBurst) missing.resize(kBurst);
-  if (doomed.size() > kBurst) doomed.resize(kBurst);
+  if (to_delete.size() > kBurst) to_delete.resize(kBurst);
   for (const auto& node : missing) {
     failure = CreateOn(plan, node);
     if (!failure.empty()) return false;
   }
-  for (const auto& pod : doomed) DeletePod(*plan.object, *pod);
+  for (const auto& pod : to_delete) DeletePod(*plan.object, *pod);
   return more;
 }
 
@@ -217,8 +217,7 @@ std::string DaemonSetController::CreateOn(const Plan& plan, const std::string& n
   return created ? std::string() : created.error().message;
 }
 
-// --- new templates
-// ------------------------------------------------------------------------------------------------
+// --- new templates ---
 
 bool DaemonSetController::IsNew(const Plan& plan, const PodFacts& pod) const {
   const std::string* hash = pod.object->Label(kRevisionHash);
@@ -226,11 +225,11 @@ bool DaemonSetController::IsNew(const Plan& plan, const PodFacts& pod) const {
   return hash != nullptr && wanted != nullptr && *hash == *wanted;
 }
 
-// Old pods that are not available go at once, others as far as maxUnavailable allows.
+// Deletes unavailable old pods immediately, the others as far as maxUnavailable allows.
 void DaemonSetController::Roll(Plan& plan) {
   std::int64_t desired = 0;
   for (const auto& [_, node] : context_.store().All(Known().nodes))
-    desired += JudgeNode(plan, *node).run ? 1 : 0;
+    desired += EvaluateNode(plan, *node).run ? 1 : 0;
   const json::object& rolling = ObjectOrEmpty(plan.spec(), "updateStrategy.rollingUpdate");
   const std::int64_t surge = ScaledValue(Find(rolling, "maxSurge"), desired, true);
   if (surge > 0) return RollWithSurge(plan, surge);
@@ -252,9 +251,9 @@ void DaemonSetController::Roll(Plan& plan) {
     DeletePod(*plan.object, *available[i]);
 }
 
-// A new pod beside the old one; the old one goes when the new one is available.
+// Creates a new pod beside the old one; the old one is deleted when the new one is available.
 void DaemonSetController::RollWithSurge(Plan& plan, std::int64_t surge) {
-  std::vector<ObjectPtr> doomed;
+  std::vector<ObjectPtr> to_delete;
   std::vector<std::string> grow;
   std::int64_t surging = 0;
   for (const auto& [node, pods] : plan.pods) {
@@ -266,12 +265,12 @@ void DaemonSetController::RollWithSurge(Plan& plan, std::int64_t surge) {
     if (new_pod == nullptr) {
       grow.push_back(node);
     } else if (new_pod->Available(plan.min_ready, context_.Now(), &plan.wait) || !old_pod->ready) {
-      doomed.push_back(old_pod->object);
+      to_delete.push_back(old_pod->object);
     } else {
       ++surging;
     }
   }
-  for (const auto& pod : doomed) DeletePod(*plan.object, *pod);
+  for (const auto& pod : to_delete) DeletePod(*plan.object, *pod);
   for (const auto& node : grow) {
     if (surging++ >= surge || !CreateOn(plan, node).empty()) break;
   }
@@ -280,7 +279,7 @@ void DaemonSetController::RollWithSurge(Plan& plan, std::int64_t surge) {
 void DaemonSetController::Report(Plan& plan) {
   std::int64_t desired = 0, current = 0, misplaced = 0, ready = 0, updated = 0, available = 0;
   for (const auto& [name, node] : context_.store().All(Known().nodes)) {
-    const Eligible eligible = JudgeNode(plan, *node);
+    const Eligible eligible = EvaluateNode(plan, *node);
     const auto found = plan.pods.find(name);
     desired += eligible.run ? 1 : 0;
     if (found == plan.pods.end()) continue;
@@ -289,7 +288,7 @@ void DaemonSetController::Report(Plan& plan) {
       continue;
     }
     ++current;
-    // The oldest that is ready speaks for the node, as in the original.
+    // The oldest ready pod counts for the node, as in kube-controller-manager.
     const PodFacts* pod = *std::ranges::min_element(found->second, {}, [](const PodFacts* p) {
       return std::pair(!p->ready || p->object->deleting, p->created);
     });

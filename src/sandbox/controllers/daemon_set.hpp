@@ -10,7 +10,7 @@
 namespace berth::sandbox {
 
 // Follows kube-controller-manager v1.37: pods are tied to their node by required node affinity to
-// metadata.name and bound by the scheduler; they tolerate what daemons must; RollingUpdate with
+// metadata.name and bound by the scheduler; they get the tolerations of daemon pods; RollingUpdate with
 // maxUnavailable or maxSurge, OnDelete; revisions, status, events. One thread.
 class DaemonSetController final : public Controller {
  public:
@@ -23,22 +23,23 @@ class DaemonSetController final : public Controller {
     ObjectPtr object;
     Document document;
     Revision revision;
-    json::object pod_spec;                                     // with the tolerations of daemons
-    std::map<std::string, std::vector<const PodFacts*>> pods;  // by node, also nodes that are gone
+    json::object pod_spec;                                     // with the tolerations of daemon pods
+    std::map<std::string, std::vector<const PodFacts*>> pods;  // by node, including deleted nodes
     std::int64_t min_ready = 0;
     Duration wait{};
 
     const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
   };
   struct Eligible {
-    bool run = false;   // a new pod belongs there
-    bool stay = false;  // an existing one may go on
+    bool run = false;   // a new pod should be created on the node
+    bool stay = false;  // an existing pod may continue to run
   };
 
   Outcome Reconcile(const ObjectPtr& object) override;
   bool Prepare(Plan& plan);
-  Eligible JudgeNode(const Plan& plan, const Object& node) const;
-  // Creates and deletes until each eligible node has its one pod; true if more is left for another turn.
+  Eligible EvaluateNode(const Plan& plan, const Object& node) const;
+  // Creates and deletes pods until each eligible node has exactly one; true if work is left for the next
+  // reconcile.
   bool Place(Plan& plan, std::string& failure);
   std::string CreateOn(const Plan& plan, const std::string& node);
   void Roll(Plan& plan);
@@ -48,8 +49,9 @@ class DaemonSetController final : public Controller {
   void Report(Plan& plan);
   std::string TargetOf(const PodFacts& pod) const;
 
-  std::unordered_map<std::string, std::string> targets_;  // by uid: nodes of pods that are not bound yet
-  std::unordered_map<std::string, json::array> taints_;   // by node, of those that have any
+  // by uid: target nodes of pods that are not bound yet
+  std::unordered_map<std::string, std::string> targets_;
+  std::unordered_map<std::string, json::array> taints_;  // by node; only nodes with taints
 };
 
 }  // namespace berth::sandbox

@@ -1,4 +1,4 @@
-// Deployments and replica sets: what people see of a rollout.
+// Deployments and replica sets: rollouts from a client's view.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ struct DeploymentTest : testing::Test {
   }
 };
 
-TEST_F(DeploymentTest, MakesAReplicaSetThatMakesPods) {
+TEST_F(DeploymentTest, CreatesAReplicaSetThatCreatesPods) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":3,)"));
   cluster.Pass(5s);
   const auto web = Web();
@@ -76,7 +76,7 @@ TEST_F(DeploymentTest, MakesAReplicaSetThatMakesPods) {
   EXPECT_EQ(cluster.Events("SuccessfulCreate").size(), 3U);
 }
 
-TEST_F(DeploymentTest, ReplacesAPodThatIsDeleted) {
+TEST_F(DeploymentTest, ReplacesADeletedPod) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":2,)"));
   cluster.Pass(5s);
   const std::string before = cluster.Pods();
@@ -102,7 +102,7 @@ TEST_F(DeploymentTest, ScalesUpAndDown) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
-TEST_F(DeploymentTest, RollsWithinSurgeAndUnavailability) {
+TEST_F(DeploymentTest, RollsWithinMaxSurgeAndMaxUnavailable) {
   cluster.Make(
       kApps, "deployments",
       Deployment(
@@ -123,7 +123,7 @@ TEST_F(DeploymentTest, RollsWithinSurgeAndUnavailability) {
   EXPECT_EQ(LiveCluster::ConditionOf(Web(), "Progressing"), "True:NewReplicaSetAvailable");
 }
 
-TEST_F(DeploymentTest, RecreateStopsTheOldBeforeItStartsTheNew) {
+TEST_F(DeploymentTest, RecreateDeletesOldPodsBeforeItCreatesNewOnes) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":2,"strategy":{"type":"Recreate"},)"));
   cluster.Pass(5s);
   SetImage("nginx:2");
@@ -137,7 +137,7 @@ TEST_F(DeploymentTest, RecreateStopsTheOldBeforeItStartsTheNew) {
   EXPECT_EQ(Sets(), "1:0/0 2:2/2");
 }
 
-TEST_F(DeploymentTest, GoingBackGivesTheOldSetTheNewestRevision) {
+TEST_F(DeploymentTest, ARollbackGivesTheOldSetTheNewestRevision) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":1,)"));
   cluster.Pass(5s);
   SetImage("nginx:2");
@@ -153,7 +153,7 @@ TEST_F(DeploymentTest, GoingBackGivesTheOldSetTheNewestRevision) {
   EXPECT_TRUE(history);
 }
 
-TEST_F(DeploymentTest, KeepsAsManyOldSetsAsTheHistoryLimitSays) {
+TEST_F(DeploymentTest, KeepsOldSetsUpToTheHistoryLimit) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":1,"revisionHistoryLimit":2,)"));
   for (int i = 2; i < 7; ++i) {
     cluster.Pass(5s);
@@ -163,7 +163,7 @@ TEST_F(DeploymentTest, KeepsAsManyOldSetsAsTheHistoryLimitSays) {
   EXPECT_EQ(Sets(), "4:0/0 5:0/0 6:1/1");
 }
 
-TEST_F(DeploymentTest, APausedOneScalesButDoesNotRoll) {
+TEST_F(DeploymentTest, APausedDeploymentScalesButDoesNotRollOut) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":2,)"));
   cluster.Pass(5s);
   cluster.Patch(path, R"({"spec":{"paused":true}})");
@@ -177,12 +177,12 @@ TEST_F(DeploymentTest, APausedOneScalesButDoesNotRoll) {
   EXPECT_EQ(Sets(), "1:0/0 2:3/3");
 }
 
-TEST_F(DeploymentTest, ScalingInTheMiddleOfARolloutIsShared) {
+TEST_F(DeploymentTest, ScalingDuringARolloutIsProportional) {
   cluster.Make(
       kApps, "deployments",
       Deployment(R"("replicas":10,"strategy":{"rollingUpdate":{"maxSurge":5,"maxUnavailable":0}},)"));
   cluster.Pass(5s);
-  cluster.scheduling = false;  // the new pods do not get ready
+  cluster.scheduling = false;  // the new pods do not become ready
   SetImage("nginx:2");
   cluster.Pass(5s);
   EXPECT_EQ(Sets(), "1:10/10 2:5/0");
@@ -191,7 +191,7 @@ TEST_F(DeploymentTest, ScalingInTheMiddleOfARolloutIsShared) {
   EXPECT_EQ(Sets(), "1:17/10 2:8/0");
 }
 
-TEST_F(DeploymentTest, SaysWhenItIsStuck) {
+TEST_F(DeploymentTest, SetsProgressingFalseAfterTheProgressDeadline) {
   cluster.scheduling = false;
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":1,"progressDeadlineSeconds":30,)"));
   cluster.Pass(20s);
@@ -201,7 +201,7 @@ TEST_F(DeploymentTest, SaysWhenItIsStuck) {
   EXPECT_EQ(LiveCluster::ConditionOf(Web(), "Available"), "False:MinimumReplicasUnavailable");
 }
 
-TEST_F(DeploymentTest, AdoptsPodsThatMatchAndLetsGoThoseThatNoLongerDo) {
+TEST_F(DeploymentTest, AdoptsMatchingPodsAndReleasesOthers) {
   cluster.Make(
       kApps, "replicasets",
       R"({"metadata":{"name":"rs"},"spec":{"replicas":2,"selector":{"matchLabels":{"app":"x"}},"template":{"metadata":{"labels":{"app":"x"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
@@ -217,7 +217,7 @@ TEST_F(DeploymentTest, AdoptsPodsThatMatchAndLetsGoThoseThatNoLongerDo) {
   EXPECT_EQ(At(cluster.Pod(first), "metadata.ownerReferences"), "");
 }
 
-TEST_F(DeploymentTest, GivesUpPodsByTheirDeletionCost) {
+TEST_F(DeploymentTest, DeletesPodsInTheOrderOfTheirDeletionCost) {
   cluster.Make(kApps, "deployments", Deployment(R"("replicas":3,)"));
   cluster.Pass(5s);
   const std::string pods = cluster.Pods();

@@ -14,10 +14,10 @@ constexpr std::chrono::minutes kDeletionTimeout{2};
 
 DisruptionController::DisruptionController(ControllerContext& context)
     : Controller(context, Known().disruption_budgets, "controllermanager") {
-  NoteAll();
+  EnqueueAll();
 }
 
-// Controllers that are scaled change what is expected.
+// Scaling a controller changes the expected number of pods.
 void DisruptionController::OnChange(const ResourceType& type, const Change& change) {
   Controller::OnChange(type, change);
   const auto& k = Kinds();
@@ -33,7 +33,7 @@ void DisruptionController::OnChange(const ResourceType& type, const Change& chan
 void DisruptionController::OnPod(const PodFacts* before, const PodFacts* after) {
   for (const PodFacts* pod : {before, after}) {
     if (pod == nullptr) continue;
-    NoteMatching(*pod->object);
+    EnqueueMatching(*pod->object);
   }
 }
 
@@ -42,10 +42,10 @@ Controller::Outcome DisruptionController::Reconcile(const ObjectPtr& object) {
   const json::object& root = document.root();
   const json::object& spec = ObjectOrEmpty(root, "spec");
   std::vector<const PodFacts*> pods;
-  std::size_t looked_at = 0;
+  std::size_t objects_read = 0;
   if (const LabelSelector* selector = SelectorOf(*object)) {
     context_.view.ForEachIn(object->ns, [&](const PodFacts& pod) {
-      ++looked_at;
+      ++objects_read;
       if (selector->Matches(*pod.object)) pods.push_back(&pod);
     });
   }
@@ -84,7 +84,7 @@ Controller::Outcome DisruptionController::Reconcile(const ObjectPtr& object) {
     Emit(*object, "Warning", "CalculateExpectedPodCountFailed",
          "Failed to calculate the number of expected pods: " + expected.problem);
   WriteStatus(*object, status);
-  return {.looked_at = looked_at, .again_after = again};
+  return {.objects_read = objects_read, .again_after = again};
 }
 
 DisruptionController::Expectation DisruptionController::Expect(
@@ -130,7 +130,7 @@ std::optional<std::int64_t> DisruptionController::Wanted(const std::vector<const
     if (type == nullptr) return std::nullopt;
     ObjectPtr owner = context_.store().Get(*type, ObjectKey(pod->object->ns, pod->owner_name));
     if (!owner) continue;
-    // A deployment speaks for its sets, once for all of them.
+    // A deployment counts once for all of its replica sets.
     Document document = owner->Parse();
     if (const json::object* above = ControllerOf(document.root())) {
       const std::string uid(FindString(*above, "uid"));

@@ -1,4 +1,4 @@
-// What PodDisruptionBudgets allow at the moment.
+// The disruptions that PodDisruptionBudgets currently allow.
 #pragma once
 
 #include <unordered_map>
@@ -7,8 +7,9 @@
 
 namespace berth::sandbox {
 
-// Follows kube-controller-manager v1.37: status (counts, disruptedPods, the condition DisruptionAllowed) of
-// each budget from the pods that its selector matches and from how many their controllers want. One thread.
+// Follows kube-controller-manager v1.37: computes the status of each budget (counts, disruptedPods, the
+// condition DisruptionAllowed) from the pods that its selector matches and from the scale of their
+// controllers. One thread.
 class DisruptionController final : public Controller {
  public:
   explicit DisruptionController(ControllerContext& context);
@@ -17,15 +18,15 @@ class DisruptionController final : public Controller {
 
  private:
   struct Expectation {
-    std::int64_t pods = 0;     // that there should be
-    std::int64_t healthy = 0;  // of them that there must be
-    std::string problem;       // the controllers cannot be found
+    std::int64_t pods = 0;     // expected number of pods
+    std::int64_t healthy = 0;  // required number of healthy pods
+    std::string problem;       // why the controllers cannot be found
   };
   Outcome Reconcile(const ObjectPtr& object) override;
   Expectation Expect(const json::object& spec, const std::vector<const PodFacts*>& pods) const;
-  // What the controllers of the pods want in total; nothing if one has no scale.
+  // The total scale of the pods' controllers; nullopt if one has no scale.
   std::optional<std::int64_t> Wanted(const std::vector<const PodFacts*>& pods) const;
-  // Of evictions under way: those whose pods are still there and not being deleted, for two minutes.
+  // Evictions in progress: entries of pods that exist and are not being deleted, for two minutes.
   json::object Disrupted(const json::object& status, const std::string& ns, Duration& again) const;
 };
 

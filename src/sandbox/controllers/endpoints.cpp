@@ -13,8 +13,7 @@ json::object TargetRef(const Object& pod) {
   return {{"kind", "Pod"}, {"namespace", pod.ns}, {"name", pod.name}, {"uid", pod.uid}};
 }
 
-// The service's ports as endpoints have them; named target ports are looked up in the first pod that has
-// them.
+// The service's ports as endpoint ports; named target ports are resolved with the first pod that has them.
 json::array PortsOf(const json::object& spec, const Object* pod) {
   json::array ports;
   for (const auto& value : ArrayOrEmpty(spec, "ports")) {
@@ -48,7 +47,7 @@ json::array PortsOf(const json::object& spec, const Object* pod) {
 
 EndpointsController::EndpointsController(ControllerContext& context)
     : Controller(context, Kinds().services, "endpoint-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
 void EndpointsController::OnPod(const PodFacts* before, const PodFacts* after) {
@@ -59,7 +58,7 @@ void EndpointsController::OnPod(const PodFacts* before, const PodFacts* after) {
                                             before->object->labels != after->object->labels));
   if (!shows) return;
   for (const PodFacts* pod : {before, after}) {
-    if (pod != nullptr) NoteMatching(*pod->object);
+    if (pod != nullptr) EnqueueMatching(*pod->object);
   }
 }
 
@@ -67,11 +66,11 @@ Controller::Outcome EndpointsController::Reconcile(const ObjectPtr& service) {
   const Document document = service->Parse();
   const json::object& spec = ObjectOrEmpty(document.root(), "spec");
   if (SelectorOf(*service) == nullptr || FindString(spec, "type") == "ExternalName") return {};
-  std::size_t looked_at = 0;
-  const std::vector<Backend> backends = BackendsOf(*service, looked_at);
+  std::size_t objects_read = 0;
+  const std::vector<Backend> backends = BackendsOf(*service, objects_read);
   WriteEndpoints(*service, spec, backends);
   WriteSlices(*service, spec, backends);
-  return {.looked_at = looked_at};
+  return {.objects_read = objects_read};
 }
 
 void EndpointsController::OnGone(const std::string& key) {
@@ -82,11 +81,11 @@ void EndpointsController::OnGone(const std::string& key) {
 }
 
 std::vector<EndpointsController::Backend> EndpointsController::BackendsOf(const Object& service,
-                                                                          std::size_t& looked_at) const {
+                                                                          std::size_t& objects_read) const {
   const LabelSelector* selector = SelectorOf(service);
   std::vector<Backend> backends;
   context_.view.ForEachIn(service.ns, [&](const PodFacts& pod) {
-    ++looked_at;
+    ++objects_read;
     const std::string& ip = pod.object->fields[6];  // status.podIP
     if (ip.empty() || pod.terminal() || pod.object->deleting || !selector->Matches(*pod.object)) return;
     backends.push_back({pod.object, ip, pod.node(), pod.ready});
@@ -133,10 +132,10 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
                    {"labels", json::object{{"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}}};
   if (!subsets.empty()) document.root()["subsets"] = std::move(subsets);
   (void)context_.verbs.Create(place.type, place.ns,
-                              std::move(document));  // fails where the namespace is going
+                              std::move(document));  // fails if the namespace is terminating
 }
 
-// Slices keep their order: the i-th hundred of the pods is in the i-th slice.
+// Slices are stable: slice i contains the i-th hundred of the pods.
 void EndpointsController::WriteSlices(const Object& service, const json::object& spec,
                                       const std::vector<Backend>& backends) {
   std::vector<ObjectPtr> slices = context_.view.DependentsOf(service.uid, Kinds().endpoint_slices);

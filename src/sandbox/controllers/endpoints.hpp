@@ -1,4 +1,4 @@
-// Where the pods of a service are: Endpoints and EndpointSlices.
+// The addresses of a service's pods: Endpoints and EndpointSlices.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
@@ -21,7 +21,7 @@ class EndpointsController final : public Controller {
   };
   Outcome Reconcile(const ObjectPtr& service) override;
   void OnGone(const std::string& key) override;
-  std::vector<Backend> BackendsOf(const Object& service, std::size_t& looked_at) const;
+  std::vector<Backend> BackendsOf(const Object& service, std::size_t& objects_read) const;
   void WriteEndpoints(const Object& service, const json::object& spec, const std::vector<Backend>& backends);
   void WriteSlices(const Object& service, const json::object& spec, const std::vector<Backend>& backends);
 };

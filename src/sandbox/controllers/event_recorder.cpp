@@ -9,15 +9,15 @@ namespace {
 
 constexpr double kBurst = 25;
 constexpr double kSecondsPerToken = 300;
-constexpr std::size_t kRemembered = 4096;  // then everything is forgotten; it only costs a duplicate
+constexpr std::size_t kMaxEntries = 4096;  // then all are dropped; the only effect are duplicate events
 
 }  // namespace
 
 void EventRecorder::Record(const Object& about, std::string_view type, std::string_view reason,
                            const std::string& message, std::string_view component, std::string_view host) {
-  if (said_.size() > kRemembered) said_.clear();
-  Said& said = said_[fmt::format("{}|{}|{}|{}", about.uid, reason, component, message)];
-  if (!Allowed(about, component) || (!said.key.empty() && CountUp(said))) return;
+  if (recorded_.size() > kMaxEntries) recorded_.clear();
+  RecordedEvent& recorded = recorded_[fmt::format("{}|{}|{}|{}", about.uid, reason, component, message)];
+  if (!Allowed(about, component) || (!recorded.key.empty() && CountUp(recorded))) return;
   const WallTime wall = verbs_.clock().WallNow();
   const std::string now = FormatTime(wall);
   const std::string ns = about.ns.empty() ? "default" : about.ns;
@@ -45,14 +45,14 @@ void EventRecorder::Record(const Object& about, std::string_view type, std::stri
       {"eventTime", nullptr},
       {"reportingComponent", component},
       {"reportingInstance", host}};
-  // Fails where the namespace is going: nobody would read it.
+  // Fails if the namespace is terminating; the event is then lost.
   if (const auto created = verbs_.Create(Known().events, ns, std::move(event))) {
-    said = {(*created)->key, (*created)->uid};
+    recorded = {(*created)->key, (*created)->uid};
   }
 }
 
 bool EventRecorder::Allowed(const Object& about, std::string_view component) {
-  if (buckets_.size() > kRemembered) buckets_.clear();
+  if (buckets_.size() > kMaxEntries) buckets_.clear();
   const MonoTime now = verbs_.clock().Now();
   Bucket& bucket =
       buckets_.try_emplace(fmt::format("{}|{}", component, about.uid), kBurst, now).first->second;
@@ -64,10 +64,10 @@ bool EventRecorder::Allowed(const Object& about, std::string_view component) {
   return true;
 }
 
-bool EventRecorder::CountUp(const Said& said) {
-  const ObjectPtr event = verbs_.store().Get(Known().events, said.key);
+bool EventRecorder::CountUp(const RecordedEvent& recorded) {
+  const ObjectPtr event = verbs_.store().Get(Known().events, recorded.key);
   if (!event) return false;
-  return verbs_.Rewrite({Known().events, event->ns, event->name}, said.uid, [&](json::object& document) {
+  return verbs_.Rewrite({Known().events, event->ns, event->name}, recorded.uid, [&](json::object& document) {
     document["count"] = IntAt(document, "count", 1) + 1;
     document["lastTimestamp"] = FormatTime(verbs_.clock().WallNow());
   }) != nullptr;

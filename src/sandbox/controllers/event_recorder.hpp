@@ -1,4 +1,4 @@
-// Events as controllers and kubelets record them.
+// Records events of controllers and kubelets.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace berth::sandbox {
 
-// Like client-go's recorder: an event said again counts up, and of one component's events about one object 25
-// get through at once, then one in five minutes. One thread.
+// Like client-go's recorder: a repeated event increments the count of the first. Per component and object the
+// rate is limited to a burst of 25 events, then one every five minutes. One thread.
 class EventRecorder {
  public:
   explicit EventRecorder(Verbs& verbs) : verbs_(verbs) {}
@@ -24,16 +24,16 @@ class EventRecorder {
     double tokens;
     MonoTime filled;
   };
-  struct Said {
+  struct RecordedEvent {
     std::string key;
     std::string uid;
   };
   bool Allowed(const Object& about, std::string_view component);
-  bool CountUp(const Said& said);
+  bool CountUp(const RecordedEvent& recorded);
 
   Verbs& verbs_;
   std::unordered_map<std::string, Bucket> buckets_;  // component + uid
-  std::unordered_map<std::string, Said> said_;       // what was said about whom -> the event
+  std::unordered_map<std::string, RecordedEvent> recorded_;  // component, object and text -> the event
 };
 
 }  // namespace berth::sandbox

@@ -68,8 +68,7 @@ std::int64_t ScaledValue(const json::value* value, std::int64_t total, bool roun
   return round_up ? (percent * total + 99) / 100 : percent * total / 100;
 }
 
-// --- conditions and references
-// ----------------------------------------------------------------------------------
+// --- conditions and references ---
 
 const json::object* FindCondition(const json::object& status, std::string_view type) {
   for (const auto& condition : ArrayOrEmpty(status, "conditions")) {
@@ -125,8 +124,7 @@ const json::object* ControllerOf(const json::object& document) {
   return nullptr;
 }
 
-// --- hashes
-// -----------------------------------------------------------------------------------------------------
+// --- hashes ---
 
 std::string SafeEncode(std::string_view text) {
   static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
@@ -143,7 +141,7 @@ std::uint32_t Fnv32(std::string_view text) {
 
 namespace {
 
-// Members in the order of their names, so that equal documents have equal texts.
+// Serialises members ordered by name, so that equal documents have equal texts.
 void AppendCanonical(const json::value& value, std::string& out) {
   if (value.is_object()) {
     std::vector<std::pair<std::string_view, const json::value*>> members;

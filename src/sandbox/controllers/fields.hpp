@@ -1,4 +1,4 @@
-// Small words for reading and writing objects as controllers do.
+// Helpers to read and write objects in controllers.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace berth::sandbox {
 
-// The number at a path; the default where there is none.
+// The number at a path, or the default if there is none.
 std::int64_t IntAt(const json::object& object, std::string_view path, std::int64_t otherwise = 0);
 bool BoolAt(const json::object& object, std::string_view path, bool otherwise = false);
-// The object at a path, or an empty one that lives for ever.
+// The object at a path, or a static empty one.
 const json::object& ObjectOrEmpty(const json::object& object, std::string_view path);
 const json::array& ArrayOrEmpty(const json::object& object, std::string_view path);
 
-// RFC 3339 in UTC, as FormatTime and FormatMicroTime write it.
+// Parses RFC 3339 in UTC, the format of FormatTime and FormatMicroTime.
 std::optional<WallTime> TimeOf(std::string_view text);
 
-// An IntOrString as a number of `total`: "25%" is rounded up or down.
+// Resolves an IntOrString against `total`: "25%" is rounded up or down.
 std::int64_t ScaledValue(const json::value* value, std::int64_t total, bool round_up,
                          std::int64_t otherwise = 0);
 
@@ -33,7 +33,8 @@ struct Condition {
 };
 const json::object* FindCondition(const json::object& status, std::string_view type);
 bool IsConditionTrue(const json::object& status, std::string_view type);
-// Replaces or appends; lastTransitionTime changes only with the status. False if nothing differs.
+// Replaces or appends the condition; lastTransitionTime changes only with the status. False if nothing
+// differs.
 bool SetCondition(json::object& status, const Condition& condition, const std::string& now,
                   bool with_update_time = false);
 void RemoveCondition(json::object& status, std::string_view type);
@@ -49,12 +50,13 @@ json::object ControllerRef(const Object& owner);
 // The reference of the managing controller; null if there is none.
 const json::object* ControllerOf(const json::object& document);
 
-// The alphabet of generated names: no vowels, so no words.
+// Encodes with the alphabet of generated names, which has no vowels so that no words appear.
 std::string SafeEncode(std::string_view text);
-// FNV-1a, 32 bits: what pod-template-hash and controller-revision-hash are made with.
+// FNV-1a, 32 bits: the hash of pod-template-hash and controller-revision-hash.
 std::uint32_t Fnv32(std::string_view text);
-// Ten decimal digits at most, in the safe alphabet. Equal templates have equal hashes whatever the order of
-// their members; the value differs from kube-controller-manager's, which hashes Go's print of the struct.
+// At most ten decimal digits, in the safe alphabet. Equal templates have equal hashes regardless of the order
+// of their members. The value differs from kube-controller-manager's, which hashes Go's printed form of the
+// struct.
 std::string TemplateHash(const json::value& pod_template, std::int64_t collision_count = -1);
 
 }  // namespace berth::sandbox

@@ -26,8 +26,9 @@ std::string_view PropagationOf(const Object& object) {
 }  // namespace
 
 GarbageCollector::GarbageCollector(ControllerContext& context)
-    : context_(context),
-      queue_(context.timers, context.verbs.clock(), [this](const std::string& key) { return Look(key); }) {
+    : context_(context), queue_(context.timers, context.verbs.clock(), [this](const std::string& key) {
+        return Reconcile(key);
+      }) {
   for (const auto& type : Resources()) {
     for (const auto& [_, object] : context.store().All(type)) {
       OnChange(type, {.version = 0, .before = nullptr, .after = object, .removed = nullptr});
@@ -36,30 +37,30 @@ GarbageCollector::GarbageCollector(ControllerContext& context)
   context.store().Observe(*this);
 }
 
-void GarbageCollector::Note(const ResourceType& type, const std::string& key) {
+void GarbageCollector::Enqueue(const ResourceType& type, const std::string& key) {
   queue_.Add(fmt::format("{}|{}", type.index, key));
 }
 
-// Runs after the view has seen the change, which is told first.
+// Runs after the view has been updated, because the view is registered first.
 void GarbageCollector::OnChange(const ResourceType& type, const Change& change) {
   if (&type == &Known().events) return;
   const Object& subject = change.subject();
   if (!change.after) {
-    spreading_.erase(subject.uid);
+    deleting_dependents_of_.erase(subject.uid);
     for (const auto& [dependent_type, key] : context_.view.DependentsOf(subject.uid))
-      Note(*dependent_type, key);
+      Enqueue(*dependent_type, key);
     if (subject.text.find("\"ownerReferences\":[") == std::string::npos) return;
     const Document document = subject.Parse();
     for (const auto& reference : ArrayOrEmpty(document.root(), "metadata.ownerReferences")) {
       if (!reference.is_object()) continue;
-      // Owners that wait for us are noted by uid; they are in the set only while they wait.
+      // Owners that wait for this object are found by uid; they are in the set only while they wait.
       const std::string uid(FindString(reference.get_object(), "uid"));
-      if (!spreading_.contains(uid)) continue;
+      if (!deleting_dependents_of_.contains(uid)) continue;
       const auto kind = FindString(reference.get_object(), "kind");
       for (const auto& owner_type : Resources()) {
         if (owner_type.kind != kind) continue;
-        Note(owner_type,
-             ObjectKey(owner_type.namespaced ? subject.ns : "", FindString(reference.get_object(), "name")));
+        Enqueue(owner_type, ObjectKey(owner_type.namespaced ? subject.ns : "",
+                                      FindString(reference.get_object(), "name")));
       }
     }
     return;
@@ -67,10 +68,10 @@ void GarbageCollector::OnChange(const ResourceType& type, const Change& change) 
   const bool now_deleting = subject.deleting && !(change.before && change.before->deleting);
   const bool has_owners = subject.text.find("\"ownerReferences\":[") != std::string::npos;
   const bool fresh = !change.before || change.before->uid != subject.uid;
-  if (now_deleting || (fresh && has_owners)) Note(type, subject.key);
+  if (now_deleting || (fresh && has_owners)) Enqueue(type, subject.key);
 }
 
-WorkQueue::Outcome GarbageCollector::Look(const std::string& key) {
+WorkQueue::Outcome GarbageCollector::Reconcile(const std::string& key) {
   std::size_t index = 0;
   const auto bar = key.find('|');
   std::from_chars(key.data(), key.data() + bar, index);
@@ -81,12 +82,12 @@ WorkQueue::Outcome GarbageCollector::Look(const std::string& key) {
     if (HasFinalizer(*object, kForeground)) return FinishForeground(*object);
     return {};
   }
-  Judge(*object);
+  DeleteIfOrphaned(*object);
   return {};
 }
 
 WorkQueue::Outcome GarbageCollector::FinishForeground(const Object& owner) {
-  const auto dependents = context_.view.DependentsOf(owner.uid);  // a copy: what follows may delete some
+  const auto dependents = context_.view.DependentsOf(owner.uid);  // a copy: the calls below may delete some
   const bool blocked = std::ranges::any_of(dependents, [&](const auto& dependent) {
     const ObjectPtr object = context_.store().Get(*dependent.first, dependent.second);
     if (!object) return false;
@@ -97,11 +98,11 @@ WorkQueue::Outcome GarbageCollector::FinishForeground(const Object& owner) {
                                         BoolAt(r.get_object(), "blockOwnerDeletion");
                                });
   });
-  if (spreading_.insert(owner.uid).second) {
-    for (const auto& [type, key] : dependents) Note(*type, key);
+  if (deleting_dependents_of_.insert(owner.uid).second) {
+    for (const auto& [type, key] : dependents) Enqueue(*type, key);
   }
   if (!blocked) DropFinalizer(owner, kForeground);
-  return {.looked_at = blocked ? 1 : dependents.size()};
+  return {.objects_read = blocked ? 1 : dependents.size()};
 }
 
 void GarbageCollector::Orphan(const Object& owner) {
@@ -112,10 +113,10 @@ void GarbageCollector::Orphan(const Object& owner) {
   DropFinalizer(owner, kOrphan);
 }
 
-void GarbageCollector::Judge(const Object& object) {
+void GarbageCollector::DeleteIfOrphaned(const Object& object) {
   const Owners owners = OwnersOf(object);
   if (owners.absent.empty() && owners.waiting.empty()) return;
-  if (owners.solid) {  // somebody still wants it
+  if (owners.present) {  // an owner still exists
     std::vector<std::string> gone = owners.absent;
     gone.insert(gone.end(), owners.waiting.begin(), owners.waiting.end());
     return DropReferences(object, gone);
@@ -123,10 +124,10 @@ void GarbageCollector::Judge(const Object& object) {
   DeleteOptions options;
   options.uid = object.uid;
   options.propagation = PropagationOf(object);
-  // A chain of foreground deletions goes on from the end.
+  // A chain of foreground deletions continues with the dependents.
   if (!owners.waiting.empty() && !context_.view.DependentsOf(object.uid).empty())
     options.propagation = "Foreground";
-  (void)context_.verbs.Delete(PlaceOf(object), options);  // gone already: just as well
+  (void)context_.verbs.Delete(PlaceOf(object), options);  // the object may already be gone
 }
 
 GarbageCollector::Owners GarbageCollector::OwnersOf(const Object& object) const {
@@ -143,8 +144,8 @@ GarbageCollector::Owners GarbageCollector::OwnersOf(const Object& object) const 
       case OwnerState::kWaiting:
         owners.waiting.push_back(std::move(uid));
         break;
-      case OwnerState::kSolid:
-        owners.solid = true;
+      case OwnerState::kPresent:
+        owners.present = true;
     }
   }
   return owners;
@@ -162,9 +163,9 @@ GarbageCollector::OwnerState GarbageCollector::StateOf(const json::object& refer
     const ObjectPtr owner = context_.store().Get(
         type, ObjectKey(type.namespaced ? dependent.ns : "", FindString(reference, "name")));
     if (!owner || owner->uid != FindString(reference, "uid")) return OwnerState::kAbsent;
-    return owner->deleting && HasFinalizer(*owner, kForeground) ? OwnerState::kWaiting : OwnerState::kSolid;
+    return owner->deleting && HasFinalizer(*owner, kForeground) ? OwnerState::kWaiting : OwnerState::kPresent;
   }
-  return OwnerState::kSolid;  // of a kind unknown here: nobody can say that it is gone
+  return OwnerState::kPresent;  // of an unknown kind: it counts as existing
 }
 
 void GarbageCollector::DropReferences(const Object& object, const std::vector<std::string>& uids) {
@@ -187,7 +188,7 @@ void GarbageCollector::DropFinalizer(const Object& object, std::string_view fina
     if (finalizers.empty()) metadata.erase("finalizers");
     return {};
   };
-  (void)context_.verbs.Edit(PlaceOf(object), Part::kMain, drop);  // gone already: just as well
+  (void)context_.verbs.Edit(PlaceOf(object), Part::kMain, drop);  // the object may already be gone
 }
 
 }  // namespace berth::sandbox

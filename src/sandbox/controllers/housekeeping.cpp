@@ -4,14 +4,14 @@ namespace berth::sandbox {
 namespace {
 
 constexpr std::chrono::hours kEventLife{1};  // kube-apiserver's --event-ttl
-constexpr std::chrono::seconds kEventSweep{10};
+constexpr std::chrono::seconds kEventCleanupPeriod{10};
 constexpr std::chrono::milliseconds kNamespaceRetry{200};
 
 }  // namespace
 
 Housekeeping::Housekeeping(Verbs& verbs, TimerQueue& timers) : verbs_(verbs), timers_(timers) {
   verbs_.store().Observe(*this);
-  timers_.After(kEventSweep, [this] { DropOldEvents(); });
+  timers_.After(kEventCleanupPeriod, [this] { DropOldEvents(); });
 }
 
 void Housekeeping::OnChange(const ResourceType& type, const Change& change) {
@@ -51,12 +51,12 @@ void Housekeeping::EmptyNamespace(const std::string& name) {
 void Housekeeping::DropOldEvents() {
   const MonoTime now = verbs_.clock().Now();
   while (!events_.empty() && events_.front().end <= now) {
-    const Mortal event = std::move(events_.front());
+    const ExpiringEvent event = std::move(events_.front());
     events_.pop_front();
     const ObjectPtr object = verbs_.store().Get(Known().events, event.key);
     if (object && object->uid == event.uid) verbs_.store().Remove(Known().events, event.key);
   }
-  timers_.After(kEventSweep, [this] { DropOldEvents(); });
+  timers_.After(kEventCleanupPeriod, [this] { DropOldEvents(); });
 }
 
 }  // namespace berth::sandbox

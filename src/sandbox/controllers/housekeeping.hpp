@@ -1,4 +1,4 @@
-// What ends by itself: terminating namespaces, and events after an hour.
+// Removes expired objects: the contents of terminating namespaces, and events after an hour.
 #pragma once
 
 #include <deque>
@@ -16,18 +16,18 @@ class Housekeeping final : public StoreObserver {
   void OnChange(const ResourceType& type, const Change& change) override;
 
  private:
-  // Deletes what is in a terminating namespace, then the namespace; looks again while something is left.
+  // Deletes the contents of a terminating namespace, then the namespace. Retries while objects remain.
   void EmptyNamespace(const std::string& name);
   void DropOldEvents();
 
-  struct Mortal {
+  struct ExpiringEvent {
     MonoTime end;
     std::string key;
     std::string uid;
   };
   Verbs& verbs_;
   TimerQueue& timers_;
-  std::deque<Mortal> events_;  // in the order of their ends
+  std::deque<ExpiringEvent> events_;  // by expiry time
 };
 
 }  // namespace berth::sandbox

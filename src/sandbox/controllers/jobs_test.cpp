@@ -25,7 +25,7 @@ struct JobTest : testing::Test {
   json::value Read() { return cluster.Read(kBatch, "jobs", "j"); }
 };
 
-TEST_F(JobTest, IsCompleteWhenItsPodsHaveSucceeded) {
+TEST_F(JobTest, CompletesWhenItsPodsHaveSucceeded) {
   cluster.Make(kBatch, "jobs", Job(R"("completions":3,"parallelism":2,)", "sleep 10"));
   cluster.Pass(5s);
   EXPECT_EQ(At(Read(), "status.active"), "2");
@@ -38,12 +38,12 @@ TEST_F(JobTest, IsCompleteWhenItsPodsHaveSucceeded) {
   EXPECT_EQ(LiveCluster::ConditionOf(job, "SuccessCriteriaMet"), "True:CompletionsReached");
   EXPECT_NE(At(job, "status.completionTime"), "");
   EXPECT_EQ(cluster.PodCount(), 3U);
-  // Nothing keeps the finished pods back.
+  // No finished pod keeps its tracking finalizer.
   for (const auto& [_, pod] : cluster.store.All(Known().pods))
     EXPECT_EQ(pod->text.find("job-tracking"), std::string::npos);
 }
 
-TEST_F(JobTest, FailsBeyondItsBackoffLimitAndWaitsLongerEachTime) {
+TEST_F(JobTest, FailsBeyondItsBackoffLimitWithIncreasingDelays) {
   cluster.Make(kBatch, "jobs", Job(R"("backoffLimit":2,)", "exit 3"));
   cluster.Pass(5s);
   EXPECT_EQ(At(Read(), "status.failed"), "1");
@@ -56,7 +56,7 @@ TEST_F(JobTest, FailsBeyondItsBackoffLimitAndWaitsLongerEachTime) {
   EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:BackoffLimitExceeded");
 }
 
-TEST_F(JobTest, AnIndexedOneRunsEachIndexOnce) {
+TEST_F(JobTest, AnIndexedJobRunsEachIndexOnce) {
   cluster.Make(kBatch, "jobs",
                Job(R"("completions":3,"parallelism":3,"completionMode":"Indexed",)", "sleep 1"));
   cluster.Pass(500ms);
@@ -70,7 +70,7 @@ TEST_F(JobTest, AnIndexedOneRunsEachIndexOnce) {
   EXPECT_EQ(At(Read(), "status.completedIndexes"), "0-2");
 }
 
-TEST_F(JobTest, HasADeadlineAndATimeToLive) {
+TEST_F(JobTest, RespectsItsDeadlineAndTimeToLive) {
   cluster.Make(kBatch, "jobs",
                Job(R"("activeDeadlineSeconds":20,"ttlSecondsAfterFinished":60,)", "sleep infinity"));
   cluster.Pass(15s);
@@ -82,7 +82,7 @@ TEST_F(JobTest, HasADeadlineAndATimeToLive) {
   EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 0U);
 }
 
-TEST_F(JobTest, ASuspendedOneHasNoPods) {
+TEST_F(JobTest, ASuspendedJobHasNoPods) {
   cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
   cluster.Pass(5s);
   cluster.Patch("/apis/batch/v1/namespaces/default/jobs/j", R"({"spec":{"suspend":true}})");
@@ -95,7 +95,7 @@ TEST_F(JobTest, ASuspendedOneHasNoPods) {
   EXPECT_EQ(cluster.PodCount(), 1U);
 }
 
-TEST_F(JobTest, AFailingContainerIsRestartedWhereThePodSaysSo) {
+TEST_F(JobTest, AFailingContainerIsRestartedAccordingToTheRestartPolicy) {
   cluster.Make(kBatch, "jobs", Job(R"("backoffLimit":2,)", "exit 1", "OnFailure"));
   cluster.Pass(5s);
   EXPECT_EQ(cluster.PodCount(), 1U);
@@ -112,7 +112,7 @@ TEST_F(JobTest, IsDeletedWithItsPods) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
-TEST_F(JobTest, ACronJobMakesOneEachMinuteAndKeepsThree) {
+TEST_F(JobTest, ACronJobCreatesAJobEachMinuteAndKeepsThree) {
   cluster.Make(
       kBatch, "cronjobs",
       R"({"metadata":{"name":"c"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["true"]}]}}}}}})");

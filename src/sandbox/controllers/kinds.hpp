@@ -1,4 +1,4 @@
-// The resources that controllers work on, by name.
+// The resource types that controllers use, by name.
 #pragma once
 
 #include "sandbox/store/resource.hpp"

@@ -1,4 +1,4 @@
-// What ends and what fails: owners, budgets, volumes, nodes.
+// Deletion and failure: owners, budgets, volumes, nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,9 +30,9 @@ struct LifeCycle : testing::Test {
   std::size_t Count(const ResourceType& type) { return cluster.store.All(type).size(); }
 };
 
-// --- garbage
+// --- garbage ---
 
-TEST_F(LifeCycle, DependentsGoInTheBackground) {
+TEST_F(LifeCycle, BackgroundDeletionRemovesDependentsLater) {
   MakeWeb();
   DeleteWeb("Background");
   EXPECT_EQ(Count(Kinds().deployments), 0U);
@@ -41,7 +41,7 @@ TEST_F(LifeCycle, DependentsGoInTheBackground) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
-TEST_F(LifeCycle, InTheForegroundTheOwnerGoesLast) {
+TEST_F(LifeCycle, ForegroundDeletionRemovesTheOwnerLast) {
   MakeWeb();
   DeleteWeb("Foreground");
   cluster.Pass(100ms);
@@ -54,26 +54,26 @@ TEST_F(LifeCycle, InTheForegroundTheOwnerGoesLast) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
-TEST_F(LifeCycle, OrphansStay) {
+TEST_F(LifeCycle, OrphanedDependentsStay) {
   MakeWeb();
   DeleteWeb("Orphan");
   cluster.Pass(5s);
   EXPECT_EQ(Count(Kinds().deployments), 0U);
   EXPECT_EQ(Count(Kinds().replica_sets), 1U);
   EXPECT_EQ(cluster.PodCount(), 3U);
-  MakeWeb();  // finds its set again
+  MakeWeb();  // adopts its replica set again
   EXPECT_EQ(Count(Kinds().replica_sets), 1U);
   EXPECT_EQ(cluster.PodCount(), 3U);
 }
 
-TEST_F(LifeCycle, AnObjectWhoseOwnerNeverWasIsGarbage) {
+TEST_F(LifeCycle, AnObjectWithAMissingOwnerIsDeleted) {
   cluster.CreatePod("a", "",
                     R"("ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}])");
   cluster.Pass(1s);
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
-TEST_F(LifeCycle, ANamespaceTakesEverythingWithIt) {
+TEST_F(LifeCycle, DeletingANamespaceDeletesItsContents) {
   cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"shop"}})");
   cluster.Pass(1s);
   EXPECT_NE(cluster.store.Get(Kinds().service_accounts, "shop/default"), nullptr);
@@ -86,9 +86,9 @@ TEST_F(LifeCycle, ANamespaceTakesEverythingWithIt) {
   EXPECT_EQ(cluster.store.Get(Known().namespaces, "shop"), nullptr);
 }
 
-// --- budgets and services
+// --- budgets and services ---
 
-TEST_F(LifeCycle, ABudgetCountsWhatMayGo) {
+TEST_F(LifeCycle, ABudgetCountsAllowedDisruptions) {
   MakeWeb();
   cluster.Make(
       "/apis/policy/v1", "poddisruptionbudgets",
@@ -100,7 +100,7 @@ TEST_F(LifeCycle, ABudgetCountsWhatMayGo) {
   EXPECT_EQ(At(budget, "status.desiredHealthy"), "1");
   EXPECT_EQ(At(budget, "status.disruptionsAllowed"), "2");
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "True:SufficientPods");
-  cluster.scheduling = false;  // what is evicted does not come back ready
+  cluster.scheduling = false;  // replacements of evicted pods do not become ready
   const auto evict = [&] {
     const std::string pods = cluster.Pods();
     for (const auto& [_, pod] : cluster.controllers.view().all()) {
@@ -121,7 +121,7 @@ TEST_F(LifeCycle, ABudgetCountsWhatMayGo) {
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "False:InsufficientPods");
 }
 
-TEST_F(LifeCycle, AServiceKnowsItsPods) {
+TEST_F(LifeCycle, AServiceGetsEndpointsForItsPods) {
   cluster.Make(
       "/api/v1", "services",
       R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"web"},"ports":[{"port":80,"targetPort":8080}]}})");
@@ -140,7 +140,7 @@ TEST_F(LifeCycle, AServiceKnowsItsPods) {
   EXPECT_EQ(Count(Kinds().endpoint_slices), 0U);
 }
 
-// --- volumes
+// --- volumes ---
 
 struct Volumes : LifeCycle {
   void MakeClass(std::string_view name, std::string_view mode, std::string_view annotations = "") {
@@ -169,7 +169,7 @@ struct Volumes : LifeCycle {
   }
 };
 
-TEST_F(Volumes, AClaimGetsTheSmallestVolumeThatIsLargeEnough) {
+TEST_F(Volumes, AClaimGetsTheSmallestSufficientVolume) {
   MakeVolume("small", "1Gi");
   MakeVolume("large", "50Gi");
   MakeVolume("right", "6Gi");
@@ -181,7 +181,7 @@ TEST_F(Volumes, AClaimGetsTheSmallestVolumeThatIsLargeEnough) {
   EXPECT_EQ(At(cluster.Get("/api/v1/persistentvolumes/small").Json(), "status.phase"), "Available");
 }
 
-TEST_F(Volumes, AreProvisionedAtOnceAndReclaimed) {
+TEST_F(Volumes, AreProvisionedImmediatelyAndReclaimed) {
   MakeClass("fast", "Immediate");
   MakeClaim("fast");
   cluster.Pass(2s);
@@ -206,7 +206,7 @@ TEST_F(Volumes, WaitForTheirFirstConsumer) {
   EXPECT_EQ(ClaimPhase(), "Bound");
 }
 
-TEST_F(Volumes, AProvisionerCanBeToldNotToAnswer) {
+TEST_F(Volumes, AnAnnotationSilencesTheProvisioner) {
   MakeClass("dead", "Immediate", R"("sandbox.berth.dev/provisioning":"never")");
   MakeClaim("dead");
   cluster.Pass(60s);
@@ -214,7 +214,7 @@ TEST_F(Volumes, AProvisionerCanBeToldNotToAnswer) {
   EXPECT_EQ(cluster.Events("ExternalProvisioning").size(), 1U);
 }
 
-// --- nodes
+// --- nodes ---
 
 struct Failing : LifeCycle {
   void Fail(std::string_view node, std::string_view kind) {
@@ -235,7 +235,7 @@ struct Failing : LifeCycle {
   }
 };
 
-TEST_F(Failing, ASilentNodeIsNoticedAndItsPodsMoveAfterFiveMinutes) {
+TEST_F(Failing, PodsOfASilentNodeAreReplacedAfterFiveMinutes) {
   MakeWeb();
   ASSERT_EQ(PodsOn("n1"), 1U);
   Fail("n1", "silent");
@@ -251,14 +251,14 @@ TEST_F(Failing, ASilentNodeIsNoticedAndItsPodsMoveAfterFiveMinutes) {
   cluster.Pass(290s);
   EXPECT_EQ(PodsOn("n1"), 0U);
   EXPECT_EQ(At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas"), "3");
-  EXPECT_EQ(cluster.PodCount(), 4U);  // nobody there confirms the deletion
+  EXPECT_EQ(cluster.PodCount(), 4U);  // no kubelet confirms the deletion
   Fail("n1", "");
   cluster.Pass(5s);
   EXPECT_EQ(Ready("n1"), "True:KubeletReady");
   EXPECT_EQ(cluster.PodCount(), 3U);
 }
 
-TEST_F(Failing, ANodeThatComesBackInTimeKeepsItsPods) {
+TEST_F(Failing, ANodeThatRecoversInTimeKeepsItsPods) {
   MakeWeb();
   Fail("n1", "silent");
   cluster.Pass(120s);
@@ -272,7 +272,7 @@ TEST_F(Failing, ANodeThatComesBackInTimeKeepsItsPods) {
   EXPECT_EQ(cluster.Get("/api/v1/nodes/n1").text.find("unreachable"), std::string::npos);
 }
 
-TEST_F(Failing, OtherFailuresAreConditions) {
+TEST_F(Failing, OtherFailuresSetConditions) {
   Fail("n1", "not-ready");
   Fail("n2", "memory-pressure,disk-pressure");
   cluster.Pass(1s);
@@ -294,7 +294,7 @@ TEST_F(Failing, PodsOfADeletedNodeAreCollected) {
   EXPECT_EQ(cluster.controllers.view().CountOn("n1"), 0U);
 }
 
-TEST_F(Failing, ChanceStrikesAndMends) {
+TEST_F(Failing, RandomFailuresStartAndEnd) {
   FailureSchedule schedule(cluster.verbs, cluster.timers, cluster.random);
   const auto node = cluster.store.Get(Known().nodes, "n1");
   schedule.Add("n1", node->uid, {.between = 600s, .lasts = 120s, .kinds = {"not-ready"}});
@@ -307,9 +307,9 @@ TEST_F(Failing, ChanceStrikesAndMends) {
   EXPECT_LT(bad, 700U);
 }
 
-// --- files
+// --- dump and load ---
 
-TEST_F(LifeCycle, WhatIsSavedLoadsToTheSameCluster) {
+TEST_F(LifeCycle, ADumpLoadsToTheSameCluster) {
   MakeWeb();
   for (const auto format : {DumpFormat::kYaml, DumpFormat::kJson}) {
     const std::string dump = DumpObjects(cluster.store, format);
@@ -325,7 +325,7 @@ TEST_F(LifeCycle, WhatIsSavedLoadsToTheSameCluster) {
       return text;
     };
     EXPECT_EQ(uids(copy.store), uids(cluster.store));
-    copy.Pass(60s);  // and nothing in it moves
+    copy.Pass(60s);  // the restored cluster does not change
     EXPECT_EQ(uids(copy.store), uids(cluster.store));
   }
 }
@@ -356,7 +356,7 @@ items:
   EXPECT_EQ(cluster.store.Get(Known().pods, "shop/a")->fields[5], "Running");
 }
 
-TEST_F(LifeCycle, MistakesInFilesAreNamedAndNothingIsStored) {
+TEST_F(LifeCycle, AnInvalidFileIsRejectedWithItsErrorsAndStoresNothing) {
   const struct {
     std::string_view file, error;
   } rows[] = {{"apiVersion: v1\nkind: ConfigMap\nmetadata: {}",

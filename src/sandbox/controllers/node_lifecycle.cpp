@@ -25,18 +25,18 @@ NodeLifecycle::NodeLifecycle(ControllerContext& context, const NodeLifecycleOpti
 void NodeLifecycle::OnChange(const ResourceType& type, const Change& change) {
   if (&type == &Known().leases) {
     if (!change.after || change.after->ns != "kube-node-lease") return;
-    const auto found = heard_.find(change.after->name);
-    if (found != heard_.end()) found->second = context_.verbs.clock().Now();
+    const auto found = last_heartbeat_.find(change.after->name);
+    if (found != last_heartbeat_.end()) found->second = context_.verbs.clock().Now();
     return;
   }
   if (&type != &Known().nodes) return;
   const std::string& name = change.subject().name;
   if (!change.after) {
-    heard_.erase(name);
+    last_heartbeat_.erase(name);
     ready_.erase(name);
     return;
   }
-  heard_.try_emplace(name, context_.verbs.clock().Now());
+  last_heartbeat_.try_emplace(name, context_.verbs.clock().Now());
   const Document document = change.after->Parse();
   const bool ready = IsConditionTrue(ObjectOrEmpty(document.root(), "status"), "Ready");
   const auto [known, fresh] = ready_.try_emplace(name, ready);
@@ -47,7 +47,7 @@ void NodeLifecycle::OnChange(const ResourceType& type, const Change& change) {
 void NodeLifecycle::Monitor() {
   const MonoTime now = context_.verbs.clock().Now();
   std::vector<std::string> silent;
-  for (const auto& [name, time] : heard_) {
+  for (const auto& [name, time] : last_heartbeat_) {
     if (now - time > options_.grace) silent.push_back(name);
   }
   std::ranges::sort(silent);  // same seed, same run

@@ -1,4 +1,4 @@
-// Notices nodes whose kubelet has fallen silent.
+// Detects nodes whose kubelet no longer renews its lease.
 #pragma once
 
 #include <unordered_map>
@@ -9,13 +9,13 @@ namespace berth::sandbox {
 
 struct NodeLifecycleOptions {
   Duration grace = std::chrono::seconds(50);  // kube-controller-manager's --node-monitor-grace-period
-  bool enabled = true;                        // false: nobody renews leases, silence means nothing
+  bool enabled = true;  // false: leases are not renewed, and missing heartbeats are ignored
 };
 
-// As kube-controller-manager's node lifecycle controller v1.37: a node that has not renewed its lease for the
-// grace period gets its kubelet's conditions set to Unknown, and pods on a node that is no longer Ready are
-// no longer Ready either. NodeTaints makes taints of that, TaintEviction acts on them. Unlike the original it
-// tries all nodes at once, without limits for whole zones. One thread.
+// Follows kube-controller-manager's node lifecycle controller v1.37. If a node has not renewed its lease for
+// the grace period, the conditions of its kubelet become Unknown. Pods on a node that is not Ready lose their
+// condition Ready. NodeTaints derives taints from the conditions, and TaintEviction acts on those. Unlike
+// kube-controller-manager it handles all nodes at once, without limits for whole zones. One thread.
 class NodeLifecycle final : public StoreObserver {
  public:
   NodeLifecycle(ControllerContext& context, const NodeLifecycleOptions& options);
@@ -28,9 +28,9 @@ class NodeLifecycle final : public StoreObserver {
 
   ControllerContext& context_;
   NodeLifecycleOptions options_;
-  std::unordered_map<std::string, MonoTime> heard_;  // by node
+  std::unordered_map<std::string, MonoTime> last_heartbeat_;  // last heartbeat, by node
   std::unordered_map<std::string, bool> ready_;      // by node
-  WorkQueue pods_;                                   // nodes whose pods are to be marked
+  WorkQueue pods_;                                   // nodes whose pods must be updated
 };
 
 }  // namespace berth::sandbox

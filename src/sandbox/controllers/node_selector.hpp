@@ -1,4 +1,4 @@
-// Which nodes a pod of a daemon set or a volume may be on.
+// Node selection for pods of daemon sets and for volumes.
 #pragma once
 
 #include "sandbox/store/object.hpp"

@@ -7,7 +7,7 @@ namespace {
 
 struct ConditionTaint {
   std::string_view condition;
-  std::string_view status;  // under which the taint is there
+  std::string_view status;  // the condition's status that sets the taint
   std::string_view key;
   std::string_view effect;
 };
@@ -36,9 +36,9 @@ bool HasCondition(const json::object& node, std::string_view type, std::string_v
          });
 }
 
-// True if the list had to change.
-bool Want(json::array& taints, std::string_view key, std::string_view effect, bool wanted,
-          const std::string& now) {
+// True if the list changed.
+bool SetTaint(json::array& taints, std::string_view key, std::string_view effect, bool wanted,
+              const std::string& now) {
   const auto found =
       std::ranges::find_if(taints, [&](const auto& taint) { return IsTaint(taint, key, effect); });
   if ((found != taints.end()) == wanted) return false;
@@ -49,14 +49,14 @@ bool Want(json::array& taints, std::string_view key, std::string_view effect, bo
   return true;
 }
 
-// The taints as they should be, and whether that is a change.
+// Computes the taints of the node; true if they differ from the present ones.
 bool Reconciled(const json::object& node, const std::string& now, json::array& taints) {
   if (const json::array* present = FindArray(node, "spec.taints")) taints = *present;
   const json::value* cordoned = FindPath(node, "spec.unschedulable");
   const bool unschedulable = cordoned != nullptr && cordoned->is_bool() && cordoned->get_bool();
-  bool changed = Want(taints, kUnschedulable, "NoSchedule", unschedulable, now);
+  bool changed = SetTaint(taints, kUnschedulable, "NoSchedule", unschedulable, now);
   for (const auto& row : kConditionTaints) {
-    changed |= Want(taints, row.key, row.effect, HasCondition(node, row.condition, row.status), now);
+    changed |= SetTaint(taints, row.key, row.effect, HasCondition(node, row.condition, row.status), now);
   }
   return changed;
 }

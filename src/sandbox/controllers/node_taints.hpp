@@ -1,4 +1,4 @@
-// What the node lifecycle controller does: taints that mirror spec.unschedulable and the conditions.
+// Taints that mirror spec.unschedulable and the conditions of nodes: a part of the node lifecycle controller.
 #pragma once
 
 #include "base/timer_queue.hpp"
@@ -7,7 +7,7 @@
 namespace berth::sandbox {
 
 // Cordoned nodes get node.kubernetes.io/unschedulable, nodes with a bad condition the taint of that
-// condition; taints of these names go when their reason does. Other taints are left alone. One thread.
+// condition. These taints are removed when their reason ends. Other taints are not changed. One thread.
 class NodeTaints final : public StoreObserver {
  public:
   NodeTaints(Verbs& verbs, TimerQueue& timers);

@@ -34,7 +34,7 @@ WorkQueue::Outcome PodGc::Collect(const std::string& node) {
     DeleteOptions options;
     options.grace_period_seconds = 0;
     options.uid = pod->uid;
-    (void)context_.verbs.Delete(PlaceOf(*pod), options);  // gone already: just as well
+    (void)context_.verbs.Delete(PlaceOf(*pod), options);  // the pod may already be gone
   }
   return {};
 }

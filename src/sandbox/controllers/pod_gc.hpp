@@ -5,9 +5,9 @@
 
 namespace berth::sandbox {
 
-// As kube-controller-manager's pod garbage collector v1.37: forty seconds after the node has gone its pods
-// are failed with the condition DisruptionTarget and deleted without grace, for no kubelet will do it. One
-// thread.
+// Follows kube-controller-manager's pod garbage collector v1.37: forty seconds after a node is deleted, its
+// pods are failed with the condition DisruptionTarget and deleted without grace period, because no kubelet
+// can do it. One thread.
 class PodGc final : public StoreObserver, public PodObserver {
  public:
   explicit PodGc(ControllerContext& context);
@@ -21,7 +21,7 @@ class PodGc final : public StoreObserver, public PodObserver {
   WorkQueue queue_;  // names of nodes
 };
 
-// Sets a pod's condition DisruptionTarget; `fail` also ends it.
+// Sets a pod's condition DisruptionTarget; `fail` also sets the phase Failed.
 void MarkDisrupted(ControllerContext& context, const Object& pod, std::string_view reason,
                    std::string_view message, bool fail = false);
 

@@ -8,12 +8,12 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::int64_t kBurst = 500;  // pods created or deleted in one turn
+constexpr std::int64_t kBurst = 500;  // pods created or deleted in one reconcile
 constexpr std::chrono::milliseconds kNextBurst{10};
 
 int PhaseRank(const PodFacts& pod) { return pod.phase() == "Pending" ? 0 : pod.phase() == "Unknown" ? 1 : 2; }
 
-// Times count by their order of magnitude, so that pods of about the same age are equals.
+// Ages are compared by order of magnitude, so that pods of about the same age are equal.
 int AgeClass(WallTime since, WallTime now) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - since).count();
   return seconds <= 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(seconds));
@@ -21,22 +21,22 @@ int AgeClass(WallTime since, WallTime now) {
 
 }  // namespace
 
-std::vector<const PodFacts*> PodsToGiveUp(std::vector<const PodFacts*> pods,
+std::vector<const PodFacts*> PodsToDelete(std::vector<const PodFacts*> pods,
                                           const std::vector<const PodFacts*>& related, std::size_t surplus,
                                           WallTime now) {
   if (surplus >= pods.size()) return pods;
-  std::unordered_map<std::string_view, int> crowd;
+  std::unordered_map<std::string_view, int> related_on_node;
   for (const PodFacts* pod : related) {
-    if (pod->active() && !pod->node().empty()) ++crowd[pod->node()];
+    if (pod->active() && !pod->node().empty()) ++related_on_node[pod->node()];
   }
-  const auto missed_less = [&](const PodFacts* a, const PodFacts* b) {
+  const auto delete_first = [&](const PodFacts* a, const PodFacts* b) {
     if (a->node().empty() != b->node().empty()) return a->node().empty();
     if (PhaseRank(*a) != PhaseRank(*b)) return PhaseRank(*a) < PhaseRank(*b);
     if (a->ready != b->ready) return b->ready;
     if (a->deletion_cost != b->deletion_cost) return a->deletion_cost < b->deletion_cost;
     const auto at = [&](const PodFacts* pod) {
-      const auto found = crowd.find(pod->node());
-      return found == crowd.end() ? 0 : found->second;
+      const auto found = related_on_node.find(pod->node());
+      return found == related_on_node.end() ? 0 : found->second;
     };
     if (at(a) != at(b)) return at(a) > at(b);
     if (a->ready && b->ready && a->ready_since != b->ready_since) {
@@ -48,32 +48,32 @@ std::vector<const PodFacts*> PodsToGiveUp(std::vector<const PodFacts*> pods,
     if (age_a != age_b) return age_a < age_b;
     return a->object->uid < b->object->uid;
   };
-  std::ranges::nth_element(pods, pods.begin() + static_cast<std::ptrdiff_t>(surplus), missed_less);
+  std::ranges::nth_element(pods, pods.begin() + static_cast<std::ptrdiff_t>(surplus), delete_first);
   pods.resize(surplus);
   return pods;
 }
 
 ReplicaSetController::ReplicaSetController(ControllerContext& context)
     : Controller(context, Kinds().replica_sets, "replicaset-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
 Controller::Outcome ReplicaSetController::Reconcile(const ObjectPtr& object) {
   const Document document = object->Parse();
   const LabelSelector* selector = SelectorOf(*object);
   if (selector == nullptr || selector->empty()) return {};
-  const LabelSelector copy = *selector;  // claiming writes
+  const LabelSelector copy = *selector;  // a copy: claiming writes
   std::vector<const PodFacts*> pods = ClaimPods(*object, copy);
   std::vector<const PodFacts*> active;
   std::ranges::copy_if(pods, std::back_inserter(active), &PodFacts::active);
   const json::object& spec = ObjectOrEmpty(document.root(), "spec");
   const std::int64_t missing = IntAt(spec, "replicas", 1) - static_cast<std::int64_t>(active.size());
-  Outcome outcome{.looked_at = pods.size()};
+  Outcome outcome{.objects_read = pods.size()};
   std::string failure;
   if (!object->deleting && missing != 0) {
     failure = Manage(*object, spec, active, missing);
     outcome.failed = !failure.empty();
-    // Pods that nobody has scheduled yet are cheap to make: the next burst must not wait for their sum.
+    // Unscheduled pods are cheap to create: the next burst does not wait in proportion to all pods.
     if (std::abs(missing) > kBurst && !outcome.failed) outcome = {.again_after = kNextBurst};
     pods = context_.view.PodsOf(object->uid);
   }
@@ -92,7 +92,7 @@ std::string ReplicaSetController::Manage(const Object& set, const json::object& 
     }
     return {};
   }
-  // The crowd on a node is counted over all sets of the same owner.
+  // Pods per node are counted over all sets of the same owner.
   std::vector<const PodFacts*> related = pods;
   const Document document = set.Parse();
   if (const json::object* owner = ControllerOf(document.root())) {
@@ -104,10 +104,10 @@ std::string ReplicaSetController::Manage(const Object& set, const json::object& 
     }
   }
   const auto surplus = static_cast<std::size_t>(std::min(-missing, kBurst));
-  std::vector<ObjectPtr> doomed;
-  for (const PodFacts* pod : PodsToGiveUp(pods, related, surplus, context_.Now()))
-    doomed.push_back(pod->object);
-  for (const auto& pod : doomed) DeletePod(set, *pod);
+  std::vector<ObjectPtr> to_delete;
+  for (const PodFacts* pod : PodsToDelete(pods, related, surplus, context_.Now()))
+    to_delete.push_back(pod->object);
+  for (const auto& pod : to_delete) DeletePod(set, *pod);
   return {};
 }
 

@@ -1,11 +1,11 @@
-// Keeps as many pods of a template as asked for.
+// Maintains the wanted number of pods of a template.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
 
 namespace berth::sandbox {
 
-// Follows kube-controller-manager v1.37: at most 500 pods per turn, the order in which pods are given up,
+// Follows kube-controller-manager v1.37: at most 500 pods per reconcile, the deletion order of surplus pods,
 // generated names, events, status and conditions.
 class ReplicaSetController final : public Controller {
  public:
@@ -13,17 +13,17 @@ class ReplicaSetController final : public Controller {
 
  private:
   Outcome Reconcile(const ObjectPtr& object) override;
-  // Creates or deletes; the error of a creation that failed.
+  // Creates or deletes pods. Returns the error of a failed creation.
   std::string Manage(const Object& set, const json::object& spec, const std::vector<const PodFacts*>& pods,
                      std::int64_t missing);
   json::object StatusOf(const json::object& document, const std::vector<const PodFacts*>& pods,
                         const std::string& failure, std::int64_t missing, Duration* wait) const;
 };
 
-// `surplus` of the pods, those that are missed least: unassigned before assigned, pending before running, not
-// ready before ready, cheap before dear, crowded before alone, young before old. `related` are the pods of
-// the same owner's other sets.
-std::vector<const PodFacts*> PodsToGiveUp(std::vector<const PodFacts*> pods,
+// The `surplus` pods to delete first: unassigned before assigned, pending before running, not ready before
+// ready, lower before higher deletion cost, pods on nodes with more related pods first, younger before older.
+// `related` are the pods of all sets of the same owner.
+std::vector<const PodFacts*> PodsToDelete(std::vector<const PodFacts*> pods,
                                           const std::vector<const PodFacts*>& related, std::size_t surplus,
                                           WallTime now);
 

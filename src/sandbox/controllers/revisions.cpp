@@ -65,7 +65,8 @@ void TruncateHistory(ControllerContext& context, const Object& owner, std::int64
     if (!in_use(revision)) unused.push_back(std::move(revision));
   }
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(unused.size()) - limit; ++i) {
-    (void)context.verbs.Delete(PlaceOf(*unused[static_cast<std::size_t>(i)].object), {});  // gone is as good
+    // may already be gone
+    (void)context.verbs.Delete(PlaceOf(*unused[static_cast<std::size_t>(i)].object), {});
   }
 }
 

@@ -1,4 +1,4 @@
-// The history of a pod template, as StatefulSets and DaemonSets keep it: ControllerRevisions.
+// The history of a pod template of StatefulSets and DaemonSets: ControllerRevisions.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
@@ -12,14 +12,15 @@ struct Revision {
   const std::string& name() const { return object->name; }
 };
 
-// The owner's, oldest first.
+// The owner's revisions, oldest first.
 std::vector<Revision> RevisionsOf(ControllerContext& context, const Object& owner);
 
-// {"spec": {"template": ...}} with the template to replace another one: what `kubectl rollout undo` applies.
+// {"spec": {"template": ...}} with the directive to replace the template: the patch of `kubectl rollout
+// undo`.
 json::object RevisionData(const json::object& pod_template);
 
-// The revision with that data, which becomes the newest; made if there is none. `hash_label` is what its hash
-// is kept under. Nothing if it cannot be made now.
+// Returns the revision with that data and makes it the newest; creates it if there is none. `hash_label` is
+// the label for its hash. nullopt if it cannot be created now.
 std::optional<Revision> EnsureRevision(ControllerContext& context, const Object& owner,
                                        const json::object& spec, std::string_view hash_label);
 

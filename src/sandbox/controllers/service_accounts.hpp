@@ -1,11 +1,11 @@
-// What every namespace has: the service account "default" and the root certificates.
+// The objects in every namespace: the service account "default" and the root certificates.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
 
 namespace berth::sandbox {
 
-// Creates them, also again when they have been deleted. One thread.
+// Creates them, and creates them again after a deletion. One thread.
 class ServiceAccounts final : public StoreObserver {
  public:
   explicit ServiceAccounts(ControllerContext& context);

@@ -42,7 +42,7 @@ struct SetsTest : testing::Test {
   }
 };
 
-TEST_F(SetsTest, AStatefulSetMakesItsPodsOneAfterTheOther) {
+TEST_F(SetsTest, AStatefulSetCreatesItsPodsInOrder) {
   cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":3,"serviceName":"db",)"));
   cluster.Pass(100ms);
   EXPECT_EQ(cluster.Pods(), "db-0");
@@ -73,7 +73,7 @@ TEST_F(SetsTest, AParallelStatefulSetDoesNotWait) {
   EXPECT_EQ(cluster.Pods(), "db-5 db-6 db-7");
 }
 
-TEST_F(SetsTest, AStatefulSetShrinksFromTheTop) {
+TEST_F(SetsTest, AStatefulSetDeletesTheHighestOrdinalFirst) {
   cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":3,)"));
   cluster.Pass(10s);
   cluster.Patch("/apis/apps/v1/namespaces/default/statefulsets/db", R"({"spec":{"replicas":1}})");
@@ -83,7 +83,7 @@ TEST_F(SetsTest, AStatefulSetShrinksFromTheTop) {
   EXPECT_EQ(cluster.Pods(), "db-0");
 }
 
-TEST_F(SetsTest, AStatefulSetBringsBackTheSamePod) {
+TEST_F(SetsTest, AStatefulSetRecreatesAPodUnderItsName) {
   cluster.Make(kApps, "statefulsets", Set("db", R"("replicas":2,)"));
   cluster.Pass(10s);
   cluster.Do("DELETE", "/api/v1/namespaces/default/pods/db-0");
@@ -102,7 +102,7 @@ TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
   EXPECT_EQ(Images(), "i:1 i:1 i:2");
   EXPECT_NE(At(Of("statefulsets", "db"), "status.currentRevision"),
             At(Of("statefulsets", "db"), "status.updateRevision"));
-  // What dies below the partition comes back as it was.
+  // A pod below the partition is recreated with the old template.
   cluster.Do("DELETE", "/api/v1/namespaces/default/pods/db-0");
   cluster.Pass(10s);
   EXPECT_EQ(Images(), "i:1 i:1 i:2");
@@ -114,7 +114,7 @@ TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
             At(Of("statefulsets", "db"), "status.updateRevision"));
 }
 
-TEST_F(SetsTest, AStatefulSetMakesClaimsAndKeepsThem) {
+TEST_F(SetsTest, AStatefulSetCreatesClaimsAndKeepsThem) {
   cluster.Make(
       kApps, "statefulsets",
       Set("db",
@@ -152,7 +152,7 @@ TEST_F(SetsTest, ADaemonSetHasOnePodOnEachEligibleNode) {
             std::string::npos);
 }
 
-TEST_F(SetsTest, ADaemonSetFollowsNodesThatComeAndChange) {
+TEST_F(SetsTest, ADaemonSetFollowsNewAndChangedNodes) {
   cluster.Make(kApps, "daemonsets", Set("agent", ""));
   cluster.Pass(5s);
   EXPECT_EQ(cluster.PodCount(), 3U);
@@ -182,7 +182,7 @@ TEST_F(SetsTest, ADaemonSetRollsWithinMaxUnavailable) {
   EXPECT_EQ(cluster.store.All(Kinds().controller_revisions).size(), 2U);
 }
 
-TEST_F(SetsTest, ADaemonSetWithSurgeIsNeverWithoutAPod) {
+TEST_F(SetsTest, ADaemonSetWithSurgeAlwaysHasAReadyPod) {
   cluster.Make(
       kApps, "daemonsets",
       Set("agent",

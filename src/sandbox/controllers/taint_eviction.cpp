@@ -48,7 +48,7 @@ void TaintEviction::OnChange(const ResourceType& type, const Change& change) {
 
 void TaintEviction::OnPod(const PodFacts* before, const PodFacts* after) {
   if (after == nullptr) {
-    doomed_since_.erase(before->object->uid);
+    tolerating_since_.erase(before->object->uid);
   } else if (!after->node().empty() && taints_.contains(after->node()) &&
              (before == nullptr || before->node().empty())) {
     queue_.Add(after->node());
@@ -63,18 +63,18 @@ WorkQueue::Outcome TaintEviction::Reconcile(const std::string& node) {
   for (const PodFacts* pod : context_.view.PodsOn(node)) {
     if (!pod->object->deleting) pods.push_back(pod->object);
   }
-  WorkQueue::Outcome outcome{.looked_at = pods.size()};
+  WorkQueue::Outcome outcome{.objects_read = pods.size()};
   for (const auto& pod : pods) {
-    const auto patience = taints.empty() ? std::nullopt : Patience(*pod, taints);
-    if (!patience) {
-      if (doomed_since_.erase(pod->uid) > 0) {
+    const auto toleration = taints.empty() ? std::nullopt : TolerationTime(*pod, taints);
+    if (!toleration) {
+      if (tolerating_since_.erase(pod->uid) > 0) {
         context_.events.Record(*pod, "Normal", "TaintManagerEviction",
                                fmt::format("Cancelling deletion of Pod {}", pod->key), kComponent);
       }
       continue;
     }
-    const MonoTime since = doomed_since_.try_emplace(pod->uid, now).first->second;
-    const Duration left = since + *patience - now;
+    const MonoTime since = tolerating_since_.try_emplace(pod->uid, now).first->second;
+    const Duration left = since + *toleration - now;
     if (left <= Duration::zero())
       Evict(*pod);
     else if (outcome.again_after == Duration::zero() || left < outcome.again_after)
@@ -83,7 +83,7 @@ WorkQueue::Outcome TaintEviction::Reconcile(const std::string& node) {
   return outcome;
 }
 
-std::optional<Duration> TaintEviction::Patience(const Object& pod, const std::vector<Taint>& taints) {
+std::optional<Duration> TaintEviction::TolerationTime(const Object& pod, const std::vector<Taint>& taints) {
   const Document document = pod.Parse();
   std::optional<Duration> shortest;
   for (const auto& taint : taints) {
@@ -103,13 +103,13 @@ std::optional<Duration> TaintEviction::Patience(const Object& pod, const std::ve
 }
 
 void TaintEviction::Evict(const Object& pod) {
-  doomed_since_.erase(pod.uid);
+  tolerating_since_.erase(pod.uid);
   context_.events.Record(pod, "Normal", "TaintManagerEviction",
                          fmt::format("Marking for deletion Pod {}", pod.key), kComponent);
   MarkDisrupted(context_, pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
   DeleteOptions options;
   options.uid = pod.uid;
-  (void)context_.verbs.Delete(PlaceOf(pod), options);  // gone already: just as well
+  (void)context_.verbs.Delete(PlaceOf(pod), options);  // the pod may already be gone
 }
 
 }  // namespace berth::sandbox

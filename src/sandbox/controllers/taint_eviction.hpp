@@ -1,4 +1,4 @@
-// Deletes pods that do not tolerate a NoExecute taint of their node, or not for longer.
+// Evicts pods that do not tolerate a NoExecute taint of their node, or whose toleration time has ended.
 #pragma once
 
 #include <unordered_map>
@@ -7,9 +7,9 @@
 
 namespace berth::sandbox {
 
-// As kube-controller-manager's taint eviction controller v1.37: a pod stays as long as the shortest
-// tolerationSeconds among the tolerations that it uses, counted from when the taint was first seen; for ever
-// if all taints are tolerated without a limit. One thread.
+// Follows kube-controller-manager's taint eviction controller v1.37: a pod stays for the shortest
+// tolerationSeconds among the tolerations that it uses, counted from the first observation of the taint;
+// without limit if all taints are tolerated without a limit. One thread.
 class TaintEviction final : public StoreObserver, public PodObserver {
  public:
   explicit TaintEviction(ControllerContext& context);
@@ -21,14 +21,15 @@ class TaintEviction final : public StoreObserver, public PodObserver {
     std::string key, value;
     friend bool operator==(const Taint&, const Taint&) = default;
   };
-  // How long the pod may stay; nothing: for ever.
-  static std::optional<Duration> Patience(const Object& pod, const std::vector<Taint>& taints);
+  // The toleration time of the pod, from the first observation of the taints; nullopt: no limit.
+  static std::optional<Duration> TolerationTime(const Object& pod, const std::vector<Taint>& taints);
   WorkQueue::Outcome Reconcile(const std::string& node);
   void Evict(const Object& pod);
 
   ControllerContext& context_;
-  std::unordered_map<std::string, std::vector<Taint>> taints_;  // NoExecute, by node; none: no entry
-  std::unordered_map<std::string, MonoTime> doomed_since_;      // by the pod's uid
+  // NoExecute, by node; nodes without such taints have no entry
+  std::unordered_map<std::string, std::vector<Taint>> taints_;
+  std::unordered_map<std::string, MonoTime> tolerating_since_;  // by the pod's uid
   WorkQueue queue_;                                             // nodes
 };
 

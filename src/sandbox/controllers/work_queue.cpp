@@ -5,7 +5,7 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::size_t kCheap = 64;  // objects that cost nothing worth a rest
+constexpr std::size_t kCheap = 64;  // number of objects that needs no delay
 constexpr std::chrono::microseconds kRestPerObject{10};
 constexpr std::chrono::milliseconds kFirstRetry{5};
 constexpr std::chrono::seconds kLastRetry{1000};
@@ -29,9 +29,9 @@ void WorkQueue::Run(const std::string& key) {
   waiting_.erase(key);
   rest_until_.erase(key);
   const Outcome outcome = reconcile_(key);
-  if (outcome.looked_at > kCheap) {
-    rest_until_[key] = clock_.Now() + kRestPerObject * static_cast<std::int64_t>(outcome.looked_at);
-    // What was added meanwhile waits, too.
+  if (outcome.objects_read > kCheap) {
+    rest_until_[key] = clock_.Now() + kRestPerObject * static_cast<std::int64_t>(outcome.objects_read);
+    // Keys added in the meantime wait, too.
     if (const auto found = waiting_.find(key); found != waiting_.end()) {
       const Duration delay = found->second.due - clock_.Now();
       timers_.Cancel(found->second.id);

@@ -1,4 +1,4 @@
-// Keys to be looked at: a controller's memory of what it has yet to do.
+// Work queue of a controller.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace berth::sandbox {
 
-// Like client-go's rate-limited work queue: a key is in it once however often it is added. Each reconcile
-// tells how many objects it looked at, and the next one of that key waits in proportion: a controller of
-// 10,000 pods takes some percent of the time, not all of it, however fast they change. One thread.
+// Like client-go's rate-limited work queue: a key is in it at most once. Each reconcile returns the number of
+// objects it read, and the next reconcile of that key is delayed in proportion. This limits a controller of
+// 10,000 pods to a small share of the time, even under frequent changes. One thread.
 class WorkQueue {
  public:
   struct Outcome {
-    std::size_t looked_at = 0;
-    bool failed = false;     // try again, later each time (5 ms, 10 ms ... 1000 s)
-    Duration again_after{};  // zero: when something changes
+    std::size_t objects_read = 0;
+    bool failed = false;     // retry, with exponential back-off (5 ms, 10 ms ... 1000 s)
+    Duration again_after{};  // zero: only after the next change
   };
   using Reconcile = std::function<Outcome(const std::string& key)>;
 
@@ -25,7 +25,7 @@ class WorkQueue {
       : timers_(timers), clock_(clock), reconcile_(std::move(reconcile)) {}
 
   void Add(const std::string& key) { AddAfter(key, Duration::zero()); }
-  // The earliest of several times counts.
+  // If called several times for a key, the earliest time applies.
   void AddAfter(const std::string& key, Duration delay);
   std::size_t size() const { return waiting_.size(); }
 

@@ -16,7 +16,7 @@ constexpr std::size_t kRestartPolicy = 1;
 constexpr std::size_t kPhase = 5;
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{5};
-// Events are for people; a load test must not pay for them.
+// A load test must not spend its time on events.
 constexpr double kEventBurst = 1000;
 constexpr double kEventsPerSecond = 50;
 
@@ -43,7 +43,7 @@ void Kubelet::OnPod(const Change& change) {
   if (!was_bound && pod->fields[kPhase] == "Pending") {
     timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
   }
-  // A pod that arrives running comes from a file: it goes on.
+  // A pod that is created as Running comes from a loaded file: it continues.
   if (!change.before && pod->fields[kPhase] == "Running") {
     const Document document = pod->Parse();
     const auto runs_for = RunPlanOf(document.root(), options_.job_time).runs_for;
@@ -68,7 +68,7 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
     plan = RunPlanOf(document, options_.job_time);
     SetRunning(document, FormatTime(verbs_.clock().WallNow()), ip);
   });
-  Say(*pod, "Started", "Started containers");
+  RecordEvent(*pod, "Started", "Started containers");
   if (plan.runs_for) timers_.After(*plan.runs_for, [this, key, uid] { Complete(key, uid); });
 }
 
@@ -93,21 +93,21 @@ void Kubelet::Restart(const Object& pod, std::int64_t exit_code) {
   verbs_.Rewrite(PlaceOf(pod.key), pod.uid, [&](json::object& document) {
     restarts = SetCrashed(document, FormatTime(verbs_.clock().WallNow()), exit_code);
   });
-  Say(pod, "BackOff", "Back-off restarting failed container", "Warning");
+  RecordEvent(pod, "BackOff", "Back-off restarting failed container", "Warning");
   const Duration wait =
       std::min<Duration>(kFirstBackOff * (1 << std::min<std::int64_t>(restarts - 1, 10)), kLastBackOff);
   timers_.After(wait, [this, key = pod.key, uid = pod.uid] { Start(key, uid); });
 }
 
-// The containers have stopped: the deletion is confirmed the way a kubelet does it, with grace period 0.
+// The containers have stopped. Confirms the deletion like a kubelet, with grace period 0.
 void Kubelet::Finish(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
   if (!pod || pod->uid != uid || FailureAt(pod->fields[kNodeName]).silent) return;
-  if (pod->fields[kPhase] == "Running") Say(*pod, "Killing", "Stopping containers");
+  if (pod->fields[kPhase] == "Running") RecordEvent(*pod, "Killing", "Stopping containers");
   DeleteOptions options;
   options.grace_period_seconds = 0;
   options.uid = uid;
-  (void)verbs_.Delete(PlaceOf(key), options);  // gone already, or another pod by now: just as well
+  (void)verbs_.Delete(PlaceOf(key), options);  // already gone, or replaced by another pod
 }
 
 std::string Kubelet::NextPodIp(const std::string& node) {
@@ -123,8 +123,8 @@ std::string Kubelet::NextPodIp(const std::string& node) {
   return fmt::format("{}.{}", cidr.substr(0, last_dot), number % 254 + 1);
 }
 
-void Kubelet::Say(const Object& pod, std::string_view reason, const std::string& message,
-                  std::string_view type) {
+void Kubelet::RecordEvent(const Object& pod, std::string_view reason, const std::string& message,
+                          std::string_view type) {
   if (events_ == nullptr) return;
   const MonoTime now = verbs_.clock().Now();
   const double seconds = std::chrono::duration<double>(now - event_tokens_at_).count();

@@ -1,4 +1,4 @@
-// One kubelet for all simulated nodes: pods that are bound run, end and go, unless their node has failed.
+// One kubelet for all simulated nodes: starts, ends and removes bound pods, unless their node has failed.
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@ namespace berth::sandbox {
 struct KubeletOptions {
   Duration pod_start = std::chrono::milliseconds(500);  // from binding to Running
   Duration pod_stop =
-      std::chrono::milliseconds(500);  // from deletion to gone, if the grace period allows as much
-  Duration lease_every = std::chrono::seconds(10);  // zero: no heartbeats at all
+      std::chrono::milliseconds(500);               // from deletion to removal, if the grace period allows it
+  Duration lease_every = std::chrono::seconds(10);  // zero: no heartbeats
   Duration status_every = std::chrono::minutes(5);  // the conditions' lastHeartbeatTime
-  Duration job_time = std::chrono::seconds(1);      // how long pods of Jobs run that do not say it themselves
+  Duration job_time = std::chrono::seconds(1);      // run time of Job pods without an annotation
 };
 
-// Acts on every node, also on those that somebody creates by hand: those become Ready, too, unless they say
-// otherwise. A pod bound to a node that does not exist stays Pending, as in a real cluster. How long pods run
-// is in run_plan.hpp, how nodes fail in node_failure.hpp. Containers that fail are restarted as the pod's
-// restartPolicy says, with the kubelet's back-off (10 s, doubled up to 5 min). One thread.
+// Handles every node, also nodes created by clients: these become Ready, too, unless annotated otherwise. A
+// pod bound to a node that does not exist stays Pending, as in a real cluster. run_plan.hpp defines how long
+// pods run, node_failure.hpp how nodes fail. Failed containers are restarted according to the pod's
+// restartPolicy, with the kubelet's back-off (10 s, doubled up to 5 min). One thread.
 class Kubelet final : public StoreObserver {
  public:
-  // Registers itself with the store; nodes that exist already are taken care of. Without a recorder there are
-  // no events; with one they are limited to some tens a second over all nodes.
+  // Registers itself with the store and takes over existing nodes. Without a recorder there are no events;
+  // with one, events are limited to a few tens per second over all nodes.
   Kubelet(Verbs& verbs, TimerQueue& timers, const KubeletOptions& options, EventRecorder* events = nullptr);
 
   void OnChange(const ResourceType& type, const Change& change) override;
@@ -41,14 +41,14 @@ class Kubelet final : public StoreObserver {
   void Restart(const Object& pod, std::int64_t exit_code);
   void Finish(const std::string& key, const std::string& uid);
   std::string NextPodIp(const std::string& node);
-  void Say(const Object& pod, std::string_view reason, const std::string& message,
-           std::string_view type = "Normal");
+  void RecordEvent(const Object& pod, std::string_view reason, const std::string& message,
+                   std::string_view type = "Normal");
 
   void OnNode(const Change& change);
   void Post(const std::string& node, const std::string& uid);
   void Resume(const std::string& node);
   const NodeFailure& FailureAt(const std::string& node) const;
-  void Beat(bool first);
+  void SendHeartbeats(bool first);
   void RenewLease(const Object& node);
 
   Verbs& verbs_;
@@ -58,8 +58,8 @@ class Kubelet final : public StoreObserver {
   std::unordered_map<std::string, unsigned> last_ip_;      // by node
   std::unordered_map<std::string, NodeFailure> failures_;  // by node; healthy ones have no entry
   std::unordered_set<std::string> overdue_;  // uids of pods that ended while their node was silent
-  std::string next_beat_;                    // the node whose turn it is
-  std::uint64_t rounds_ = 0;                 // how often all nodes had theirs
+  std::string next_heartbeat_;               // the node whose heartbeat is next
+  std::uint64_t rounds_ = 0;                 // completed rounds over all nodes
   std::uint64_t owed_ = 0;                   // fractions of a node, in beats
   double event_tokens_ = 0;
   MonoTime event_tokens_at_{};

@@ -1,4 +1,4 @@
-// The nodes' side of the kubelet: heartbeats, conditions, failures.
+// The node part of the kubelet: heartbeats, conditions, failures.
 #include <algorithm>
 
 #include "sandbox/kubelet/kubelet.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kNodeName = 0;
 constexpr std::size_t kPhase = 5;
-// Heartbeats are spread: this often some nodes have their turn.
-constexpr std::chrono::milliseconds kBeat{100};
+// Heartbeats are spread over time: the interval between the groups of nodes.
+constexpr std::chrono::milliseconds kHeartbeatTick{100};
 
 }  // namespace
 
@@ -21,7 +21,8 @@ Kubelet::Kubelet(Verbs& verbs, TimerQueue& timers, const KubeletOptions& options
     OnNode({.version = node->version, .before = nullptr, .after = node, .removed = nullptr});
   }
   verbs_.store().Observe(*this);
-  if (options_.lease_every > Duration::zero()) timers_.After(kBeat, [this] { Beat(true); });
+  if (options_.lease_every > Duration::zero())
+    timers_.After(kHeartbeatTick, [this] { SendHeartbeats(true); });
 }
 
 const NodeFailure& Kubelet::FailureAt(const std::string& node) const {
@@ -31,7 +32,7 @@ const NodeFailure& Kubelet::FailureAt(const std::string& node) const {
   return found == failures_.end() ? healthy : found->second;
 }
 
-// A node made by hand gets what its kubelet would have reported; one whose failure has changed says so.
+// Sets the kubelet's status of a node created by a client, and updates a node whose failure has changed.
 void Kubelet::OnNode(const Change& change) {
   const std::string& name = change.subject().name;
   if (!change.after) {
@@ -50,7 +51,7 @@ void Kubelet::OnNode(const Change& change) {
   };
   const bool fresh = !change.before;
   if (before == failure && (!fresh || has_conditions())) return;
-  if (failure.silent) return;  // not even this
+  if (failure.silent) return;  // a silent kubelet posts nothing
   const bool mended = (before.silent || before.not_ready) && !failure.not_ready;
   timers_.After(Duration::zero(), [this, name, uid = change.after->uid, mended] {
     Post(name, uid);
@@ -58,7 +59,7 @@ void Kubelet::OnNode(const Change& change) {
   });
 }
 
-// The node's conditions as of now, and its lease.
+// Posts the node's current conditions and renews its lease.
 void Kubelet::Post(const std::string& name, const std::string& uid) {
   const ObjectPtr node = verbs_.store().Get(Known().nodes, name);
   if (!node || node->uid != uid || FailureAt(name).silent) return;
@@ -69,7 +70,7 @@ void Kubelet::Post(const std::string& name, const std::string& uid) {
   if (options_.lease_every > Duration::zero()) RenewLease(*node);
 }
 
-// What was left undone while the node was out of order.
+// Completes the work that was left while the node had failed.
 void Kubelet::Resume(const std::string& name) {
   std::vector<ObjectPtr> pods;
   for (const auto& [_, pod] : verbs_.store().All(Known().pods)) {
@@ -91,17 +92,17 @@ void Kubelet::Resume(const std::string& name) {
   }
 }
 
-// Every node once per lease interval, evenly spread over it.
-void Kubelet::Beat(bool first) {
+// Every node once per lease interval, spread evenly.
+void Kubelet::SendHeartbeats(bool first) {
   const auto& nodes = verbs_.store().All(Known().nodes);
   const auto beats_per_round =
-      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kBeat), 1);
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.lease_every / kHeartbeatTick), 1);
   owed_ += nodes.size();
   const std::size_t share = first ? 0 : owed_ / beats_per_round;
   owed_ %= beats_per_round;
   const std::uint64_t status_rounds =
       std::max<std::uint64_t>(static_cast<std::uint64_t>(options_.status_every / options_.lease_every), 1);
-  auto node = nodes.lower_bound(next_beat_);
+  auto node = nodes.lower_bound(next_heartbeat_);
   for (std::size_t i = 0; i < share && !nodes.empty(); ++i) {
     if (node == nodes.end()) {
       node = nodes.begin();
@@ -113,8 +114,8 @@ void Kubelet::Beat(bool first) {
     RenewLease(*current);
     if (rounds_ % status_rounds == status_rounds - 1) Post(current->name, current->uid);
   }
-  next_beat_ = node == nodes.end() ? "\x7f" : node->first;
-  timers_.After(kBeat, [this] { Beat(false); });
+  next_heartbeat_ = node == nodes.end() ? "\x7f" : node->first;
+  timers_.After(kHeartbeatTick, [this] { SendHeartbeats(false); });
 }
 
 void Kubelet::RenewLease(const Object& node) {
@@ -125,7 +126,7 @@ void Kubelet::RenewLease(const Object& node) {
     Document fresh;
     fresh.root() = NodeLease(node.name, node.uid, now);
     (void)verbs_.Create(place.type, place.ns,
-                        std::move(fresh));  // fails only where there is no such namespace
+                        std::move(fresh));  // fails only if the namespace is missing
     return;
   }
   verbs_.Rewrite(place, lease->uid, [&](json::object& document) {

@@ -1,4 +1,4 @@
-// What becomes of pods and nodes without anybody's doing.
+// The simulated life of pods and nodes.
 #include "sandbox/kubelet/kubelet.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct KubeletCluster : TestCluster {
   std::string Phase(std::string_view pod) { return At(Pod(pod), "status.phase"); }
 };
 
-TEST(Kubelet, ABoundPodRuns) {
+TEST(Kubelet, StartsABoundPod) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a");
@@ -50,7 +50,7 @@ TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
   EXPECT_EQ(cluster.Phase("a"), "Pending");
 }
 
-TEST(Kubelet, APodSucceedsAfterTheTimeItIsToRun) {
+TEST(Kubelet, APodSucceedsAfterItsRunTime) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a", "", R"("annotations":{"sandbox.berth.dev/run-for":"30s"})");
@@ -73,7 +73,7 @@ TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
 }
 
-TEST(Kubelet, DoesNotTouchAPodThatCameInAnothersPlace) {
+TEST(Kubelet, LeavesAReplacementPodOfTheSameNameAlone) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.CreatePod("a");
@@ -84,7 +84,7 @@ TEST(Kubelet, DoesNotTouchAPodThatCameInAnothersPlace) {
   EXPECT_EQ(cluster.Phase("a"), "Pending");
 }
 
-TEST(Kubelet, ANodeMadeByHandBecomesReady) {
+TEST(Kubelet, ANodeCreatedByAClientBecomesReady) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.Pass(1s);
@@ -101,7 +101,7 @@ TEST(Kubelet, RenewsEachLeaseOncePerInterval) {
   EXPECT_NEAR(static_cast<double>(cluster.store.version() - before), 70, 3);
 }
 
-TEST(NodePool, NodesHaveWhatSchedulersAskFor) {
+TEST(NodePool, NodesHaveTheFieldsThatSchedulersUse) {
   KubeletCluster cluster;
   NodePoolOptions pool;
   pool.nodes = 6;
@@ -139,7 +139,7 @@ TEST(NodeTaints, FollowCordonAndConditions) {
   EXPECT_EQ(taints(), "node.kubernetes.io/not-ready:NoSchedule node.kubernetes.io/not-ready:NoExecute ");
 }
 
-TEST(Housekeeping, EventsAreGoneAfterAnHour) {
+TEST(Housekeeping, EventsExpireAfterAnHour) {
   KubeletCluster cluster;
   cluster.Create("/api/v1/namespaces/default/events",
                  R"({"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}})");
@@ -149,7 +149,7 @@ TEST(Housekeeping, EventsAreGoneAfterAnHour) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/events/e").status, 404);
 }
 
-TEST(Housekeeping, ANamespaceGoesWithItsContent) {
+TEST(Housekeeping, ATerminatingNamespaceIsDeletedWithItsContents) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
   cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"x"}})");
@@ -164,7 +164,7 @@ TEST(Housekeeping, ANamespaceGoesWithItsContent) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/x/pods/a").status, 404);
 }
 
-TEST(GoDuration, IsReadAsGoWritesIt) {
+TEST(GoDuration, ParsesGosFormat) {
   EXPECT_EQ(ParseSpan("30s"), 30s);
   EXPECT_EQ(ParseSpan("1h2m3.5s"), 1h + 2min + 3500ms);
   EXPECT_EQ(ParseSpan("0"), 0s);

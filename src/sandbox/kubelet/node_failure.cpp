@@ -89,8 +89,7 @@ bool PostConditions(json::object& node, const NodeFailure& failure, WallTime now
   return true;
 }
 
-// --- by chance
-// --------------------------------------------------------------------------------------------------
+// --- random failures ---
 
 void FailureSchedule::Add(const std::string& node, const std::string& uid, const FailurePlan& plan) {
   if (plan.between > Duration::zero() && !plan.kinds.empty()) Await(node, uid, plan);

@@ -1,4 +1,4 @@
-// Nodes that fail, because somebody asked for it or by chance.
+// Node failures: requested by annotation, or random.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace berth::sandbox {
 
-// A node's annotation; one or more, separated by commas:
-//   silent               its kubelet says nothing any more and does nothing
+// Annotation of a node; one or more values, separated by commas:
+//   silent               its kubelet sends no heartbeats and does nothing
 //   not-ready            Ready=False; new pods do not start
 //   memory-pressure, disk-pressure, pid-pressure, network-unavailable: the condition of that name is True
-// Removing it mends the node.
+// Removing the annotation repairs the node.
 constexpr std::string_view kFailure = "sandbox.berth.dev/failure";
 
 struct NodeFailure {
@@ -30,33 +30,33 @@ struct NodeFailure {
   friend bool operator==(const NodeFailure&, const NodeFailure&) = default;
 };
 
-// The kinds by name, in the order above.
+// The failure kinds, in the order above.
 const std::vector<std::string>& FailureKinds();
 // False if there is no such kind.
 bool AddFailure(NodeFailure& failure, std::string_view kind);
-// From the annotation; unknown kinds count for nothing.
+// Parses the annotation; unknown kinds are ignored.
 NodeFailure FailureOf(const Object& node);
 
-// Brings the conditions of a node into line with its failure, as its kubelet would post them; false if
-// nothing differs. The time of the heartbeat is set only where a condition changes, or with `heartbeat`
-// everywhere.
+// Sets the conditions of a node according to its failure, in the form its kubelet posts; false if nothing
+// differs. The heartbeat time is set only where a condition changes, or everywhere if `heartbeat` is true.
 bool PostConditions(json::object& node, const NodeFailure& failure, WallTime now, bool heartbeat);
 
-// Failures by chance: each node fails on average once in `between` of its healthy time, for `lasts` on
-// average, in one of the `kinds`. Both times are exponentially distributed.
+// Random failures: each node fails on average once per `between` of healthy time, for `lasts` on average, in
+// one of the `kinds`. Both times are exponentially distributed.
 struct FailurePlan {
   Duration between{};  // zero: never
   Duration lasts = std::chrono::minutes(5);
   std::vector<std::string> kinds = {"silent"};
 };
 
-// Sets and removes the annotation kFailure. A node that carries one set by hand is left alone. One thread.
+// Sets and removes the annotation kFailure. Nodes with an annotation from a client are not changed. One
+// thread.
 class FailureSchedule {
  public:
   FailureSchedule(Verbs& verbs, TimerQueue& timers, Random& random)
       : verbs_(verbs), timers_(timers), random_(random) {}
 
-  // Until the node is deleted.
+  // Schedules failures until the node is deleted.
   void Add(const std::string& node, const std::string& uid, const FailurePlan& plan);
 
  private:

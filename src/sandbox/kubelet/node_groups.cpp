@@ -109,7 +109,7 @@ class Reader {
     });
   }
 
-  // "key=value:Effect" or "key:Effect", as kubectl taint has it.
+  // "key=value:Effect" or "key:Effect", the syntax of kubectl taint.
   void Taints(NodeGroup& group) {
     std::vector<std::string> texts;
     fields_.Read("taints", texts);

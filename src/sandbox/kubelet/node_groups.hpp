@@ -1,4 +1,4 @@
-// A file that says which nodes there are.
+// Reads a file with the nodes of a cluster.
 #pragma once
 
 #include <map>
@@ -16,17 +16,17 @@ struct NodeImage {
   std::int64_t bytes = 0;
 };
 
-// Nodes that are alike. Amounts are quantities as Kubernetes writes them.
+// Identical nodes. Amounts are Kubernetes quantities.
 struct NodeGroup {
   std::int64_t count = 1;
   std::string name = "node-####";  // # stands for a digit of the node's number in its group, from 1
   std::string cpu = "16", memory = "64Gi", ephemeral_storage = "200Gi";
   std::int64_t pods = 110;
   std::map<std::string, std::string> resources;    // extended ones: "nvidia.com/gpu": "8"
-  std::map<std::string, std::string> allocatable;  // in place of capacity less what the system keeps
+  std::map<std::string, std::string> allocatable;  // overrides capacity minus system reservations
   std::string instance_type;
   std::string region = "sandbox-1";
-  std::vector<std::string> zones;  // dealt out in turn
+  std::vector<std::string> zones;  // assigned round-robin
   std::map<std::string, std::string> labels, annotations;
   struct Taint {
     std::string key, value, effect;
@@ -43,7 +43,7 @@ struct NodeGroup {
 //   - count: 3
 //     name: worker-##
 //     ...
-// strictly: an error names field and value, and the nearest right answer where there is one.
+// strictly: an error contains field and value, and the closest valid value where there is one.
 Expected<std::vector<NodeGroup>> ParseNodeGroups(std::string_view text);
 
 // "worker-07"

@@ -16,7 +16,7 @@ struct Image {
   std::string_view name;
   std::int64_t bytes;
 };
-// Present on some nodes, so that image locality has something to say.
+// Present on some nodes only, so that image locality affects placement.
 constexpr Image kImages[] = {
     {"registry.k8s.io/pause:3.10", 320'000},          {"docker.io/library/nginx:1.27", 72'900'000},
     {"docker.io/library/redis:7.4", 45'100'000},      {"docker.io/library/python:3.13", 377'000'000},
@@ -27,7 +27,7 @@ constexpr Image kImages[] = {
 std::string Quantity(std::int64_t gib) { return fmt::format("{}Ki", gib * kGi / 1024); }
 
 json::object Resources(const MachineShape& shape, bool allocatable) {
-  // What the system keeps for itself.
+  // Reserved for the system.
   const std::int64_t reserved_milli_cpu = allocatable ? 100 : 0;
   const std::int64_t reserved_ki = allocatable ? 1 << 20 : 0;
   json::object list{{"cpu", allocatable ? fmt::format("{}m", shape.cpus * 1000 - reserved_milli_cpu)
@@ -119,10 +119,9 @@ json::object NodeDocument(const Machine& machine, const NodePoolOptions& options
                                   {"images", ImagesOf(random)}}}};
 }
 
-// --- nodes of a file
-// --------------------------------------------------------------------------------------------
+// --- nodes from a file ---
 
-// Capacity less what the system keeps for itself: a tenth of a CPU and a GiB, or half of less.
+// Capacity minus the system reservation: a tenth of a CPU and a GiB, or half of smaller amounts.
 std::string Allocatable(const std::string& resource, const std::string& capacity) {
   const auto quantity = api::Quantity::Parse(capacity);
   if (resource == "cpu") {
@@ -207,7 +206,7 @@ ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& opt
     return add(NodeDocument(machine, options, now, random), options.failures);
   };
   for (std::size_t i = 0; i < options.nodes; ++i) {
-    // Zone and shape turn at different speeds, or each zone would have machines of one shape only.
+    // Zone and shape cycle at different speeds; otherwise each zone would have nodes of one shape only.
     const auto& shape = options.shapes[(i / zones) % options.shapes.size()];
     BERTH_RETURN_IF_ERROR(pool_node(fmt::format("node-{:04}", i + 1), shape, i));
   }

@@ -1,4 +1,4 @@
-// The machines of a simulated cluster.
+// The nodes of a simulated cluster.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct MachineShape {
   std::int64_t memory_gib = 64;
   std::int64_t ephemeral_gib = 200;
   std::int64_t pods = 110;
-  std::int64_t gpus = 0;  // nvidia.com/gpu; nodes with any carry a taint of that name, as GPU clouds do
+  std::int64_t gpus = 0;  // nvidia.com/gpu; nodes with GPUs carry a taint of that name, as in GPU clouds
 };
 
 struct NodePoolOptions {
@@ -25,25 +25,25 @@ struct NodePoolOptions {
   std::size_t gpu_nodes = 0;  // besides `nodes`
   std::size_t zones = 3;
   std::string region = "sandbox-1";
-  // Machines are dealt out in turn, and so are zones.
+  // Shapes and zones are assigned round-robin.
   std::vector<MachineShape> shapes = {{.name = "standard-8", .cpus = 8, .memory_gib = 32},
                                       {.name = "standard-16", .cpus = 16, .memory_gib = 64},
                                       {.name = "standard-32", .cpus = 32, .memory_gib = 128}};
   MachineShape gpu_shape = {.name = "gpu-8", .cpus = 64, .memory_gib = 512, .ephemeral_gib = 1000, .gpus = 8};
   FailurePlan failures;  // of each of these nodes
-  // Further nodes, from a file.
+  // Additional nodes, from a file.
   std::vector<NodeGroup> groups;
 };
 
 // Creates Ready nodes with their leases: node-0001 ..., gpu-0001 ...; zone <region>a, <region>b ... Fails if
-// the names are taken. Failures by chance are put on the schedule, if there is one.
+// the names are taken. Adds random failures to the schedule, if there is one.
 ApiResult<> CreateNodes(Verbs& verbs, Random& random, const NodePoolOptions& options,
                         FailureSchedule* failures = nullptr);
 
-// The lease by which a kubelet says that it is alive, in kube-node-lease.
+// The heartbeat lease of a node, in kube-node-lease.
 json::object NodeLease(std::string_view node, std::string_view node_uid, WallTime now);
 
-// What a kubelet reports when all is well, except the time.
+// The conditions of a healthy node, without the time.
 json::array HealthyConditions(WallTime now);
 
 }  // namespace berth::sandbox

@@ -1,4 +1,4 @@
-// What a kubelet writes into a pod's status.
+// The status fields of a pod that a kubelet writes.
 #pragma once
 
 #include <string>
@@ -10,10 +10,9 @@ namespace berth::sandbox {
 
 // The containers have started.
 void SetRunning(json::object& pod, const std::string& now, const std::string& ip);
-// They have ended, and will not start again: phase Succeeded or Failed.
+// The containers have ended and are not restarted: phase Succeeded or Failed.
 void SetEnded(json::object& pod, const std::string& now, std::int64_t exit_code);
-// They have failed and wait to be started again. Returns how often they have been restarted, this time
-// included.
+// The containers have failed and wait for a restart. Returns the number of restarts, including this one.
 std::int64_t SetCrashed(json::object& pod, const std::string& now, std::int64_t exit_code);
 void SetReady(json::object& pod, const std::string& now);
 

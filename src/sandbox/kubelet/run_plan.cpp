@@ -12,7 +12,7 @@
 namespace berth::sandbox {
 namespace {
 
-// The words of a command line, whoever would split them: the runtime or a shell.
+// The words of a command line, split as the runtime or a shell does.
 std::vector<std::string> WordsOf(const json::object& container) {
   std::vector<std::string> words;
   for (const std::string_view list : {"command", "args"}) {
@@ -32,7 +32,7 @@ std::vector<std::string> WordsOf(const json::object& container) {
   return words;
 }
 
-// As sleep(1) reads it; nothing for "infinity".
+// The syntax of sleep(1); nullopt for "infinity".
 std::optional<Duration> SleepTime(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -9,23 +9,23 @@
 
 namespace berth::sandbox {
 
-// A pod's annotations. "30s", "5m", "1h30m" (a Go duration): how long its containers run before they end.
+// Annotation of a pod: "30s", "5m", "1h30m" (a Go duration), the run time of its containers.
 constexpr std::string_view kRunFor = "sandbox.berth.dev/run-for";
-// With what exit code they end; 0 without it.
+// Annotation of a pod: the exit code of its containers; default 0.
 constexpr std::string_view kExitCode = "sandbox.berth.dev/exit-code";
 
 struct RunPlan {
-  std::optional<Duration> runs_for;  // nothing: for ever
+  std::optional<Duration> runs_for;  // nullopt: without end
   std::int64_t exit_code = 0;
 };
 
-// By the annotations; else, of pods that are not always restarted, by the command of the first container: the
-// sum of its `sleep`s and the number after its last `exit` ("sh -c 'sleep 5; exit 1'"; `false` is 1), at once
-// if there is a command without either; else `otherwise` for pods that a Job controls, and for ever for all
-// others.
+// The plan follows the annotations. Without them, for pods with a restartPolicy other than Always, it follows
+// the command of the first container: the sum of its `sleep`s and the number after its last `exit` ("sh -c
+// 'sleep 5; exit 1'"; `false` is 1); a command without either ends immediately. Without annotations and
+// command, pods of a Job controller run for `otherwise`, all other pods without end.
 RunPlan RunPlanOf(const json::object& pod, Duration otherwise);
 
-// A Go duration; nothing if it is none, or a negative one.
+// Parses a Go duration; nullopt if it is malformed or negative.
 std::optional<Duration> ParseSpan(std::string_view text);
 
 }  // namespace berth::sandbox

@@ -15,7 +15,7 @@ json::parse_options Options() {
 
 Document::Document() : arena_(std::make_unique<json::monotonic_resource>()) {
   void* place = arena_->allocate(sizeof(json::object), alignof(json::object));
-  // Never destroyed: it owns nothing outside the arena.
+  // Never destroyed: it owns no memory outside the arena.
   root_ = new (place) json::object(json::storage_ptr(arena_.get()));
 }
 

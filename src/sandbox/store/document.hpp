@@ -1,4 +1,4 @@
-// A JSON document being edited: what an object is between two of its stored texts.
+// A JSON document for editing: the parsed form of an object between two stored texts.
 #pragma once
 
 #include <boost/json.hpp>
@@ -12,13 +12,13 @@ namespace berth::sandbox {
 
 namespace json = boost::json;
 
-// Owns an arena: everything in the tree is freed at once, which is what makes parsing an object for each
-// write cheaper than keeping trees around (a pod's tree takes five times the memory of its text). Values
-// taken from elsewhere are copied into the arena by assignment.
+// Owns an arena; the whole tree is freed at once. Therefore parsing an object for each write is cheaper than
+// keeping trees (a pod's tree takes five times the memory of its text). Assignment copies values from
+// elsewhere into the arena.
 class Document {
  public:
   Document();
-  // The text must be one JSON object. The error is Go's style of message: what and where.
+  // The text must be one JSON object. Errors state problem and position in Go's style.
   static Expected<Document> Parse(std::string_view text);
 
   json::object& root() { return *root_; }
@@ -32,8 +32,7 @@ class Document {
 // Any JSON value, for bodies that need not be objects (JSON patches).
 Expected<json::value> ParseJson(std::string_view text);
 
-// --- reading by path; absent, null and wrong types are all "not there"
-// ----------------------------------------
+// --- reading by path; absent, null and wrong types all count as absent ---
 
 const json::value* Find(const json::object& object, std::string_view key);
 // "spec.nodeName"; the keys themselves must not contain dots.
@@ -42,13 +41,12 @@ const json::object* FindObject(const json::object& object, std::string_view dott
 const json::array* FindArray(const json::object& object, std::string_view dotted_path);
 std::string_view FindString(const json::object& object, std::string_view dotted_path);
 
-// --- writing
-// --------------------------------------------------------------------------------------------------
+// --- writing ---
 
-// The object under that key, created or put in place of whatever else was there.
+// The object under that key; created, or put in place of a value of another type.
 json::object& ObjectAt(json::object& parent, std::string_view key);
 json::array& ArrayAt(json::object& parent, std::string_view key);
-// Removes members that are null, everywhere: for typed objects null and absent are the same.
+// Removes null members recursively: in typed objects null and absent are equivalent.
 void DropNulls(json::value& value);
 void DropNulls(json::object& object);
 

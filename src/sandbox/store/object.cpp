@@ -16,7 +16,7 @@ std::vector<std::pair<std::string, std::string>> LabelsOf(const json::object& do
   return labels;
 }
 
-// Written member by member: kind and apiVersion come first whatever order the document has them in.
+// Written member by member: kind and apiVersion come first, regardless of the document's order.
 std::string TextOf(const ResourceType& type, const json::object& document) {
   std::string text;
   text.reserve(2048);
@@ -73,7 +73,7 @@ ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version v
   ForEachOf(type.fields,
             [&](std::string_view path) { object->fields.push_back(FieldValue(document, path)); });
   object->text = TextOf(type, document);
-  object->text.shrink_to_fit();  // it stays for long
+  object->text.shrink_to_fit();  // it is stored for long
   return object;
 }
 
@@ -90,7 +90,7 @@ ObjectPtr MakeUnstored(const ResourceType& type, json::object& document, std::st
 }
 
 std::string FieldValue(const json::object& document, std::string_view path) {
-  if (path == "source") {  // of an event: whichever of the two API groups said it
+  if (path == "source") {  // of an event, in the fields of either API group
     const auto component = FindString(document, "source.component");
     return std::string(component.empty() ? FindString(document, "reportingComponent") : component);
   }

@@ -1,4 +1,4 @@
-// A stored object: its text, and the few things about it that lists and watches ask for.
+// A stored object: its text, and the fields that lists and watches use.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,10 @@ namespace berth::sandbox {
 // A resource version: one counter for the whole store, never reused, 0 before the first write.
 using Version = std::uint64_t;
 
-// Never changes; a write makes a new one. Shared by the store, its history and every reader that has yet to
-// send it.
+// Immutable; a write creates a new one. Shared by the store, its history and pending responses.
 struct Object {
   const ResourceType* type = nullptr;
-  std::string key;  // "namespace/name", or "name" where there are no namespaces
+  std::string key;  // "namespace/name", or "name" for cluster-scoped resources
   std::string name;
   std::string ns;
   std::string uid;
@@ -31,31 +30,31 @@ struct Object {
   std::vector<std::string> fields;  // values of type->fields, in that order
   std::string text;                 // JSON, beginning with type->text_prefix()
 
-  // As an item of a list, without kind and apiVersion: what follows the item's opening brace.
+  // The text as a list item, without kind and apiVersion: the part after the item's opening brace.
   std::string_view item_tail() const { return std::string_view(text).substr(type->text_prefix().size()); }
   const std::string* Label(std::string_view label_key) const;
   Document Parse() const;
 };
 using ObjectPtr = std::shared_ptr<const Object>;
 
-// The text, kept alive by the object it belongs to.
+// The text; keeps its object alive.
 inline http::SharedText TextOf(const ObjectPtr& object) { return http::SharedText(object, &object->text); }
 
 std::string ObjectKey(std::string_view ns, std::string_view name);
 
-// Sets metadata.resourceVersion in `document`, puts kind and apiVersion first, and takes the text. `document`
+// Sets metadata.resourceVersion in `document`, puts kind and apiVersion first, and serialises it. `document`
 // must have metadata with a name.
 ObjectPtr MakeObject(const ResourceType& type, json::object& document, Version version);
 
-// An object that is shown but not stored: a dry run's. Its version is that of what is stored; empty: nothing
-// is.
+// An object for the response of a dry run, which is not stored. `version` is the version of the stored
+// object; empty: there is none.
 ObjectPtr MakeUnstored(const ResourceType& type, json::object& document, std::string_view version);
 
-// The value a field selector compares: booleans and numbers as text, absent as "" (or the type's zero where
-// the original compares a Go value that is never absent).
+// The value that a field selector compares: booleans and numbers as text, absent fields as "" (or the type's
+// zero value where kube-apiserver compares a Go value that is never absent).
 std::string FieldValue(const json::object& document, std::string_view path);
 
-// Calls visit(path) for each of a comma-separated list.
+// Calls visit(path) for each path of a comma-separated list.
 template <class Visit>
 void ForEachOf(std::string_view list, Visit&& visit) {
   while (!list.empty()) {

@@ -139,7 +139,7 @@ std::vector<ResourceType> ClusterTypes() {
 
 // clang-format on
 
-// The table with its derived texts, which live as long as the program.
+// The table with its derived texts; static lifetime.
 struct Table {
   std::vector<ResourceType> rows;
   std::deque<std::string> texts;

@@ -253,8 +253,7 @@ std::string LabelSelector::ToString() const {
   return text;
 }
 
-// --- fields
-// -----------------------------------------------------------------------------------------------------
+// --- fields ---
 
 namespace {
 
@@ -301,7 +300,7 @@ std::size_t TermEnd(std::string_view text) {
   return text.size();
 }
 
-// The same field under its name in the core group.
+// The core group's name of an events.k8s.io field.
 std::string CoreEventField(std::string field) {
   if (field.starts_with("regarding.")) return "involvedObject." + field.substr(10);
   if (field == "reportingController") return "reportingComponent";
@@ -327,7 +326,7 @@ Expected<FieldSelector> FieldSelector::Parse(const ResourceType& type, std::stri
     if (piece.empty()) continue;
     BERTH_TRY(const RawTerm raw, ParseTerm(piece, whole));
     std::string field = as_events_group ? CoreEventField(raw.field) : raw.field;
-    if (field == "spec.host" && type.plural == "pods") field = "spec.nodeName";  // the old name
+    if (field == "spec.host" && type.plural == "pods") field = "spec.nodeName";  // the legacy name
     Term term{.field = 0, .equal = raw.equal, .value = raw.value};
     bool known = false;
     if (field == "metadata.name") {

@@ -1,4 +1,4 @@
-// Which objects a list or a watch is about.
+// Selectors of lists and watches.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class LabelSelector {
 // "spec.nodeName=n1,status.phase!=Failed"; `\` escapes `,`, `=` and itself.
 class FieldSelector {
  public:
-  // `as_events_group`: fields are named as in events.k8s.io/v1 ("regarding.name").
+  // `as_events_group`: fields have the names of events.k8s.io/v1 ("regarding.name").
   static Expected<FieldSelector> Parse(const ResourceType& type, std::string_view text,
                                        bool as_events_group = false);
   bool Matches(const Object& object) const;
@@ -60,7 +60,7 @@ struct Selector {
   bool Matches(const Object& object) const {
     return (ns.empty() || object.ns == ns) && labels.Matches(object) && fields.Matches(object);
   }
-  // No more than a namespace.
+  // True if it selects by namespace only.
   bool plain() const { return labels.empty() && fields.empty(); }
 };
 

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Table, Labels,
                                          SelectorCase{"ComparisonOfAWordIsFalse", "app>1", false}),
                          [](const auto& row) { return row.param.name; });
 
-TEST(Labels, BadSyntaxIsAnError) {
+TEST(Labels, InvalidSyntaxIsAnError) {
   for (const std::string_view text :
        {"a b", "a in x", "a in (x", ",a", "a,", "=x", "a=b=c", "a>x", "a in (x))", "-a=b", "a=-"}) {
     EXPECT_FALSE(LabelSelector::Parse(text).has_value()) << text;
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SelectorCase{"EscapedComma", "spec.schedulerName=a\\,b", true}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Fields, UnknownFieldsAreRefusedInTheOriginalsWords) {
+TEST(Fields, UnknownFieldsAreRejectedWithKubernetesText) {
   EXPECT_EQ(FieldSelector::Parse(Known().pods, "spec.foo=x").error().message,
             "field label not supported: spec.foo");
   EXPECT_EQ(FieldSelector::Parse(Known().priority_classes, "spec.foo=x").error().message,
@@ -78,7 +78,7 @@ TEST(Fields, UnknownFieldsAreRefusedInTheOriginalsWords) {
             "invalid selector: 'a>b'; can't understand 'a>b'");
 }
 
-TEST(Fields, EventsHaveOtherNamesInTheirOwnGroup) {
+TEST(Fields, EventFieldsHaveOtherNamesInEventsK8sIo) {
   EXPECT_TRUE(FieldSelector::Parse(Known().events, "regarding.name=x", true).has_value());
   EXPECT_FALSE(FieldSelector::Parse(Known().events, "regarding.name=x", false).has_value());
 }

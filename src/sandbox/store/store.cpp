@@ -35,18 +35,18 @@ void Store::Record(const ResourceType& type, Change change) {
   Table& table = tables_[type.index];
   table.history.push_back(change);
   while (table.history.size() > window_) {
-    table.forgotten = table.history.front().version;
+    table.dropped_until = table.history.front().version;
     table.history.pop_front();
   }
   for (StoreObserver* observer : observers_) observer->OnChange(type, change);
 }
 
-bool Store::Remembers(const ResourceType& type, Version version) const {
-  return version >= tables_[type.index].forgotten;
+bool Store::HasVersion(const ResourceType& type, Version version) const {
+  return version >= tables_[type.index].dropped_until;
 }
 
 std::optional<std::vector<Change>> Store::Since(const ResourceType& type, Version version) const {
-  if (!Remembers(type, version)) return std::nullopt;
+  if (!HasVersion(type, version)) return std::nullopt;
   const auto& history = tables_[type.index].history;
   const auto first = std::ranges::upper_bound(history, version, {}, &Change::version);
   return std::vector<Change>(first, history.end());
@@ -55,7 +55,7 @@ std::optional<std::vector<Change>> Store::Since(const ResourceType& type, Versio
 void Store::ForEachAt(const ResourceType& type, Version version, std::string_view prefix,
                       std::string_view after, const std::function<bool(const ObjectPtr&)>& visit) const {
   const Table& table = tables_[type.index];
-  // What later changes found in their place; the oldest of them counts. Null: the key did not exist.
+  // The objects before later changes; the oldest change wins. Null: the key did not exist.
   Objects past;
   for (auto change = table.history.rbegin(); change != table.history.rend() && change->version > version;
        ++change) {

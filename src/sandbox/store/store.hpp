@@ -1,4 +1,4 @@
-// All objects, by resource and key, with the recent past of each resource.
+// All objects, by resource and key, with the recent history of each resource.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@
 
 namespace berth::sandbox {
 
-// One write. Created: no before. Removed: no after; `removed` is the last state under the version of the
-// removal.
+// One write. `before` is null after a creation, `after` is null after a removal; `removed` is the last state
+// with the version of the removal.
 struct Change {
   Version version = 0;
   ObjectPtr before;
@@ -24,49 +24,49 @@ struct Change {
   const Object& subject() const { return after ? *after : *removed; }
 };
 
-// Told of every change right after it happened, in the order of versions. Must not write to the store from
-// within: the observers behind it would see the two changes in the wrong order.
+// Called after every change, in the order of versions. Must not write to the store from the callback: later
+// observers would receive the two changes in the wrong order.
 class StoreObserver {
  public:
   virtual ~StoreObserver() = default;
   virtual void OnChange(const ResourceType& type, const Change& change) = 0;
 };
 
-// Knows nothing of Kubernetes' rules; those are the API server's. One thread.
+// Does not implement Kubernetes' rules; the API server does. One thread.
 class Store {
  public:
   using Objects = std::map<std::string, ObjectPtr, std::less<>>;
 
-  // Keeps the last `window` changes of each resource for watches that come back and lists of the past.
+  // Keeps the last `window` changes of each resource, for resumed watches and lists of past versions.
   explicit Store(std::size_t window);
 
   Version version() const { return version_; }
   ObjectPtr Get(const ResourceType& type, std::string_view key) const;
-  // In the order of keys.
+  // Ordered by key.
   const Objects& All(const ResourceType& type) const { return tables_[type.index].objects; }
 
-  // Creates or replaces the object the document names, under the next version.
+  // Creates the object of the document or replaces it, under the next version.
   ObjectPtr Put(const ResourceType& type, json::object& document);
-  // The last state under the version of the removal; the object must exist.
+  // Returns the last state with the version of the removal. The object must exist.
   ObjectPtr Remove(const ResourceType& type, std::string_view key);
 
-  // The changes after `version`; nothing if they reach beyond the window.
+  // The changes after `version`; nullopt if the window does not cover all of them.
   std::optional<std::vector<Change>> Since(const ResourceType& type, Version version) const;
-  // True if the state at that version can still be shown.
-  bool Remembers(const ResourceType& type, Version version) const;
-  // Visits the objects whose keys begin with `prefix` and come after `after`, as they were at `version`
-  // (which must be remembered), in the order of keys, until visit returns false.
+  // True if the state at that version is still available.
+  bool HasVersion(const ResourceType& type, Version version) const;
+  // Visits the objects as of `version` (which must be available) whose keys begin with `prefix` and come
+  // after `after`, ordered by key, until visit returns false.
   void ForEachAt(const ResourceType& type, Version version, std::string_view prefix, std::string_view after,
                  const std::function<bool(const ObjectPtr&)>& visit) const;
 
-  // The observer must outlive the store or its last write.
+  // The observer must outlive the store's last write.
   void Observe(StoreObserver& observer) { observers_.push_back(&observer); }
 
  private:
   struct Table {
     Objects objects;
     std::deque<Change> history;
-    Version forgotten = 0;  // changes up to this version are no longer in the history
+    Version dropped_until = 0;  // changes up to this version have left the history
   };
   void Record(const ResourceType& type, Change change);
 

@@ -33,7 +33,7 @@ TEST(Store, EveryWriteHasItsOwnVersion) {
   EXPECT_EQ(store.version(), 3u);
 }
 
-TEST(Store, ATextBeginsWithKindAndVersionAndHoldsItsOwnVersion) {
+TEST(Store, ATextBeginsWithKindAndApiVersionAndContainsItsResourceVersion) {
   Store store(10);
   const auto pod = PutPod(store, "a", "x", "n1");
   EXPECT_EQ(pod->text,
@@ -43,7 +43,7 @@ TEST(Store, ATextBeginsWithKindAndVersionAndHoldsItsOwnVersion) {
   EXPECT_EQ(pod->Label("other"), nullptr);
 }
 
-TEST(Store, ShowsThePastAsItWas) {
+TEST(Store, ReturnsPastVersions) {
   Store store(10);
   PutPod(store, "a", "x");            // 1
   PutPod(store, "a", "y");            // 2
@@ -65,17 +65,17 @@ TEST(Store, VisitsOneNamespaceFromAKeyOn) {
   EXPECT_THAT(KeysAt(store, 5, "b/"), ElementsAre("b/x@"));
 }
 
-TEST(Store, ForgetsWhatIsBeyondTheWindow) {
+TEST(Store, DropsChangesBeyondTheWindow) {
   Store store(2);
   for (int i = 0; i < 4; ++i) PutPod(store, "a", "x");
-  EXPECT_FALSE(store.Remembers(Known().pods, 1));
+  EXPECT_FALSE(store.HasVersion(Known().pods, 1));
   EXPECT_FALSE(store.Since(Known().pods, 1).has_value());
   ASSERT_TRUE(store.Since(Known().pods, 2).has_value());
   EXPECT_EQ(store.Since(Known().pods, 2)->size(), 2u);
   EXPECT_EQ(store.Since(Known().pods, 4)->size(), 0u);
 }
 
-TEST(Store, TheWindowOfOneResourceIsNotUsedUpByAnother) {
+TEST(Store, EachResourceHasItsOwnWindow) {
   Store store(2);
   PutPod(store, "a", "x");
   for (int i = 0; i < 5; ++i) {

@@ -21,11 +21,11 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// In the child, between fork and exec: only what is safe after a fork.
-[[noreturn]] void Become(const std::vector<char*>& arguments, int log, pid_t parent) {
+// Runs in the child between fork and exec: only functions that are safe after a fork.
+[[noreturn]] void ExecChild(const std::vector<char*>& arguments, int log, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before we asked to be told
-  ::setpgid(0, 0);                          // Ctrl-C at the terminal is the parent's to handle
+  if (::getppid() != parent) ::_exit(127);  // the parent died before prctl took effect
+  ::setpgid(0, 0);                          // the parent handles Ctrl-C at the terminal
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   ::execvp(arguments[0], arguments.data());
@@ -47,7 +47,7 @@ Expected<ChildProcess> ChildProcess::Start(const std::vector<std::string>& argum
   pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) Become(pointers, log, parent);
+  if (child == 0) ExecChild(pointers, log, parent);
   ::close(log);
   if (child < 0)
     return Fail(ErrorCode::kUnavailable,
@@ -110,7 +110,7 @@ double ChildProcess::CpuSeconds() const {
   std::ifstream file(fmt::format("/proc/{}/stat", pid_));
   std::string line;
   std::getline(file, line);
-  // The second field is the program's name in brackets and may contain anything.
+  // The second field is the program's name in brackets and may contain any character.
   std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
   std::string skipped;
   for (int i = 0; i < 11; ++i) rest >> skipped;

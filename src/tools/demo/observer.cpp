@@ -11,7 +11,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Null if any step is missing.
+// The value at a path of keys; null if any step is missing.
 const json::value* At(const json::value& from, std::initializer_list<std::string_view> path) {
   const json::value* here = &from;
   for (const auto key : path) {
@@ -64,7 +64,7 @@ void Observer::OnLine(std::string_view line, MonoTime arrived) {
   const std::lock_guard lock(mutex_);
   ++counts_.changes;
   auto [place, first] = pods_.try_emplace(std::string(Text(*pod, {"metadata", "name"})));
-  PodSeen& seen = place->second;
+  ObservedPod& seen = place->second;
   if (first) {
     seen.kind = Text(*pod, {"metadata", "labels", kKindLabel});
     seen.created = arrived;
@@ -94,9 +94,9 @@ Observer::Counts Observer::counts() const {
   return counts_;
 }
 
-std::vector<PodSeen> Observer::Pods() const {
+std::vector<ObservedPod> Observer::Pods() const {
   const std::lock_guard lock(mutex_);
-  std::vector<PodSeen> all;
+  std::vector<ObservedPod> all;
   all.reserve(pods_.size());
   for (const auto& [_, pod] : pods_) all.push_back(pod);
   return all;

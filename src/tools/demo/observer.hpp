@@ -1,4 +1,4 @@
-// What the demonstration sees of its pods: only what a watch shows to anybody.
+// Follows the demonstration's pods by a watch.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace berth::demo {
 
-struct PodSeen {
+struct ObservedPod {
   std::string kind;
-  std::string node;      // empty while it is not bound
+  std::string node;      // empty: not bound
   std::string message;   // of the condition PodScheduled=False
-  bool evicted = false;  // to make room for a more important pod
+  bool evicted = false;  // by preemption
   MonoTime created;      // when its first event arrived
   MonoTime bound;        // when the event with its node arrived
 };
 
-// Safe to use from any thread.
+// Thread-safe.
 class Observer {
  public:
   static Expected<std::unique_ptr<Observer>> Start(std::uint16_t port);
@@ -32,23 +32,23 @@ class Observer {
   struct Counts {
     std::size_t seen = 0;
     std::size_t bound = 0;
-    std::size_t explained = 0;  // not bound, with a message
-    std::uint64_t changes = 0;  // grows with everything that happens
+    std::size_t explained = 0;  // unbound pods with a condition message
+    std::uint64_t changes = 0;  // incremented on every event
     MonoTime first_created;
     MonoTime last_created;
     MonoTime last_bound;
   };
   Counts counts() const;
-  std::vector<PodSeen> Pods() const;
+  std::vector<ObservedPod> Pods() const;
   bool ended() const { return watch_->ended(); }
 
  private:
   void OnLine(std::string_view line, MonoTime arrived);
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, PodSeen> pods_;  // by name
+  std::unordered_map<std::string, ObservedPod> pods_;  // by name
   Counts counts_;
-  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the others
+  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the other members
 };
 
 }  // namespace berth::demo

@@ -18,7 +18,7 @@ namespace {
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // "850 ms" or "1.25 s".
-std::string Readable(double seconds) {
+std::string FormatSeconds(double seconds) {
   return seconds < 1 ? fmt::format("{:.0f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
@@ -46,7 +46,7 @@ std::int64_t MilliCpu(const api::ResourceList& resources) {
 struct NodeCpu {
   std::int64_t allocatable = 0;
   std::int64_t requested = 0;
-  bool ordinary = true;  // open to every pod
+  bool ordinary = true;  // has no taint, so open to every pod
 };
 Expected<std::vector<NodeCpu>> NodeCpus(std::uint16_t port) {
   BERTH_TRY(const auto nodes, ListAll<api::Node>(port, "/api/v1/nodes"));
@@ -59,7 +59,7 @@ Expected<std::vector<NodeCpu>> NodeCpus(std::uint16_t port) {
   return cpus;
 }
 
-std::string Speed(const Observer::Counts& counts, const std::vector<PodSeen>& pods) {
+std::string Speed(const Observer::Counts& counts, const std::vector<ObservedPod>& pods) {
   std::vector<double> latencies;
   for (const auto& pod : pods) {
     if (!pod.node.empty()) latencies.push_back(Seconds(pod.bound - pod.created));
@@ -73,11 +73,12 @@ std::string Speed(const Observer::Counts& counts, const std::vector<PodSeen>& po
   text += fmt::format(
       "  {:>8} pods per second, from the first creation to the last binding in {}\n",
       WithCommas(static_cast<std::size_t>(static_cast<double>(counts.bound) / std::max(took, 1e-9))),
-      Readable(took));
+      FormatSeconds(took));
   text += fmt::format("  {:>8} from creation to binding at the median, {} for 99 of 100\n",
-                      Readable(Percentile(latencies, 0.5)), Readable(Percentile(latencies, 0.99)));
-  text += fmt::format("           (all pods were created within {}: most of that is waiting in line)\n",
-                      Readable(creating));
+                      FormatSeconds(Percentile(latencies, 0.5)), FormatSeconds(Percentile(latencies, 0.99)));
+  text +=
+      fmt::format("           (all pods were created within {}: most of that time is spent in the queue)\n",
+                  FormatSeconds(creating));
   return text;
 }
 
@@ -88,7 +89,7 @@ std::string Histogram(const std::vector<double>& use) {
   for (const double percent : use)
     ++buckets[std::min(static_cast<std::size_t>(std::max(percent, 0.0) / 10), kBuckets - 1)];
   const std::size_t most = std::max<std::size_t>(std::ranges::max(buckets), 1);
-  std::string text = "\n  CPU requested, in percent of what the nodes have\n";
+  std::string text = "\n  Requested CPU in percent of allocatable CPU\n";
   for (std::size_t i = 0; i < kBuckets; ++i) {
     const std::size_t length = (buckets[i] * kWidth + most - 1) / most;
     text +=
@@ -98,14 +99,14 @@ std::string Histogram(const std::vector<double>& use) {
   return text;
 }
 
-std::string Pending(const std::vector<PodSeen>& pods) {
+std::string Pending(const std::vector<ObservedPod>& pods) {
   std::map<std::string, std::map<std::string, std::size_t>> reasons;  // by kind, then message
   for (const auto& pod : pods) {
     if (pod.node.empty())
-      ++reasons[pod.kind][pod.message.empty() ? "the scheduler has not said" : pod.message];
+      ++reasons[pod.kind][pod.message.empty() ? "no message from the scheduler yet" : pod.message];
   }
   if (reasons.empty()) return {};
-  std::string text = "\n  Pending, and why\n";
+  std::string text = "\n  Pending pods by reason\n";
   for (const auto& [kind, messages] : reasons) {
     for (const auto& [message, count] : messages)
       text += fmt::format("  {} x {}:\n      {}\n", count, kind, message);
@@ -134,7 +135,7 @@ Expected<std::int64_t> MostFreeMilliCpu(std::uint16_t port) {
   return most;
 }
 
-Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSeen>& pods) {
+Expected<std::string> TopologySummary(std::uint16_t port, const std::vector<ObservedPod>& pods) {
   BERTH_TRY(const auto nodes, ListAll<api::Node>(port, "/api/v1/nodes"));
   std::map<std::string, std::string> zone_of;
   for (const auto& node : nodes) {
@@ -148,7 +149,7 @@ Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSee
     if (pod.kind == kSpreadOverZones) ++in_zone[zone_of[pod.node]];
     if (pod.kind == kOnePerNode) ++on_node[pod.node];
   }
-  std::string text = "\n  Pods that look at each other\n";
+  std::string text = "\n  Pods with topology constraints\n";
   text += fmt::format("  {}:", kSpreadOverZones);
   for (const auto& [zone, count] : in_zone) text += fmt::format(" {} in {}", count, zone);
   std::size_t caches = 0;
@@ -162,25 +163,25 @@ Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSee
   return text;
 }
 
-std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu) {
+std::string PreemptionSummary(const std::vector<ObservedPod>& pods, std::int64_t milli_cpu) {
   std::string text =
-      fmt::format("\n  A latecomer of high priority asks for {:.1f} CPUs, more than is free on any node.\n",
+      fmt::format("\n  A late high-priority pod requests {:.1f} CPUs, more than any node has free.\n",
                   static_cast<double>(milli_cpu) / 1000);
-  const auto latecomer = std::ranges::find(pods, kLatecomer, &PodSeen::kind);
-  if (latecomer == pods.end()) return text;
-  text += fmt::format("      {}\n", latecomer->message);
-  if (latecomer->node.empty()) return text;
+  const auto preemptor = std::ranges::find(pods, kPreemptor, &ObservedPod::kind);
+  if (preemptor == pods.end()) return text;
+  text += fmt::format("      {}\n", preemptor->message);
+  if (preemptor->node.empty()) return text;
   std::map<std::string, std::size_t> evicted;  // by kind
   for (const auto& pod : pods) {
     if (pod.evicted) ++evicted[pod.kind];
   }
-  text += fmt::format("  It has {} after {}; evicted to make room:", latecomer->node,
-                      Readable(Seconds(latecomer->bound - latecomer->created)));
+  text += fmt::format("  It was bound to {} after {}; evicted for it:", preemptor->node,
+                      FormatSeconds(Seconds(preemptor->bound - preemptor->created)));
   for (const auto& [kind, count] : evicted) text += fmt::format(" {} x {}", count, kind);
   return text + "\n";
 }
 
-std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,
+std::string Summary(const Observer::Counts& counts, const std::vector<ObservedPod>& pods,
                     const std::vector<double>& node_use) {
   return "\n" + Speed(counts, pods) + Histogram(node_use) + Pending(pods);
 }

@@ -1,4 +1,4 @@
-// What a person wants to know at the end of the demonstration.
+// The summary at the end of the demonstration.
 #pragma once
 
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace berth::demo {
 
-// Requested CPU of each node in percent of its allocatable, from the API server on that port.
+// Requested CPU of each node in percent of its allocatable CPU, from the API server on that port.
 Expected<std::vector<double>> NodeUse(std::uint16_t port);
 
-// The CPU that is free on the ordinary node that has most of it, in thousandths.
+// The largest free CPU of an ordinary node, in millicores.
 Expected<std::int64_t> MostFreeMilliCpu(std::uint16_t port);
 
 // Several lines, ending in a newline.
-std::string Summary(const Observer::Counts& counts, const std::vector<PodSeen>& pods,
+std::string Summary(const Observer::Counts& counts, const std::vector<ObservedPod>& pods,
                     const std::vector<double>& node_use);
 
-// Where the pods are that look at each other; needs the nodes of the API server on that port.
-Expected<std::string> TopologyStory(std::uint16_t port, const std::vector<PodSeen>& pods);
+// Describes the placement of the pods with topology constraints. Reads the nodes from the API server on that
+// port.
+Expected<std::string> TopologySummary(std::uint16_t port, const std::vector<ObservedPod>& pods);
 
-// What became of the latecomer, and of those who had to make room for it.
-std::string LatecomerStory(const std::vector<PodSeen>& pods, std::int64_t milli_cpu);
+// Describes the placement of the late high-priority pod and the pods evicted for it.
+std::string PreemptionSummary(const std::vector<ObservedPod>& pods, std::int64_t milli_cpu);
 
 }  // namespace berth::demo

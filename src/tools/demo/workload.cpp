@@ -65,7 +65,7 @@ json::object RequiredNodes(std::string_view label, json::array values) {
 
 json::object LabelSelector(std::string_view app) { return {{"matchLabels", json::object{{"app", app}}}}; }
 
-// What a kind demands of where its pods are to each other.
+// Adds the topology constraints of a kind.
 void AddTopology(std::string_view kind, json::object& spec) {
   if (kind == kSpreadOverZones) {
     spec["topologySpreadConstraints"] = json::array{json::object{{"maxSkew", 1},
@@ -106,7 +106,7 @@ json::object RegularPod(const Kind& kind, std::size_t number, double scale, cons
         fmt::format("sandbox-1{}", static_cast<char>('a' + number % std::max<std::size_t>(zones, 1)));
     Spec(pod)["nodeSelector"] = json::object{{kZoneLabel, zone}};
   }
-  // Three shapes take turns, so a cluster of a handful of nodes may lack the big ones.
+  // Three node shapes alternate, so a cluster of a few nodes may lack the big ones.
   if (kind.name == "pinned-to-big-nodes" && size.nodes >= 3 * size.zones) {
     Spec(pod)["affinity"] = RequiredNodes(kTypeLabel, {"standard-16", "standard-32"});
   }
@@ -136,7 +136,7 @@ std::string PriorityClass(std::string_view name, int value) {
                                       {"value", value}});
 }
 
-// So that the regular pods ask for no more than this share of the ordinary nodes' CPUs.
+// Scales requests so that the regular pods use no more than this share of the ordinary nodes' CPUs.
 double Scale(const ClusterSize& size, std::size_t pods) {
   constexpr double kShare = 0.66;
   constexpr double kMeanMilliCpus = (8 + 16 + 32) / 3.0 * 1000 - 100;
@@ -151,9 +151,9 @@ std::size_t Workload::fitting() const {
   return static_cast<std::size_t>(std::ranges::count_if(pods, [](const DemoPod& pod) { return pod.fits; }));
 }
 
-std::string MakeLatecomer(std::int64_t milli_cpu) {
-  json::object pod = Pod(kLatecomer, 0, static_cast<double>(milli_cpu), 256, "docker.io/library/redis:7.4");
-  pod.at("metadata").get_object()["name"] = kLatecomer;
+std::string MakePreemptor(std::int64_t milli_cpu) {
+  json::object pod = Pod(kPreemptor, 0, static_cast<double>(milli_cpu), 256, "docker.io/library/redis:7.4");
+  pod.at("metadata").get_object()["name"] = kPreemptor;
   Spec(pod)["priorityClassName"] = "demo-urgent";
   return json::serialize(pod);
 }
@@ -168,7 +168,7 @@ Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t s
   };
   const std::size_t never_each = std::max<std::size_t>(pods / 1000, 1);
   for (const auto kind : kNever) {
-    // Without GPU nodes "untolerated" would be one more selector that no node has.
+    // Without GPU nodes "untolerated" would be an ordinary selector that matches no node.
     if (kind == "never-untolerated" && size.gpu_nodes == 0) continue;
     for (std::size_t i = 0; i < never_each && workload.pods.size() < pods; ++i)
       add(kind, NeverPod(kind, i), false);
@@ -183,7 +183,7 @@ Workload MakeWorkload(const ClusterSize& size, std::size_t pods, std::uint64_t s
     if (kind.name == kOnePerNode) count = std::min(count, size.nodes * 3 / 4);
     for (std::size_t i = 0; i < count; ++i) add(kind.name, RegularPod(kind, i, scale, size), true);
   }
-  for (std::size_t i = 0; workload.pods.size() < pods; ++i) {  // what rounding left over
+  for (std::size_t i = 0; workload.pods.size() < pods; ++i) {  // the rest from rounding
     add("web", RegularPod(kKinds[0], 90000 + i, scale, size), true);
   }
   Random random(seed);

@@ -31,21 +31,21 @@
 namespace berth::extender_server {
 namespace {
 
-constexpr std::chrono::seconds kLookAtFiles{1};
+constexpr std::chrono::seconds kCertificateCheckInterval{1};
 constexpr std::chrono::seconds kDrain{5};
 
 http::Response Refusal(int status) {
   http::Response response;
   response.status = status;
-  response.body = http::Share(status == 413   ? "the question is larger than --max-request-mib allows\n"
+  response.body = http::Share(status == 413   ? "the request is larger than --max-request-mib allows\n"
                               : status == 431 ? "the headers are too large\n"
                               : status == 400 ? "not an HTTP request\n"
                                               : "internal error\n");
   return response;
 }
 
-// The doors: HTTPS, plain HTTP, or both. On a thread of its own: reading ten megabytes of nodes must not keep
-// the watches waiting.
+// The listeners: HTTPS, plain HTTP, or both. On their own thread: reading ten megabytes of nodes must not
+// delay the watches.
 class Doors {
  public:
   Doors(const ExtenderFlags& flags, const client::Environment& environment, const Clock& clock)
@@ -61,7 +61,7 @@ class Doors {
   Expected<http::ServerTlsOptions> Tls() const;
   Expected<std::unique_ptr<http::Server>> Listen(http::ServerOptions options,
                                                  extender_server::Service& service);
-  void LookAtFiles();
+  void ReloadCertificates();
 
   const ExtenderFlags& flags_;
   const client::Environment& environment_;
@@ -85,7 +85,7 @@ http::ServerOptions Doors::Options() const {
 
 Expected<http::ServerTlsOptions> Doors::Tls() const {
   http::ServerTlsOptions tls = certificates_->tls();
-  tls.trust_later = false;  // there is one authority, and nobody else to ask
+  tls.trust_later = false;  // the one authority is known at the start
   if (!flags_.client_ca_file.empty()) {
     auto authority = environment_.ReadFile(flags_.client_ca_file);
     if (!authority) return std::unexpected(std::move(authority).error().In("--client-ca-file"));
@@ -130,13 +130,13 @@ Expected<void> Doors::Open(extender_server::Service& service) {
   BERTH_TRY(options.tls, http::MakeServerTlsContext(shown_));
   BERTH_TRY(secure_, Listen(std::move(options), service));
   log::Info("Serving the extender over HTTPS", {{"address", secure_->address()}});
-  io_.Sync([this] { timer_ = io_.After(kLookAtFiles, [this] { LookAtFiles(); }); });
+  io_.Sync([this] { timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); }); });
   return {};
 }
 
-// Certificates are renewed in place; new connections see what is there now.
-void Doors::LookAtFiles() {
-  timer_ = io_.After(kLookAtFiles, [this] { LookAtFiles(); });
+// Certificates are renewed in place; new connections use the current files.
+void Doors::ReloadCertificates() {
+  timer_ = io_.After(kCertificateCheckInterval, [this] { ReloadCertificates(); });
   const auto renew = [this]() -> Expected<void> {
     BERTH_RETURN_IF_ERROR(certificates_->Reload(environment_));
     BERTH_TRY(http::ServerTlsOptions tls, Tls());
@@ -148,7 +148,7 @@ void Doors::LookAtFiles() {
     return {};
   };
   if (const auto renewed = renew(); !renewed && complaints_.First(renewed.error().message))
-    log::Error("Failed to load certificates, the old ones stay", {{"err", renewed.error().message}});
+    log::Error("Failed to reload certificates, keeping the current ones", {{"err", renewed.error().message}});
 }
 
 void Doors::Close() {
@@ -162,8 +162,8 @@ void Doors::Close() {
   io_.Sync([this] { io_.Cancel(std::exchange(timer_, http::Loop::TimerId::kNone)); });
 }
 
-// The parts, in the order in which each needs those before it. The loop is a scheduler's that never leads: it
-// follows the cluster, with the nominations that others write, and does our work between two changes.
+// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
+// the cluster, including the nominations of other schedulers, and evaluates requests between two changes.
 class Process {
  public:
   Process(const ExtenderFlags& flags, const config::SchedulerConfig& config, const runtime::Registry& plugins)
@@ -185,15 +185,15 @@ class Process {
   const client::SystemEnvironment environment_;
   const SystemClock clock_;
   metrics::Registry metrics_;
-  metrics::Registry discarded_metrics_;  // what a scheduler would tell of its queue
+  metrics::Registry discarded_metrics_;  // receives the scheduler's queue metrics, which are not exported
   http::IoThread io_{clock_};
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
-  ports::DiscardingEventSink no_events_;  // nothing happens here that people should be told of
-  const std::string nowhere_;  // the host that events would name
+  ports::DiscardingEventSink no_events_;  // this process records no events
+  const std::string nowhere_;      // the host name in events, which this process never records
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<cycle::Scheduler> follower_;
-  std::unique_ptr<process::Measuring> measuring_;  // null: nobody asks for measurements
+  std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<extender_server::Evaluator> evaluator_;
   std::unique_ptr<service::Endpoints> endpoints_;
   Doors doors_;
@@ -234,7 +234,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   client::ClusterSourceOptions source;
   source.encoding = process::EncodingBy(config_.client_connection);
   source.on_complete = [this] {
-    if (measuring_) measuring_->NodesAreKnown();
+    if (measuring_) measuring_->OnNodesSynced();
   };
   source_ = std::make_unique<client::ClusterSource>(io_, connection_->api(), metrics_, follower_->sink(),
                                                     std::move(source));
@@ -247,7 +247,7 @@ void Process::MakeService() {
   endpoints_->AddHealth("livez", {});
   endpoints_->AddHealth("readyz", {{"informer-sync", [this]() -> std::optional<std::string> {
                                       if (follower_->synced()) return std::nullopt;
-                                      return "the cluster has not been seen whole yet";
+                                      return "the caches are not synchronized yet";
                                     }}});
   evaluator_.emplace(*engine_, flags_.judge);
   service_ = std::make_unique<extender_server::Service>(
@@ -272,7 +272,7 @@ std::vector<runtime::Nomination> Process::Nominations() const {
 
 void Process::Run() {
   signals_.OnFirst([this] {
-    doors_.Close();  // while there is still somebody who judges what has been asked
+    doors_.Close();  // before the evaluator stops, so that pending requests are answered
     follower_->Stop();
   });
   source_->Start();

@@ -1,4 +1,4 @@
-// An extender at work, from its configuration to its end: what `berth extender` runs.
+// The process of `berth extender`, from its configuration to its end.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct ExtenderFlags {
   std::int64_t verbosity = 0;
 };
 
-// Answers until a signal comes, and returns the exit code. Errors are start-up errors. The calling thread
-// becomes the one that judges; no other thread may exist yet.
+// Serves until a signal arrives, and returns the exit code. Errors are start-up errors. The calling thread
+// becomes the one that evaluates; no other thread may exist yet.
 Expected<int> RunExtender(const ExtenderFlags& flags, const config::SchedulerConfig& config,
                           const runtime::Registry& plugins, std::vector<std::string> notes);
 

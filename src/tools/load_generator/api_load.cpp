@@ -29,7 +29,7 @@ std::string RequestText(std::string_view method, std::string_view target, std::s
   return text.append("\r\n").append(body);
 }
 
-// A connection used by one thread, blocking.
+// A blocking connection for one thread.
 class Connection {
  public:
   Expected<void> Open(std::uint16_t port) {
@@ -72,7 +72,7 @@ Expected<std::uint16_t> PortIn(const std::string& kubeconfig_file) {
       return static_cast<std::uint16_t>(std::strtoul(line.c_str() + line.rfind(':') + 1, nullptr, 10));
     }
   }
-  return Invalid(fmt::format("{} names no http server", kubeconfig_file));
+  return Invalid(fmt::format("{} contains no http server", kubeconfig_file));
 }
 
 Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target,
@@ -85,7 +85,7 @@ Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_v
 
 namespace {
 
-// What the sending threads share.
+// The shared state of the sending threads.
 struct PostJob {
   std::uint16_t port;
   const std::string& target;
@@ -105,7 +105,7 @@ struct PostJob {
     while (!Over()) {
       const std::size_t first = next.fetch_add(options.pipelined);
       const std::size_t last = std::min(first + options.pipelined, bodies.size());
-      AwaitTurn(first);
+      AwaitSendTime(first);
       std::string text;
       for (std::size_t i = first; i < last; ++i) text += RequestText("POST", target, bodies[i]);
       BERTH_RETURN_IF_ERROR(connection.Send(text));
@@ -116,7 +116,7 @@ struct PostJob {
     }
     return {};
   }
-  void AwaitTurn(std::size_t body) const {
+  void AwaitSendTime(std::size_t body) const {
     if (options.per_second <= 0) return;
     const std::chrono::duration<double> after(static_cast<double>(body) / options.per_second);
     std::this_thread::sleep_until(started + std::chrono::duration_cast<Duration>(after));

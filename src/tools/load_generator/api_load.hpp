@@ -1,5 +1,5 @@
-// Load on an API server at loopback, for demonstrations and measurements: many requests at a time, and what a
-// watch shows.
+// Load on an API server on the loopback interface, for demonstrations and benchmarks: concurrent requests,
+// and a watch.
 #pragma once
 
 #include <atomic>
@@ -20,36 +20,36 @@ struct Answer {
   std::string body;
 };
 
-// The port of the server in a kubeconfig that the sandbox wrote.
+// The server's port in a kubeconfig written by the sandbox.
 Expected<std::uint16_t> PortIn(const std::string& kubeconfig_file);
 
-// One request on a connection of its own; blocks.
+// Sends one request on its own connection; blocks.
 Expected<Answer> Call(std::uint16_t port, std::string_view method, std::string_view target,
                       std::string_view body = {});
 
-// POSTs all bodies to one target over a few keep-alive connections with many requests on the way on each.
-// Blocks until all are answered. `answered(i, status)` is told on the threads that send; stops at the first
-// connection error, and when `stop` becomes true.
+// POSTs all bodies to one target over a few keep-alive connections with pipelined requests. Blocks until all
+// are answered. Calls `answered(i, status)` on the sending threads. Stops at the first connection error, and
+// when `stop` becomes true.
 struct PostOptions {
   std::size_t connections = 4;
   std::size_t pipelined = 64;
-  double per_second = 0;  // no faster than this; 0: as fast as they are taken
+  double per_second = 0;  // maximum rate; 0: unlimited
   const std::atomic<bool>* stop = nullptr;
 };
 Expected<void> PostAll(std::uint16_t port, const std::string& target, const std::vector<std::string>& bodies,
                        const PostOptions& options, const std::function<void(std::size_t, int)>& answered);
 
-// A watch on a thread of its own.
+// A watch on its own thread.
 class WatchThread {
  public:
-  // Told of each line and the moment it arrived, on the watch's thread.
+  // Called with each line and its time of arrival, on the watch's thread.
   using OnLine = std::function<void(std::string_view line, MonoTime arrived)>;
 
-  // Connects before it returns.
+  // Returns after the connection is established.
   static Expected<std::unique_ptr<WatchThread>> Start(std::uint16_t port, std::string_view target,
                                                       OnLine on_line);
   ~WatchThread();
-  // True once the stream has ended, for whatever reason.
+  // True once the stream has ended, for any reason.
   bool ended() const;
 
  private:

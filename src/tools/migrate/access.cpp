@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kAccounts = "system:serviceaccount:";
 
-// The groups that the API server itself gives to a user.
+// The groups that the API server itself adds to a user.
 json::array GroupsOf(std::string_view user) {
   json::array groups{"system:authenticated"};
   if (!user.starts_with(kAccounts)) return groups;
@@ -32,7 +32,7 @@ json::object Attributes(const Permission& permission) {
   return attributes;
 }
 
-// `user` empty: we ourselves.
+// `user` empty: the caller itself.
 client::ApiRequest Review(const Permission& permission, const std::string& user) {
   json::object spec{{"resourceAttributes", Attributes(permission)}};
   if (!user.empty()) {
@@ -53,58 +53,60 @@ bool Allowed(const config::Value& review) {
   return allowed != nullptr && allowed->text == "true";
 }
 
-Finding NotChecked(const AccessQuestion& question, std::string_view why) {
-  return {
-      Level::kWarning, Topic::kPermissions, fmt::format("not checked what {} may do: {}", question.user, why),
-      fmt::format("somebody who may impersonate can ask: kubectl auth can-i --list --as={}; what is needed "
-                  "is in docs/guide/permissions.md",
-                  question.user)};
+Finding NotChecked(const AccessCheckOptions& options, std::string_view why) {
+  return {Level::kWarning, Topic::kPermissions,
+          fmt::format("permissions of {} were not checked: {}", options.user, why),
+          fmt::format("a user with the right to impersonate can run: kubectl auth can-i --list --as={}; "
+                      "docs/guide/permissions.md lists what is needed",
+                      options.user)};
 }
 
-// One finding for each consequence.
-void Tell(const AccessQuestion& question, const std::vector<const Permission*>& missing, Findings& findings) {
+// Adds one finding per consequence.
+void AddFinding(const AccessCheckOptions& options, const std::vector<const Permission*>& missing,
+                Findings& findings) {
   std::map<std::pair<Level, std::string>, std::vector<std::string>, std::greater<>> by_consequence;
   for (const Permission* permission : missing)
     by_consequence[{permission->without, permission->consequence}].push_back(permission->Text());
   for (const auto& [key, texts] : by_consequence) {
     findings.push_back({key.first, Topic::kPermissions,
-                        fmt::format("{} may not {}: {}", question.user, fmt::join(texts, ", "), key.second),
-                        question.remedy});
+                        fmt::format("{} may not {}: {}", options.user, fmt::join(texts, ", "), key.second),
+                        options.remedy});
   }
 }
 
 }  // namespace
 
-std::string WhoAmI(Server& server) {
+std::string CurrentUser(Server& server) {
   const auto answer =
-      AskForTree(server, {.method = "POST",
-                          .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-                          .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})"});
+      GetTree(server, {.method = "POST",
+                       .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                       .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})"});
   return answer ? TextAt(*answer, {"status", "userInfo", "username"}) : "";
 }
 
-Findings CheckAccess(Server& server, const AccessQuestion& question) {
-  const std::string subject = WhoAmI(server) == question.user ? "" : question.user;
-  const std::vector<Permission> all = NeededPermissions(question.lease);
+Findings CheckAccess(Server& server, const AccessCheckOptions& options) {
+  const std::string subject = CurrentUser(server) == options.user ? "" : options.user;
+  const std::vector<Permission> all = NeededPermissions(options.lease);
   std::vector<const Permission*> missing;
-  std::size_t asked = 0;
+  std::size_t requests = 0;
   for (const Permission& permission : all) {
-    if (question.absent.contains(permission.resource + "." + permission.group)) continue;
-    const auto answer = AskForTree(server, Review(permission, subject));
-    if (!answer) return {NotChecked(question, answer.error().message)};
-    ++asked;
+    if (options.absent.contains(permission.resource + "." + permission.group)) continue;
+    const auto answer = GetTree(server, Review(permission, subject));
+    if (!answer) return {NotChecked(options, answer.error().message)};
+    ++requests;
     if (!Allowed(*answer)) missing.push_back(&permission);
   }
   if (missing.empty()) {
-    return {{Level::kOk, Topic::kPermissions,
-             fmt::format("{} may do everything that Berth needs ({} permissions)", question.user, asked)}};
+    return {
+        {Level::kOk, Topic::kPermissions,
+         fmt::format("{} has all permissions that Berth needs ({} permissions)", options.user, requests)}};
   }
-  if (missing.size() == asked) {
+  if (missing.size() == requests) {
     return {{Level::kBlocker, Topic::kPermissions,
-             fmt::format("{} may do nothing of what Berth needs", question.user), question.remedy}};
+             fmt::format("{} has none of the permissions that Berth needs", options.user), options.remedy}};
   }
   Findings findings;
-  Tell(question, missing, findings);
+  AddFinding(options, missing, findings);
   return findings;
 }
 

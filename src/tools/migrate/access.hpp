@@ -1,4 +1,4 @@
-// May somebody do what Berth needs to do?
+// Checks whether a user has the permissions that Berth needs.
 #pragma once
 
 #include <set>
@@ -9,20 +9,20 @@
 
 namespace berth::migrate {
 
-struct AccessQuestion {
+struct AccessCheckOptions {
   std::string user{};  // "system:kube-scheduler", "system:serviceaccount:kube-system:berth"
   Lease lease{};
-  // Resources, as "plural.group", that the server does not have: nobody needs to be allowed to see them.
+  // Resources, as "plural.group", that the server does not have: permissions for them are not needed.
   std::set<std::string> absent{};
-  std::string remedy{};  // how permissions are given
+  std::string remedy{};  // how to grant permissions
 };
 
-// Asks by SubjectAccessReviews, or SelfSubjectAccessReviews if the caller is that user: requests with the
-// verb create that the API server answers and does not keep. Where the caller may not ask, the finding says
-// so and how to ask otherwise.
-Findings CheckAccess(Server& server, const AccessQuestion& question);
+// Uses SubjectAccessReviews, or SelfSubjectAccessReviews if the caller is that user: requests with the verb
+// create that the API server answers and does not store. If the caller may not create reviews, the finding
+// contains another way to check.
+Findings CheckAccess(Server& server, const AccessCheckOptions& options);
 
-// Who the API server takes us for; empty if it does not say (before 1.28).
-std::string WhoAmI(Server& server);
+// The caller's user name according to the API server; empty if the server does not return it (before 1.28).
+std::string CurrentUser(Server& server);
 
 }  // namespace berth::migrate

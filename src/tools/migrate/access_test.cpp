@@ -12,9 +12,9 @@ using testing::HasSubstr;
 
 constexpr const char* kReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 constexpr const char* kOwnReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-constexpr const char* kWho = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+constexpr const char* kSelfReviewPath = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-// Allows what does not contain the text.
+// Allows reviews whose text does not contain `refused`.
 FakeServer::Answer AllBut(std::string refused) {
   return [refused = std::move(refused)](const client::ApiRequest& request) -> client::Reply {
     const bool allowed = refused.empty() || !request.body.contains(refused);
@@ -22,22 +22,22 @@ FakeServer::Answer AllBut(std::string refused) {
   };
 }
 
-AccessQuestion About(std::string user) { return {.user = std::move(user), .remedy = "do something"}; }
+AccessCheckOptions About(std::string user) { return {.user = std::move(user), .remedy = "do something"}; }
 
-TEST(Access, WhoMayDoEverythingIsOk) {
+TEST(Access, AllPermissionsAreOk) {
   FakeServer server;
   server.Put(kReviews, AllBut(""));
   const Findings findings = CheckAccess(server, About("system:kube-scheduler"));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::kOk);
-  EXPECT_THAT(findings[0].what, HasSubstr("system:kube-scheduler may do everything"));
+  EXPECT_THAT(findings[0].what, HasSubstr("system:kube-scheduler has all permissions"));
 }
 
-TEST(Access, WhatIsMissingIsNamedWithItsConsequence) {
+TEST(Access, MissingPermissionsAreReportedWithTheirConsequence) {
   const struct {
     const char* refused;
     Level level;
-    const char* told;
+    const char* expected_text;
   } kCases[] = {
       {R"("subresource":"binding")", Level::kBlocker, "may not create pods/binding: no pod is bound"},
       {R"("resource":"tokenreviews")", Level::kWarning, "create tokenreviews.authentication.k8s.io"},
@@ -51,12 +51,12 @@ TEST(Access, WhatIsMissingIsNamedWithItsConsequence) {
     const Findings findings = CheckAccess(server, About("system:kube-scheduler"));
     ASSERT_EQ(findings.size(), 1U) << one.refused;
     EXPECT_EQ(findings[0].level, one.level) << one.refused;
-    EXPECT_THAT(findings[0].what, HasSubstr(one.told));
+    EXPECT_THAT(findings[0].what, HasSubstr(one.expected_text));
     EXPECT_EQ(findings[0].remedy, "do something");
   }
 }
 
-TEST(Access, WhoMayDoNothingIsOneFinding) {
+TEST(Access, NoPermissionsAreOneFinding) {
   FakeServer server;
   server.Put(kReviews, AllBut("resource"));
   const Findings findings = CheckAccess(server, About("system:serviceaccount:kube-system:berth"));
@@ -64,7 +64,7 @@ TEST(Access, WhoMayDoNothingIsOneFinding) {
   EXPECT_EQ(findings[0].level, Level::kBlocker);
 }
 
-TEST(Access, AServiceAccountIsAskedAboutWithItsGroups) {
+TEST(Access, AServiceAccountIsReviewedWithItsGroups) {
   FakeServer server;
   std::string body;
   server.Put(kReviews, [&](const client::ApiRequest& request) -> client::Reply {
@@ -76,32 +76,32 @@ TEST(Access, AServiceAccountIsAskedAboutWithItsGroups) {
                               R"("system:serviceaccounts:kube-system"])"));
 }
 
-TEST(Access, WhoAsksAboutHimselfNeedsNoPermission) {
+TEST(Access, ReviewingOneselfNeedsNoPermission) {
   FakeServer server;
-  server.Put(kWho, R"({"status":{"userInfo":{"username":"me"}}})");
+  server.Put(kSelfReviewPath, R"({"status":{"userInfo":{"username":"me"}}})");
   server.Put(kOwnReviews, AllBut(""));
   const Findings findings = CheckAccess(server, About("me"));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::kOk);
-  EXPECT_THAT(server.asked, Contains("POST " + std::string(kOwnReviews)));
+  EXPECT_THAT(server.requests, Contains("POST " + std::string(kOwnReviews)));
 }
 
-TEST(Access, WhoMayNotAskIsToldHowElseToFindOut) {
+TEST(Access, WithoutPermissionForReviewsTheFindingSuggestsAnAlternative) {
   FakeServer server;
   server.Forbid(kReviews);
   const Findings findings = CheckAccess(server, About("system:kube-scheduler"));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::kWarning);
   EXPECT_THAT(findings[0].remedy, HasSubstr("kubectl auth can-i --list --as=system:kube-scheduler"));
-  EXPECT_EQ(server.asked.size(), 2U);  // once is enough
+  EXPECT_EQ(server.requests.size(), 2U);  // one request is enough
 }
 
-TEST(Access, WhatTheServerDoesNotHaveNobodyNeedsToSee) {
+TEST(Access, MissingResourcesNeedNoPermission) {
   FakeServer server;
   server.Put(kReviews, AllBut(R"("resource":"devicetaintrules")"));
-  AccessQuestion question = About("system:kube-scheduler");
-  question.absent = {"devicetaintrules.resource.k8s.io"};
-  const Findings findings = CheckAccess(server, question);
+  AccessCheckOptions options = About("system:kube-scheduler");
+  options.absent = {"devicetaintrules.resource.k8s.io"};
+  const Findings findings = CheckAccess(server, options);
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].level, Level::kOk);
 }

@@ -23,61 +23,63 @@ class Check {
   CheckedConfiguration Make() {
     if (ReadFlags() && ReadConfig()) {
       if (CheckPluginNames()) BuildPlugins();
-      TellDifferences();
+      ReportDifferences();
     }
     return std::move(checked_);
   }
 
  private:
-  void Tell(Level level, std::string what, std::string remedy = {}) {
+  void AddFinding(Level level, std::string what, std::string remedy = {}) {
     checked_.findings.push_back({level, Topic::kConfiguration, std::move(what), std::move(remedy)});
   }
 
   bool Accept(const Expected<void>& outcome) {
-    if (!outcome) Tell(Level::kBlocker, "its command line: " + outcome.error().message);
+    if (!outcome) AddFinding(Level::kBlocker, "its command line: " + outcome.error().message);
     return outcome.has_value();
   }
 
   bool ReadFlags() {
-    if (!Accept(table_.Parse(setup_.args)) || !Accept(table_.CheckNoOthers())) return false;
+    if (!Accept(table_.Parse(setup_.args)) || !Accept(table_.CheckNoArguments())) return false;
     std::vector<std::string> notes;
     auto gates = config::FeatureGates::Parse(flags_.feature_gates, notes);
     if (!gates) return Accept(std::unexpected(std::move(gates).error()));
     gates_ = std::move(*gates);
     for (std::string& note : notes) {
       const bool decides = note.contains("has no effect");
-      Tell(decides ? Level::kWarning : Level::kNote, std::move(note));
+      AddFinding(decides ? Level::kWarning : Level::kNote, std::move(note));
     }
     if (!Accept(process::CheckVersions(flags_)) || !Accept(process::ValidateLogging(flags_, gates_)) ||
         !Accept(process::Validate(flags_, gates_)))
       return false;
     flags_.config = setup_.config;
-    for (std::string& note : process::NotesOn(flags_, table_)) Tell(Level::kNote, std::move(note));
+    for (std::string& note : process::NotesOn(flags_, table_)) AddFinding(Level::kNote, std::move(note));
     return true;
   }
 
   bool ReadConfig() {
-    // How the scheduler reaches the API server is not how we do.
+    // This command's connection to the API server differs from the scheduler's.
     flags_.client.kubeconfig = setup_.kubeconfig;
     flags_.master.clear();
     auto config = process::EffectiveConfig(flags_, table_, plugins_, gates_, setup_.config_text);
     if (!config) {
-      Tell(Level::kBlocker, "the configuration does not load: " + config.error().message,
-           "kube-scheduler v1.37.1 would say the same up to the semicolon; berth config check FILE tries "
-           "again");
+      AddFinding(
+          Level::kBlocker, "the configuration does not load: " + config.error().message,
+          "kube-scheduler v1.37.1 reports the same text up to the semicolon; run berth config check FILE "
+          "after a change");
       return false;
     }
     std::vector<std::string> names;
     for (const config::Profile& profile : config->profiles) names.push_back(profile.scheduler_name);
-    Tell(Level::kOk, fmt::format("{} loads: profiles {}",
-                                 config->version.empty() ? "the default configuration" : config->version,
-                                 fmt::join(names, ", ")));
-    for (const std::string& note : config->notes) Tell(Level::kNote, note);
+    AddFinding(Level::kOk,
+               fmt::format("{} loads: profiles {}",
+                           config->version.empty() ? "the default configuration" : config->version,
+                           fmt::join(names, ", ")));
+    for (const std::string& note : config->notes) AddFinding(Level::kNote, note);
     checked_.config = std::move(*config);
     return true;
   }
 
-  // By plugin, the profiles that enable it.
+  // The profiles that enable each unknown plugin.
   std::map<std::string, std::set<std::string>> UnknownPlugins() const {
     std::map<std::string, std::set<std::string>> unknown;
     for (const config::Profile& profile : checked_.config->profiles) {
@@ -95,15 +97,15 @@ class Check {
     for (const auto& [name, profiles] : unknown) {
       const std::string near = Nearest(name, plugins_.Names());
       const ForeignPlugin* foreign = FindForeignPlugin(name);
-      Tell(Level::kBlocker,
-           fmt::format("profile {}: Berth has no plugin {}{}", fmt::join(profiles, ", "), name,
-                       foreign != nullptr ? fmt::format(" (of {})", foreign->home)
-                       : near.empty()     ? ""
-                                          : fmt::format("; did you mean {}?", near)),
-           foreign != nullptr
-               ? std::string(foreign->remedy)
-               : "write it anew in C++ (docs/guide/plugins.md), put it behind an extender "
-                 "(docs/guide/extenders.md), or keep its profile with the scheduler that has it");
+      AddFinding(Level::kBlocker,
+                 fmt::format("profile {}: Berth has no plugin {}{}", fmt::join(profiles, ", "), name,
+                             foreign != nullptr ? fmt::format(" (of {})", foreign->home)
+                             : near.empty()     ? ""
+                                                : fmt::format("; did you mean {}?", near)),
+                 foreign != nullptr
+                     ? std::string(foreign->remedy)
+                     : "rewrite it in C++ (docs/guide/plugins.md), serve it as an extender "
+                       "(docs/guide/extenders.md), or keep its profile in the present scheduler");
     }
     return unknown.empty();
   }
@@ -111,8 +113,8 @@ class Check {
   void BuildPlugins() {
     std::vector<std::string> notes;
     const auto built = process::TryPlugins(*checked_.config, plugins_, notes);
-    if (!built) Tell(Level::kBlocker, "the scheduler would not start: " + built.error().message);
-    for (std::string& note : notes) Tell(Level::kNote, std::move(note));
+    if (!built) AddFinding(Level::kBlocker, "the scheduler would not start: " + built.error().message);
+    for (std::string& note : notes) AddFinding(Level::kNote, std::move(note));
   }
 
   bool Samples() const {
@@ -124,28 +126,31 @@ class Check {
     return std::ranges::any_of(profiles, unset);
   }
 
-  void TellDifferences() {
+  void ReportDifferences() {
     const config::SchedulerConfig& config = *checked_.config;
     if (Samples() && !flags_.own.adaptive_sampling)
-      Tell(
+      AddFinding(
           Level::kNote,
-          "percentageOfNodesToScore is not set: kube-scheduler looks at a shrinking part of the nodes, Berth "
-          "at all of them",
-          "--berth-adaptive-sampling brings the part back; values from 1 to 100 mean the same to both");
+          "percentageOfNodesToScore is not set: kube-scheduler samples nodes in large clusters, Berth "
+          "evaluates all nodes",
+          "--berth-adaptive-sampling restores the sampling; values from 1 to 100 mean the same to both");
     if (!config.client_connection.limits_given)
-      Tell(Level::kNote,
-           "clientConnection.qps and burst are not set: kube-scheduler sends 50 requests per second at most, "
-           "Berth as many as the API server takes (priority and fairness, 429)",
-           "clientConnection: {qps: 50, burst: 100} brings the limit back");
-    Tell(Level::kNote,
-         "of equally good nodes Berth takes a random one; pods of one kind spread otherwise than they did",
-         "--berth-seed=N repeats the choices of a run");
-    Tell(Level::kNote,
-         "metrics of Go's runtime (go_*) are not there, those of opportunistic batching stay at zero: look "
-         "through dashboards and alerts for them");
-    Tell(Level::kNote,
-         "besides --secure-port, Berth serves health and metrics in plain HTTP on 127.0.0.1:10251",
-         "--berth-http-address=127.0.0.1:0 switches it off");
+      AddFinding(
+          Level::kNote,
+          "clientConnection.qps and burst are not set: kube-scheduler sends at most 50 requests per second, "
+          "Berth has no limit of its own (the API server's priority and fairness, 429)",
+          "clientConnection: {qps: 50, burst: 100} restores the limit");
+    AddFinding(
+        Level::kNote,
+        "Berth chooses randomly between nodes with equal scores; identical pods may spread differently",
+        "--berth-seed=N makes the choices repeatable");
+    AddFinding(
+        Level::kNote,
+        "metrics of Go's runtime (go_*) are missing, those of opportunistic batching stay at zero: check "
+        "dashboards and alerts for them");
+    AddFinding(Level::kNote,
+               "besides --secure-port, Berth serves health and metrics in plain HTTP on 127.0.0.1:10251",
+               "--berth-http-address=127.0.0.1:0 disables it");
   }
 
   const SchedulerSetup& setup_;

@@ -1,4 +1,4 @@
-// What a scheduler's command line and configuration file mean to Berth.
+// Checks a scheduler's command line and configuration file for use with Berth.
 #pragma once
 
 #include <optional>
@@ -11,27 +11,27 @@
 
 namespace berth::migrate {
 
-// What a scheduler is started with.
+// The start-up parameters of a scheduler.
 struct SchedulerSetup {
   std::vector<std::string> args;           // its command line
-  std::string config;                      // the file, as it is called here; empty: none
-  std::optional<std::string> config_text;  // what is in it, if it is no file here
-  std::string kubeconfig;                  // for a Policy in a ConfigMap, which its command line may name
+  std::string config;                      // the file's name on this machine; empty: none
+  std::optional<std::string> config_text;  // its content, if there is no such file here
+  std::string kubeconfig;                  // to read a Policy from a ConfigMap that the command line names
 };
 
 struct CheckedConfiguration {
-  // Nothing if it does not load.
+  // nullopt if it does not load.
   std::optional<config::SchedulerConfig> config;
   Findings findings;
 };
 
-// The file that a command line names; empty: none, or the command line is wrong.
+// The file that a command line names; empty: none, or the command line is invalid.
 std::string ConfigNamedBy(const std::vector<std::string>& args);
 
-// Finds what `berth scheduler` would find wrong at its start, with its texts; plugins that do not exist, each
-// with what is nearest; and the differences of docs/differences.md that concern this configuration, with the
-// switch that brings the original's behaviour back. Asks the API server for nothing but the Policy that a
-// command line of old may name.
+// Reports the errors of `berth scheduler` at its start, with their texts; unknown plugins, each with the
+// closest replacement; and the differences of docs/differences.md that affect this configuration, with the
+// option that restores kube-scheduler's behaviour. The only request to the API server is for a Policy that an
+// old command line may name.
 CheckedConfiguration CheckConfiguration(const SchedulerSetup& setup, const runtime::Registry& plugins);
 
 }  // namespace berth::migrate

@@ -28,7 +28,7 @@ const Finding* With(const CheckedConfiguration& checked, std::string_view text) 
   return found == checked.findings.end() ? nullptr : &*found;
 }
 
-TEST(ConfigurationCheck, TellsWhatBerthMakesOfIt) {
+TEST(ConfigurationCheck, ReportsDifferencesAndErrors) {
   const struct {
     std::vector<std::string> args;
     const char* text;
@@ -68,7 +68,11 @@ TEST(ConfigurationCheck, TellsWhatBerthMakesOfIt) {
        Level::kNote,
        "percentageOfNodesToScore",
        "--berth-adaptive-sampling"},
-      {{"--kube-api-qps=0"}, "", Level::kNote, "of equally good nodes", "--berth-seed"},
+      {{"--kube-api-qps=0"},
+       "",
+       Level::kNote,
+       "chooses randomly between nodes with equal scores",
+       "--berth-seed"},
       {{"--feature-gates=OpportunisticBatching=false"}, "", Level::kWarning, "has no effect", ""},
       {{"--feature-gates=NoSuchGate=true"}, "", Level::kBlocker, "unrecognized feature gate: NoSuchGate", ""},
       {{"--http2-max-streams-per-connection=9"}, "", Level::kNote, "HTTP/1.1 is served", ""},
@@ -85,20 +89,20 @@ TEST(ConfigurationCheck, TellsWhatBerthMakesOfIt) {
   }
 }
 
-TEST(ConfigurationCheck, WhatIsSaidExplicitlyIsNoDifference) {
+TEST(ConfigurationCheck, ExplicitValuesAreNotReportedAsDifferences) {
   const CheckedConfiguration checked =
       Check({}, "percentageOfNodesToScore: 50\nclientConnection: {qps: 50, burst: 100}\n");
   EXPECT_EQ(With(checked, "percentageOfNodesToScore"), nullptr);
   EXPECT_EQ(With(checked, "clientConnection"), nullptr);
 }
 
-TEST(ConfigurationCheck, AProfileOfItsOwnMaySample) {
+TEST(ConfigurationCheck, AProfileWithItsOwnPercentageSamples) {
   const CheckedConfiguration checked =
       Check({}, "percentageOfNodesToScore: 50\nprofiles: [{percentageOfNodesToScore: 0}]\n");
   EXPECT_NE(With(checked, "percentageOfNodesToScore"), nullptr);
 }
 
-TEST(ConfigurationCheck, EveryUnknownPluginIsNamedOnce) {
+TEST(ConfigurationCheck, EachUnknownPluginIsReportedOnce) {
   const CheckedConfiguration checked = Check({}, R"(profiles:
 - schedulerName: a
   plugins: {filter: {enabled: [{name: Mine}, {name: Yours}]}, score: {enabled: [{name: Mine}]}}
@@ -110,7 +114,7 @@ TEST(ConfigurationCheck, EveryUnknownPluginIsNamedOnce) {
       << ToText(checked.findings, "");
 }
 
-TEST(ConfigurationCheck, TheFileOfACommandLineIsKnown) {
+TEST(ConfigurationCheck, FindsTheConfigurationFileOfACommandLine) {
   EXPECT_EQ(ConfigNamedBy({"-v=2", "--config", "/etc/s.yaml"}), "/etc/s.yaml");
   EXPECT_EQ(ConfigNamedBy({"--leader-elect=true"}), "");
   EXPECT_EQ(ConfigNamedBy({"--no-such-flag"}), "");

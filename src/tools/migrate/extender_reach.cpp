@@ -49,15 +49,16 @@ Findings CheckExtenders(const std::vector<config::ExtenderConfig>& extenders, ht
   for (const config::ExtenderConfig& extender : extenders) {
     const std::string name = fmt::format("{} ({})", extender.url_prefix, VerbsOf(extender));
     const std::string examine =
-        fmt::format("berth extender check {} examines what it answers", extender.url_prefix);
+        fmt::format("berth extender check {} checks its responses", extender.url_prefix);
     const auto status = StatusOf(extender, io, environment);
     if (status) {
       findings.push_back({Level::kOk, Topic::kExtenders,
-                          fmt::format("{} is there, and is asked as kube-scheduler asks it", name), examine});
+                          fmt::format("{} is reachable, and Berth calls it like kube-scheduler", name),
+                          examine});
     } else {
       findings.push_back({Level::kWarning, Topic::kExtenders,
-                          fmt::format("{} cannot be reached from here: {}", name, status.error().message),
-                          fmt::format("try it from where the scheduler will run: berth extender check {}",
+                          fmt::format("{} is not reachable from here: {}", name, status.error().message),
+                          fmt::format("check it from the scheduler's node or pod: berth extender check {}",
                                       extender.url_prefix)});
     }
   }

@@ -1,4 +1,4 @@
-// Can the extenders of a configuration be reached?
+// Checks whether the extenders of a configuration are reachable.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,9 @@ class IoThread;
 
 namespace berth::migrate {
 
-// Asks each for its urlPrefix with GET, which extenders do not act on; any answer will do. One finding each,
-// with its verbs. That one is not reached from here need not mean anything to a scheduler in the cluster.
+// Sends GET to each urlPrefix, which has no effect on extenders; any response counts as reachable. One
+// finding per extender, with its verbs. An extender that is unreachable from here may still be reachable from
+// the cluster.
 Findings CheckExtenders(const std::vector<config::ExtenderConfig>& extenders, http::IoThread& io,
                                    const client::Environment& environment);
 

@@ -1,4 +1,4 @@
-// An API server for tests that answers at once what the test has put there.
+// A fake API server for tests. Returns prepared responses immediately.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class FakeServer final : public Server {
  public:
   using Answer = std::function<client::Reply(const client::ApiRequest&)>;
 
-  // By path without its query. What is not there is a 404.
+  // By path without its query. Any other path returns 404.
   void Put(const std::string& path, std::string body) {
     answers_[path] = [body = std::move(body)](const client::ApiRequest&) { return body; };
   }
@@ -23,7 +23,7 @@ class FakeServer final : public Server {
   void Forbid(const std::string& path) {
     answers_[path] = [](const client::ApiRequest&) {
       client::Reply refusal = client::Refused(403, "Forbidden");
-      refusal.error().message = "somebody cannot do this";
+      refusal.error().message = "user cannot do this";
       return refusal;
     };
   }
@@ -42,13 +42,13 @@ class FakeServer final : public Server {
     Put(path, body + "]}");
   }
 
-  client::Reply Ask(client::ApiRequest request) override {
-    asked.push_back(request.method + " " + request.path);
+  client::Reply Send(client::ApiRequest request) override {
+    requests.push_back(request.method + " " + request.path);
     const auto found = answers_.find(request.path.substr(0, request.path.find('?')));
     return found == answers_.end() ? client::Refused(404, "NotFound") : found->second(request);
   }
 
-  std::vector<std::string> asked;  // "METHOD path", in order
+  std::vector<std::string> requests;  // "METHOD path", in order
 
  private:
   std::map<std::string, Answer> answers_;

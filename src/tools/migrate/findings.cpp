@@ -70,8 +70,8 @@ std::string ToText(const Findings& findings, std::string_view server) {
   out += fmt::format("\n{} ok, {}, {}, {}: {}\n", verdict.ok, Counted(verdict.notes, "note"),
                      Counted(verdict.warnings, "warning"), Counted(verdict.blockers, "blocker"),
                      verdict.blockers > 0   ? "not ready for Berth"
-                     : verdict.unseen       ? "not enough could be seen for a verdict"
-                     : verdict.warnings > 0 ? "ready for Berth when the warnings have been looked at"
+                     : verdict.unseen       ? "the check was incomplete, no result"
+                     : verdict.warnings > 0 ? "ready for Berth after a review of the warnings"
                                             : "ready for Berth");
   return out;
 }

@@ -1,4 +1,4 @@
-// What a look at a cluster and its scheduler's configuration found, and how it is told.
+// The findings of a check of a cluster and its scheduler's configuration, and their output.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace berth::migrate {
 
 enum class Level : std::uint8_t {
-  kOk,       // looked at, nothing changes
-  kNote,     // something is different, and nobody has to do anything
-  kWarning,  // somebody should look at it before the change, or it could not be looked at
+  kOk,       // checked, no change
+  kNote,     // different, no action needed
+  kWarning,  // needs attention before the change, or could not be checked
   kBlocker,  // with Berth it would not work
 };
 std::string_view LevelName(Level level);  // "ok", "note", "warning", "blocker"
@@ -24,15 +24,15 @@ struct Finding {
   Level level = Level::kOk;
   Topic topic = Topic::kServer;
   std::string what;                     // one sentence, without a full stop
-  std::string remedy = {};              // what to do about it; empty: nothing
-  std::vector<std::string> names = {};  // a few of the objects it is about
-  std::size_t count = 0;                // how many objects it is about; 0: it is not about objects
-  bool unseen = false;                  // without what could not be looked at there is no verdict
+  std::string remedy = {};              // recommended action; empty: none
+  std::vector<std::string> names = {};  // a few of the affected objects
+  std::size_t count = 0;                // number of affected objects; 0: not about objects
+  bool unseen = false;                  // the check was incomplete, so there is no overall result without it
 };
 
 using Findings = std::vector<Finding>;
 
-// Objects of one kind: how many there are, and the names of the first few.
+// Counts objects of one kind and keeps the names of the first few.
 class Tally {
  public:
   void Add(std::string_view name) {
@@ -54,12 +54,12 @@ Finding About(const Tally& tally, Level level, Topic topic, std::string what, st
 struct Verdict {
   std::size_t ok = 0, notes = 0, warnings = 0, blockers = 0;
   bool unseen = false;
-  // 0: nothing stands in the way; 2: there is a blocker; 1: there is none in what could be seen.
+  // 0: no obstacle; 2: there is a blocker; 1: no blocker, but the check was incomplete.
   int exit_code() const { return blockers > 0 ? 2 : unseen ? 1 : 0; }
 };
 Verdict Evaluate(const Findings& findings);
 
-// For people: by topic, the gravest first within each; ends with a line that sums up.
+// Text by topic, the most severe findings first in each; ends with a summary line.
 std::string ToText(const Findings& findings, std::string_view server);
 // One document: {"server":...,"findings":[{"level","topic","what","remedy","names","count"}],"ok":n,...}.
 std::string ToJson(const Findings& findings, std::string_view server);

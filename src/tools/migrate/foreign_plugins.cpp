@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kSigs = "kubernetes-sigs/scheduler-plugins";
 constexpr std::string_view kByLoad =
-    "Berth's LoadAware places pods by what a Prometheus measures (docs/guide/load-aware.md)";
+    "Berth's LoadAware plugin scores nodes by Prometheus measurements (docs/guide/load-aware.md)";
 constexpr std::string_view kKeep =
     "there is nothing like it: keep its profile with the scheduler that has it, or write it anew in C++ "
     "(docs/guide/plugins.md)";
@@ -24,14 +24,14 @@ constexpr ForeignPlugin kKnown[] = {
     {"NodeMetadata", kSigs, kKeep},
     {"NodeResourceTopologyMatch", kSigs, kKeep},
     {"NodeResourcesAllocatable", kSigs,
-     "NodeResourcesFit with scoringStrategy LeastAllocated or MostAllocated comes near"},
+     "NodeResourcesFit with scoringStrategy LeastAllocated or MostAllocated is the closest replacement"},
     {"Peaks", kSigs, kByLoad},
     {"PodState", kSigs, kKeep},
-    {"PreemptionToleration", kSigs, "DefaultPreemption without it: preemptionPolicy Never is the nearest"},
-    {"QOSSort", kSigs, "PrioritySort: give the pods priorities"},
+    {"PreemptionToleration", kSigs, "DefaultPreemption; preemptionPolicy Never is the closest replacement"},
+    {"QOSSort", kSigs, "PrioritySort: set priorities of the pods"},
     {"SySched", kSigs, kKeep},
     {"TargetLoadPacking", kSigs, kByLoad},
-    {"TopologicalSort", kSigs, "PrioritySort: give the pods priorities"},
+    {"TopologicalSort", kSigs, "PrioritySort: set priorities of the pods"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Plugins of others that are compiled into kube-schedulers out there, and what comes nearest to them here.
+// Plugins of other projects that kube-schedulers may contain, and their closest replacements in Berth.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@ namespace berth::migrate {
 
 struct ForeignPlugin {
   std::string_view name;
-  std::string_view home;    // the project it is from
-  std::string_view remedy;  // what to do without it
+  std::string_view home;    // the project that it belongs to
+  std::string_view remedy;  // the replacement
 };
 
-// Null if it is not known.
+// Null if it is unknown.
 const ForeignPlugin* FindForeignPlugin(std::string_view name);
 
 }  // namespace berth::migrate

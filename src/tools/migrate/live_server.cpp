@@ -9,7 +9,7 @@
 namespace berth::migrate {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};  // for a page of a list that the server is slow to make
+constexpr std::chrono::seconds kTimeout{60};  // for a page of a list from a slow server
 
 }  // namespace
 
@@ -26,9 +26,9 @@ Expected<std::unique_ptr<LiveServer>> LiveServer::Connect(const std::string& kub
   return server;
 }
 
-client::Reply LiveServer::Ask(client::ApiRequest request) {
-  request.timeout = kPatience;
-  // Shared: whoever fulfils a promise may still be busy with it when its future is ready.
+client::Reply LiveServer::Send(client::ApiRequest request) {
+  request.timeout = kTimeout;
+  // Shared: the thread that fulfils the promise may still use it when its future is ready.
   const auto answered = std::make_shared<std::promise<client::Reply>>();
   auto reply = answered->get_future();
   connection_->api().Send(std::move(request),

@@ -1,4 +1,4 @@
-// The API server of a kubeconfig, as a port of module migration.
+// The API server of a kubeconfig, as Server.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace berth::migrate {
 
-// What is handed in outlives it.
+// The arguments must outlive it.
 class LiveServer final : public Server {
  public:
   // `kubeconfig` empty: the pod's own service account, else the files of $KUBECONFIG.
@@ -21,7 +21,7 @@ class LiveServer final : public Server {
                                                        const client::Environment& environment,
                                                        const Clock& clock);
 
-  client::Reply Ask(client::ApiRequest request) override;
+  client::Reply Send(client::ApiRequest request) override;
   const std::string& url() const { return url_; }
 
  private:

@@ -22,23 +22,22 @@ constexpr Row kEverywhere[] = {
     {"", "persistentvolumes persistentvolumeclaims", "patch", Level::kBlocker,
      "pods whose volumes wait for their first consumer fail"},
     {"", "pods/status", "patch", Level::kBlocker,
-     "pods are not told why they wait, and nothing is preempted"},
+     "pods have no condition with the reason why they wait, and nothing is preempted"},
     {"", "pods", "delete", Level::kBlocker, "nothing is preempted"},
     {"", "pods", "get", Level::kWarning,
-     "a pod whose binding's answer was lost is reported as failed until the watch tells"},
+     "a pod whose binding response was lost is reported as failed until the watch delivers its update"},
     {"", "namespaces services replicationcontrollers", "list watch", Level::kWarning,
-     "affinity by namespace labels and the default spreading do without it"},
-    {"apps", "replicasets statefulsets", "list watch", Level::kWarning,
-     "the default spreading does without it"},
+     "affinity by namespace labels and the default spreading ignore it"},
+    {"apps", "replicasets statefulsets", "list watch", Level::kWarning, "the default spreading ignores it"},
     {"storage.k8s.io", "csidrivers csistoragecapacities volumeattachments", "list watch", Level::kWarning,
-     "capacity and limits of volumes are judged without it"},
+     "capacity and limits of volumes are evaluated without it"},
     {"resource.k8s.io", "deviceclasses resourceclaims resourceslices devicetaintrules", "list watch",
-     Level::kWarning, "devices are not known"},
-    {"events.k8s.io", "events", "create patch", Level::kWarning, "pods have no events"},
+     Level::kWarning, "devices are unknown"},
+    {"events.k8s.io", "events", "create patch", Level::kWarning, "pods get no events"},
     {"authentication.k8s.io", "tokenreviews", "create", Level::kWarning,
-     "whoever asks for metrics with a token is refused"},
+     "metrics requests with a token are rejected"},
     {"authorization.k8s.io", "subjectaccessreviews", "create", Level::kWarning,
-     "whoever asks for metrics over HTTPS is refused"},
+     "metrics requests over HTTPS are rejected"},
 };
 
 std::vector<std::string> Words(std::string_view text) {
@@ -83,12 +82,12 @@ std::vector<Permission> NeededPermissions(const Lease& lease) {
     AddRow({group, "leases", "get update", Level::kBlocker, "it never leads"}, lease.ns, lease.name, all);
     AddRow({group, "leases", "create", Level::kBlocker, "it never leads, unless the lease exists already"},
            lease.ns, "", all);
-    AddRow({group, "leases", "watch", Level::kNote, "a standby polls, and takes over seconds later"},
+    AddRow({group, "leases", "watch", Level::kNote, "a standby polls, and takes over some seconds later"},
            lease.ns, lease.name, all);
-    AddRow({"", "events", "create", Level::kNote, "no event says who became leader"}, lease.ns, "", all);
+    AddRow({"", "events", "create", Level::kNote, "no event reports a new leader"}, lease.ns, "", all);
   }
   AddRow({"", "configmaps", "get list watch", Level::kWarning,
-          "whoever asks for metrics with a client certificate is refused"},
+          "metrics requests with a client certificate are rejected"},
          "kube-system", "extension-apiserver-authentication", all);
   return all;
 }

@@ -1,5 +1,5 @@
-// What `berth scheduler` needs to be allowed: the one list of it in the program. A test compares it with the
-// shipped roles.
+// The permissions that `berth scheduler` needs. This is the only list in the program; a test compares it with
+// the shipped roles.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Permission {
   std::string resource{};     // "pods"
   std::string subresource{};  // "binding"; empty: the resource itself
   std::string ns{};           // empty: in all namespaces
-  std::string name{};         // empty: whatever its name
-  // Without it: kBlocker if scheduling fails, kWarning if something else does, kNote if it is done another
-  // way.
+  std::string name{};         // empty: any name
+  // The severity if it is missing: kBlocker if scheduling fails, kWarning if something else fails, kNote if
+  // there is a fallback.
   Level without = Level::kBlocker;
-  std::string consequence{};  // of being without it
+  std::string consequence{};  // the effect if it is missing
 
   std::string Text() const;  // "patch pods/status", "get leases.coordination.k8s.io kube-system/berth"
   friend auto operator<=>(const Permission&, const Permission&) = default;

@@ -26,7 +26,7 @@ std::vector<std::string> Texts(const config::Value& rule, std::string_view membe
   return texts;
 }
 
-// What one rule of a role allows, each permission as text.
+// Appends the permissions that one rule of a role grants, each as text.
 void Expand(const config::Value& rule, const std::string& ns, std::set<std::string>& out) {
   std::vector<std::string> names = Texts(rule, "resourceNames");
   if (names.empty()) names.emplace_back();
@@ -55,7 +55,7 @@ std::set<std::string> AllowedBy(const std::string& file) {
   return allowed;
 }
 
-TEST(Permissions, AreThoseOfTheShippedRoles) {
+TEST(Permissions, MatchTheShippedRoles) {
   std::set<std::string> shipped = AllowedBy("cluster.yaml");
   shipped.merge(AllowedBy("kube-system.yaml"));
   std::set<std::string> needed;
@@ -64,7 +64,7 @@ TEST(Permissions, AreThoseOfTheShippedRoles) {
   EXPECT_GT(needed.size(), 50U);
 }
 
-TEST(Permissions, WhatIsWatchedIsAllThatShadowModeMayDo) {
+TEST(Permissions, ShadowModeOnlyNeedsToWatch) {
   std::set<std::string> watched;
   for (const Permission& permission : NeededPermissions({.name = "berth"})) {
     const bool everywhere = permission.ns.empty() && permission.name.empty();
@@ -74,12 +74,12 @@ TEST(Permissions, WhatIsWatchedIsAllThatShadowModeMayDo) {
   EXPECT_EQ(watched, AllowedBy("../shadow/rbac.yaml"));
 }
 
-TEST(Permissions, WithoutLeaderElectionNoLeaseIsNeeded) {
+TEST(Permissions, NoLeaseIsNeededWithoutLeaderElection) {
   for (const Permission& permission : NeededPermissions({.wanted = false}))
     EXPECT_NE(permission.resource, "leases") << permission.Text();
 }
 
-TEST(Permissions, AreAboutTheLeaseOfTheConfiguration) {
+TEST(Permissions, UseTheLeaseOfTheConfiguration) {
   const auto needed = NeededPermissions({.ns = "scheduling", .name = "second"});
   EXPECT_TRUE(std::ranges::any_of(needed, [](const Permission& permission) {
     return permission.Text() == "update leases.coordination.k8s.io scheduling/second";

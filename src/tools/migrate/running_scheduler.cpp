@@ -28,7 +28,7 @@ std::vector<std::string> TextsOf(const Value& value, std::string_view name) {
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Of a pod, or of what makes pods.
+// The spec of a pod, or of a workload's pod template.
 const Value* PodSpecOf(const Value& object) {
   const Value* spec = object.Find("spec");
   if (spec == nullptr || spec->Find("containers") != nullptr) return spec;
@@ -44,7 +44,7 @@ bool RunsScheduler(const Value& container) {
   return TextAt(container, {"image"}).contains(kProgram);
 }
 
-// Everything behind the program's name; an entry point of the image may stand in front of it.
+// All arguments after the program's name; an entry point of the image may precede it.
 Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
   std::vector<std::string> words = TextsOf(container, "command");
   if (words.empty()) words.emplace_back(kProgram);
@@ -62,10 +62,10 @@ Expected<std::vector<std::string>> ArgumentsOf(const Value& container) {
   return std::vector<std::string>(flags, words.end());
 }
 
-// `object`: a pod, or what makes pods.
+// `object`: a pod, or a workload with a pod template.
 Expected<RunningScheduler> Read(const Value& object, std::string where) {
   const Value* spec = PodSpecOf(object);
-  if (spec == nullptr) return Invalid("not a pod: it has no containers");
+  if (spec == nullptr) return Invalid("not a pod: no containers");
   const auto& containers = ItemsOf(*spec, "containers");
   const auto found = std::ranges::find_if(containers, RunsScheduler);
   if (found == containers.end()) return Invalid("no container of it runs kube-scheduler");
@@ -79,7 +79,7 @@ Expected<RunningScheduler> Read(const Value& object, std::string where) {
   return scheduler;
 }
 
-// The key under which a ConfigMap volume shows a file: its name, unless `items` say otherwise.
+// The key of a file in a ConfigMap volume: its name, unless `items` map it.
 std::string KeyOf(const Value& config_map, const std::string& file) {
   for (const Value& item : ItemsOf(config_map, "items")) {
     if (TextAt(item, {"path"}) == file) return TextAt(item, {"key"});
@@ -112,7 +112,7 @@ Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
   BERTH_TRY(const std::string text, process::ReadWholeFile(path));
   auto documents = api::SplitDocuments(text);
   if (!documents) return std::unexpected(std::move(documents).error().In(path));
-  Error last{ErrorCode::kInvalid, "there is no object in it"};
+  Error last{ErrorCode::kInvalid, "it contains no object"};
   if (!documents->errors.empty()) last.message = documents->errors.front();
   for (const api::Document& document : documents->objects) {
     auto object = yaml::ParseValue(document.json);
@@ -125,8 +125,8 @@ Expected<RunningScheduler> ReadSchedulerManifest(const std::string& path) {
 
 Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
   BERTH_TRY(const Value list,
-            AskForTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
-                                                   "labelSelector=component%3Dkube-scheduler"}));
+            GetTree(server, {.path = "/api/v1/namespaces/kube-system/pods?limit=20&"
+                                                "labelSelector=component%3Dkube-scheduler"}));
   LiveSchedulers live;
   for (const Value& pod : ItemsOf(list, "items")) {
     const std::string name = TextAt(pod, {"metadata", "name"});
@@ -145,7 +145,7 @@ Expected<LiveSchedulers> FindLiveSchedulers(Server& server) {
 Expected<std::string> ReadFromConfigMap(Server& server, const std::string& ns,
                                         const MountedFile& file) {
   const std::string where = fmt::format("ConfigMap {}/{}", ns, file.config_map);
-  auto answer = AskForTree(
+  auto answer = GetTree(
       server, {.path = fmt::format("/api/v1/namespaces/{}/configmaps/{}", ns, file.config_map)});
   if (!answer) return std::unexpected(std::move(answer).error().In(where));
   const Value* data = answer->Find("data");

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A file that goes with the test.
+// A file that the destructor removes.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) : path_(testing::TempDir() + "berth_manifest.yaml") {
@@ -64,14 +64,14 @@ TEST(RunningScheduler, IsReadFromAManifest) {
   }
 }
 
-TEST(RunningScheduler, AManifestWithoutOneSaysSo) {
+TEST(RunningScheduler, AManifestWithoutASchedulerIsAnError) {
   const struct {
     const char* manifest;
     const char* error;
   } kCases[] = {
       {"kind: Pod\nspec: {containers: [{image: nginx, command: [nginx]}]}", "no container of it runs"},
       {"kind: ConfigMap\ndata: {}", "not a pod"},
-      {"", "there is no object in it"},
+      {"", "it contains no object"},
       {"kind: Pod\nspec: {containers: [{image: kube-scheduler, command: [sh, -c, exec kube-scheduler]}]}",
        "only a plain command line can be read"},
   };
@@ -84,7 +84,7 @@ TEST(RunningScheduler, AManifestWithoutOneSaysSo) {
   }
 }
 
-TEST(RunningScheduler, KnowsWhereItsFilesComeFrom) {
+TEST(RunningScheduler, FindsTheSourcesOfItsFiles) {
   const TemporaryFile file(kKubeadm);
   const auto scheduler = ReadSchedulerManifest(file.path());
   const auto mounted = scheduler->Find("/etc/kubernetes/s/config.yaml");
@@ -114,7 +114,7 @@ TEST(RunningScheduler, IsFoundInTheClusterWithAConfigurationFromAConfigMap) {
               HasSubstr("ConfigMap kube-system/other"));
 }
 
-TEST(RunningScheduler, ReplicasThatDifferAreNoticed) {
+TEST(RunningScheduler, DifferentReplicasAreReported) {
   std::string other = kPod;
   other.replace(other.find("/c/scheduler.yaml"), 3, "/d/");
   FakeServer server;
@@ -125,7 +125,7 @@ TEST(RunningScheduler, ReplicasThatDifferAreNoticed) {
   EXPECT_TRUE(live->differ);
 }
 
-TEST(RunningScheduler, ThereMayBeNone) {
+TEST(RunningScheduler, MayBeAbsent) {
   FakeServer server;
   server.List("/api/v1/namespaces/kube-system/pods", {});
   EXPECT_FALSE(FindLiveSchedulers(server)->first);

@@ -11,8 +11,8 @@ constexpr int kPageSize = 500;
 
 }  // namespace
 
-Expected<config::Value> AskForTree(Server& server, client::ApiRequest request) {
-  const client::Reply reply = server.Ask(std::move(request));
+Expected<config::Value> GetTree(Server& server, client::ApiRequest request) {
+  const client::Reply reply = server.Send(std::move(request));
   if (!reply) return std::unexpected(reply.error().ToError());
   return yaml::ParseValue(*reply);
 }
@@ -35,7 +35,7 @@ Expected<void> Lists::Pages(const std::string& path, std::string_view field_sele
   std::string next;
   do {
     const std::string page = next.empty() ? query : query + "&continue=" + http::EncodeQuery(next);
-    const client::Reply reply = server_.Ask({.path = page, .accept = std::string(accept)});
+    const client::Reply reply = server_.Send({.path = page, .accept = std::string(accept)});
     if (!reply) return std::unexpected(reply.error().ToError());
     BERTH_TRY(const Page taken, take(*reply));
     read += taken.count;

@@ -1,4 +1,4 @@
-// The API server that is looked at, as a port: one question after the other.
+// The API server under inspection, as a port: one blocking request at a time.
 #pragma once
 
 #include <functional>
@@ -16,27 +16,26 @@ namespace berth::migrate {
 class Server {
  public:
   virtual ~Server() = default;
-  // Waits for the answer.
-  virtual client::Reply Ask(client::ApiRequest request) = 0;
+  // Blocks until the response arrives.
+  virtual client::Reply Send(client::ApiRequest request) = 0;
 };
 
-// A small answer as a tree. Errors are the server's own sentences.
-Expected<config::Value> AskForTree(Server& server, client::ApiRequest request);
+// A small response as a tree. Errors are the server's messages.
+Expected<config::Value> GetTree(Server& server, client::ApiRequest request);
 
-// The text at a path of names, "" where there is none or where it is no text.
+// The text at a path of names; "" if it is absent or of another type.
 std::string TextAt(const config::Value& value, std::initializer_list<std::string_view> path);
 
-// How far a long list has been read: the plural of its resource and the number of objects so far. May be
-// empty.
+// Progress of a long list: the plural of its resource and the number of objects so far. May be empty.
 using Progress = std::function<void(std::string_view plural, std::size_t read)>;
 
-// Lists in pages, so that however large the cluster is only some hundreds of its objects are here at a time.
+// Lists in pages, so that memory holds only some hundreds of objects, regardless of the cluster's size.
 class Lists {
  public:
   Lists(Server& server, Progress progress) : server_(server), progress_(std::move(progress)) {}
 
-  // Calls `each(object)` for every object of the collection at `path` that the field selector lets through.
-  // Objects that cannot be understood are passed over, as the scheduler passes them over.
+  // Calls `each(object)` for every object of the collection at `path` that matches the field selector.
+  // Objects that cannot be decoded are skipped, as in the scheduler.
   template <class T, class Each>
   Expected<void> ForEach(const std::string& path, std::string_view field_selector, Each each) {
     return Pages(path, field_selector, "application/json", [&](const std::string& body) -> Expected<Page> {
@@ -45,7 +44,7 @@ class Lists {
       return Page{list.items.size() + list.skipped.size(), list.continue_token};
     });
   }
-  // Calls `each(namespace/name)`; nothing but metadata is sent.
+  // Calls `each(namespace/name)`; requests only the metadata.
   Expected<void> ForEachName(const std::string& path, const std::function<void(const std::string&)>& each);
 
  private:

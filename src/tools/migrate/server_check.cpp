@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOldest = 31, kNewest = 37;
 
-// The minor version of "v1.33.2-gke.1"; 0 if it is none of ours.
+// The minor version of "v1.33.2-gke.1"; 0 if the text has another form.
 int MinorOf(std::string_view version) {
   if (!version.starts_with("v1.")) return 0;
   int minor = 0;
@@ -29,16 +29,16 @@ Finding OnVersion(const std::string& version) {
     return {Level::kOk, Topic::kServer, fmt::format("Kubernetes {}; {}", version, ours)};
   return {Level::kWarning, Topic::kServer,
           fmt::format("Kubernetes {}, where {}", version.empty() ? "?" : version, ours),
-          minor > kNewest ? "Berth decides as kube-scheduler v1.37.1 does, without what is newer"
+          minor > kNewest ? "Berth follows kube-scheduler v1.37.1, without newer features"
                           : "try it beside the running scheduler first, with a profile name of its own"};
 }
 
-// Asks for each group version once.
+// Caches the discovery of each group version.
 class Groups {
  public:
   explicit Groups(Server& server) : server_(server) {}
 
-  // The path of the first version that has the resource; empty: none has.
+  // The path of the first version that has the resource; empty if none has it.
   Expected<std::string> PathOf(std::string_view group, std::string_view plural, auto&& versions) {
     for (const std::string_view version : versions) {
       if (version.empty()) continue;
@@ -53,7 +53,7 @@ class Groups {
   Expected<const std::vector<std::string>*> NamesAt(const std::string& path) {
     const auto known = names_.find(path);
     if (known != names_.end()) return &known->second;
-    const client::Reply reply = server_.Ask({.path = path});
+    const client::Reply reply = server_.Send({.path = path});
     if (!reply && reply.error().code != ErrorCode::kNotFound) return std::unexpected(reply.error().ToError());
     std::vector<std::string> names;
     if (reply) {
@@ -82,22 +82,21 @@ Expected<void> Discover(Server& server, ServerFacts& facts) {
 
 }  // namespace
 
-Expected<ServerFacts> AskServer(Server& server, Findings& findings) {
+Expected<ServerFacts> DiscoverServer(Server& server, Findings& findings) {
   ServerFacts facts;
-  BERTH_TRY(const config::Value version, AskForTree(server, {.path = "/version"}));
+  BERTH_TRY(const config::Value version, GetTree(server, {.path = "/version"}));
   facts.version = TextAt(version, {"gitVersion"});
   findings.push_back(OnVersion(facts.version));
   if (const auto found = Discover(server, facts); !found) {
-    findings.push_back(
-        {Level::kWarning, Topic::kServer,
-         fmt::format("not found out which resources the server has: {}", found.error().message),
-         "Berth asks for them too: bind its user to the role system:discovery"});
+    findings.push_back({Level::kWarning, Topic::kServer,
+                        fmt::format("cannot discover the server's resources: {}", found.error().message),
+                        "Berth needs discovery, too: bind its user to the role system:discovery"});
   } else if (!facts.absent.empty()) {
     findings.push_back(
         {Level::kNote, Topic::kServer,
-         fmt::format("the server does not have {}; Berth does without, and looks for them again "
-                     "every five minutes",
-                     fmt::join(facts.absent, ", "))});
+         fmt::format(
+             "the server does not have {}; Berth works without these and checks for them every five minutes",
+             fmt::join(facts.absent, ", "))});
   }
   return facts;
 }

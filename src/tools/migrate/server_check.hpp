@@ -1,4 +1,4 @@
-// What the API server is and has.
+// Version and resources of the API server.
 #pragma once
 
 #include <set>
@@ -12,13 +12,13 @@ namespace berth::migrate {
 struct ServerFacts {
   std::string version{};  // "v1.37.1"
   std::set<std::string>
-      absent{};              // "plural.group" of what is watched where it exists, and does not exist here
-  std::string pod_groups{};  // the path of scheduling.k8s.io's podgroups; empty: there are none
+      absent{};              // "plural.group" of optional watched resources that this server does not have
+  std::string pod_groups{};  // path of scheduling.k8s.io's podgroups; empty: not available
   std::string resource_slices{};  // likewise
   std::string device_classes{};   // likewise
 };
 
-// Fails if the server cannot be reached or does not know us.
-Expected<ServerFacts> AskServer(Server& server, Findings& findings);
+// Fails if the server is unreachable or does not authenticate the caller.
+Expected<ServerFacts> DiscoverServer(Server& server, Findings& findings);
 
 }  // namespace berth::migrate

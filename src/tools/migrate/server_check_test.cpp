@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Has everything that is watched, each in its preferred version.
+// A server with all watched resources, each in its preferred version.
 FakeServer Complete(const std::string& version) {
   FakeServer server;
   server.Put("/version", R"({"gitVersion":")" + version + R"("})");
@@ -21,7 +21,7 @@ FakeServer Complete(const std::string& version) {
   return server;
 }
 
-TEST(ServerCheck, TellsOfTheVersion) {
+TEST(ServerCheck, ReportsTheVersion) {
   const struct {
     const char* version;
     Level level;
@@ -32,19 +32,19 @@ TEST(ServerCheck, TellsOfTheVersion) {
   for (const auto& one : kCases) {
     FakeServer server = Complete(one.version);
     Findings findings;
-    ASSERT_TRUE(AskServer(server, findings));
+    ASSERT_TRUE(DiscoverServer(server, findings));
     ASSERT_EQ(findings.size(), 1U) << one.version;
     EXPECT_EQ(findings[0].level, one.level) << one.version;
   }
 }
 
-TEST(ServerCheck, NamesWhatTheServerDoesNotHave) {
+TEST(ServerCheck, NamesMissingResources) {
   FakeServer server = Complete("v1.33.0");
   server.Put("/apis/resource.k8s.io/v1", [](const auto&) { return client::Refused(404, "NotFound"); });
   server.Serve("/apis/resource.k8s.io/v1beta1", {"deviceclasses", "resourceclaims", "resourceslices"});
   server.Serve("/apis/scheduling.k8s.io/v1alpha2", {"podgroups", "workloads"});
   Findings findings;
-  const auto facts = AskServer(server, findings);
+  const auto facts = DiscoverServer(server, findings);
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->absent, std::set<std::string>{"devicetaintrules.resource.k8s.io"});
   EXPECT_EQ(facts->device_classes, "/apis/resource.k8s.io/v1beta1/deviceclasses");
@@ -54,11 +54,11 @@ TEST(ServerCheck, NamesWhatTheServerDoesNotHave) {
   EXPECT_THAT(findings[1].what, HasSubstr("does not have devicetaintrules.resource.k8s.io"));
 }
 
-TEST(ServerCheck, AServerThatDoesNotAnswerIsAnError) {
+TEST(ServerCheck, AnUnreachableServerIsAnError) {
   FakeServer server;
   server.Put("/version", [](const auto&) { return client::NotReached(); });
   Findings findings;
-  const auto facts = AskServer(server, findings);
+  const auto facts = DiscoverServer(server, findings);
   ASSERT_FALSE(facts);
   EXPECT_EQ(facts.error().message, "connection refused");
 }
@@ -68,7 +68,7 @@ TEST(ServerCheck, ForbiddenDiscoveryIsAWarning) {
   server.Put("/version", R"({"gitVersion":"v1.37.1"})");
   server.Forbid("/api/v1");
   Findings findings;
-  ASSERT_TRUE(AskServer(server, findings));
+  ASSERT_TRUE(DiscoverServer(server, findings));
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[1].level, Level::kWarning);
   EXPECT_THAT(findings[1].remedy, HasSubstr("system:discovery"));

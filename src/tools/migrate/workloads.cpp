@@ -11,22 +11,21 @@
 namespace berth::migrate {
 namespace {
 
-// What kube-scheduler watches, too.
+// The field selector of kube-scheduler's watch.
 constexpr std::string_view kAlive = "status.phase!=Succeeded,status.phase!=Failed";
-// Labels of the pod groups of Coscheduling (kubernetes-sigs/scheduler-plugins), now and once.
+// The current and the former label of Coscheduling's pod groups (kubernetes-sigs/scheduler-plugins).
 constexpr const char* kGangLabels[] = {"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"};
 constexpr std::string_view kImplicitPrefix = "deviceclass.resource.kubernetes.io/";
 
 Finding NotListed(std::string_view what, const Error& error) {
-  Finding finding{Level::kWarning, Topic::kWorkloads,
-                  fmt::format("not looked at: {}: {}", what, error.message),
-                  "let somebody look who may list them"};
+  Finding finding{Level::kWarning, Topic::kWorkloads, fmt::format("not checked: {}: {}", what, error.message),
+                  "run the check as a user that may list them"};
   finding.unseen = what == "pods" || what == "nodes";
   return finding;
 }
 
-// Pods that ask for one thing, and how many of them have no node yet.
-struct Asking {
+// Pods with one property, and the number of them that are pending.
+struct PodCounts {
   Tally all;
   std::size_t waiting = 0;
 
@@ -42,8 +41,8 @@ struct Asking {
 
 class Survey {
  public:
-  Survey(Lists& lists, const ServerFacts& facts, const WorkloadQuestion& question)
-      : lists_(lists), facts_(facts), question_(question) {}
+  Survey(Lists& lists, const ServerFacts& facts, const WorkloadCheckOptions& options)
+      : lists_(lists), facts_(facts), question_(options) {}
 
   Findings Make() {
     CountNodes();
@@ -52,16 +51,16 @@ class Survey {
     ReadVolumes();
     ReadSlices();
     ReadGroups();
-    TellSize();
+    ReportSize();
     return std::move(findings_);
   }
 
  private:
-  void Tell(Finding finding) { findings_.push_back(std::move(finding)); }
+  void AddFinding(Finding finding) { findings_.push_back(std::move(finding)); }
 
   void CountNodes() {
     const auto listed = lists_.ForEachName("/api/v1/nodes", [&](const std::string&) { ++size_.nodes; });
-    if (!listed) Tell(NotListed("nodes", listed.error()));
+    if (!listed) AddFinding(NotListed("nodes", listed.error()));
     complete_ = complete_ && listed;
   }
 
@@ -72,7 +71,7 @@ class Survey {
           devices_.emplace(std::string(kImplicitPrefix) + device_class.metadata.name);
           if (device_class.extended_resource_name) devices_.insert(*device_class.extended_resource_name);
         });
-    if (!listed) Tell(NotListed("device classes", listed.error()));
+    if (!listed) AddFinding(NotListed("device classes", listed.error()));
   }
 
   bool RequestsDevice(const api::Pod& pod) const {
@@ -92,7 +91,7 @@ class Survey {
       others_[pod.spec.scheduler_name].Add(pod);
       return;
     }
-    ours_.Add(pod);
+    served_pods_.Add(pod);
     if (!pod.spec.resource_claims.empty()) claims_.Add(pod);
     if (RequestsDevice(pod)) device_requests_.Add(pod);
     if (pod.spec.pod_group) grouped_.Add(pod);
@@ -109,49 +108,53 @@ class Survey {
     const auto listed =
         lists_.ForEach<api::Pod>("/api/v1/pods", kAlive, [&](const api::Pod& pod) { ReadPod(pod); });
     complete_ = complete_ && listed;
-    if (!listed) return Tell(NotListed("pods", listed.error()));
+    if (!listed) return AddFinding(NotListed("pods", listed.error()));
     const std::string served = fmt::format("{}", fmt::join(question_.schedulers, ", "));
-    if (ours_.all.empty()) {
-      Tell({Level::kNote, Topic::kWorkloads, fmt::format("no pod names {} as its scheduler", served)});
+    if (served_pods_.all.empty()) {
+      AddFinding({Level::kNote, Topic::kWorkloads, fmt::format("no pod has the schedulerName {}", served)});
     } else {
-      Tell({Level::kOk, Topic::kWorkloads, fmt::format("{} would be Berth's, by {}", ours_.Text(), served)});
+      AddFinding(
+          {Level::kOk, Topic::kWorkloads,
+           fmt::format("{} would be scheduled by Berth, by schedulerName {}", served_pods_.Text(), served)});
     }
-    TellDevices();
-    TellGroups();
-    TellOthers();
+    ReportDevices();
+    ReportPodGroups();
+    ReportOtherSchedulers();
   }
 
-  void TellDevices() {
+  void ReportDevices() {
     constexpr std::string_view kRemedy =
-        "keep kube-scheduler for them: give them a schedulerName of its own, and Berth the others";
+        "keep kube-scheduler for them, with another schedulerName than Berth's profiles";
     const std::string remedy(kRemedy);
     if (!claims_.all.empty())
-      Tell(About(claims_.all, Level::kBlocker, Topic::kWorkloads,
-                 fmt::format("{} with resource claims (DRA), which Berth does not allocate: they would wait",
-                             claims_.Text()),
-                 remedy));
+      AddFinding(About(
+          claims_.all, Level::kBlocker, Topic::kWorkloads,
+          fmt::format("{} with resource claims (DRA), which Berth does not allocate: they would stay pending",
+                      claims_.Text()),
+          remedy));
     if (!device_requests_.all.empty())
-      Tell(About(device_requests_.all, Level::kBlocker, Topic::kWorkloads,
-                 fmt::format("{} that request a resource which a DeviceClass provides: they would wait",
-                             device_requests_.Text()),
-                 remedy));
+      AddFinding(About(
+          device_requests_.all, Level::kBlocker, Topic::kWorkloads,
+          fmt::format("{} that request a resource which a DeviceClass provides: they would stay pending",
+                      device_requests_.Text()),
+          remedy));
   }
 
-  void TellGroups() {
+  void ReportPodGroups() {
     if (!grouped_.all.empty()) {
       const bool on = question_.gates.Enabled("GenericWorkload");
-      Tell(About(
+      AddFinding(About(
           grouped_.all, on ? Level::kBlocker : Level::kNote, Topic::kWorkloads,
-          on ? fmt::format("{} of pod groups, which Berth does not schedule together: with the feature "
-                           "gate GenericWorkload they would wait",
+          on ? fmt::format("{} of pod groups, which Berth does not schedule together: with the feature gate "
+                           "GenericWorkload they would stay pending",
                            grouped_.Text())
              : fmt::format("{} of pod groups; the feature gate GenericWorkload is off, and without it "
                            "both schedulers place them one by one",
                            grouped_.Text()),
-          on ? "keep kube-scheduler for them, or leave the gate off: they are placed one by one then" : ""));
+          on ? "keep kube-scheduler for them, or disable the gate: then they are placed one by one" : ""));
     }
     if (!gangs_.all.empty())
-      Tell(
+      AddFinding(
           About(gangs_.all, Level::kWarning, Topic::kWorkloads,
                 fmt::format("{} with the label of Coscheduling's pod groups: Berth does not have that plugin "
                             "and would place them one by one",
@@ -159,11 +162,12 @@ class Survey {
                 "keep the scheduler with that plugin for them"));
   }
 
-  void TellOthers() {
+  void ReportOtherSchedulers() {
     for (const auto& [name, pods] : others_) {
-      Tell(About(pods.all, Level::kNote, Topic::kWorkloads,
-                 fmt::format("{} of scheduler \"{}\", which no profile has: another scheduler's, left alone",
-                             pods.Text(), name)));
+      AddFinding(
+          About(pods.all, Level::kNote, Topic::kWorkloads,
+                fmt::format("{} with the schedulerName \"{}\", which is not a profile: Berth ignores them",
+                            pods.Text(), name)));
     }
   }
 
@@ -180,19 +184,20 @@ class Survey {
             ++others;
           }
         });
-    if (!listed) Tell(NotListed("persistent volumes", listed.error()));
+    if (!listed) AddFinding(NotListed("persistent volumes", listed.error()));
     for (const auto& [migration, tally] : in_tree_)
-      Tell(About(tally, Level::kNote, Topic::kWorkloads,
-                 fmt::format("{} of {} in pods or persistent volumes, counted with the CSI driver {} as "
-                             "kube-scheduler does; its CSINode objects must be there",
-                             Counted(tally.count(), "volume"), migration->plugin, migration->driver)));
+      AddFinding(
+          About(tally, Level::kNote, Topic::kWorkloads,
+                fmt::format("{} of {} in pods or persistent volumes, counted with the CSI driver {} as "
+                            "kube-scheduler does; its CSINode objects must be there",
+                            Counted(tally.count(), "volume"), migration->plugin, migration->driver)));
     if (drivers.empty() && others == 0) return;
     std::vector<std::string> texts;
     for (const auto& [driver, count] : drivers) texts.push_back(fmt::format("{} {}", WithCommas(count), driver));
     if (others > 0) texts.push_back(fmt::format("{} not by CSI", WithCommas(others)));
-    Tell({Level::kOk, Topic::kWorkloads,
-          fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
-                      fmt::join(texts, ", "))});
+    AddFinding({Level::kOk, Topic::kWorkloads,
+                fmt::format("persistent volumes: {}; bound, provisioned and limited as kube-scheduler does",
+                            fmt::join(texts, ", "))});
   }
 
   void ReadSlices() {
@@ -200,12 +205,13 @@ class Survey {
     Tally slices;
     const auto listed =
         lists_.ForEachName(facts_.resource_slices, [&](const std::string& name) { slices.Add(name); });
-    if (!listed) return Tell(NotListed("resource slices", listed.error()));
+    if (!listed) return AddFinding(NotListed("resource slices", listed.error()));
     if (!slices.empty())
-      Tell(About(slices, Level::kWarning, Topic::kWorkloads,
-                 fmt::format("{} of devices; no pod asks for one at the moment, and one that did would wait",
-                             Counted(slices.count(), "resource slice")),
-                 "keep kube-scheduler for pods with resource claims"));
+      AddFinding(About(
+          slices, Level::kWarning, Topic::kWorkloads,
+          fmt::format("{} of devices; no pod uses one at the moment; a pod that does would stay pending",
+                      Counted(slices.count(), "resource slice")),
+          "keep kube-scheduler for pods with resource claims"));
   }
 
   void ReadGroups() {
@@ -213,39 +219,40 @@ class Survey {
     Tally groups;
     const auto listed =
         lists_.ForEachName(facts_.pod_groups, [&](const std::string& name) { groups.Add(name); });
-    if (!listed) return Tell(NotListed("pod groups", listed.error()));
+    if (!listed) return AddFinding(NotListed("pod groups", listed.error()));
     if (!groups.empty())
-      Tell(About(
-          groups, Level::kNote, Topic::kWorkloads,
-          fmt::format("{} without a pod of Berth's at the moment", Counted(groups.count(), "pod group")),
-          "Berth does not schedule pod groups together (docs/differences.md)"));
+      AddFinding(
+          About(groups, Level::kNote, Topic::kWorkloads,
+                fmt::format("{} without pods for Berth at the moment", Counted(groups.count(), "pod group")),
+                "Berth does not schedule pod groups together (docs/differences.md)"));
   }
 
-  void TellSize() {
+  void ReportSize() {
     if (!complete_) return;
-    Tell({Level::kOk, Topic::kSize,
-          fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB more as it "
-                      "remembers attempts and classes of pods (--berth-record-buffer-size, --berth-equivalence-cache-size)",
-                      Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
-                      WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
+    AddFinding(
+        {Level::kOk, Topic::kSize,
+         fmt::format("{}, {} on them, {} pending: Berth needs about {} MiB, and up to 128 MiB for attempt "
+                     "records and the equivalence cache (--berth-record-buffer-size, --berth-equivalence-cache-size)",
+                     Counted(size_.nodes, "node"), Counted(size_.placed_pods, "pod"),
+                     WithCommas(size_.waiting_pods), (MemoryFor(size_) + (1 << 20) - 1) >> 20)});
   }
 
   Lists& lists_;
   const ServerFacts& facts_;
-  const WorkloadQuestion& question_;
+  const WorkloadCheckOptions& question_;
   Findings findings_;
-  bool complete_ = true;  // everything was seen that is counted
+  bool complete_ = true;  // all counted objects could be listed
   ClusterSize size_;
   std::set<std::string, std::less<>> devices_;  // extended resources that device classes provide
-  Asking ours_, claims_, device_requests_, grouped_, gangs_;
-  std::map<std::string, Asking, std::less<>> others_;  // by scheduler
+  PodCounts served_pods_, claims_, device_requests_, grouped_, gangs_;
+  std::map<std::string, PodCounts, std::less<>> others_;  // by scheduler
   std::map<const api::CsiMigration*, Tally> in_tree_;
 };
 
 }  // namespace
 
-Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadQuestion& question) {
-  return Survey(lists, facts, question).Make();
+Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadCheckOptions& options) {
+  return Survey(lists, facts, options).Make();
 }
 
 std::size_t MemoryFor(const ClusterSize& size) {

@@ -1,5 +1,5 @@
-// What the pods and volumes of a cluster ask for that Berth does not do, or does otherwise; and how many
-// there are.
+// Checks the pods and volumes of a cluster for features that Berth lacks or implements differently, and
+// counts them.
 #pragma once
 
 #include <set>
@@ -12,21 +12,21 @@
 
 namespace berth::migrate {
 
-struct WorkloadQuestion {
-  std::set<std::string, std::less<>> schedulers{};  // names of the profiles that Berth would serve
+struct WorkloadCheckOptions {
+  std::set<std::string, std::less<>> schedulers{};  // names of Berth's profiles
   config::FeatureGates gates{};
 };
 
-// Lists nodes, pods, persistent volumes, device classes, resource slices and pod groups. What may not be
-// listed is a finding; the rest is told all the same.
-Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadQuestion& question);
+// Lists nodes, pods, persistent volumes, device classes, resource slices and pod groups. A list without
+// permission becomes a finding; the others are still checked.
+Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadCheckOptions& options);
 
 struct ClusterSize {
   std::size_t nodes = 0, placed_pods = 0, waiting_pods = 0;
 };
 
-// Memory in bytes, as bench/README.md measured it: a running scheduler, without what explanations and the
-// memory of classes may take besides (--berth-record-buffer-size, --berth-equivalence-cache-size).
+// Memory of a running scheduler in bytes, as measured in bench/README.md, without attempt records
+// (--berth-record-buffer-size) and the equivalence cache (--berth-equivalence-cache-size).
 std::size_t MemoryFor(const ClusterSize& size);
 
 }  // namespace berth::migrate

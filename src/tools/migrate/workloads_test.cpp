@@ -49,13 +49,13 @@ const Finding* With(const Findings& findings, std::string_view text) {
   return found == findings.end() ? nullptr : &*found;
 }
 
-TEST(Workloads, APodThatAsksForSomethingIsFound) {
+TEST(Workloads, PodsWithUnsupportedFeaturesAreFound) {
   const struct {
     const char* spec;
     const char* labels;
     std::vector<std::string> gates;
     Level level;
-    const char* told;
+    const char* expected_text;
   } kCases[] = {
       {R"("resourceClaims":[{"name":"gpu","resourceClaimName":"c"}])",
        "",
@@ -78,32 +78,36 @@ TEST(Workloads, APodThatAsksForSomethingIsFound) {
        "",
        {},
        Level::kNote,
-       R"(1 pod (1 pending) of scheduler "volcano", which no profile has)"},
+       R"(1 pod (1 pending) with the schedulerName "volcano", which is not a profile)"},
       {R"("volumes":[{"name":"v","awsElasticBlockStore":{"volumeID":"vol-1"}}])",
        "",
        {},
        Level::kNote,
        "1 volume of kubernetes.io/aws-ebs"},
-      {"", "", {}, Level::kOk, "1 pod (1 pending) would be Berth's, by default-scheduler"},
+      {"",
+       "",
+       {},
+       Level::kOk,
+       "1 pod (1 pending) would be scheduled by Berth, by schedulerName default-scheduler"},
   };
   for (const auto& one : kCases) {
     FakeServer server = Empty();
-    // A scheduler that is named twice is the one named last, as in any JSON.
+    // Of duplicate keys in JSON the last one counts.
     server.List(kPods, {Pod("p", one.spec, one.labels)});
     const Findings findings = Check(server, {}, one.gates);
-    const Finding* found = With(findings, one.told);
-    ASSERT_NE(found, nullptr) << one.told << "\n" << ToText(findings, "");
-    EXPECT_EQ(found->level, one.level) << one.told;
+    const Finding* found = With(findings, one.expected_text);
+    ASSERT_NE(found, nullptr) << one.expected_text << "\n" << ToText(findings, "");
+    EXPECT_EQ(found->level, one.level) << one.expected_text;
   }
 }
 
-TEST(Workloads, OfAnotherSchedulersPodsNothingIsAsked) {
+TEST(Workloads, PodsOfOtherSchedulersAreNotChecked) {
   FakeServer server = Empty();
   server.List(kPods, {Pod("p", R"("schedulerName":"other","resourceClaims":[{"name":"gpu"}])")});
   EXPECT_EQ(Evaluate(Check(server)).blockers, 0U);
 }
 
-TEST(Workloads, ADeviceBehindAnExtendedResourceIsFound) {
+TEST(Workloads, DevicesRequestedAsExtendedResourcesAreFound) {
   const struct {
     const char* resource;
     bool found;
@@ -122,7 +126,7 @@ TEST(Workloads, ADeviceBehindAnExtendedResourceIsFound) {
   }
 }
 
-TEST(Workloads, DevicesAndGroupsThatNobodyUsesAreTold) {
+TEST(Workloads, UnusedDevicesAndGroupsAreReported) {
   FakeServer server = Empty();
   server.List("/slices", {Named("s1"), Named("s2")});
   server.List("/groups", {Named("g")});
@@ -134,7 +138,7 @@ TEST(Workloads, DevicesAndGroupsThatNobodyUsesAreTold) {
   EXPECT_EQ(groups->level, Level::kNote);
 }
 
-TEST(Workloads, APersistentVolumeOfAPluginOfOldNamesTheDriverThatTookOver) {
+TEST(Workloads, AVolumeOfALegacyPluginNamesItsCsiDriver) {
   FakeServer server = Empty();
   server.List("/api/v1/persistentvolumes",
               {R"({"metadata":{"name":"a"},"spec":{"gcePersistentDisk":{"pdName":"d"}}})",
@@ -160,28 +164,29 @@ TEST(Workloads, LongListsAreReadInPages) {
   });
   const Findings findings = CheckWorkloads(lists, {}, {.schedulers = {"default-scheduler"}, .gates = {}});
   EXPECT_THAT(seen, ElementsAre(2, 3));
-  EXPECT_NE(With(findings, "3 pods (2 pending) would be Berth's"), nullptr);
+  EXPECT_NE(With(findings, "3 pods (2 pending) would be scheduled by Berth"), nullptr);
   EXPECT_NE(With(findings, "1 node, 1 pod on them, 2 pending"), nullptr);
-  for (const std::string& asked : server.asked) EXPECT_THAT(asked, HasSubstr("?limit=500")) << asked;
+  for (const std::string& requests : server.requests)
+    EXPECT_THAT(requests, HasSubstr("?limit=500")) << requests;
 }
 
-TEST(Workloads, WhatMayNotBeListedIsAWarningAndTheRestIsTold) {
+TEST(Workloads, ForbiddenListsAreWarningsAndTheRestIsReported) {
   FakeServer server = Empty();
   server.Forbid(kPods);
   const Findings findings = Check(server);
-  const Finding* found = With(findings, "not looked at: pods: somebody cannot do this");
+  const Finding* found = With(findings, "not checked: pods: user cannot do this");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->level, Level::kWarning);
   EXPECT_EQ(Evaluate(findings).exit_code(), 1);
-  EXPECT_EQ(With(findings, "MiB"), nullptr);  // of what was not seen no size can be told
+  EXPECT_EQ(With(findings, "MiB"), nullptr);  // the size of an incomplete list is unknown
 }
 
-TEST(Workloads, MemoryFollowsWhatWasMeasured) {
+TEST(Workloads, MemoryMatchesTheMeasurements) {
   EXPECT_EQ(MemoryFor({}) >> 20, 20U);
   EXPECT_EQ(MemoryFor({.nodes = 5000, .placed_pods = 30'000}) >> 20, 51U);  // measured: 47 MiB
 }
 
-TEST(Workloads, OfManyObjectsAFewAreNamed) {
+TEST(Workloads, NamesOnlyAFewOfManyObjects) {
   Tally tally;
   for (int i = 0; i < 5; ++i) tally.Add(fmt::format("ns/p{}", i));
   const std::string text =

@@ -24,9 +24,9 @@ void AppendChoice(std::string& out, std::string_view name, const Choice& choice)
   out += fmt::format(",\"{}\":{{{}}}", name, fields.empty() ? fields : fields.substr(1));
 }
 
-std::string Told(const Choice& choice) {
+std::string Description(const Choice& choice) {
   if (choice.bound()) return choice.node;
-  if (!choice.nominated.empty()) return fmt::format("no node, {} is to be freed", choice.nominated);
+  if (!choice.nominated.empty()) return fmt::format("no node, nominated {}", choice.nominated);
   return "no node";
 }
 
@@ -79,13 +79,13 @@ std::string ToJson(const Comparison& comparison) {
 }
 
 std::string ToText(const Comparison& comparison) {
-  std::string text = fmt::format("{} {} {}: theirs {}, Berth's {}", FormatTime(comparison.when),
-                                 OutcomeName(comparison.outcome), comparison.pod, Told(comparison.theirs),
-                                 Told(comparison.ours));
+  std::string text = fmt::format("{} {} {}: other scheduler {}, Berth {}", FormatTime(comparison.when),
+                                 OutcomeName(comparison.outcome), comparison.pod,
+                                 Description(comparison.theirs), Description(comparison.ours));
   if (comparison.their_total != comparison.our_total)
-    text += fmt::format("; total {} against {}", comparison.their_total, comparison.our_total);
+    text += fmt::format("; total score {} vs. {}", comparison.their_total, comparison.our_total);
   for (const ScorePart& part : comparison.parts)
-    text += fmt::format(", {} {}x{} against {}", part.plugin, part.weight, part.theirs, part.ours);
+    text += fmt::format(", {} {}x{} vs. {}", part.plugin, part.weight, part.theirs, part.ours);
   if (!comparison.plugin.empty()) {
     text += fmt::format("; {}: {}", comparison.plugin, comparison.reason);
   } else if (!comparison.reason.empty() && comparison.theirs.bound()) {
@@ -93,8 +93,9 @@ std::string ToText(const Comparison& comparison) {
   }
   if (!comparison.because.empty()) text += "; " + comparison.because;
   if (comparison.outcome == Outcome::kMessage || comparison.outcome == Outcome::kPlaceable)
-    text += fmt::format("; theirs said \"{}\"", comparison.theirs.message);
-  if (comparison.outcome == Outcome::kMessage) text += fmt::format(", Berth \"{}\"", comparison.ours.message);
+    text += fmt::format("; the other scheduler's message: \"{}\"", comparison.theirs.message);
+  if (comparison.outcome == Outcome::kMessage)
+    text += fmt::format(", Berth's: \"{}\"", comparison.ours.message);
   return text;
 }
 

@@ -20,7 +20,7 @@ algorithm::AlgorithmOptions WholeCluster() {
           .equivalence_cache_bytes = 0};
 }
 
-// As long as it lives there is nobody whom a plugin could ask for deeds.
+// Hides the running scheduler from plugins during its lifetime (dry run), so that they cause no side effects.
 class ScopedDryRun {
  public:
   explicit ScopedDryRun(framework::Handle& handle)
@@ -112,7 +112,7 @@ void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
   if (theirs == cluster::kNoRow || !record.feasible.Has(theirs)) {
     comparison.outcome = Outcome::kInfeasible;
     if (theirs == cluster::kNoRow) {
-      comparison.reason = "Berth does not know the node";
+      comparison.reason = "the node is not in Berth's cache";
     } else if (record.pre_filter) {
       comparison.plugin = record.pre_filter->plugin;
       comparison.reason = fmt::format("{}", fmt::join(record.pre_filter->reasons, ", "));
@@ -132,7 +132,7 @@ void Evaluator::CompareNodes(const Evaluation& trial, Comparison& comparison) {
     comparison.outcome = best.HasMoreThan(1) ? Outcome::kTie : Outcome::kSame;
     return;
   }
-  if (!record.scored) {  // its nominated node fits: the search ended there
+  if (!record.scored) {  // the search ended at the pod's nominated node, which fits
     comparison.outcome = Outcome::kNomination;
     comparison.reason = fmt::format("the pod is nominated to {}, which fits", comparison.ours.node);
     return;
@@ -169,7 +169,7 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
   const bool equally_good = record.nomination && !theirs.nominated.empty() &&
                             record.nomination->choices.Has(engine_.cache().nodes().Find(
                                 engine_.symbols().node_names.Find(theirs.nominated)));
-  // Who says nothing of a nomination leaves it as it is, whatever that is by now.
+  // Without a new nomination Berth keeps the present one, whatever it is.
   const bool same_nomination = !trial.decision.nominate || theirs.nominated == comparison.ours.nominated;
   if (equally_good || (theirs.message == record.message && same_nomination)) {
     comparison.outcome = Outcome::kUnschedulable;
@@ -178,27 +178,29 @@ void Evaluator::CompareFailures(const Evaluation& trial, Comparison& comparison)
     comparison.reason = record.post_filter;
   } else if (ReasonsWithoutCounts(theirs.message) == ReasonsWithoutCounts(record.message)) {
     comparison.outcome = Outcome::kCounts;
-    comparison.because = fmt::format("Berth counts \"{}\"", record.message);
+    comparison.because = fmt::format("Berth's message: \"{}\"", record.message);
   } else {
     comparison.outcome = Outcome::kMessage;
     comparison.reason = record.message;
   }
 }
 
-// If more nodes are better than are left out, one of them was looked at, whatever the sample was.
+// If more nodes are better than the sample leaves out, every sample contains one of them.
 std::optional<std::string> Evaluator::Sampled(const Evaluation& trial, Row theirs, const Comparison& comparison) {
   const AttemptRecord& record = trial.record();
   const std::size_t searched = comparison.nodes - record.excluded.Count();
   const std::size_t wanted = algorithm::NodesToFind(PercentageOf(trial.profile), searched);
   if (wanted >= comparison.feasible || comparison.better > comparison.feasible - wanted) return std::nullopt;
-  std::string why = fmt::format("kube-scheduler scores {} of the {} nodes that fit, {} are better", wanted,
-                                comparison.feasible, comparison.better);
-  if (const auto run = RunThatPrefers(trial, theirs, wanted)) why += ", and this is the best " + *run;
+  std::string why =
+      fmt::format("kube-scheduler scores only {} of the {} nodes that fit, {} have a higher score", wanted,
+                  comparison.feasible, comparison.better);
+  if (const auto run = RunThatPrefers(trial, theirs, wanted)) why += ", and this node is the best " + *run;
   return why;
 }
 
-// kube-scheduler looks at nodes in turn. The longest run around theirs without a better node, if it is long
-// enough, is decided anew: scores are normalised over the nodes that are looked at.
+// kube-scheduler visits nodes in a fixed order. Evaluates runs of nodes around the other scheduler's choice
+// that contain no better node, if they are long enough. Needed because scores are normalised over the visited
+// nodes.
 std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Row theirs, std::size_t wanted) {
   constexpr std::size_t kTries = 4;
   const AttemptRecord& record = trial.record();
@@ -207,7 +209,7 @@ std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Ro
   const auto at = static_cast<std::size_t>(std::ranges::find(order, theirs) - order.begin());
   if (at == count) return std::nullopt;
   const std::int64_t total = record.Total(theirs);
-  // How many steps back and on from theirs one can go without meeting a better node.
+  // The number of steps back or forward from that node without a better node.
   const auto reach = [&](std::size_t step) {
     std::size_t steps = 0, row = at;
     while (steps + 1 < count) {
@@ -221,7 +223,7 @@ std::optional<std::string> Evaluator::RunThatPrefers(const Evaluation& trial, Ro
   for (std::size_t i = 0; i < kTries; ++i) {
     const std::size_t start = (at + count - back * (kTries - i) / kTries) % count;
     if (BestOfRun(trial, theirs, start))
-      return fmt::format("of the {} from {} on", wanted, record.nodes->by_row[order[start]]);
+      return fmt::format("of the {} starting with {}", wanted, record.nodes->by_row[order[start]]);
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// What Berth makes of another scheduler's choice, on the cluster as the cache shows it.
+// Compares another scheduler's decision with Berth's, in the cluster state of the cache.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,17 @@
 
 namespace berth::shadow {
 
-// Decides as the scheduler would, over all nodes, and acts on nothing: while it decides, plugins see no
-// running scheduler, so that preemption finds victims and drives nobody out. One thread: the loop's that owns
-// the engine.
+// Schedules over all nodes like the scheduler, without side effects: plugins see no running scheduler, so
+// that preemption selects victims and evicts none. One thread: the loop that owns the engine.
 class Evaluator {
  public:
-  // `percentage` is what the configuration gives for percentageOfNodesToScore: the other scheduler's, too.
+  // `percentage`: percentageOfNodesToScore of the configuration, which both schedulers use.
   Evaluator(assembly::Engine& engine, std::int64_t percentage);
 
   cluster::PodInfo Prepare(api::PodPtr pod) {
     return cluster::PreparePod(std::move(pod), engine_.symbols());
   }
-  // The pod as it was when it waited. Outcomes are those that one view of the cluster allows: not kRaced.
+  // `pod` is the pod while it was pending. Never returns kRaced, which needs several cluster states.
   Comparison Compare(const cluster::PodInfo& pod, const runtime::Profile& profile, const Choice& theirs,
                      std::span<const runtime::Nomination> nominations);
 
@@ -32,7 +31,7 @@ class Evaluator {
   void CompareNodes(const Evaluation& trial, Comparison& comparison);
   void NoteTotals(const record::AttemptRecord& record, cluster::Row theirs, Comparison& comparison) const;
   void CompareFailures(const Evaluation& trial, Comparison& comparison) const;
-  // Whether kube-scheduler's sampling can have left out all better nodes, and how that is known.
+  // Whether kube-scheduler's sampling may have left out all better nodes, with the explanation.
   std::optional<std::string> Sampled(const Evaluation& trial, cluster::Row theirs, const Comparison& comparison);
   std::optional<std::string> RunThatPrefers(const Evaluation& trial, cluster::Row theirs, std::size_t wanted);
   bool BestOfRun(const Evaluation& trial, cluster::Row theirs, std::size_t start);
@@ -46,8 +45,8 @@ class Evaluator {
   algorithm::CurrentView view_;
 };
 
-// The reasons in a FailedScheduling message without their numbers: equal if two messages differ in nothing
-// but how many nodes have each.
+// The reasons in a FailedScheduling message without numbers: equal if two messages differ only in the number
+// of nodes per reason.
 std::string ReasonsWithoutCounts(std::string_view message);
 
 }  // namespace berth::shadow

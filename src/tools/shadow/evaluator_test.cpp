@@ -1,4 +1,4 @@
-// What another scheduler did, beside what Berth would have done.
+// Comparisons in the current cluster state.
 #include "tools/shadow/fake_world.hpp"
 
 namespace berth::shadow {
@@ -7,7 +7,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
+TEST_F(ShadowTest, ABindingIsComparedInTheStateBeforeIt) {
   struct Row {
     const char* what;
     const char* node;
@@ -16,12 +16,12 @@ TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
     const char* reason;
   };
   const Row rows[] = {
-      {"the emptiest node is the best", "empty", "same", "", ""},
-      {"one that is used more has a lower score", "used", "worse", "NodeResourcesFit", "lower score"},
-      {"a full one is rejected", "full", "infeasible", "NodeResourcesFit", "Insufficient cpu"},
-      {"so is one that is cordoned", "closed", "infeasible", "NodeUnschedulable",
+      {"the emptiest node has the best score", "empty", "same", "", ""},
+      {"a node with more usage has a lower score", "used", "worse", "NodeResourcesFit", "lower score"},
+      {"a full node is rejected", "full", "infeasible", "NodeResourcesFit", "Insufficient cpu"},
+      {"a cordoned node is rejected", "closed", "infeasible", "NodeUnschedulable",
        "node(s) were unschedulable"},
-      {"nobody has heard of it", "elsewhere", "infeasible", "", "Berth does not know the node"},
+      {"an unknown node is rejected", "elsewhere", "infeasible", "", "the node is not in Berth's cache"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
@@ -35,7 +35,7 @@ TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
     Sync();
     Pod(Small("web"));
     Binds("web", row.node);
-    Conclude();
+    Complete();
     EXPECT_EQ(Only(), row.outcome);
     if (*row.reason == 0) continue;
     ASSERT_THAT(report->Disagreements(), SizeIs(1));
@@ -49,7 +49,7 @@ TEST_F(ShadowTest, ABindingIsJudgedOnTheClusterThatItMet) {
   }
 }
 
-TEST_F(ShadowTest, AmongEqualNodesEitherIsAgreedTo) {
+TEST_F(ShadowTest, EachNodeWithTheBestScoreIsATie) {
   for (const char* name : {"a", "b", "c"}) Node(Roomy(name));
   Sync();
   Pod(Small("web"));
@@ -57,13 +57,13 @@ TEST_F(ShadowTest, AmongEqualNodesEitherIsAgreedTo) {
   EXPECT_EQ(Only(), "tie");
 }
 
-TEST_F(ShadowTest, WhatScoresAreMadeOfIsToldOfBothNodes) {
+TEST_F(ShadowTest, TheScorePartsOfBothNodesAreReported) {
   for (const char* name : {"a", "b"}) Node(Roomy(name));
   Pod(MakePod("other").Cpu("4").Memory("8Gi").OnNode("b"));
   Sync();
   Pod(Small("web"));
   Binds("web", "b");
-  Conclude();
+  Complete();
   ASSERT_THAT(report->Disagreements(), SizeIs(1));
   const Comparison found = report->Disagreements().front();
   EXPECT_LT(found.their_total, found.our_total);
@@ -74,32 +74,32 @@ TEST_F(ShadowTest, WhatScoresAreMadeOfIsToldOfBothNodes) {
   EXPECT_THAT(ToJson(found), HasSubstr(R"("scores":[{"plugin":"NodeResources)"));
 }
 
-TEST_F(ShadowTest, OnlyPodsOfItsProfilesThatWaitedAreCompared) {
+TEST_F(ShadowTest, OnlyPendingPodsOfItsProfilesAreCompared) {
   Node(Roomy("a"));
   Pod(Small("before"));
-  Binds("before", "a");  // the first lists: nobody knows when that was
+  Binds("before", "a");  // part of the initial lists: its time is unknown
   Sync();
   Pod(Small("foreign").Scheduler("somebody-else"));
   Binds("foreign", "a");
   Pod(Small("static").OnNode("a"));
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "");
 }
 
-// --- sampling
+// --- sampling ---
 
-TEST_F(ShadowTest, ALowerScoreIsSampledIfKubeSchedulerNeedNotHaveSeenABetterNode) {
+TEST_F(ShadowTest, ALowerScoreIsExplainedIfTheSampleMayContainNoBetterNode) {
   struct Row {
     const char* what;
     std::int64_t percentage;
-    int used;  // of 300 nodes, one after the other; the pod goes to the first of them
+    int used;  // used nodes in visiting order, of 300; the pod is bound to the first of them
     const char* outcome;
   };
   const Row rows[] = {
-      {"141 of 300 are looked at, and so many do not have a better one among them", 0, 200, "sampled"},
-      {"more are better than are left out: one of them was looked at", 0, 100, "worse"},
-      {"all are looked at", 100, 200, "worse"},
-      {"a tenth is looked at, but never less than a hundred", 10, 101, "sampled"},
+      {"141 of 300 are scored, and that many may contain no better node", 0, 200, "sampled"},
+      {"more nodes are better than the sample leaves out", 0, 100, "worse"},
+      {"all are scored", 100, 200, "worse"},
+      {"a tenth is scored, but at least a hundred", 10, 101, "sampled"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
@@ -114,22 +114,22 @@ TEST_F(ShadowTest, ALowerScoreIsSampledIfKubeSchedulerNeedNotHaveSeenABetterNode
     Sync();
     Pod(Small("web"));
     Binds("web", "1000");
-    Conclude();
+    Complete();
     EXPECT_EQ(Only(), row.outcome);
     if (report->Explained().empty()) continue;
     const std::string because = report->Explained().front().because;
     EXPECT_THAT(because, HasSubstr("of the 300 nodes that fit"));
-    EXPECT_THAT(because, HasSubstr("and this is the best of the"));
+    EXPECT_THAT(because, HasSubstr("and this node is the best of the"));
   }
 }
 
-// --- failures
+// --- failures ---
 
 constexpr const char* kTooSmall =
     "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 Preemption is not "
     "helpful for scheduling.";
 
-TEST_F(ShadowTest, AFailureIsComparedWordForWord) {
+TEST_F(ShadowTest, FailureMessagesAreComparedVerbatim) {
   struct Row {
     const char* what;
     const char* cpu;
@@ -155,12 +155,12 @@ TEST_F(ShadowTest, AFailureIsComparedWordForWord) {
     Sync();
     Pod(MakePod("web").Cpu(row.cpu));
     Fails("web", row.message);
-    Conclude();
+    Complete();
     EXPECT_EQ(Only(), row.outcome);
   }
 }
 
-TEST_F(ShadowTest, APreemptionIsAgreedToOnAnyEquallyGoodNodeAndDrivesNobodyOut) {
+TEST_F(ShadowTest, PreemptionAgreesOnAnyEquallyGoodNodeAndEvictsNoPod) {
   for (const char* name : {"a", "b", "c"}) Node(MakeNode(name).Cpu("2").Memory("4Gi"));
   Pod(MakePod("on-a").Cpu("2").OnNode("a"));
   Pod(MakePod("on-b").Cpu("2").OnNode("b"));
@@ -172,14 +172,14 @@ TEST_F(ShadowTest, APreemptionIsAgreedToOnAnyEquallyGoodNodeAndDrivesNobodyOut) 
   Gone("first");
   Pod(MakePod("second").Cpu("1").Priority(10));
   Fails("second", "0/3 nodes are available: 3 Insufficient cpu. preemption: whatever", "c");
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "unschedulable nomination");
   ASSERT_THAT(report->Disagreements(), SizeIs(1));
   EXPECT_EQ(report->Disagreements().front().ours.nominated, "a");
   EXPECT_THAT(report->Disagreements().front().victims, ::testing::ElementsAre("default/on-a"));
 }
 
-TEST_F(ShadowTest, ErrorsOfTheOtherAndNominationsThatAreTakenBackAreNoDecisions) {
+TEST_F(ShadowTest, ErrorsAndRemovedNominationsAreNotDecisions) {
   Node(Roomy("a"));
   Sync();
   Pod(MakePod("web").Cpu("64"));
@@ -191,16 +191,16 @@ TEST_F(ShadowTest, ErrorsOfTheOtherAndNominationsThatAreTakenBackAreNoDecisions)
       "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not "
       "helpful for scheduling.",
       "a");
-  Conclude();
+  Complete();
   const std::string before = Only();
   api::Pod cleared = *pods["other"];
   cleared.status.nominated_node_name = "";
   Pod(cleared);
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), before);
 }
 
-TEST(ReasonsWithoutCounts, DifferInNothingButNumbers) {
+TEST(ReasonsWithoutCounts, IgnoreNumbers) {
   const std::string one = ReasonsWithoutCounts(
       "0/12 nodes are available: 10 Insufficient cpu, 2 node(s) were unschedulable. preemption: none.");
   EXPECT_EQ(one,

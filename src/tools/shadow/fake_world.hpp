@@ -1,4 +1,4 @@
-// A world in which another scheduler is played by the test.
+// Test fixture in which the test plays the other scheduler.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using berth::testing::MakePod;
 using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 
-// The test says what the watches bring. Nothing may have been written when it ends.
+// The test delivers the watch events. At the end nothing may have been written to the API server.
 class ShadowTest : public ::testing::Test {
  protected:
   ShadowTest() { Begin({}); }
@@ -57,8 +57,8 @@ class ShadowTest : public ::testing::Test {
     clock.Advance(time);
     Settle();
   }
-  // Until nothing is waited for any more.
-  void Conclude() { Wait(std::chrono::seconds(2)); }
+  // Advances the clock until no comparison is pending.
+  void Complete() { Wait(std::chrono::seconds(2)); }
 
   void Node(const NodeBuilder& node) {
     api::NodePtr shared = node.Share();
@@ -67,7 +67,7 @@ class ShadowTest : public ::testing::Test {
     nodes[name] = shared;
     Settle();
   }
-  // As it is from now on; a pod that is new appears.
+  // Updates the pod; creates it if it is new.
   void Pod(api::Pod pod) {
     pod.metadata.resource_version = std::to_string(++version);
     if (pod.metadata.uid.empty()) pod.metadata.uid = "u-" + pod.metadata.name;
@@ -101,7 +101,7 @@ class ShadowTest : public ::testing::Test {
     Pod(failed);
   }
 
-  // The one comparison that was made.
+  // The outcomes of all comparisons with their counts, separated by spaces.
   std::string Only() const {
     std::string found;
     for (std::size_t i = 0; i < kOutcomes; ++i) {

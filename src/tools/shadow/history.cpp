@@ -24,7 +24,7 @@ std::string Step::Text() const {
         std::string kind(T::kKind);
         kind.front() = static_cast<char>(kind.front() | 0x20);
         const std::string what = kind + " " + object.metadata.Key();
-        if (decision) return what + (node.empty() ? " not placed" : " on " + node);
+        if (decision) return what + (node.empty() ? " unschedulable" : " on " + node);
         return what + (one.after == nullptr ? " gone" : one.before == nullptr ? " new" : " changed");
       },
       change);
@@ -50,7 +50,7 @@ std::vector<runtime::Nomination> Nominations::All(const cluster::NodeTable& node
 }
 
 void History::Note(Step step) {
-  BERTH_CHECK(!elsewhere_);
+  BERTH_CHECK(!showing_past_);
   nominations_.Take(step);
   const MonoTime oldest = step.at - max_age_;
   steps_.push_back(std::move(step));
@@ -68,16 +68,16 @@ void History::Clear() {
 }
 
 void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
-  if (elsewhere_ && from != shown_from_) Restore();
-  if (!elsewhere_) {
-    elsewhere_ = true;
+  if (showing_past_ && from != shown_from_) Restore();
+  if (!showing_past_) {
+    showing_past_ = true;
     shown_from_ = from;
-    real_nominations_ = std::move(nominations_);
+    current_nominations_ = std::move(nominations_);
     done_.assign(end() - from, true);
     before_shown_ = dropped_;
     for (std::uint64_t at = first_; at < from; ++at) before_shown_.Take((*this)[at]);
   }
-  // What both have in common at the beginning stays.
+  // The common prefix of both states stays.
   std::size_t common = 0;
   while (common < done_.size() && done_[common] == happened[common]) ++common;
   for (std::size_t i = done_.size(); i-- > common;) {
@@ -94,10 +94,10 @@ void History::Show(std::uint64_t from, const std::vector<bool>& happened) {
 }
 
 void History::Restore() {
-  if (!elsewhere_) return;
+  if (!showing_past_) return;
   Show(shown_from_, std::vector<bool>(done_.size(), true));
-  nominations_ = std::move(real_nominations_);
-  elsewhere_ = false;
+  nominations_ = std::move(current_nominations_);
+  showing_past_ = false;
 }
 
 bool History::Do(const AnyChange& change) {
@@ -110,7 +110,7 @@ void History::Undo(const AnyChange& change) {
 
 bool History::Move(const api::PodPtr& from, const api::PodPtr& to) {
   cluster::ClusterState& cache = engine_.cache();
-  if (OnNode(from) && !cache.Contains(from->metadata.uid)) return false;  // it is not there in this view
+  BERTH_CHECK(!showing_past_);
   if (OnNode(from) && !(OnNode(to) && SameUid(from, to))) cache.RemovePod(from->metadata.uid);
   if (OnNode(to)) cache.AddPod(to);
   return true;

@@ -1,5 +1,5 @@
-// The last changes of the cluster, so that it can be looked at as it was a moment ago, or as it would be if
-// some of them had come earlier or later.
+// The recent changes of the cluster. Can show the cluster at an earlier moment, or as if some changes had
+// come earlier or later.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -15,11 +15,11 @@
 
 namespace berth::shadow {
 
-// Where a pod stands in the queue that kube-scheduler's pods wait in: by priority, then by arrival.
-struct Turn {
+// The position of a pod in kube-scheduler's queue: by priority, then by arrival.
+struct QueuePosition {
   std::int32_t priority = 0;
   std::uint64_t arrival = 0;
-  bool Before(const Turn& other) const {
+  bool Before(const QueuePosition& other) const {
     return priority != other.priority ? priority > other.priority : arrival < other.arrival;
   }
 };
@@ -36,16 +36,16 @@ struct Step {
   MonoTime at;
   AnyChange change;
   std::string uid = {};  // of a pod
-  // The other scheduler has decided about a pod that waited: it was bound, or was not, and is perhaps
-  // nominated.
+  // The other scheduler decided about a pending pod: bound it or failed, perhaps with a nomination.
   bool decision = false;
-  std::string node = {};  // that it got, or is nominated to
-  Turn turn = {};
-  std::shared_ptr<const cluster::PodInfo> nominated = {};  // a pod that is ours and nominated since then
+  std::string node = {};  // the pod's node or nominated node
+  QueuePosition queue_position = {};
+  // a pending pod of Berth's profiles that is nominated from this step on
+  std::shared_ptr<const cluster::PodInfo> nominated = {};
   std::string Text() const;
 };
 
-// Whose nodes are promised. One thread.
+// The pods with nominated nodes. One thread.
 class Nominations {
  public:
   void Take(const Step& step);
@@ -55,26 +55,26 @@ class Nominations {
   boost::unordered_map<std::string, std::shared_ptr<const cluster::PodInfo>> by_uid_;
 };
 
-// Steps are counted from the beginning; only the last ones are kept. One thread: the loop's that owns the
-// engine. Outside of Show and Restore the cache is as the watches show it.
+// Steps are numbered from the beginning; only the latest are kept. One thread: the loop that owns the engine.
+// Except between Show and Restore the cache has the state that the watches delivered.
 class History {
  public:
   History(assembly::Engine& engine, std::size_t steps, Duration age)
       : engine_(engine), max_steps_(steps), max_age_(age) {}
 
-  // What happens next; somebody else changes the cache right after.
+  // Records the next change. The caller applies it to the cache directly afterwards.
   void Note(Step step);
-  // Forgets all steps: there was no cluster before.
+  // Drops all steps, after the initial lists.
   void Clear();
   std::uint64_t begin() const { return first_; }
   std::uint64_t end() const { return first_ + steps_.size(); }
   const Step& operator[](std::uint64_t position) const { return steps_[position - first_]; }
   std::vector<runtime::Nomination> nominations() const { return nominations_.All(engine_.cache().nodes()); }
 
-  // Shows the cluster as if of the steps [from, end()) only those had happened for which `happened`, in the
-  // same order, says so. A change of an object that has not appeared does nothing.
+  // Sets the cache to the state in which of the steps [from, end()) only those marked in `happened` have been
+  // applied, in their order. A change of an object that does not exist in this state has no effect.
   void Show(std::uint64_t from, const std::vector<bool>& happened);
-  // Shows it as it is.
+  // Restores the current state.
   void Restore();
 
  private:
@@ -89,16 +89,16 @@ class History {
   }
 
   assembly::Engine& engine_;
-  Nominations nominations_, real_nominations_;  // the latter while elsewhere
-  Nominations dropped_;                         // as of the first step that is kept
+  Nominations nominations_, current_nominations_;  // the latter between Show and Restore
+  Nominations dropped_;                            // as of the first kept step
   const std::size_t max_steps_;
   const Duration max_age_;
   std::deque<Step> steps_;
   std::uint64_t first_ = 0;
-  bool elsewhere_ = false;
+  bool showing_past_ = false;
   std::uint64_t shown_from_ = 0;
   Nominations before_shown_;  // as of that step
-  std::vector<bool> done_;    // from shown_from_ on, while elsewhere
+  std::vector<bool> done_;    // applied steps from shown_from_ on, between Show and Restore
 };
 
 }  // namespace berth::shadow

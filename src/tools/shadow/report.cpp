@@ -30,25 +30,22 @@ Report::Report(std::size_t keep, const Clock& clock, metrics::Registry& metrics)
     : keep_(keep),
       clock_(clock),
       metrics_(metrics),
-      decision_seconds_(metrics.Histogram("berth_shadow_decision_seconds",
-                                          "[ALPHA] How long Berth took to decide about a pod that the other "
-                                          "scheduler has decided about.",
-                                          metrics::ExponentialBuckets(0.000005, 2, 14))),
-      score_gap_(
-          metrics.Histogram("berth_shadow_score_gap",
-                            "[ALPHA] How much lower the other scheduler's node scores than the best, of "
-                            "nodes that Berth would allow.",
-                            kGaps)),
-      waiting_(
-          metrics.Gauge("berth_shadow_waiting",
-                        "[ALPHA] Choices of the other scheduler that wait to be compared with what the next "
-                        "moment brings.")),
+      decision_seconds_(metrics.Histogram(
+          "berth_shadow_decision_seconds",
+          "[ALPHA] Time in seconds in which Berth evaluated a decision of the other scheduler.",
+          metrics::ExponentialBuckets(0.000005, 2, 14))),
+      score_gap_(metrics.Histogram("berth_shadow_score_gap",
+                                   "[ALPHA] Difference between the best total score and that of the other "
+                                   "scheduler's node, for feasible nodes.",
+                                   kGaps)),
+      waiting_(metrics.Gauge("berth_shadow_waiting",
+                             "[ALPHA] Comparisons that wait for further cluster changes.")),
       since_(clock.WallNow()) {}
 
 void Report::Add(Comparison comparison) {
   metrics_
       .Counter("berth_shadow_comparisons_total",
-               "[ALPHA] Decisions of the other scheduler that were compared with Berth's, by outcome.",
+               "[ALPHA] Compared decisions of the other scheduler, by outcome.",
                {{"profile", comparison.profile}, {"outcome", std::string(OutcomeName(comparison.outcome))}})
       .Add();
   const Outcome outcome = comparison.outcome;
@@ -74,8 +71,7 @@ void Report::CountCause(const Comparison& comparison) {
   ++causes_[cause];
   metrics_
       .Counter("berth_shadow_disagreements_total",
-               "[ALPHA] Decisions of the other scheduler that Berth would not have made, by what stands "
-               "against them.",
+               "[ALPHA] Decisions of the other scheduler with which Berth disagrees, by plugin and reason.",
                {{"plugin", cause.first}, {"reason", cause.second}})
       .Add();
 }
@@ -148,7 +144,7 @@ std::vector<std::string> Report::Summary() const {
   for (const auto& [profile, counts] : profiles_) {
     for (std::string& line : SummaryOf(profile, counts)) lines.push_back(std::move(line));
   }
-  if (lines.empty()) lines.emplace_back("no decision of another scheduler has been seen");
+  if (lines.empty()) lines.emplace_back("no decision of another scheduler was observed");
   for (const auto& [cause, count] : causes_)
     lines.push_back(
         fmt::format("  {:>9} x {}{}{}", count, cause.first, cause.first.empty() ? "" : ": ", cause.second));
@@ -156,12 +152,13 @@ std::vector<std::string> Report::Summary() const {
 }
 
 std::string Report::Text() const {
-  std::string text = fmt::format("The other scheduler's decisions beside Berth's, from {} to {}\n\n",
-                                 FormatTime(since_), FormatTime(clock_.WallNow()));
+  std::string text =
+      fmt::format("Comparison of the other scheduler's decisions with Berth's, from {} to {}\n\n",
+                  FormatTime(since_), FormatTime(clock_.WallNow()));
   for (const std::string& line : Summary()) text += line + "\n";
   const auto list = [&](std::string_view title, const std::vector<Comparison>& comparisons) {
     if (comparisons.empty()) return;
-    text += fmt::format("\n{}, the latest first:\n", title);
+    text += fmt::format("\n{}, latest first:\n", title);
     for (auto one = comparisons.rbegin(); one != comparisons.rend(); ++one)
       text += "  " + ToText(*one) + "\n";
   };

@@ -1,4 +1,4 @@
-// What became of all comparisons: numbers, and the last ones that did not agree.
+// Counts of all comparisons, and the latest ones that did not agree.
 #pragma once
 
 #include <array>
@@ -15,16 +15,17 @@
 
 namespace berth::shadow {
 
-// Bounded: of the last disagreements `keep`, of the last explained ones a quarter of that; of plugins with
-// their reasons a hundred, the others are counted together. Any thread may ask; one adds.
+// Bounded: keeps the last `keep` disagreements, a quarter of that of explained ones, and a hundred causes
+// (plugin and reason); further causes are counted together. Add, Decided and Waiting must be called by one
+// thread; the others are thread-safe.
 class Report {
  public:
   Report(std::size_t keep, const Clock& clock, metrics::Registry& metrics);
 
   void Add(Comparison comparison);
-  // How long Berth took to decide about one pod.
+  // Records the time that Berth took to decide about one pod.
   void Decided(Duration took);
-  // Choices that wait for what the next moment brings.
+  // Sets the number of pending comparisons.
   void Waiting(std::size_t count);
 
   std::uint64_t Count(Outcome outcome) const;  // of all profiles
@@ -33,7 +34,7 @@ class Report {
   std::vector<Comparison> Explained() const;
 
   std::string Text() const;
-  // Lines of the text that say how often they agree, for a log.
+  // The lines of the text with the agreement, for a log.
   std::vector<std::string> Summary() const;
   std::string Json() const;
 

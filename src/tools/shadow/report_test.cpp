@@ -1,4 +1,4 @@
-// What is kept and told of comparisons, within bounds.
+// The report of comparisons and its bounds.
 #include "tools/shadow/fake_world.hpp"
 
 namespace berth::shadow {
@@ -7,7 +7,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-TEST_F(ShadowTest, OnlySoManyDisagreementsAreKept) {
+TEST_F(ShadowTest, KeepsALimitedNumberOfDisagreements) {
   Begin({}, 4);
   Node(Roomy("a"));
   Sync();
@@ -15,7 +15,7 @@ TEST_F(ShadowTest, OnlySoManyDisagreementsAreKept) {
     const std::string name = "p" + std::to_string(i);
     Pod(MakePod(name).Cpu("64"));
     Binds(name, "a");
-    Conclude();
+    Complete();
     Gone(name);
   }
   EXPECT_EQ(report->Count(Verdict::kDisagreed), 10U);
@@ -23,7 +23,7 @@ TEST_F(ShadowTest, OnlySoManyDisagreementsAreKept) {
   EXPECT_EQ(report->Disagreements().back().pod, "default/p9");
 }
 
-TEST_F(ShadowTest, NoMoreThanSoManyChoicesWait) {
+TEST_F(ShadowTest, ALimitedNumberOfComparisonsIsPending) {
   Begin({.waiting = 2});
   Node(Roomy("a"));
   Sync();
@@ -37,7 +37,7 @@ TEST_F(ShadowTest, NoMoreThanSoManyChoicesWait) {
   EXPECT_EQ(report->Count(Outcome::kInfeasible), 5U);
 }
 
-TEST_F(ShadowTest, CausesWithoutEndAreCountedTogether) {
+TEST_F(ShadowTest, CausesBeyondTheLimitAreCountedTogether) {
   Comparison comparison;
   comparison.profile = "default-scheduler";
   comparison.theirs.node = "a";
@@ -50,14 +50,14 @@ TEST_F(ShadowTest, CausesWithoutEndAreCountedTogether) {
   EXPECT_THAT(report->Json(), HasSubstr(R"({"plugin":"","reason":"others","count":200})"));
 }
 
-TEST_F(ShadowTest, MetricsAndReportTellTheSame) {
+TEST_F(ShadowTest, MetricsAndReportAgree) {
   for (const char* name : {"a", "b"}) Node(Roomy(name));
   Sync();
   Pod(Small("one"));
   Binds("one", "a");
   Pod(MakePod("two").Cpu("64"));
   Binds("two", "b");
-  Conclude();
+  Complete();
   const std::string text = metrics.Expose();
   EXPECT_THAT(text,
               HasSubstr("berth_shadow_comparisons_total{outcome=\"tie\",profile=\"default-scheduler\"} 1\n"));
@@ -69,7 +69,7 @@ TEST_F(ShadowTest, MetricsAndReportTellTheSame) {
   EXPECT_THAT(text, HasSubstr("berth_shadow_waiting 0\n"));
   EXPECT_THAT(report->Text(), HasSubstr("profile default-scheduler: 2 decisions compared\n"
                                         "  agreed               1   50.00 %  tie 1\n"));
-  EXPECT_THAT(report->Text(), HasSubstr("infeasible default/two: theirs b, Berth's no node"));
+  EXPECT_THAT(report->Text(), HasSubstr("infeasible default/two: other scheduler b, Berth no node"));
   EXPECT_THAT(report->Json(), HasSubstr(R"("outcomes":{"tie":1,"infeasible":1})"));
 }
 

@@ -16,19 +16,19 @@ const api::PodCondition* PodScheduled(const api::Pod& pod) {
   return found == conditions.end() ? nullptr : &*found;
 }
 
-bool Renominated(const api::Pod& before, const api::Pod& after) {
+bool NominationChanged(const api::Pod& before, const api::Pod& after) {
   return before.status.nominated_node_name != after.status.nominated_node_name;
 }
 
-// Whether the other scheduler has said just now that it found no node.
+// True if this change reports that the other scheduler found no node.
 bool JustFailed(const api::Pod& before, const api::Pod& after) {
   const api::PodCondition* now = PodScheduled(after);
   if (now == nullptr || now->status != "False") return false;
   if (now->reason != "Unschedulable" && now->reason != "SchedulerError") return false;
   const api::PodCondition* was = PodScheduled(before);
   if (was == nullptr || was->message != now->message || was->reason != now->reason) return true;
-  // A nomination alone that is taken back is no attempt: the message is still that of the last one.
-  return Renominated(before, after) && !after.status.nominated_node_name.empty();
+  // The removal of a nomination alone is not an attempt: the message is still that of the previous one.
+  return NominationChanged(before, after) && !after.status.nominated_node_name.empty();
 }
 
 }  // namespace
@@ -39,20 +39,20 @@ void Shadow::Before(const ports::Change<api::Pod>& change) {
   const bool waited = change.before != nullptr && change.before->spec.node_name.empty() &&
                       change.after != nullptr && change.before->metadata.uid == change.after->metadata.uid;
   const bool bound = waited && !change.after->spec.node_name.empty();
-  if (bound ||
-      (waited && (JustFailed(*change.before, *change.after) || Renominated(*change.before, *change.after)))) {
+  if (bound || (waited && (JustFailed(*change.before, *change.after) ||
+                           NominationChanged(*change.before, *change.after)))) {
     step.decision = true;
     step.node = bound ? change.after->spec.node_name : change.after->status.nominated_node_name;
     const auto arrival = arrivals_.find(step.uid);
-    step.turn = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
+    step.queue_position = {change.after->spec.priority, arrival != arrivals_.end() ? arrival->second : 0};
   }
   if (Nominated(change.after)) {
     step.nominated =
         std::make_shared<const cluster::PodInfo>(cluster::PreparePod(change.after, engine_.symbols()));
   }
-  const bool late = SeenLate(change.after);
+  const bool late = IsLate(change.after);
   if (synced_ && waited) Look(change, late);
-  FollowTurns(change);
+  TrackQueuePositions(change);
   Note(std::move(step));
 }
 
@@ -71,9 +71,9 @@ void Shadow::After() {
   Tick();
 }
 
-// Where pods stand in the other scheduler's queue: behind those that came before, and a pod that failed again
-// behind those that came meanwhile.
-void Shadow::FollowTurns(const ports::Change<api::Pod>& change) {
+// Tracks the positions of pods in the other scheduler's queue: by arrival, and again at the end after a
+// failure.
+void Shadow::TrackQueuePositions(const ports::Change<api::Pod>& change) {
   const auto& [before, after] = change;
   if (before != nullptr && (after == nullptr || before->metadata.uid != after->metadata.uid))
     arrivals_.erase(before->metadata.uid);
@@ -87,9 +87,9 @@ void Shadow::FollowTurns(const ports::Change<api::Pod>& change) {
   }
 }
 
-// Versions only grow along a watch; after an interruption a list brings what was missed in the order of
-// names.
-bool Shadow::SeenLate(const api::PodPtr& pod) {
+// Resource versions only grow along a watch. After an interruption a list delivers the missed changes in the
+// order of names.
+bool Shadow::IsLate(const api::PodPtr& pod) {
   if (pod == nullptr) return false;
   std::uint64_t version = 0;
   const std::string& text = pod->metadata.resource_version;
@@ -130,12 +130,12 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
   Open open{.seen = {.pod = cluster::PreparePod(pod, engine_.symbols()),
                      .profile = &profile,
                      .theirs = std::move(theirs),
-                     .turn = {pod->spec.priority, 0},
+                     .queue_position = {pod->spec.priority, 0},
                      .position = history_.end()},
             .comparison = {},
             .due = begin + options_.patience};
   if (const auto arrival = arrivals_.find(pod->metadata.uid); arrival != arrivals_.end())
-    open.seen.turn.arrival = arrival->second;
+    open.seen.queue_position.arrival = arrival->second;
   const auto nominations = history_.nominations();
   open.comparison = evaluator_.Compare(open.seen.pod, profile, open.seen.theirs, nominations);
   open.comparison.when = clock_.WallNow();
@@ -148,7 +148,7 @@ void Shadow::Compare(const api::PodPtr& pod, const runtime::Profile& profile, Ch
 void Shadow::Tick() {
   if (applying_) return;
   const MonoTime now = clock_.Now();
-  ConcludeWhile([&] { return open_.front().due <= now || open_.size() > options_.waiting; });
+  CompleteWhile([&] { return open_.front().due <= now || open_.size() > options_.waiting; });
 }
 
 std::optional<MonoTime> Shadow::NextDue() const {
@@ -158,29 +158,29 @@ std::optional<MonoTime> Shadow::NextDue() const {
 
 void Shadow::Finish() {
   if (applying_) return;
-  ConcludeWhile([] { return true; });
+  CompleteWhile([] { return true; });
 }
 
-void Shadow::ConcludeWhile(auto&& due) {
+void Shadow::CompleteWhile(auto&& due) {
   while (!open_.empty() && due()) {
     Open open = std::move(open_.front());
     open_.pop_front();
-    Conclude(std::move(open));
+    Complete(std::move(open));
   }
   report_.Waiting(open_.size());
 }
 
-// Where hardly anything is agreed to, looking for explanations must not keep the watches waiting.
+// If most decisions disagree, the search for explanations must not delay the watches.
 std::optional<Comparison> Shadow::Explain(const Open& open) {
   constexpr Duration kFree = std::chrono::seconds(5);
   const MonoTime begin = clock_.Now();
   if (searched_ > kFree + (begin - began_) / 2) return std::nullopt;
-  auto explained = FindExplainingView(open.seen, history_, evaluator_, clock_, begin + options_.search);
+  auto explained = FindExplainingState(open.seen, history_, evaluator_, clock_, begin + options_.search);
   searched_ += clock_.Now() - begin;
   return explained;
 }
 
-void Shadow::Conclude(Open open) {
+void Shadow::Complete(Open open) {
   if (auto explained = Explain(open)) {
     explained->when = open.comparison.when;
     explained->outcome = Outcome::kRaced;
@@ -190,7 +190,7 @@ void Shadow::Conclude(Open open) {
     open.comparison = *std::move(explained);
   }
   if (open.comparison.verdict() == Verdict::kDisagreed) {
-    log::Warning("The other scheduler has decided otherwise", {{"what", ToText(open.comparison)}});
+    log::Warning("Decision differs from the other scheduler's", {{"what", ToText(open.comparison)}});
   }
   report_.Add(std::move(open.comparison));
 }

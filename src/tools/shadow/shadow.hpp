@@ -1,5 +1,4 @@
-// Watches another scheduler at work and compares what it does with what Berth would have done. Writes
-// nothing.
+// Observes another scheduler and compares its decisions with Berth's. Writes nothing.
 #pragma once
 
 #include <boost/unordered_map.hpp>
@@ -16,23 +15,22 @@
 namespace berth::shadow {
 
 struct ShadowOptions {
-  std::int64_t percentage_of_nodes_to_score = 0;  // of the configuration, the other scheduler's, too
-  Duration window = std::chrono::seconds(10);     // how old a view may be that explains a choice
-  std::size_t steps = 4096;                       // changes that are kept for that, at most
-  Duration patience = std::chrono::seconds(1);    // for changes that the other scheduler knew first
-  std::size_t waiting = 1024;                     // choices that are waited with, at most
-  // For looking for one explanation. All together take no more than half of the time, after the first
-  // seconds.
+  std::int64_t percentage_of_nodes_to_score = 0;  // of the configuration, which both schedulers use
+  Duration window = std::chrono::seconds(10);     // maximum age of a state that may explain a decision
+  std::size_t steps = 4096;                       // maximum number of recorded changes
+  Duration patience = std::chrono::seconds(1);    // wait for changes that the other scheduler observed first
+  std::size_t waiting = 1024;                     // maximum number of pending comparisons
+  // Time limit of one search for an explanation. After the first seconds all searches together take at most
+  // half of the time.
   Duration search = std::chrono::seconds(2);
 };
 
-// The moment of comparison: a choice is judged when the watch shows it, on the cluster as it was right
-// before, with the pod still waiting. If they differ there, what comes within `patience` is waited for, and
-// other views are tried around that moment (FindExplainingView). Pods that wait cost nothing but their place
-// in a table.
+// A decision is compared when the watch delivers it, in the cluster state directly before, with the pod still
+// pending. If the decisions differ there, the changes within `patience` are awaited, and other states around
+// that moment are tried (FindExplainingState). A pending pod costs only an entry in a table.
 //
-// For every change of the cluster, in its order: Before, then somebody else changes the cache, then After.
-// One thread: the loop's that owns the engine.
+// For every change of the cluster, in order: Before, then the caller changes the cache, then After.
+// One thread: the loop that owns the engine.
 class Shadow {
  public:
   Shadow(ShadowOptions options, assembly::Engine& engine, const Clock& clock, Report& report)
@@ -49,16 +47,16 @@ class Shadow {
   }
   void Before(const ports::Change<api::Pod>& change);
   void After();
-  // Everything that existed at the beginning has been told of: what comes now happens now.
+  // All initial objects have been delivered: further changes are current.
   void Synced() {
     synced_ = true;
     history_.Clear();
   }
-  // Ends the waiting of those whose time has come; between After and the next Before, else nothing happens.
+  // Completes due comparisons. No effect between Before and After.
   void Tick();
-  // Nothing: nobody waits.
+  // nullopt: no comparison is pending.
   std::optional<MonoTime> NextDue() const;
-  // Ends all waiting: with what is known now.
+  // Completes all pending comparisons with the changes received so far.
   void Finish();
 
  private:
@@ -70,13 +68,13 @@ class Shadow {
 
   void Note(Step step);
   void Look(const ports::Change<api::Pod>& change, bool late);
-  void FollowTurns(const ports::Change<api::Pod>& change);
+  void TrackQueuePositions(const ports::Change<api::Pod>& change);
   bool Nominated(const api::PodPtr& pod) const;
-  bool SeenLate(const api::PodPtr& pod);
+  bool IsLate(const api::PodPtr& pod);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice theirs);
-  // The first one after the other, while some wait and the first one is due.
-  void ConcludeWhile(auto&& due);
-  void Conclude(Open open);
+  // Completes the first pending comparison as long as one is pending and due() is true.
+  void CompleteWhile(auto&& due);
+  void Complete(Open open);
   std::optional<Comparison> Explain(const Open& open);
 
   const ShadowOptions options_;
@@ -88,7 +86,7 @@ class Shadow {
   const MonoTime began_ = clock_.Now();
   Duration searched_{};
   std::deque<Open> open_;                                      // by due
-  boost::unordered_map<std::string, std::uint64_t> arrivals_;  // of pods that wait, by uid
+  boost::unordered_map<std::string, std::uint64_t> arrivals_;  // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
   bool synced_ = false;

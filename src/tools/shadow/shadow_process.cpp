@@ -31,14 +31,14 @@ namespace {
 
 constexpr std::string_view kPage = "/debug/berth/shadow";
 
-// A shadow is nobody's replica.
+// A shadow takes no part in leader election.
 config::SchedulerConfig WithoutElection(config::SchedulerConfig config) {
   config.leader_election.leader_elect = false;
   return config;
 }
 
-// The parts, in the order in which each needs those before it. The loop is a scheduler's that never leads: it
-// follows the cluster, and the shadow looks on.
+// The parts in the order of their dependencies. The loop belongs to a scheduler that never leads: it follows
+// the cluster, and the shadow observes its changes.
 class Process {
  public:
   Process(const process::SchedulerFlags& flags, const process::PFlags& table, const config::SchedulerConfig& config,
@@ -56,7 +56,7 @@ class Process {
   Expected<void> Connect();
   Expected<void> MakeShadow(std::vector<std::string>& notes);
   void AddReport(service::Endpoints& endpoints);
-  Expected<int> Tell();
+  Expected<int> WriteReport();
 
   const process::SchedulerFlags& flags_;
   const process::PFlags& table_;
@@ -66,16 +66,17 @@ class Process {
   const client::SystemEnvironment environment_;
   const SystemClock clock_;
   metrics::Registry metrics_;
-  metrics::Registry discarded_metrics_;  // what a scheduler would tell of its queue and its plugins
+  // receives the scheduler's queue and plugin metrics, which are not exported
+  metrics::Registry discarded_metrics_;
   http::IoThread io_{clock_};
   client::ConnectionConfig server_;
   std::unique_ptr<client::Connection> connection_;
-  ports::RejectingApiWriter no_writes_{"a shadow writes nothing to the cluster"};
+  ports::RejectingApiWriter no_writes_{"a shadow does not write to the cluster"};
   ports::DiscardingEventSink no_events_;
-  const std::string nowhere_;  // the host that events would name
+  const std::string nowhere_;  // the host name in events, which this process never records
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<cycle::Scheduler> follower_;
-  std::unique_ptr<process::Measuring> measuring_;  // null: nobody asks for measurements
+  std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
   std::optional<shadow::Report> report_;
   std::optional<shadow::Shadow> shadow_;
   std::optional<shadow::ShadowSink> sink_;
@@ -94,9 +95,8 @@ Expected<void> Process::Connect() {
 Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
   if (!config_.extenders.empty()) {
     return Invalid(
-        "--berth-shadow: the configuration has extenders, which would be asked about every pod a second "
-        "time; "
-        "take them out of the configuration of the shadow");
+        "--berth-shadow: the configuration has extenders, which would get every request a second time; "
+        "remove them from the shadow's configuration");
   }
   BERTH_TRY(engine_, assembly::Engine::Build(config_, plugins_, no_writes_, notes,
                                              {.registry = &discarded_metrics_, .clock = &clock_, .options = {}}));
@@ -134,7 +134,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
                                    .texts = {},
                                    .on_complete =
                                        [this] {
-                                         if (measuring_) measuring_->NodesAreKnown();
+                                         if (measuring_) measuring_->OnNodesSynced();
                                        },
                                    .on_synced = {}});
   return {};
@@ -154,9 +154,8 @@ void Process::AddReport(service::Endpoints& endpoints) {
 }
 
 Expected<int> Process::Run() {
-  log::Info(
-      "Starting as a shadow: another scheduler's decisions are compared with Berth's, nothing is written",
-      {{"server", server_.origin.host}, {"port", server_.origin.port}, {"report", kPage}});
+  log::Info("Starting as a shadow: comparing another scheduler's decisions with Berth's, without writes",
+            {{"server", server_.origin.host}, {"port", server_.origin.port}, {"report", kPage}});
   signals_.OnFirst([this] {
     stopping_.store(true, std::memory_order_relaxed);
     follower_->Stop();
@@ -164,13 +163,13 @@ Expected<int> Process::Run() {
   source_->Start();
   follower_->Run();
   source_.reset();
-  while (follower_->RunOnce()) {  // what has arrived already
+  while (follower_->RunOnce()) {  // pending input
   }
   shadow_->Finish();
-  return Tell();
+  return WriteReport();
 }
 
-Expected<int> Process::Tell() {
+Expected<int> Process::WriteReport() {
   for (const std::string& line : report_->Summary()) log::Info("Shadow report", {{"line", line}});
   const std::string& file = flags_.own.shadow.report;
   if (file.empty()) return 0;

@@ -1,5 +1,4 @@
-// A shadow of another scheduler, from its configuration to its end: what `berth scheduler --berth-shadow`
-// runs.
+// The process of `berth scheduler --berth-shadow`, from its configuration to its end.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,9 +9,9 @@
 
 namespace berth::shadow {
 
-// Compares until a signal comes, and returns the exit code. Errors are start-up errors. Nothing in this
-// process can write to the cluster: there is no writer, no sink of events and no elector. The calling thread
-// becomes the loop's; no other thread may exist yet.
+// Compares until a signal arrives, and returns the exit code. Errors are start-up errors. This process cannot
+// write to the cluster: it has no writer, no event sink and no leader elector. The calling thread becomes the
+// loop's; no other thread may exist yet.
 Expected<int> RunShadow(const process::SchedulerFlags& flags, const process::PFlags& table,
                         const config::SchedulerConfig& config, const runtime::Registry& plugins,
                         std::vector<std::string> notes);

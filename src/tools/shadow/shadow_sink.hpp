@@ -1,5 +1,5 @@
-// Between the watches and a scheduler that follows the cluster: a shadow learns of every change right before
-// and right after the cache does.
+// Forwards watch events to a scheduler that follows the cluster, and notifies a shadow directly before and
+// after each cache update.
 #pragma once
 
 #include "scheduler/cycle/scheduler.hpp"
@@ -7,7 +7,7 @@
 
 namespace berth::shadow {
 
-// Changes come from one thread; the follower's loop outlives them.
+// Changes must come from one thread. The follower's loop must outlive them.
 class ShadowSink final : public ports::ClusterSink {
  public:
   ShadowSink(cycle::Scheduler& follower, Shadow& shadow) : follower_(follower), shadow_(shadow) {}
@@ -46,12 +46,12 @@ class ShadowSink final : public ports::ClusterSink {
     follower_.sink().On(std::move(change));
     follower_.Post([this] { shadow_.After(); });
   }
-  // Where nothing happens, those that wait have to be seen to all the same.
+  // Pending comparisons must be completed without further changes, too.
   void Rest() {
     shadow_.Tick();
-    follower_.PostAfter(kRest, [this] { Rest(); });
+    follower_.PostAfter(kTickInterval, [this] { Rest(); });
   }
-  static constexpr Duration kRest = std::chrono::milliseconds(200);
+  static constexpr Duration kTickInterval = std::chrono::milliseconds(200);
 
   cycle::Scheduler& follower_;
   Shadow& shadow_;

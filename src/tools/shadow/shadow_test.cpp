@@ -1,4 +1,4 @@
-// The order in which things are seen, and views that explain a choice.
+// The order of observations, and states that explain a decision.
 #include "tools/shadow/fake_world.hpp"
 
 namespace berth::shadow {
@@ -8,24 +8,24 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-TEST_F(ShadowTest, APodThatWasDecidedFirstMayBeSeenLater) {
+TEST_F(ShadowTest, AnEarlierDecisionMayBeObservedLater) {
   for (const char* name : {"a", "b"}) Node(Roomy(name));
   Pod(MakePod("on-b").Cpu("2").Memory("4Gi").OnNode("b"));
   Sync();
   Pod(MakePod("first").Cpu("6").Memory("12Gi"));
   Pod(MakePod("second").Cpu("1").Memory("1Gi"));
-  Binds("second", "b");  // because a is full of the first one, which nobody has seen there yet
+  Binds("second", "b");  // a is full with the first one, whose binding has not been observed yet
   EXPECT_EQ(Only(), "");
   Binds("first", "a");
-  EXPECT_EQ(Only(), "same");  // the first one, at once
-  Conclude();
+  EXPECT_EQ(Only(), "same");  // the first one agrees immediately
+  Complete();
   EXPECT_EQ(Only(), "same raced");
   ASSERT_THAT(report->Explained(), SizeIs(1));
-  EXPECT_THAT(report->Explained().front().because, HasSubstr("knowing already of pod default/first on a"));
+  EXPECT_THAT(report->Explained().front().because, HasSubstr("after it had observed pod default/first on a"));
   EXPECT_THAT(report->Explained().front().at_first, StartsWith("worse (NodeResourcesFit"));
 }
 
-TEST_F(ShadowTest, WhatTheOtherDidNotKnowYetExplainsItsChoice) {
+TEST_F(ShadowTest, AChangeThatTheOtherSchedulerHadNotObservedExplainsItsDecision) {
   Node(Roomy("a"));
   Node(Roomy("b"));
   Pod(MakePod("on-b").Cpu("4").Memory("8Gi").OnNode("b"));
@@ -33,24 +33,24 @@ TEST_F(ShadowTest, WhatTheOtherDidNotKnowYetExplainsItsChoice) {
   Pod(Small("web"));
   Node(Roomy("a").Cordoned());
   Binds("web", "a");
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "raced");
   ASSERT_THAT(report->Explained(), SizeIs(1));
-  EXPECT_EQ(report->Explained().front().because, "decided before it knew of node a changed");
+  EXPECT_EQ(report->Explained().front().because, "decided before it observed node a changed");
   EXPECT_THAT(report->Explained().front().at_first, HasSubstr("node(s) were unschedulable"));
 }
 
-TEST_F(ShadowTest, WhatTheOtherKnewFirstExplainsItsChoice) {
+TEST_F(ShadowTest, AChangeThatTheOtherSchedulerObservedFirstExplainsItsDecision) {
   Node(Roomy("b"));
   Sync();
   Pod(Small("web"));
   Binds("web", "a");
   Node(Roomy("a"));
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "raced");
 }
 
-TEST_F(ShadowTest, AFailureIsOfTheClusterBeforeSomebodyLeft) {
+TEST_F(ShadowTest, AFailureIsExplainedByThePodsBeforeADeletion) {
   Node(MakeNode("a").Cpu("2").Memory("4Gi"));
   Pod(MakePod("old").Cpu("2").OnNode("a"));
   Sync();
@@ -60,11 +60,11 @@ TEST_F(ShadowTest, AFailureIsOfTheClusterBeforeSomebodyLeft) {
         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption "
         "victims "
         "found for incoming pod.");
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "raced");
 }
 
-TEST_F(ShadowTest, WhatHappenedLongAgoExplainsNothing) {
+TEST_F(ShadowTest, OldChangesAreNotUsedAsExplanation) {
   Begin({.window = std::chrono::seconds(5)});
   Node(Roomy("a"));
   Node(Roomy("b"));
@@ -73,11 +73,11 @@ TEST_F(ShadowTest, WhatHappenedLongAgoExplainsNothing) {
   Node(Roomy("a").Cordoned());
   Wait(std::chrono::seconds(10));
   Binds("web", "a");
-  Conclude();
+  Complete();
   EXPECT_EQ(Only(), "infeasible");
 }
 
-TEST_F(ShadowTest, TheClusterIsAsItWasAfterOtherViewsWereTried) {
+TEST_F(ShadowTest, TheCacheIsRestoredAfterOtherStatesWereTried) {
   Node(Roomy("a"));
   Node(Roomy("b"));
   Sync();
@@ -89,9 +89,9 @@ TEST_F(ShadowTest, TheClusterIsAsItWasAfterOtherViewsWereTried) {
   Node(Roomy("c"));
   Gone("p0");
   Pod(MakePod("web").Cpu("64"));
-  Binds("web", "a");  // no view can explain this
+  Binds("web", "a");  // no state explains this
   Node(Roomy("b").Cordoned());
-  Conclude();
+  Complete();
   EXPECT_EQ(report->Count(Outcome::kInfeasible), 1U);
   const cluster::NodeTable& table = engine->cache().nodes();
   const auto used = [&](const char* name) {
@@ -107,7 +107,7 @@ TEST_F(ShadowTest, TheClusterIsAsItWasAfterOtherViewsWereTried) {
   EXPECT_EQ(report->Count(Outcome::kSame), same + 1);  // a is full, b is closed
 }
 
-TEST_F(ShadowTest, WhatAnInterruptedWatchBringsIsNotJudged) {
+TEST_F(ShadowTest, ChangesAfterAnInterruptedWatchAreNotCompared) {
   Node(Roomy("a"));
   Sync();
   Pod(Small("early"));
@@ -115,7 +115,7 @@ TEST_F(ShadowTest, WhatAnInterruptedWatchBringsIsNotJudged) {
   version = 500;
   Binds("late", "a");
   version = 200;
-  Binds("early", "a");  // a list brings it, sorted by name
+  Binds("early", "a");  // delivered by a list, sorted by name
   EXPECT_EQ(report->Count(Outcome::kMissed), 1U);
 }
 

@@ -10,11 +10,11 @@
 namespace berth::shadow {
 namespace {
 
-constexpr std::uint64_t kBack = 512;  // steps that may have been unknown to the other
+constexpr std::uint64_t kBack = 512;  // earlier steps that the other scheduler may not have observed
 constexpr std::uint64_t kSoon = 16;
-constexpr std::uint64_t kForward = 512;  // steps that it may have known before they were seen
-constexpr std::uint64_t kEach = 128;     // so far every moment is tried, further away some
-constexpr std::size_t kViews = 2000;     // of each version of the pod
+constexpr std::uint64_t kForward = 512;  // later steps that it may have observed first
+constexpr std::uint64_t kEach = 128;     // up to this distance every moment is tried, beyond it some
+constexpr std::size_t kViews = 2000;     // maximum per version of the pod
 constexpr std::size_t kVersions = 3;
 
 class Search {
@@ -44,7 +44,7 @@ class Search {
 
   static std::uint64_t Next(std::uint64_t distance) { return distance + (distance + 1) / 2; }
 
-  // The pod as it was seen last, and as it was while it was nominated to another node.
+  // The pod as last observed, and as it was while it was nominated to another node.
   std::vector<cluster::PodInfo> Versions() const {
     std::vector<cluster::PodInfo> versions{seen_.pod};
     for (std::uint64_t at = seen_.position; at-- > from_ && versions.size() < kVersions;) {
@@ -62,36 +62,36 @@ class Search {
   void TryAll() {
     const std::uint64_t now = seen_.position;
     TryAt(now);
-    // What it had decided itself and nobody had seen yet, and what it could not yet know.
+    // With its own decisions that were not observed yet, and without later changes of others.
     for (std::uint64_t ahead = 1; now + ahead < until_; ahead *= 2)
       Try([&](std::uint64_t at, const Step& step) {
         return at < now || (step.decision && at <= now + ahead);
       });
     for (std::uint64_t away = 1; away < kBack; away = Next(away)) {
-      OnBothSides(away, [&](std::uint64_t moment) {
+      AtDistance(away, [&](std::uint64_t moment) {
         TryAt(moment);
         TryAllBefore(moment);
         TryOthersAt(moment);
       });
     }
-    // Where nearly everything is full a node is free for a moment only.
+    // In an almost full cluster a node has room for a short time only.
     for (std::uint64_t away = 1; away < kEach; ++away) {
-      OnBothSides(away, [&](std::uint64_t moment) {
-        TryTurnsAt(moment);
+      AtDistance(away, [&](std::uint64_t moment) {
+        TryQueueOrderAt(moment);
         TryAllBefore(moment);
         if (away <= kSoon) TryAt(moment);
         if (away <= kSoon) TryOthersAt(moment);
       });
     }
-    // A single one out of its order.
+    // A single step out of its order.
     for (std::uint64_t away = 1; away <= kSoon; ++away) {
       for (const std::uint64_t moved : {now + away, now - std::min(away, now)})
         Try([&](std::uint64_t at, const Step&) { return (at < now) != (at == moved); });
     }
   }
 
-  // The moments so many steps before and after the one in which the choice was seen, as far as they are known.
-  void OnBothSides(std::uint64_t away, auto&& look) {
+  // The moments at that distance before and after the observed decision, within the recorded range.
+  void AtDistance(std::uint64_t away, auto&& look) {
     const std::uint64_t now = seen_.position;
     if (now >= from_ + away) look(now - away);
     if (now + away <= until_) look(now + away);
@@ -101,45 +101,48 @@ class Search {
     Try([&](std::uint64_t at, const Step&) { return at < moment; });
   }
 
-  // Nodes and pods come by different watches.
+  // Nodes and pods are delivered by different watches.
   void TryOthersAt(std::uint64_t moment) {
     Try([&](std::uint64_t at, const Step& step) {
       return at < (step.uid.empty() ? moment : seen_.position);
     });
     Try([&](std::uint64_t at, const Step& step) {
-      if (step.decision) return step.turn.Before(seen_.turn);
+      if (step.decision) return step.queue_position.Before(seen_.queue_position);
       return at < (step.uid.empty() ? moment : seen_.position);
     });
   }
 
-  // Everything that came before `moment`, and of the other's decisions those that had their turn before.
-  void TryTurnsAt(std::uint64_t moment) {
+  // All changes before `moment`, and of the other scheduler's decisions those earlier in its queue.
+  void TryQueueOrderAt(std::uint64_t moment) {
     Try([&](std::uint64_t at, const Step& step) {
-      return step.decision ? step.turn.Before(seen_.turn) : at < moment;
+      return step.decision ? step.queue_position.Before(seen_.queue_position) : at < moment;
     });
   }
 
-  // The same, and of the other's decisions those that ...
+  // The same, with different sets of the other scheduler's decisions:
   void TryAt(std::uint64_t moment) {
-    TryTurnsAt(moment);
+    TryQueueOrderAt(moment);
     const auto with = [&](auto&& known) {
       Try([&](std::uint64_t at, const Step& step) { return step.decision ? known(at, step) : at < moment; });
     };
-    // came before, whatever their priority: the more important ones came too late to be first,
-    with([&](std::uint64_t, const Step& step) { return step.turn.arrival < seen_.turn.arrival; });
-    // ... or some of them did,
+    // those with an earlier arrival, regardless of priority: pods with higher priority arrived too late;
     with([&](std::uint64_t, const Step& step) {
-      return step.turn.arrival < seen_.turn.arrival + kSoon && step.turn.Before(seen_.turn);
+      return step.queue_position.arrival < seen_.queue_position.arrival;
     });
-    // were seen before,
+    // those with an earlier or slightly later arrival and an earlier queue position;
+    with([&](std::uint64_t, const Step& step) {
+      return step.queue_position.arrival < seen_.queue_position.arrival + kSoon &&
+             step.queue_position.Before(seen_.queue_position);
+    });
+    // those observed before this decision;
     with([&](std::uint64_t at, const Step&) { return at < seen_.position; });
-    // had their turn before or were seen before,
+    // those with an earlier queue position or observed before;
     with([&](std::uint64_t at, const Step& step) {
-      return at < seen_.position || step.turn.Before(seen_.turn);
+      return at < seen_.position || step.queue_position.Before(seen_.queue_position);
     });
-    // were soon seen,
+    // those observed before or soon after;
     with([&](std::uint64_t at, const Step&) { return at < seen_.position + kSoon; });
-    // did not take the place of this one.
+    // those that did not use this pod's node.
     with([&](std::uint64_t at, const Step& step) {
       return at < moment || (step.node != seen_.theirs.node && at < seen_.position);
     });
@@ -163,7 +166,7 @@ class Search {
     found_ = std::move(comparison);
   }
 
-  // In which the view differs from what was known when the choice was seen.
+  // Describes how the state differs from the one at the time of the observation.
   std::string Difference(const std::vector<bool>& happened) const {
     std::vector<std::string> without, with;
     for (std::uint64_t at = from_; at < until_; ++at) {
@@ -180,9 +183,9 @@ class Search {
       return text;
     };
     std::string text = "decided";
-    if (!without.empty()) text += " before it knew of " + list(without);
+    if (!without.empty()) text += " before it observed " + list(without);
     if (!with.empty())
-      text += (without.empty() ? " knowing already of " : ", knowing already of ") + list(with);
+      text += (without.empty() ? " after it had observed " : ", after it had observed ") + list(with);
     return text;
   }
 
@@ -199,8 +202,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Comparison> FindExplainingView(const ObservedDecision& seen, History& history, Evaluator& judge,
-                                             const Clock& clock, MonoTime until) {
+std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history, Evaluator& judge,
+                                              const Clock& clock, MonoTime until) {
   if (seen.position < history.begin()) return std::nullopt;  // too long ago
   return Search(seen, history, judge, clock, until).Run();
 }

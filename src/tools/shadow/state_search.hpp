@@ -1,4 +1,4 @@
-// Was there a view of the cluster in which the other scheduler's choice is ours, too?
+// Searches for a cluster state in which Berth agrees with the other scheduler's decision.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,22 @@
 
 namespace berth::shadow {
 
-// A choice whose consequence was seen.
+// An observed decision of the other scheduler.
 struct ObservedDecision {
-  cluster::PodInfo pod;  // as it was when it waited
+  cluster::PodInfo pod;  // while it was pending
   const runtime::Profile* profile = nullptr;
   Choice theirs;
-  Turn turn;
-  std::uint64_t position = 0;  // of the change that told, in the history
+  QueuePosition queue_position;
+  std::uint64_t position = 0;  // in the history, of the change that revealed the decision
 };
 
-// kube-scheduler decides about one pod after the other and assumes each on its node at once, but binds them
-// side by side: bindings arrive in another order than decisions were made, and everything else reaches the
-// two schedulers at different moments. What it knew when it decided is therefore: all changes up to some
-// moment, and of the bindings around that moment those of pods that had their turn before. Such views are
-// tried, the most probable first, a bounded number of them; nothing is found: no view explains the choice.
-// The cache is as it was afterwards.
-// Gives up at `until`.
-std::optional<Comparison> FindExplainingView(const ObservedDecision& seen, History& history, Evaluator& judge,
-                                             const Clock& clock, MonoTime until);
+// Searches a state that explains the decision. kube-scheduler decides about one pod after the other and
+// assumes each on its node immediately, but binds concurrently. Therefore bindings arrive in another order
+// than the decisions were made, and all other changes reach the two schedulers at different times. The state
+// at its decision consists of all changes up to some moment and, of the bindings around that moment, those of
+// pods that were earlier in its queue. Tries a bounded number of such states, the most probable first, until
+// `until`. nullopt: no state explains the decision. The cache is unchanged afterwards.
+std::optional<Comparison> FindExplainingState(const ObservedDecision& seen, History& history, Evaluator& judge,
+                                              const Clock& clock, MonoTime until);
 
 }  // namespace berth::shadow

@@ -91,7 +91,7 @@ func (s *stage) makeNode(ctx context.Context, name string) error {
 	return err
 }
 
-// --- what a person does
+// --- what a person does ---
 
 // kubectl returns what it printed.
 func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
@@ -186,7 +186,7 @@ func (s *stage) makePod(ctx context.Context, name, scheduler string) error {
 	return err
 }
 
-// --- what one looks at
+// --- what one looks at ---
 
 // placed makes a pod and waits until it is bound.
 func (s *stage) placed(ctx context.Context, name, scheduler string) (node string, err error) {

@@ -224,7 +224,7 @@ func (s *stage) story(name string) podStory {
 	return podStory{}
 }
 
-// --- waiting
+// --- waiting ---
 
 func (s *stage) until(what string, holds func() bool) {
 	deadline := time.Now().Add(patience)

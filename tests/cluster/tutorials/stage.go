@@ -144,7 +144,7 @@ func (s *stage) stopContainers() {
 	s.running = nil
 }
 
-// --- what a person does
+// --- what a person does ---
 
 func (s *stage) example(path string) string { return s.examples + "/" + path }
 
@@ -183,7 +183,7 @@ func (s *stage) copyToHost(example, path string, change ...string) error {
 	return os.WriteFile(s.kubelet.Host+path, []byte(changed), 0o600)
 }
 
-// --- what a kubelet does
+// --- what a kubelet does ---
 
 // staticPod runs what lies in the manifests folder, and asks its probes.
 func (s *stage) staticPod(ctx context.Context) (*kubelet.Container, error) {
@@ -235,7 +235,7 @@ func (s *stage) start(ctx context.Context, pod *v1.Pod) (*kubelet.Container, err
 	return started, s.logs(ctx, started, "Caches are synced")
 }
 
-// --- what one looks at
+// --- what one looks at ---
 
 // logs waits until a container has written a text.
 func (s *stage) logs(ctx context.Context, c *kubelet.Container, text string) error {

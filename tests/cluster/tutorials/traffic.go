@@ -89,7 +89,7 @@ func (s *stage) byTraffic(ctx context.Context, how traffic) error {
 	if err := s.logs(ctx, scheduler, "Caught up with what was written before"); err != nil {
 		return err
 	}
-	s.line(scheduler, 'W', "--port: a flag of older releases")
+	s.line(scheduler, 'W', "--port: flag of an older release")
 	s.line(scheduler, 'I', "[NetworkTraffic] args received. NetworkInterface: ens192; TimeRangeInMinutes: 3, Address: http://prometheus-server.monitoring:9090")
 	if _, err := s.kubectl(ctx, "apply", "-f", s.example("network-traffic/test-deployment.yaml")); err != nil {
 		return err

@@ -99,8 +99,7 @@ std::string World::Apply(const Operation& op) {
   return "";
 }
 
-// --- what the queue asks, answered as core does
-// ---------------------------------------------------------------------
+// --- what the queue asks, answered as core does ---
 
 bool World::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
 
@@ -121,8 +120,7 @@ framework::Requeue World::EvaluateHint(const QueuedPod& pod, const ClusterEvent&
   return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
 }
 
-// --- what happens
-// ---------------------------------------------------------------------------------------------------
+// --- what happens ---
 
 void World::Advance(Duration by) {
   const MonoTime target = clock_.Now() + by;
@@ -212,8 +210,7 @@ std::uint32_t World::ProfileOf(const api::Pod& pod) const {
   return pod.spec.scheduler_name == kProfiles[0] ? 0 : 1;
 }
 
-// --- what can be seen
-// -----------------------------------------------------------------------------------------------
+// --- what can be seen ---
 
 State World::Look() const {
   State seen;

@@ -1,4 +1,4 @@
-// What is wrong with a configuration that shall be applied.
+// Validation of applied configurations.
 #include <fmt/format.h>
 
 #include <set>
@@ -26,7 +26,7 @@ std::string_view GoTypeOf(const json::value& value) {
   }
 }
 
-// How a value is printed where another type was expected: &{text}.
+// The printed form of a value of the wrong type: &{text}.
 std::string Shown(const json::value& value) {
   const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
   return fmt::format("&value.valueUnstructured{{Value:{}}}", text);
@@ -46,12 +46,12 @@ class Checker {
   std::vector<std::string> errors;
 
  private:
-  void Say(const std::string& path, std::string_view what) {
+  void AddError(const std::string& path, std::string_view what) {
     errors.push_back(path.empty() ? std::string(what) : fmt::format("{}: {}", path, what));
   }
 
   void CheckStruct(const json::value& value, const TypeRef& type, const std::string& path) {
-    if (!value.is_object()) return Say(path, fmt::format("expected map, got {}", Shown(value)));
+    if (!value.is_object()) return AddError(path, fmt::format("expected map, got {}", Shown(value)));
     for (const auto& entry : value.get_object()) {
       const SchemaField* member = type.Member(entry.key());
       const std::string below = fmt::format("{}.{}", path, std::string_view(entry.key()));
@@ -59,19 +59,19 @@ class Checker {
         Check(entry.value(), {member->message, member, false}, below);
       } else if (!type.message->open &&
                  !(path.empty() && (entry.key() == "kind" || entry.key() == "apiVersion"))) {
-        Say(below, "field not declared in schema");
+        AddError(below, "field not declared in schema");
       }
     }
   }
 
   void CheckMap(const json::value& value, const TypeRef& type, const std::string& path) {
-    if (!value.is_object()) return Say(path, fmt::format("expected map, got {}", Shown(value)));
+    if (!value.is_object()) return AddError(path, fmt::format("expected map, got {}", Shown(value)));
     for (const auto& entry : value.get_object())
       Check(entry.value(), type.Element(), fmt::format("{}.{}", path, std::string_view(entry.key())));
   }
 
   void CheckList(const json::value& value, const TypeRef& type, const std::string& path) {
-    if (!value.is_array()) return Say(path, fmt::format("expected list, got {}", Shown(value)));
+    if (!value.is_array()) return AddError(path, fmt::format("expected list, got {}", Shown(value)));
     std::set<std::string> seen;
     std::size_t index = 0;
     for (const auto& element : value.get_array()) {
@@ -79,14 +79,14 @@ class Checker {
       if (type.FormOf(&value) == Form::kList) {
         const auto name = ListElement(*type.field, element);
         if (!name) {
-          Say(path,
-              fmt::format("element {}: associative list with keys may not have non-map elements", index));
+          AddError(path, fmt::format("element {}: associative list with keys may not have non-map elements",
+                                     index));
           ++index;
           continue;
         }
         below = path + PathElementText(*name);
         if (!seen.insert(*name).second)
-          Say(path, fmt::format("duplicate entries for key {}", PathElementText(*name)));
+          AddError(path, fmt::format("duplicate entries for key {}", PathElementText(*name)));
       }
       Check(element, type.Element(), below);
       ++index;
@@ -100,19 +100,19 @@ class Checker {
       case 't':
       case 'T':
       case 'D':
-        if (!value.is_string()) Say(path, fmt::format("expected string, got {}", Shown(value)));
+        if (!value.is_string()) AddError(path, fmt::format("expected string, got {}", Shown(value)));
         break;
       case 'i':
       case 'l':
       case 'd':
         if (!value.is_number())
-          Say(path, fmt::format("expected numeric (int or float), got {}", GoTypeOf(value)));
+          AddError(path, fmt::format("expected numeric (int or float), got {}", GoTypeOf(value)));
         break;
       case 'b':
-        if (!value.is_bool()) Say(path, fmt::format("expected boolean, got {}", Shown(value)));
+        if (!value.is_bool()) AddError(path, fmt::format("expected boolean, got {}", Shown(value)));
         break;
       default:
-        break;  // quantities, numbers or texts
+        break;  // quantities, numbers or strings
     }
   }
 };

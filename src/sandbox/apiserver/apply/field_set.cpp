@@ -75,7 +75,7 @@ std::string PathElementText(std::string_view element) {
 
 void FieldSet::ForEachPath(const std::function<void(const std::string&)>& visit) const {
   const auto walk = [&](const auto& self, const FieldSet& set, const std::string& path) -> void {
-    // Members first, then what is below them: the order in which the original reports conflicts.
+    // Members first, then the paths below them: the order in which kube-apiserver reports conflicts.
     for (const auto& [element, branch] : set.below) {
       if (branch.member) visit(path + PathElementText(element));
     }

@@ -1,4 +1,4 @@
-// metadata.managedFields: who owns which fields of an object.
+// metadata.managedFields: the owners of an object's fields.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace berth::sandbox {
 
-// One entry. Entries of the same manager, operation, subresource and (for updates) API version are one.
+// One entry. There is one entry per manager, operation, subresource and (for updates) API version.
 struct FieldManager {
   std::string name;
   bool apply = false;
@@ -22,15 +22,15 @@ struct FieldManager {
     return name == other.name && apply == other.apply && subresource == other.subresource &&
            (apply || api_version == other.api_version);
   }
-  // As conflicts name it: "kubectl" or "kubectl-edit" using apps/v1.
+  // The notation of conflict messages: "kubectl" or "kubectl-edit" using apps/v1.
   std::string Describe() const;
 };
 
 using FieldManagers = std::vector<FieldManager>;
 
-// Entries that cannot be understood are left out.
+// Entries that cannot be parsed are left out.
 FieldManagers DecodeManagers(const json::value* managed_fields);
-// Applies before updates, then by time and name, as the original sorts them.
+// Applies before updates, then by time and name: the order of kube-apiserver.
 json::array EncodeManagers(FieldManagers managers);
 
 }  // namespace berth::sandbox

@@ -5,7 +5,7 @@ namespace {
 
 using Many = SchemaField::Many;
 
-// What Go writes for a field that nobody has set.
+// The value that Go writes for an unset field.
 json::value ZeroOf(const SchemaField& field) {
   if (field.many != Many::kOne) return nullptr;
   switch (field.type) {
@@ -27,7 +27,7 @@ json::value ZeroOf(const SchemaField& field) {
   }
 }
 
-// What Go leaves out if a field may be left out at all.
+// The values that Go omits for optional fields.
 bool IsEmpty(const json::value& value, const SchemaField& field) {
   if (value.is_array()) return value.get_array().empty();
   if (value.is_object()) return field.many == Many::kMap && value.get_object().empty();

@@ -8,11 +8,11 @@
 namespace berth::sandbox {
 namespace {
 
-// More managers of updates than this share one entry.
+// If there are more update managers than this, the oldest share one entry.
 constexpr std::ptrdiff_t kMostUpdateManagers = 10;
 constexpr std::string_view kAncient = "ancient-changes";
 
-// What nobody owns: identity, and what the server itself writes.
+// Fields without ownership: identity, and fields that the server itself writes.
 const FieldSet& Unowned() {
   static const FieldSet set = [] {
     FieldSet unowned;
@@ -47,7 +47,7 @@ struct Disputed {
   FieldSet fields;
 };
 
-// What others own of what has changed.
+// The changed fields that other managers own.
 std::vector<Disputed> FindDisputes(const Comparison& comparison, const FieldManager* writer,
                                    FieldManagers& managers) {
   FieldSet changed = comparison.modified;
@@ -68,10 +68,10 @@ std::unexpected<ApiError> Disagreement(const std::vector<Disputed>& disputes) {
   error.has_details = true;
   std::map<std::string, std::vector<std::string>> by_manager;
   for (const auto& [manager, fields] : disputes) {
-    const std::string who = manager->Describe();
+    const std::string owner = manager->Describe();
     fields.ForEachPath([&](const std::string& path) {
-      by_manager[who].push_back(path);
-      error.causes.push_back({"FieldManagerConflict", fmt::format("conflict with {}", who), path});
+      by_manager[owner].push_back(path);
+      error.causes.push_back({"FieldManagerConflict", fmt::format("conflict with {}", owner), path});
     });
   }
   if (error.causes.size() == 1) {
@@ -80,8 +80,8 @@ std::unexpected<ApiError> Disagreement(const std::vector<Disputed>& disputes) {
     return std::unexpected(std::move(error));
   }
   std::vector<std::string> lines;
-  for (const auto& [who, paths] : by_manager) {
-    lines.push_back(fmt::format("conflicts with {}:", who));
+  for (const auto& [owner, paths] : by_manager) {
+    lines.push_back(fmt::format("conflicts with {}:", owner));
     for (const auto& path : paths) lines.push_back("- " + path);
   }
   error.message =
@@ -116,8 +116,8 @@ void CapUpdateManagers(FieldManagers& managers) {
   managers.push_back(std::move(ancient));
 }
 
-// Of what the manager applied last time and does not any more: only what nobody else claims, and what is not
-// part of something it still claims.
+// Removes fields that the manager applied last time and no longer applies, except those that another manager
+// owns and those inside a field that it still applies.
 json::object PruneDropped(const json::object& merged, const FieldSet& last, const SchemaMessage* schema,
                           const FieldManagers& managers) {
   if (last.empty()) return merged;
@@ -143,7 +143,7 @@ void TrackUpdate(const json::object& before, const json::object& after, const Sc
                           .subresource = writer.subresource,
                           .time = writer.now,
                           .fields = {}};
-  // Its own entry of earlier loses what is taken, too, and gets it back below.
+  // The manager's own earlier entry loses the taken fields, too, and gets them back below.
   FieldManager* earlier = FindManager(managers, self);
   TakeFromOthers(counting, FindDisputes(counting, earlier, managers), earlier, managers);
   FieldSet changed = everything.modified;
@@ -191,8 +191,7 @@ ApiResult<json::object> ApplyConfiguration(const json::object& live, const json:
   TakeFromOthers(comparison, disputes, mine, managers);
   mine->fields = mine->fields.Without(Unowned());
   mine->api_version = writer.api_version;
-  // An applied configuration that changes nothing leaves no time behind, not even that of its first
-  // occurrence.
+  // An applied configuration without effect sets no time, not even on its first occurrence.
   if (result != live) mine->time = writer.now;
   DropEmpty(managers);
   return result;

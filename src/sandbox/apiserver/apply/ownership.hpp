@@ -1,4 +1,4 @@
-// Field ownership: what an update or an applied configuration does to the managers of an object's fields.
+// Field ownership: the effect of an update or an applied configuration on the managers of an object's fields.
 #pragma once
 
 #include "sandbox/apiserver/apply/managed_fields.hpp"
@@ -8,28 +8,28 @@
 
 namespace berth::sandbox {
 
-// Who writes, and what of the write does not count.
+// The manager that writes, and the fields that its write does not affect.
 struct FieldWriter {
   std::string manager;
   std::string api_version;
   std::string subresource;
   std::string now;   // RFC 3339
-  FieldSet ignored;  // what this part of the object cannot change
+  FieldSet ignored;  // fields that a write to this part of the object cannot change
 };
 
-// An update from `before` to `after` (both without managedFields; `before` is what an empty object looks like
-// if `after` is new): what changed belongs to the writer from now on, and to nobody else.
+// Records an update from `before` to `after` (both without managedFields; for a new object `before` is
+// EmptyObject). The writer becomes the only owner of every changed field.
 void TrackUpdate(const json::object& before, const json::object& after, const SchemaMessage* schema,
                  const FieldWriter& writer, FieldManagers& managers);
 
-// Merges an applied configuration into the live object. Fields that the manager applied earlier and does not
-// apply any more go, unless somebody else owns them. 409 names what others own and the configuration changes;
-// with `force` it is taken from them.
+// Merges an applied configuration into the live object. Removes fields that the manager applied earlier and
+// no longer applies, unless another manager owns them. Fails with 409, listing the conflicting fields, if the
+// configuration changes fields of other managers; with `force` the writer takes their ownership.
 ApiResult<json::object> ApplyConfiguration(const json::object& live, const json::object& config,
                                            const SchemaMessage* schema, const FieldWriter& writer, bool force,
                                            FieldManagers& managers);
 
-// What an object of that type looks like before anything is said about it.
+// A new object of that type before any field is set.
 json::object EmptyObject(const SchemaMessage* schema);
 
 }  // namespace berth::sandbox

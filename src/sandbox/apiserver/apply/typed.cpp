@@ -19,7 +19,7 @@ const json::array& ArrayOrEmpty(const json::value* value) {
   return value != nullptr && value->is_array() ? value->get_array() : empty;
 }
 
-// The elements of a keyed list or set by their path elements; of several with the same one the first counts.
+// The elements of a keyed list or set by their path elements. Of duplicates the first one is used.
 std::map<std::string, const json::value*> Elements(const SchemaField& list, const json::value* value) {
   std::map<std::string, const json::value*> all;
   for (const auto& element : ArrayOrEmpty(value)) {
@@ -98,7 +98,7 @@ void CompareValues(const json::value* before, const json::value* after, const Ty
     if (old_members.empty() && new_members.empty()) return CompareLeaf(before, after, at);
     CompareMembers(old_members, new_members, form, type, at);
   }
-  // A struct or list that is new or gone as a whole counts itself, too.
+  // A struct or list that was added or removed as a whole is itself a member, too.
   if (before == nullptr) at.added.member = true;
   if (after == nullptr) at.removed.member = true;
 }
@@ -146,7 +146,7 @@ std::optional<std::string> ListElement(const SchemaField& list, const json::valu
     if (value != nullptr && !value->is_null()) {
       keys[name] = *value;
     } else if (name == "protocol") {
-      keys[name] = "TCP";  // the one key with a default
+      keys[name] = "TCP";  // the only key with a default
     }
   }
   return "k:" + json::serialize(keys);

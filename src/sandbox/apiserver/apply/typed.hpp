@@ -1,6 +1,5 @@
-// Objects seen through their schema: which fields they have, how two of them differ, how one is merged into
-// the other. The rules are those of Kubernetes' structured merge: lists and maps are atomic, sets, or known
-// by keys.
+// Operations on objects with their schema: list the fields, compare, merge. Follows Kubernetes' structured
+// merge: lists and maps are atomic, sets, or associative (keyed).
 #pragma once
 
 #include <optional>
@@ -17,27 +16,27 @@ struct Comparison {
   FieldSet added;
 };
 
-// `schema` may be null: then maps are merged, and lists are atomic.
+// In all functions `schema` may be null: then maps are merged and lists are atomic.
 
-// The leaves of the object, and the elements of its lists and maps.
+// The object's leaves, and the elements of its lists and maps.
 FieldSet FieldsOf(const json::object& object, const SchemaMessage* schema);
 Comparison CompareFields(const json::object& before, const json::object& after, const SchemaMessage* schema);
-// `config` into `live`: where both say something, config wins. Elements of lists take config's order.
+// Merges `config` into `live`. Where both have a value, config wins. List elements take config's order.
 json::object MergeObjects(const json::object& live, const json::object& config, const SchemaMessage* schema);
-// The object without the fields of the set. What becomes empty by it goes too.
+// The object without the fields of the set. Containers that become empty are removed as well.
 json::object RemoveFields(const json::object& object, const FieldSet& fields, const SchemaMessage* schema);
-// Adds the members of structs that lead to something in the set.
+// Adds the struct members on the way to the members of the set.
 FieldSet WithNamedFields(const FieldSet& set, const SchemaMessage* schema);
 
-// What is wrong with an applied configuration: unknown fields, wrong types, elements without their keys,
-// elements twice; one line each. Nothing if all is well.
+// The errors of an applied configuration, one per line: unknown fields, wrong types, elements without their
+// keys, duplicate elements. nullopt if there are none.
 std::optional<std::string> CheckConfiguration(const json::object& config, const SchemaMessage* schema);
 
-// What an object looks like once it has been through Go's types: structs by value and required fields are
-// there, empty and zero values of optional ones are not.
+// Converts an object to the form that it has after decoding and encoding by Go's types: structs by value and
+// required fields are present, empty and zero values of optional fields are absent.
 void Normalize(json::object& object, const SchemaMessage& schema);
 
-// The path element of a list's element: k:{...} or v:...; nothing if it is no object but should be.
+// The path element of a list element: k:{...} or v:...; nullopt if the element must be an object and is not.
 std::optional<std::string> ListElement(const SchemaField& list, const json::value& element);
 
 }  // namespace berth::sandbox

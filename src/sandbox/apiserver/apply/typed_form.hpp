@@ -1,4 +1,4 @@
-// How a value is merged, by its type. Private to apply/.
+// The merge form of a value, by its type. Private to apply/.
 #pragma once
 
 #include "sandbox/store/schema/schema.hpp"
@@ -11,19 +11,19 @@ enum class Form { kLeaf, kStruct, kMap, kList };
 // The type of a value somewhere in an object.
 struct TypeRef {
   const SchemaMessage* message = nullptr;  // of a struct
-  const SchemaField* field = nullptr;      // null: the object itself, or nothing is known
-  bool element = false;                    // of the field's list or map
+  const SchemaField* field = nullptr;      // null: the object itself, or an unknown type
+  bool element = false;                    // an element of the field's list or map
 
   static TypeRef Root(const SchemaMessage* schema) { return {schema, nullptr, false}; }
 
   bool known() const { return message != nullptr || field != nullptr; }
   TypeRef Element() const { return {field->message, field, true}; }
-  // Of a struct's member; unknown if there is none of that name.
+  // The field of a struct's member; an unknown type if there is no such member.
   const SchemaField* Member(std::string_view name) const {
     return message != nullptr ? message->Find(name) : nullptr;
   }
 
-  // Values of unknown type are what they look like: maps are merged, all else is a leaf.
+  // The form of a value of unknown type follows from the value: maps are merged, all else is a leaf.
   Form FormOf(const json::value* value) const {
     if (field == nullptr) {
       if (message != nullptr) return Form::kStruct;
@@ -38,7 +38,7 @@ struct TypeRef {
     return field->atomic && !element ? Form::kLeaf : Form::kStruct;
   }
 
-  // The type of what a struct or map holds under that key.
+  // The type of the value under that key of a struct or map.
   TypeRef Below(Form form, std::string_view key) const {
     if (form == Form::kStruct) {
       const SchemaField* member = Member(key);

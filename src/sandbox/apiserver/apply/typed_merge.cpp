@@ -1,4 +1,4 @@
-// Merging a configuration into an object, and taking fields out of one.
+// Merges a configuration into an object, and removes fields from an object.
 #include <set>
 
 #include "sandbox/apiserver/apply/typed.hpp"
@@ -24,7 +24,7 @@ std::vector<NamedElement> InOrder(const SchemaField& list, const json::array& el
   return all;
 }
 
-// Elements that both have come in the order of the configuration; the others keep their place between them.
+// Elements in both lists take the configuration's order; the others keep their place between them.
 json::array MergeLists(const json::array& live, const json::array& config, const TypeRef& type) {
   const auto left = InOrder(*type.field, live);
   const auto right = InOrder(*type.field, config);
@@ -54,7 +54,7 @@ json::array MergeLists(const json::array& live, const json::array& config, const
       }
       if (in_right.contains(left[l].name) && next_shared < shared.size() &&
           shared[next_shared] != left[l].name) {
-        ++l;  // its turn comes later
+        ++l;  // added later
         continue;
       }
     }
@@ -111,7 +111,7 @@ json::value Remove(const json::value& value, const FieldSet& fields, const TypeR
     if (found == fields.below.end()) {
       left[entry.key()] = entry.value();
     } else if (!found->second.member) {
-      // What is left of it may be null: the member itself is still there.
+      // Without its fields the value may be null; the member itself stays.
       left[entry.key()] = Remove(entry.value(), found->second, type.Below(form, entry.key()));
     }
   }

@@ -6,15 +6,15 @@
 
 namespace berth::sandbox {
 
-// Who asks: by client certificate, bearer token, or nobody in particular; impersonation (kubectl --as) is
-// open to members of system:masters. Without a policy credentials that mean nothing are not looked at. 401
-// for certificates and tokens that are not known, and for none where the policy wants some.
+// The user of the request: from a client certificate, a bearer token, or anonymous. Impersonation (kubectl
+// --as) requires membership in system:masters. Without a policy unknown credentials are ignored. 401 for
+// unknown certificates and tokens, and for a request without credentials if the policy requires them.
 ApiResult<User> Authenticate(const Policy* policy, const http::Request& request);
 
-// 403 if the policy says so. The request must have been resolved.
+// 403 if the policy denies the request. Requires a resolved request (ResolveResource).
 ApiResult<> Authorize(const Policy& policy, const ApiRequest& request);
 
-// What a request is about, for reviews and for Authorize.
+// The attributes of a request, for reviews and for Authorize.
 Attributes AttributesOf(const ApiRequest& request);
 
 }  // namespace berth::sandbox

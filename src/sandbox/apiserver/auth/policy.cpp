@@ -77,12 +77,12 @@ std::optional<User> Policy::ByToken(std::string_view token) const {
 }
 
 bool Policy::Rule::Matches(const User& user, const Attributes& wanted) const {
-  const bool somebody = users.empty() && groups.empty();
+  const bool any_user = users.empty() && groups.empty();
   const bool by_name = !users.empty() && sandbox::Matches(users, user.name);
   const bool by_group = !groups.empty() && std::ranges::any_of(user.groups, [&](const auto& group) {
     return sandbox::Matches(groups, group);
   });
-  if (!somebody && !by_name && !by_group) return false;
+  if (!any_user && !by_name && !by_group) return false;
   if (!sandbox::Matches(verbs, wanted.verb)) return false;
   if (wanted.resource.empty()) {
     const bool about_objects =
@@ -99,7 +99,7 @@ Decision Policy::Decide(const User& user, const Attributes& attributes) const {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     if (!rules_[i].Matches(user, attributes)) continue;
     const bool deny = rules_[i].deny;
-    return {!deny, deny, fmt::format("rules[{}] of the policy says {}", i, deny ? "deny" : "allow")};
+    return {!deny, deny, fmt::format("rules[{}] of the policy: {}", i, deny ? "deny" : "allow")};
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// Who may do what: users with tokens or certificates, and rules. A stand-in for authentication and RBAC that
-// is simple enough to be read in one go; without a policy everybody may do everything.
+// Access policy: users with tokens or certificates, and rules. A simple stand-in for authentication and RBAC;
+// without a policy every request is allowed.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,11 @@ struct User {
   bool In(std::string_view group) const;
 };
 
-// What somebody wants to do: something to objects, or something to a path that holds none.
+// The attributes of an access request: a verb on objects, or on a path without objects.
 struct Attributes {
   std::string verb;   // get, list, watch, create, update, patch, delete, deletecollection; or the HTTP verb
   std::string group;  // of the API; empty: core
-  std::string resource;  // "pods", "pods/binding"; empty: `path` counts
+  std::string resource;  // "pods", "pods/binding"; empty: `path` is used
   std::string ns;
   std::string name;
   std::string path;
@@ -42,18 +42,18 @@ struct Decision {
 //     groups: [developers]
 //     token: s3cret             # Authorization: Bearer s3cret
 //     certificate: true         # a client certificate in the kubeconfig
-//   rules:                      # the first one that matches decides; nothing matches: allowed
+//   rules:                      # the first match decides; without a match the request is allowed
 //   - effect: deny              # or allow
-//     users: [alice]            # of these lists, those that are left out match everything
+//     users: [alice]            # an omitted list matches everything
 //     groups: []
 //     verbs: [delete, deletecollection]
 //     apiGroups: [""]
 //     resources: [pods]         # "pods/binding", "*"
 //     namespaces: [kube-system]
 //     names: []
-//     paths: []                 # of requests that are about no resource
+//     paths: []                 # for requests without a resource
 //
-// Members of system:masters may do everything.
+// Members of system:masters are always allowed.
 class Policy {
  public:
   struct KnownUser {
@@ -62,7 +62,7 @@ class Policy {
     bool certificate = false;
   };
 
-  // Errors name what is wrong and where.
+  // Errors state the problem and its position.
   static Expected<Policy> Parse(std::string_view yaml);
 
   const std::vector<KnownUser>& users() const { return users_; }

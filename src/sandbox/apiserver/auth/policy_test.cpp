@@ -40,13 +40,13 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"AnotherVerb", {"alice", {"dev"}}, {"get", "", "pods", "a", "b", ""}, true},
         RuleCase{
             "ASubresourceIsAnotherResource", {"x", {"dev"}}, {"delete", "", "pods/x", "a", "b", ""}, true},
-        RuleCase{"SomebodyElse", {"bob", {"ops"}}, {"delete", "", "pods", "a", "b", ""}, true},
+        RuleCase{"AnotherUser", {"bob", {"ops"}}, {"delete", "", "pods", "a", "b", ""}, true},
         RuleCase{"APathWithAStar", {"x", {"dev"}}, {"get", "", "", "", "", "/metrics/x"}, false},
         RuleCase{"AnotherPath", {"x", {"dev"}}, {"get", "", "", "", "", "/version"}, true},
         RuleCase{"AMaster", {"x", {"dev", "system:masters"}}, {"delete", "", "pods", "a", "b", ""}, true}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Policy, KnowsItsTokensAndNoOthers) {
+TEST(Policy, AcceptsOnlyConfiguredTokens) {
   const auto policy = Policy::Parse(kPolicy);
   ASSERT_TRUE(policy.has_value());
   EXPECT_EQ(policy->ByToken("s3cret")->name, "alice");
@@ -54,7 +54,7 @@ TEST(Policy, KnowsItsTokensAndNoOthers) {
   EXPECT_FALSE(policy->ByToken("other").has_value());
 }
 
-TEST(Policy, NamesWhatIsWrongWithIt) {
+TEST(Policy, AnErrorNamesTheInvalidField) {
   EXPECT_NE(Policy::Parse("rules: [{effect: maybe}]").error().message.find("rules[0].effect"),
             std::string::npos);
   EXPECT_NE(Policy::Parse("users: [{groups: [a]}]").error().message.find("users[0].name"), std::string::npos);

@@ -1,4 +1,4 @@
-// What admission and the first write do to new objects.
+// Admission and initial status of new objects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace berth::sandbox {
 namespace {
 
-// Only what appends: a pod that already tolerates the key, or everything, is left alone.
+// Adds the toleration unless the pod already tolerates the key or everything.
 void DefaultToleration(json::object& spec, std::string_view key) {
   auto& tolerations = ArrayAt(spec, "tolerations");
   const bool tolerated = std::ranges::any_of(tolerations, [&](const json::value& value) {
@@ -25,7 +25,7 @@ void DefaultToleration(json::object& spec, std::string_view key) {
       {"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
 }
 
-// The class without a name that everybody gets: of several, the one with the lowest value.
+// The default priority class: of several, the one with the lowest value.
 ObjectPtr DefaultClass(const Store& store, std::int64_t& value) {
   ObjectPtr best;
   for (const auto& [_, object] : store.All(Known().priority_classes)) {
@@ -134,7 +134,7 @@ json::object FreshStatus(WallTime now, const json::object& spec) {
   return status;
 }
 
-// Pods learn where they run, be it from the beginning.
+// Copies topology labels to pods that are created with a node.
 void CopyTopology(const Store& store, json::object& pod) {
   const ObjectPtr node = store.Get(Known().nodes, FindString(pod, "spec.nodeName"));
   if (!node) return;
@@ -158,7 +158,7 @@ ApiResult<> AdmitPod(const Store& store, WallTime now, json::object& pod) {
   return {};
 }
 
-// Jobs find their pods by their own uid, unless they insist on a selector.
+// Jobs select their pods by the job's uid, unless manualSelector is set.
 void SelectJobPods(json::object& job) {
   const json::value* manual = FindPath(job, "spec.manualSelector");
   if (manual != nullptr && manual->is_bool() && manual->get_bool()) return;
@@ -175,7 +175,7 @@ void SelectJobPods(json::object& job) {
   ObjectAt(ObjectAt(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
 }
 
-// A virtual address out of 10.0.0.0/16, by the number of services there have been.
+// A virtual address from 10.0.0.0/16, by the number of services created so far.
 void GiveAddress(const Store& store, json::object& service) {
   json::object& spec = ObjectAt(service, "spec");
   const auto type = FindString(spec, "type");
@@ -197,7 +197,7 @@ ApiResult<> AdmitNew(const Store& store, WallTime now, const ResourceType& type,
     document["spec"] = json::object{{"finalizers", json::array{"kubernetes"}}};
     document["status"] = json::object{{"phase", "Active"}};
   } else if (type.plural == "persistentvolumes") {
-    document["status"] = json::object{{"phase", "Available"}};  // what the volume controller would find
+    document["status"] = json::object{{"phase", "Available"}};  // the result of the volume controller
   } else if (type.plural == "persistentvolumeclaims") {
     document["status"] = json::object{{"phase", "Pending"}};
   } else if (type.group.empty() && type.plural == "services") {

@@ -1,4 +1,4 @@
-// What the API server adds to objects: the defaults of its types, and what admission does to new ones.
+// Fields that the API server adds to objects: defaults of the types, and admission of new objects.
 #pragma once
 
 #include "base/clock.hpp"
@@ -7,12 +7,12 @@
 
 namespace berth::sandbox {
 
-// The defaults of v1.37's types, on every write. They belong to whoever writes.
+// The defaults of v1.37's types, applied on every write. The writer owns them.
 void DefaultObject(const ResourceType& type, json::object& document);
 
-// What only new objects get and nobody owns: for pods priority from its class, the two NoExecute tolerations,
-// matchLabelKeys merged into selectors, a fresh status; for others their first status. Fails with 403 if a
-// pod's priority class does not exist or contradicts spec.priority.
+// Sets the fields that only new objects get and that no manager owns. Pods: priority from the priority class,
+// the two NoExecute tolerations, matchLabelKeys merged into selectors, a new status. Other kinds: the initial
+// status. Fails with 403 if a pod's priority class does not exist or contradicts spec.priority.
 ApiResult<> AdmitNew(const Store& store, WallTime now, const ResourceType& type, json::object& document);
 
 // BestEffort, Burstable or Guaranteed.

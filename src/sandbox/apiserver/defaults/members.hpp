@@ -12,13 +12,13 @@ inline void SetDefault(json::object& object, std::string_view key, const json::v
   if (member.is_null()) member = value;
 }
 
-// For texts, where empty counts as unset, too.
+// For strings: the empty string counts as unset, too.
 inline void SetText(json::object& object, std::string_view key, std::string_view text) {
   json::value& member = object[key];
   if (member.is_null() || (member.is_string() && member.get_string().empty())) member = text;
 }
 
-// The nested object if it is there.
+// The nested object; null if absent.
 inline json::object* Below(json::object& object, std::string_view key) {
   json::value* value = object.if_contains(key);
   return value != nullptr ? value->if_object() : nullptr;
@@ -33,13 +33,14 @@ void ForEachObject(json::object& parent, std::string_view list, Visit&& visit) {
   }
 }
 
-// Of a pod, or of the pods that a template makes.
+// For a pod's spec or the spec of a pod template.
 void DefaultPodSpec(json::object& spec);
 
-// Pod-level requests that are missing follow the containers, or the pod-level limits if no container asks.
+// Fills in missing pod-level requests from the containers, or from the pod-level limits if no container has a
+// request.
 void AdmitPodLevelRequests(json::object& pod_spec);
 
-// Deployments and their like.
+// Deployments and other workloads.
 void DefaultWorkload(std::string_view plural, json::object& document);
 
 }  // namespace berth::sandbox

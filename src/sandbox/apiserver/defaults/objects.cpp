@@ -9,7 +9,7 @@ void DefaultPod(json::object& pod);
 
 namespace {
 
-// stringData is for writing only: its values go to data.
+// stringData is write-only: its values move to data.
 void DefaultSecret(json::object& secret) {
   SetText(secret, "type", "Opaque");
   const json::object* texts = FindObject(secret, "stringData");
@@ -90,7 +90,7 @@ void DefaultObject(const ResourceType& type, json::object& document) {
   if (&type == &Known().namespaces) return DefaultNamespace(document);
   if (&type == &Known().priority_classes)
     return SetDefault(document, "preemptionPolicy", "PreemptLowerPriority");
-  if (type.plural == "controllerrevisions") return;  // in the group of workloads, but none
+  if (type.plural == "controllerrevisions") return;  // in the same API group as workloads, but not a workload
   if (type.group == "apps" || type.group == "batch" || type.plural == "replicationcontrollers") {
     return DefaultWorkload(type.plural, document);
   }

@@ -23,7 +23,7 @@ void DefaultProbe(json::object& container, std::string_view name) {
   }
 }
 
-// Images without a tag, or tagged latest, are pulled always.
+// The pull policy of images without a tag or with the tag latest is Always.
 bool IsLatest(std::string_view image) {
   const auto slash = image.rfind('/');
   const auto tag = image.substr(slash == std::string_view::npos ? 0 : slash + 1);
@@ -67,7 +67,7 @@ void DefaultVolume(json::object& volume) {
 void CopyLimits(json::object& container) {
   const json::object* limits = FindObject(container, "resources.limits");
   if (limits == nullptr) return;
-  const json::object copy = *limits;  // ObjectAt may move what `limits` points at
+  const json::object copy = *limits;  // a copy: ObjectAt may move the object of `limits`
   json::object& requests = ObjectAt(ObjectAt(container, "resources"), "requests");
   for (const auto& entry : copy) SetDefault(requests, entry.key(), entry.value());
 }
@@ -80,8 +80,8 @@ std::optional<api::Quantity> RequestOf(const json::object& container, std::strin
   return quantity ? std::optional(*quantity) : std::nullopt;
 }
 
-// What all containers together ask for; nothing if none asks for that resource. Init containers run before
-// the others, those that restart beside them.
+// The total request of the containers; nullopt if none has a request for that resource. Init containers run
+// before the others, restartable ones beside them.
 std::optional<api::Quantity> RequestOfAll(json::object& spec, std::string_view resource) {
   std::optional<api::Quantity> together, most_before, beside;
   const auto add = [](std::optional<api::Quantity>& to, const api::Quantity& what) {
@@ -140,7 +140,7 @@ void DefaultPodSpec(json::object& spec) {
 std::string_view QosClass(const json::object& spec) {
   bool any = false;
   bool guaranteed = true;
-  const auto look = [&](const json::object& resources_of) {
+  const auto add_resources = [&](const json::object& resources_of) {
     for (const std::string_view name : {"cpu", "memory"}) {
       const json::object* requests = FindObject(resources_of, "resources.requests");
       const json::object* limits = FindObject(resources_of, "resources.limits");
@@ -151,20 +151,20 @@ std::string_view QosClass(const json::object& spec) {
     }
   };
   if (FindObject(spec, "resources") != nullptr && !FindObject(spec, "resources")->empty()) {
-    look(spec);  // the pod's own resources decide where it has some
+    add_resources(spec);  // the pod's own resources take precedence
   } else {
     for (const std::string_view list : {"containers", "initContainers"}) {
       const json::array* containers = FindArray(spec, list);
       if (containers == nullptr) continue;
       for (const auto& container : *containers) {
-        if (container.is_object()) look(container.get_object());
+        if (container.is_object()) add_resources(container.get_object());
       }
     }
   }
   return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
-// Only of pods, not of templates.
+// Pods only, not templates.
 void DefaultPod(json::object& pod) {
   json::object& spec = ObjectAt(pod, "spec");
   SetDefault(spec, "enableServiceLinks", true);

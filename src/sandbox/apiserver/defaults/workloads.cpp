@@ -1,4 +1,4 @@
-// The defaults of what makes pods.
+// The defaults of workloads, which create pods.
 #include "sandbox/apiserver/defaults/members.hpp"
 
 namespace berth::sandbox {
@@ -78,7 +78,7 @@ void DefaultReplicationController(json::object& document, json::object& spec) {
 
 void DefaultWorkload(std::string_view plural, json::object& document) {
   ObjectAt(document, "spec");
-  if (plural == "daemonsets") {  // may move what a reference to the spec would point at
+  if (plural == "daemonsets") {  // must come last: may invalidate references into the spec
     json::object& annotations = ObjectAt(ObjectAt(document, "metadata"), "annotations");
     SetDefault(annotations, "deprecated.daemonset.template.generation", "1");
   }

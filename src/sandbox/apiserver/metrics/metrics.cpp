@@ -68,7 +68,7 @@ void ForEachContainer(const json::object& pod, Visit&& visit) {
   }
 }
 
-// Nothing is known of pods that do not run.
+// nullopt for pods that do not run.
 std::optional<json::object> PodMetrics(const Object& pod, const std::string& now) {
   const Document document = pod.Parse();
   if (!Runs(document.root())) return std::nullopt;

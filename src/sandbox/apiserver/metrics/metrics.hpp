@@ -1,5 +1,5 @@
-// metrics.k8s.io/v1beta1: what kubectl top asks for. Simulated containers use exactly what they request,
-// those that request nothing a little, and nodes a little more than their pods.
+// metrics.k8s.io/v1beta1, for kubectl top. Simulated usage: a container uses exactly its requests (without
+// requests a small amount), a node slightly more than its pods.
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ class Schemas {
     if (message.atomic) schema["x-kubernetes-map-type"] = "atomic";
     all_[NameOf(message)] = std::move(schema);
   }
-  // The schema of a kind says which one it is.
+  // Adds the group, version and kind to the schema of a kind.
   void AddKind(const SchemaMessage& message, json::object kind) {
     Add(message);
     json::object& schema = all_.at(NameOf(message)).get_object();

@@ -1,4 +1,4 @@
-// OpenAPI v3: what kubectl needs for validation, client-side apply and explain.
+// OpenAPI v3: the part that kubectl needs for validation, client-side apply and explain.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace berth::sandbox {
 
-// The document of one group version: the paths of its resources, and the schemas of their kinds with
-// everything they are made of. Types, list types and merge keys are there; descriptions are not.
+// The document of one group version: the paths of its resources, and the schemas of their kinds with all
+// nested types. Contains types, list types and merge keys, but no descriptions.
 json::object OpenApiDocument(std::string_view group, std::string_view version,
                              const std::vector<const ResourceType*>& types);
 

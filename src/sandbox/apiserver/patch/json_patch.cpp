@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxOperations = 10000;  // as kube-apiserver
 
-// Whatever does not apply is answered alike: clients are told no more by the original either.
+// One error for every operation that cannot be applied: kube-apiserver gives no details, either.
 std::unexpected<ApiError> DoesNotApply() {
   ApiError error;
   error.code = 422;

@@ -1,4 +1,4 @@
-// The three ways to say "change this object so" (RFC 7386, RFC 6902, and Kubernetes' own), and apply.
+// The three patch formats (RFC 7386, RFC 6902, strategic merge patch), and server-side apply.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,26 @@ namespace berth::sandbox {
 
 enum class PatchType { kMerge, kJson, kStrategic, kApply };
 
-// By the media type of the request, without parameters.
+// From the media type of the request, without parameters.
 std::optional<PatchType> PatchTypeOf(std::string_view content_type);
 
 // RFC 7386: null deletes, objects merge, everything else is replaced.
 void ApplyMergePatch(json::object& target, const json::object& patch);
 
-// RFC 6902. All or nothing is up to the caller, who must throw `target` away after an error.
+// RFC 6902. Not atomic: the caller must discard `target` after an error.
 ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations);
 
 // Strategic merge patch: like a merge patch, but lists that Kubernetes declares as merged are merged by their
 // key, and the directives $patch, $retainKeys, $setElementOrder/<list> and $deleteFromPrimitiveList/<list>
-// are obeyed. Which lists are merged follows the struct tags of v1.37 for the kinds that schedulers and
-// kubectl patch.
+// are applied. The merged lists follow the struct tags of v1.37 for the kinds that schedulers and kubectl
+// patch.
 ApiResult<> ApplyStrategicPatch(json::object& target, const json::object& patch);
 
-// The key by which a strategic patch merges a list of that name: empty for sets of plain values, nothing for
+// The merge key of a strategic patch for a list of that name: empty for sets of plain values, nullopt for
 // lists that are replaced.
 std::optional<std::string_view> PatchMergeKey(std::string_view list, bool in_container);
 
-// A value as Go's %v prints it: map[a:1 b:[x y]].
+// A value in the format of Go's %v: map[a:1 b:[x y]].
 std::string GoText(const json::value& value);
 
 }  // namespace berth::sandbox

@@ -14,7 +14,7 @@ struct PatchCase {
 void PrintTo(const PatchCase& row, std::ostream* out) { *out << row.name; }
 
 class StrategicPatch : public testing::TestWithParam<PatchCase> {};
-TEST_P(StrategicPatch, GivesTheExpectedObject) {
+TEST_P(StrategicPatch, ProducesTheExpectedObject) {
   Document document = *Document::Parse(GetParam().before);
   const auto applied = ApplyStrategicPatch(document.root(), Document::Parse(GetParam().patch)->root());
   ASSERT_TRUE(applied.has_value()) << applied.error().message;
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"a":{"y":2}})"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(StrategicPatch, AnElementWithoutItsKeyIsAnInternalErrorAsInTheOriginal) {
+TEST(StrategicPatch, AnElementWithoutItsKeyIsAnInternalErrorAsInKubeApiserver) {
   Document document = *Document::Parse(R"({"containers":[{"name":"a"}]})");
   const auto applied =
       ApplyStrategicPatch(document.root(), Document::Parse(R"({"containers":[{"image":"x"}]})")->root());
@@ -79,11 +79,11 @@ TEST(MergePatch, ReplacesListsAndDeletesNulls) {
 struct JsonPatchCase {
   std::string name;
   std::string operations;
-  std::string after;  // empty: refused
+  std::string after;  // empty: rejected
 };
 void PrintTo(const JsonPatchCase& row, std::ostream* out) { *out << row.name; }
 class JsonPatch : public testing::TestWithParam<JsonPatchCase> {};
-TEST_P(JsonPatch, ChangesTheObjectOrIsRefused) {
+TEST_P(JsonPatch, ChangesTheObjectOrIsRejected) {
   json::value document = json::parse(R"({"a":{"b/c":1},"l":[1,2]})");
   const auto applied = ApplyJsonPatch(document, json::parse(GetParam().operations).as_array());
   ASSERT_EQ(applied.has_value(), !GetParam().after.empty());

@@ -47,7 +47,7 @@ constexpr MergedList kMergedLists[] = {
 };
 
 const MergedList* FindMergedList(std::string_view name, std::string_view list_above) {
-  // The one name that two types use: a container's ports and a service's.
+  // The only list name that two types share: the ports of a container and of a service.
   static constexpr MergedList kContainerPorts{"ports", "containerPort"};
   static constexpr MergedList kServicePorts{"ports", "port"};
   if (name == "ports") return list_above.ends_with("ontainers") ? &kContainerPorts : &kServicePorts;
@@ -86,7 +86,7 @@ ApiResult<> MergeList(json::array& target, const json::array& patch, const Merge
     const auto directive = FindString(element.get_object(), kDirective);
     const json::value* key = Find(element.get_object(), list.key);
     if (directive == "replace" && key == nullptr) {
-      target.clear();  // the other elements of the patch are the new list
+      target.clear();  // the other elements of the patch form the new list
       continue;
     }
     if (key == nullptr) return NoMergeKey(element, list.key);
@@ -107,7 +107,7 @@ void MergeSet(json::array& target, const json::array& patch) {
   }
 }
 
-// The order the client saw, for the elements it knew; elements that only the server has keep their
+// Restores the client's order for the elements in it; elements that only the server has keep their
 // neighbours.
 void Reorder(json::array& list, const json::array& order, std::string_view key) {
   const auto rank = [&](const json::value& element) -> std::ptrdiff_t {
@@ -204,7 +204,7 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
   for (const auto& entry : patch) {
     if (!IsDirective(entry.key())) BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(), list_above));
   }
-  for (const auto& entry : patch) {  // the order is that of the merged list
+  for (const auto& entry : patch) {  // in the order of the merged list
     if (std::string_view(entry.key()).starts_with(kElementOrder)) {
       BERTH_RETURN_IF_ERROR(ObeyDirective(target, entry.key(), entry.value(), list_above));
     }

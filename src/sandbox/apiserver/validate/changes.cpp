@@ -1,4 +1,4 @@
-// What an update may not change.
+// Validation of updates: immutable fields.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kImmutable = "field is immutable";
 
-// Every element of `before`, in any order.
+// True if `after` contains every element of `before`, in any order.
 bool ContainsAll(const json::array* after, const json::array* before) {
   if (before == nullptr) return true;
   return std::ranges::all_of(*before, [&](const json::value& value) {
@@ -42,7 +42,7 @@ void CheckPodChange(const json::object& before, const json::object& after, Cause
   const json::object empty;
   const json::object& old_spec = FindObject(before, "spec") != nullptr ? *FindObject(before, "spec") : empty;
   const json::object& new_spec = FindObject(after, "spec") != nullptr ? *FindObject(after, "spec") : empty;
-  // What may change is set back; then nothing may differ.
+  // Resets the mutable fields; then the specs must be equal.
   json::object frozen = new_spec;
   CopyImages(old_spec, frozen, "containers");
   CopyImages(old_spec, frozen, "initContainers");
@@ -67,7 +67,7 @@ void CheckPodChange(const json::object& before, const json::object& after, Cause
                                   "to be set to 1 if it was previously negative)"));
 }
 
-// What is being deleted gets no new reasons to stay.
+// An object under deletion must not get new finalizers.
 void CheckFinalizers(const json::object& before, const json::object& after, Causes& causes) {
   if (FindString(before, "metadata.deletionTimestamp").empty()) return;
   const json::array* old_list = FindArray(before, "metadata.finalizers");

@@ -1,4 +1,4 @@
-// Names, and the texts of what is wrong with them.
+// Validation of names, with the texts of Kubernetes' errors.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace berth::sandbox {
 
 using Causes = std::vector<ErrorCause>;
 
-// Lower case RFC 1123, as names of most objects must be.
+// Lower case RFC 1123, required for the names of most objects.
 bool IsDnsSubdomain(std::string_view name);
 bool IsDnsLabel(std::string_view name);
-// [prefix/]name, as labels, annotations and resources have them.
+// [prefix/]name, the form of labels, annotations and resources.
 bool IsQualifiedName(std::string_view name);
 bool IsLabelValue(std::string_view value);
 
@@ -25,7 +25,7 @@ void CheckSubdomain(const std::string& field, std::string_view name, Causes& cau
 void CheckLabel(const std::string& field, std::string_view name, Causes& causes);
 void CheckQualifiedName(const std::string& field, std::string_view name, Causes& causes);
 void CheckLabelValue(const std::string& field, std::string_view value, Causes& causes);
-// Keys and values of labels, of node selectors and the like.
+// Keys and values of labels, node selectors and similar maps.
 void CheckLabels(const std::string& field, const json::object* labels, Causes& causes);
 // Keys of config maps and secrets.
 void CheckConfigKeys(std::string_view field, const json::object* data, Causes& causes);

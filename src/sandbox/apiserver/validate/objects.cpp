@@ -1,4 +1,4 @@
-// What every object must be, and what single kinds must.
+// Validation common to all objects, and of single kinds.
 #include <fmt/format.h>
 
 #include "sandbox/apiserver/validate/pod.hpp"
@@ -69,7 +69,8 @@ void ValidateNode(const json::object& node, Causes& causes) {
   for (std::size_t i = 0; taints != nullptr && i < taints->size(); ++i) {
     if (!(*taints)[i].is_object()) continue;
     const json::object& taint = (*taints)[i].get_object();
-    const std::string path = fmt::format("metadata.taints[{}]", i);  // sic
+    // kube-apiserver's path, although the field is spec.taints.
+    const std::string path = fmt::format("metadata.taints[{}]", i);
     CheckQualifiedName(path + ".key", FindString(taint, "key"), causes);
     CheckLabelValue(path + ".value", FindString(taint, "value"), causes);
     const auto effect = FindString(taint, "effect");
@@ -82,7 +83,7 @@ void ValidateNode(const json::object& node, Causes& causes) {
   }
 }
 
-// A workload must select the pods that it makes.
+// The selector of a workload must match its own template.
 void ValidateSelector(const json::object& spec, Causes& causes) {
   const json::object* selector = FindObject(spec, "selector");
   if (selector == nullptr) {

@@ -1,4 +1,4 @@
-// The rules of pods and of templates of pods.
+// Validation of pods and pod templates.
 #include <fmt/format.h>
 
 #include <set>

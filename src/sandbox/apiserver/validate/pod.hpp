@@ -1,11 +1,11 @@
-// The rules of pods and of templates of pods.
+// Validation of pods and pod templates.
 #pragma once
 
 #include "sandbox/apiserver/validate/names.hpp"
 
 namespace berth::sandbox {
 
-// `path` is where the spec stands: "spec", "spec.template.spec".
+// `path` is the path of the spec: "spec", "spec.template.spec".
 void ValidatePodSpec(const json::object& spec, const std::string& path, Causes& causes);
 bool IsTaintEffect(std::string_view effect);
 

@@ -29,7 +29,7 @@ std::string_view GoKind(const json::value& value) {
   }
 }
 
-// 2006-01-02T15:04:05, a fraction if there is one (or must be, in a MicroTime), and Z or an offset.
+// 2006-01-02T15:04:05, an optional fraction (required in a MicroTime), and Z or an offset.
 bool IsTime(std::string_view text, bool micro) {
   static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
   if (text.size() < kForm.size() + 1) return false;
@@ -47,7 +47,7 @@ bool IsTime(std::string_view text, bool micro) {
   return text == "Z" || (text.size() == 6 && (text[0] == '+' || text[0] == '-') && text[3] == ':');
 }
 
-// Where Go's decoder gives up.
+// The offset at which Go's decoder fails.
 std::optional<std::size_t> BadBase64At(std::string_view text) {
   const auto letter = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
@@ -69,7 +69,7 @@ std::optional<std::size_t> BadBase64At(std::string_view text) {
   return whole ? std::nullopt : std::optional(text.size() / 4 * 4);
 }
 
-// What Go's parser had left, and what it wanted.
+// The rest of the text where Go's parser fails, and the expected layout element.
 std::string WhereTimeFails(std::string_view text) {
   static constexpr std::string_view kDigits = "dddd-dd-ddTdd:dd:dd";
   static constexpr std::pair<std::size_t, std::string_view> kParts[] = {
@@ -131,7 +131,7 @@ std::string GoType(const SchemaField& field) {
   return name;
 }
 
-// Where we are; put into words only when something is wrong.
+// The current path; formatted only for errors.
 struct Path {
   const Path* above = nullptr;
   std::string_view name;
@@ -237,7 +237,7 @@ class Checker {
         fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse {2}", text, form, WhereTimeFails(text)));
   }
 
-  // Numbers are quantities too, and come back as strings.
+  // Numbers are accepted as quantities, too, and become strings.
   ApiResult<> Quantity(json::value& value, const SchemaField& field, const SchemaMessage& in,
                        const Path& path) {
     if (value.is_double())

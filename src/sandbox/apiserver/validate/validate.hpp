@@ -1,4 +1,4 @@
-// Refusing what is not an object of its kind (400) or not a valid one (422).
+// Validation of objects: 400 for a wrong structure, 422 for invalid values.
 #pragma once
 
 #include <string>
@@ -9,17 +9,16 @@
 
 namespace berth::sandbox {
 
-// The types of all fields (see schema/). Quantities written as numbers become strings, as a typed API server
-// would write them back. Fields that the kind does not have are dropped, reported or refused (400), as the
-// options say.
+// Checks the types of all fields (see schema/). Quantities written as numbers become strings, as in a typed
+// API server. Unknown fields are dropped, reported or rejected (400), depending on the options.
 ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options);
 
-// Names, labels, and the rules of pods and their like that keep nonsense from a scheduler. Not the whole of
-// Kubernetes' validation.
+// Validates names, labels, and those rules of pods and workloads that protect a scheduler from invalid input.
+// Does not cover the whole of Kubernetes' validation.
 ApiResult<> Validate(const ResourceType& type, const json::object& document);
 
-// What may not change: most of a pod's spec, selectors, what is called immutable, finalizers of what is being
-// deleted. Both documents are normalized.
+// Rejects changes of immutable fields: most of a pod's spec, selectors, fields marked immutable, finalizers
+// of an object under deletion. Both documents are normalized.
 ApiResult<> ValidateChange(const ResourceType& type, Part part, const json::object& before,
                            const json::object& after);
 

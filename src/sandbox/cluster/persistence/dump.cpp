@@ -5,7 +5,7 @@
 namespace berth::sandbox {
 namespace {
 
-// Only what no reader of YAML takes for anything but this text stays without quotes.
+// True for text that every YAML parser reads as this string without quotes.
 bool IsPlain(std::string_view text) {
   if (text.empty() || !((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z')))
     return false;
@@ -24,7 +24,7 @@ void AppendScalar(const json::value& value, std::string& out) {
   if (value.is_string() && IsPlain(value.get_string()))
     out.append(value.get_string());
   else
-    out += json::serialize(value);  // quoted text in JSON is quoted text in YAML
+    out += json::serialize(value);  // a quoted JSON string is a valid YAML string
 }
 
 bool IsBlock(const json::value& value) {
@@ -47,7 +47,7 @@ void AppendMember(std::string_view key, const json::value& value, std::size_t in
   AppendBlock(value, value.is_array() ? indent : indent + 2, out, false);
 }
 
-// `after_dash`: the first line stands behind its "- ".
+// `after_dash`: the first line follows its "- ".
 void AppendBlock(const json::value& value, std::size_t indent, std::string& out, bool after_dash) {
   const std::string spaces(indent, ' ');
   const auto begin = [&] {

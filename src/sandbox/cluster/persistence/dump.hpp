@@ -1,4 +1,4 @@
-// The whole cluster as a file of plain Kubernetes objects.
+// Exports the whole cluster as a file of plain Kubernetes objects.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace berth::sandbox {
 
 enum class DumpFormat { kYaml, kJson };
 
-// One v1 List of everything in the store, events included: what `kubectl get ... -o yaml` prints, and what
-// LoadObjects makes the same cluster of.
+// One v1 List of all stored objects, including events: the format of `kubectl get ... -o yaml`. LoadObjects
+// restores the same cluster from it.
 std::string DumpObjects(const Store& store, DumpFormat format);
 
 // A document in YAML's block style, each line indented by that many spaces.

@@ -20,13 +20,13 @@ constexpr std::size_t kErrorsShown = 10;
 struct Item {
   const ResourceType* type = nullptr;
   Document document;
-  std::string location, ns, name, uid;  // uid: empty if no server has seen it
+  std::string location, ns, name, uid;  // uid: empty if the object does not come from a server
 
   std::string key() const { return ObjectKey(ns, name); }
   Place place() const { return {*type, ns, name}; }
 };
 
-// What has to be there before what.
+// The order of creation: dependencies first.
 int Rank(const ResourceType& type) {
   static constexpr std::string_view kFirst[] = {"namespaces", "priorityclasses", "storageclasses", "nodes"};
   const auto found = std::ranges::find(kFirst, type.plural);
@@ -43,9 +43,9 @@ class Loader {
     errors_ = std::move(documents->errors);
     for (const auto& document : documents->objects) Read(document.location, document.kind, document.json);
     FindDuplicates();
-    if (errors_.empty()) SettleOwners();
-    // Those without a uid are checked by creating them for nobody: not everything is, but all that a client
-    // would be refused for.
+    if (errors_.empty()) ResolveOwners();
+    // Validates objects without a uid by creating them in a separate store. This covers every error that a
+    // client would get.
     if (errors_.empty()) TryAll();
     if (!errors_.empty()) return Invalid(ErrorText());
     MakeNamespaces();
@@ -63,7 +63,7 @@ class Loader {
     if (errors_.size() > kErrorsShown) text += fmt::format("\nand {} more", errors_.size() - kErrorsShown);
     return text;
   }
-  void Complain(const Item& item, std::string_view what) {
+  void AddError(const Item& item, std::string_view what) {
     errors_.push_back(fmt::format("{}: {} \"{}\": {}", item.location, item.type->kind, item.key(), what));
   }
 
@@ -92,11 +92,11 @@ class Loader {
       if (item.ns.empty()) item.ns = "default";
       ObjectAt(root, "metadata")["namespace"] = item.ns;
     }
-    // What a person wrote is read strictly; a server may be of a release with more fields.
+    // Hand-written objects are validated strictly; a server may be of a release with more fields.
     WriteOptions options;
     options.validation = item.uid.empty() ? FieldValidation::kStrict : FieldValidation::kIgnore;
     if (const auto checked = CheckShape(*item.type, root, options); !checked)
-      return Complain(item, checked.error().message);
+      return AddError(item, checked.error().message);
     DropNulls(root);
     ObjectAt(root, "metadata").erase("resourceVersion");
     items_.push_back(std::move(item));
@@ -115,13 +115,13 @@ class Loader {
     std::map<std::pair<std::size_t, std::string>, const Item*> seen;
     for (const auto& item : items_) {
       const auto [found, fresh] = seen.emplace(std::pair(item.type->index, item.key()), &item);
-      if (!fresh) Complain(item, fmt::format("given twice, the first time in {}", found->second->location));
+      if (!fresh) AddError(item, fmt::format("given twice, the first time in {}", found->second->location));
     }
   }
 
-  // References are by uid; an owner that the file names but gives no uid will get one, and what names no
-  // owner in the file would be taken for garbage.
-  void SettleOwners() {
+  // Resolves owner references by uid. An owner in the file without a uid gets one. References to owners
+  // outside the file are removed: the garbage collector would delete their dependents.
+  void ResolveOwners() {
     std::set<std::string> uids;
     for (const auto& item : items_) {
       if (!item.uid.empty()) uids.insert(item.uid);
@@ -139,8 +139,8 @@ class Loader {
     }
   }
 
-  // Objects that no server has seen are created in a store of their own first: what a client would be refused
-  // for is known before anything has changed.
+  // Creates the objects that do not come from a server in a separate store first. So all validation errors
+  // are found before anything changes.
   void TryAll() {
     sandbox::Store scratch(1);
     Random random(1);
@@ -171,7 +171,7 @@ class Loader {
       copy.root() = item.document.root();
       DropServerFields(copy.root());
       const auto created = trial.Create(*item.type, item.ns, std::move(copy));
-      if (!created) Complain(item, created.error().message);
+      if (!created) AddError(item, created.error().message);
     }
   }
   static void DropServerFields(json::object& root) {
@@ -204,7 +204,7 @@ class Loader {
     }
     const json::object status(ObjectOrEmpty(root, "status"), json::storage_ptr());  // outlives the document
     if (const ObjectPtr present = verbs_.store().Get(*item.type, item.key())) {
-      // "default" and its like: what the file says replaces the rest.
+      // Objects that every cluster has, such as the namespace "default": the file's content replaces them.
       verbs_.Rewrite(item.place(), present->uid, [&](json::object& document) {
         for (const auto& member : root) {
           if (member.key() != "metadata") document[member.key()] = member.value();
@@ -218,7 +218,7 @@ class Loader {
     }
     DropServerFields(root);
     auto created = verbs_.Create(*item.type, item.ns, std::move(item.document));
-    if (!created) return Complain(item, created.error().message);
+    if (!created) return AddError(item, created.error().message);
     if (status.empty()) return;
     verbs_.Rewrite(item.place(), (*created)->uid, [&](json::object& document) {
       json::object& stored = ObjectAt(document, "status");

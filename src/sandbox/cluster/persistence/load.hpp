@@ -1,4 +1,4 @@
-// A cluster from a file of plain Kubernetes objects.
+// Imports a cluster from a file of plain Kubernetes objects.
 #pragma once
 
 #include <map>
@@ -12,19 +12,19 @@ namespace berth::sandbox {
 
 struct LoadReport {
   std::size_t objects = 0;
-  std::map<std::string, std::size_t> skipped;  // "example.com/v1 Widget" -> how many; kinds unknown here
-  std::size_t lost_owners = 0;                 // references to owners that the file does not have, removed
-  std::size_t made_namespaces = 0;             // that objects are in but the file does not have
+  std::map<std::string, std::size_t> skipped;  // "example.com/v1 Widget" -> count; kinds unknown here
+  std::size_t lost_owners = 0;                 // removed owner references whose owner is not in the file
+  std::size_t made_namespaces = 0;  // created namespaces that objects use but the file does not contain
 };
 
-// JSON or YAML, one or many documents, Lists: what kubectl prints. All or nothing: the error names every
-// document, field and value that is wrong (the first ten), and nothing has been stored.
+// JSON or YAML, one or many documents, Lists: the output formats of kubectl. All or nothing: an error lists
+// the documents, fields and values that are wrong (the first ten), and nothing is stored.
 //
 // Objects that come from a server (they have a uid) keep uid, creationTimestamp, status and everything else;
-// only resourceVersion is new. Others are created as if by a client, and then get the status that the file
-// gives them. The order of the documents does not matter. An object that exists already is replaced. Nodes
-// that are not Ready get the annotation of a failure (nodes/node_failure.hpp), or their kubelets would mend
-// them at once.
+// only resourceVersion is new. Others are created as if by a client, and then get the status from the file.
+// The order of the documents is irrelevant. An object that exists already is replaced. Nodes that are not
+// Ready get the annotation of a failure (nodes/node_failure.hpp): without it their kubelets would set them to
+// Ready immediately.
 Expected<LoadReport> LoadObjects(Verbs& verbs, std::string_view text);
 
 }  // namespace berth::sandbox

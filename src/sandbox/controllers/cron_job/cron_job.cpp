@@ -28,7 +28,7 @@ JobFacts FactsOf(const ObjectPtr& object) {
 
 CronJobController::CronJobController(ControllerContext& context)
     : Controller(context, Kinds().cron_jobs, "cronjob-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
 void CronJobController::OnChange(const ResourceType& type, const Change& change) {
@@ -45,7 +45,7 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   const json::object& root = document.root();
   if (object->deleting) return {};
   json::object status = ObjectOrEmpty(root, "status");
-  Sweep(*object, root, status);
+  CleanUpJobs(*object, root, status);
   const std::string text(FindString(root, "spec.schedule"));
   const auto schedule = CronSchedule::Parse(text);
   const auto zone = FindString(root, "spec.timeZone");
@@ -61,7 +61,7 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
     WriteStatus(*object, status);
     return {};
   }
-  // The latest of the times that have passed since the last start.
+  // The latest scheduled time that has passed since the last start.
   auto from = TimeOf(FindString(status, "lastScheduleTime"));
   if (!from) from = TimeOf(FindString(root, "metadata.creationTimestamp"));
   const json::value* deadline = FindPath(root, "spec.startingDeadlineSeconds");
@@ -128,7 +128,7 @@ bool CronJobController::StartJob(const Object& cron, const json::object& documen
   return true;
 }
 
-void CronJobController::Sweep(const Object& cron, const json::object& document, json::object& status) {
+void CronJobController::CleanUpJobs(const Object& cron, const json::object& document, json::object& status) {
   std::vector<JobFacts> complete, failed;
   const auto is_active = [&](const std::string& uid) {
     return std::ranges::any_of(ArrayOrEmpty(status, "active"), [&](const json::value& reference) {

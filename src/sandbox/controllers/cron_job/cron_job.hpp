@@ -1,4 +1,4 @@
-// Makes jobs by the clock.
+// Creates jobs on a schedule.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
@@ -16,8 +16,8 @@ class CronJobController final : public Controller {
   Outcome Reconcile(const ObjectPtr& object) override;
   bool AdoptsPods() const override { return false; }
   bool StartJob(const Object& cron, const json::object& document, json::object& status, WallTime scheduled);
-  // Which of its jobs run, and that not too many finished ones are kept.
-  void Sweep(const Object& cron, const json::object& document, json::object& status);
+  // Updates the list of active jobs and deletes finished jobs beyond the history limits.
+  void CleanUpJobs(const Object& cron, const json::object& document, json::object& status);
   void Delete(const Object& cron, const Object& job);
 };
 

@@ -1,4 +1,4 @@
-// "*/5 9-17 * * mon-fri" as cron reads it, in UTC.
+// Cron schedules such as "*/5 9-17 * * mon-fri", in UTC.
 #pragma once
 
 #include <bitset>
@@ -16,12 +16,12 @@ class CronSchedule {
   // @monthly,
   // @yearly, @annually. Names of months and days, lists, ranges, steps.
   static Expected<CronSchedule> Parse(std::string_view text);
-  // The first moment after `time`; nothing within five years.
+  // The first matching time after `time`; nullopt if there is none within five years.
   std::optional<WallTime> Next(WallTime time) const;
 
  private:
   std::bitset<64> minutes_, hours_, days_, months_, weekdays_;
-  bool any_day_ = false, any_weekday_ = false;  // a star: then only the other one counts
+  bool any_day_ = false, any_weekday_ = false;  // a star: then only the other field restricts the day
 };
 
 }  // namespace berth::sandbox

@@ -8,10 +8,10 @@ namespace berth::sandbox {
 
 DeploymentController::DeploymentController(ControllerContext& context)
     : Controller(context, Kinds().deployments, "deployment-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
-// Besides deployments: their replica sets, and sets that nobody has yet.
+// Besides deployments: their replica sets, and replica sets without a controller.
 void DeploymentController::OnChange(const ResourceType& type, const Change& change) {
   Controller::OnChange(type, change);
   if (&type != &Kinds().replica_sets) return;
@@ -27,7 +27,7 @@ void DeploymentController::OnChange(const ResourceType& type, const Change& chan
   }
 }
 
-// Recreate goes on when the last old pod has gone.
+// Recreate continues after the last old pod is gone.
 void DeploymentController::OnPod(const PodFacts* before, const PodFacts* after) {
   if (before == nullptr || after != nullptr || before->owner_kind != "ReplicaSet") return;
   const ObjectPtr set =
@@ -51,7 +51,7 @@ Controller::Outcome DeploymentController::Reconcile(const ObjectPtr& object) {
   if (object->deleting) {
     if (!FindCurrent(state, false)) return {};
   } else {
-    NotePause(state);
+    RecordPause(state);
     const bool still = state.rollout.paused || NeedsScaling(state);
     if (auto found = FindCurrent(state, !still && !state.rollout.recreate); !found)
       return {.failed = found.error().code != 403};
@@ -63,12 +63,12 @@ Controller::Outcome DeploymentController::Reconcile(const ObjectPtr& object) {
       Roll(state);
   }
   Summarize(state);
-  const Duration deadline = Judge(state);
+  const Duration deadline = CheckProgress(state);
   WriteStatus(*state.object, state.status);
-  return {.looked_at = state.old.size(), .again_after = deadline};
+  return {.objects_read = state.old.size(), .again_after = deadline};
 }
 
-// Sets that match the selector and belong to nobody become ours.
+// Adopts replica sets that match the selector and have no controller.
 void DeploymentController::Adopt(const Object& deployment) {
   if (deployment.deleting) return;
   const LabelSelector selector = *SelectorOf(deployment);
@@ -103,7 +103,7 @@ DeploymentController::State DeploymentController::Read(const ObjectPtr& object) 
   std::ranges::sort(state.old, [](const auto& a, const auto& b) {
     return std::tie(a.created, a.object->name) < std::tie(b.created, b.object->name);
   });
-  // The oldest of several sets with the same template, as the original has it.
+  // Of several sets with the same template the oldest, as in kube-controller-manager.
   const json::object wanted = WithoutHash(ObjectOrEmpty(state.spec(), "template"));
   const auto same = std::ranges::find_if(state.old, [&](const auto& set) {
     const Document document = set.object->Parse();
@@ -116,8 +116,8 @@ DeploymentController::State DeploymentController::Read(const ObjectPtr& object) 
   return state;
 }
 
-// While a rollout is paused nobody may complain of its slowness.
-void DeploymentController::NotePause(State& state) {
+// A paused rollout does not exceed its progress deadline.
+void DeploymentController::RecordPause(State& state) {
   if (!state.rollout.has_deadline()) return;
   const json::object* progress = FindCondition(state.status, "Progressing");
   const auto reason = progress != nullptr ? FindString(*progress, "reason") : std::string_view();
@@ -138,8 +138,7 @@ bool DeploymentController::NeedsScaling(const State& state) const {
   });
 }
 
-// --- the replica set of the present template
-// ---------------------------------------------------------------------------
+// --- the replica set of the current template ---
 
 ApiResult<> DeploymentController::FindCurrent(State& state, bool create) {
   std::int64_t revision = 0;
@@ -198,7 +197,7 @@ ApiResult<> DeploymentController::CreateCurrent(State& state, std::int64_t revis
   auto created = context_.verbs.Create(Kinds().replica_sets, state.object->ns, std::move(set));
   const std::string now = context_.NowText();
   if (!created) {
-    if (created.error().code == 409) {  // two templates, one hash: salt it
+    if (created.error().code == 409) {  // two templates with the same hash: change the collision count
       state.status["collisionCount"] = IntAt(state.status, "collisionCount") + 1;
     } else if (created.error().code != 403) {
       const std::string message = fmt::format("Failed to create new replica set \"{}-{}\": {}",
@@ -225,7 +224,7 @@ ApiResult<> DeploymentController::CreateCurrent(State& state, std::int64_t revis
   return {};
 }
 
-// The set of the present template has the highest revision; the ones it had before are its history.
+// The set of the current template has the highest revision; its earlier revisions are kept in its history.
 void DeploymentController::UpdateCurrent(State& state, std::int64_t revision) {
   ReplicaSetFacts& set = *state.current;
   const auto change = [&](json::object& document) -> ApiResult<> {

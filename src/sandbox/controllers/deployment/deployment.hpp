@@ -20,9 +20,9 @@ class DeploymentController final : public Controller {
     ObjectPtr object;
     Document document;
     Rollout rollout;
-    std::optional<ReplicaSetFacts> current;  // the set of the present template
+    std::optional<ReplicaSetFacts> current;  // the replica set of the current template
     ReplicaSets old;                         // all others, oldest first
-    json::object status;                     // as it is to be written
+    json::object status;                     // the status to write
 
     const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
     ReplicaSets all() const;
@@ -33,7 +33,7 @@ class DeploymentController final : public Controller {
 
   void Adopt(const Object& deployment);
   State Read(const ObjectPtr& object) const;
-  void NotePause(State& state);
+  void RecordPause(State& state);
   bool NeedsScaling(const State& state) const;
   ApiResult<> FindCurrent(State& state, bool create);
   ApiResult<> CreateCurrent(State& state, std::int64_t revision);
@@ -47,7 +47,7 @@ class DeploymentController final : public Controller {
   void Recreate(State& state);
   void CleanUp(State& state);
   void Summarize(State& state) const;
-  Duration Judge(State& state) const;
+  Duration CheckProgress(State& state) const;
 };
 
 }  // namespace berth::sandbox

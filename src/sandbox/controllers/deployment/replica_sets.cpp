@@ -50,7 +50,7 @@ Rollout Rollout::Of(const json::object& spec) {
       ScaledValue(FindPath(spec, "strategy.rollingUpdate.maxSurge"), rollout.replicas, true, quarter_up);
   rollout.max_unavailable = ScaledValue(FindPath(spec, "strategy.rollingUpdate.maxUnavailable"),
                                         rollout.replicas, false, rollout.replicas / 4);
-  // Both zero would never move.
+  // With both zero the rollout could not make progress.
   if (rollout.max_surge == 0 && rollout.max_unavailable == 0) rollout.max_unavailable = 1;
   rollout.max_unavailable = std::min(rollout.max_unavailable, rollout.replicas);
   return rollout;
@@ -90,7 +90,7 @@ std::int64_t NewSetSize(const Rollout& rollout, const Totals& all, std::int64_t 
 std::vector<std::int64_t> Proportions(const Rollout& rollout, ReplicaSets& active) {
   const std::int64_t allowed = rollout.replicas > 0 ? rollout.replicas + rollout.max_surge : 0;
   const std::int64_t to_add = allowed - Sum(active).wanted;
-  // Larger ones first; among equals growth goes to the newer, shrinking to the older.
+  // Larger ones first; among equals the newer first to grow, the older first to shrink.
   std::ranges::stable_sort(active, [&](const auto& a, const auto& b) {
     if (a.wanted != b.wanted) return a.wanted > b.wanted;
     return to_add > 0 ? a.created > b.created : a.created < b.created;

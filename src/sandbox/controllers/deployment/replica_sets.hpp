@@ -1,4 +1,4 @@
-// A deployment and its replica sets as numbers: what its decisions are made from.
+// The numbers of a deployment and its replica sets, from which the rollout is computed.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct ReplicaSetFacts {
   ObjectPtr object;
   std::int64_t wanted = 0;                                               // spec.replicas
   std::int64_t replicas = 0, ready = 0, available = 0, terminating = 0;  // status
-  bool observed = false;  // its controller has seen the present spec
+  bool observed = false;  // its controller has observed the current spec
   std::int64_t revision = 0;
   std::string created;
   std::optional<std::int64_t> desired_annotation, max_annotation;
@@ -50,11 +50,11 @@ Totals Sum(const ReplicaSets& sets);
 // A pod template without the label pod-template-hash.
 json::object WithoutHash(const json::object& pod_template);
 
-// How many replicas the new set may have now: as many as wanted, but no more in total than the surge allows.
+// The permitted size of the new set: the wanted number, limited by the total that maxSurge allows.
 std::int64_t NewSetSize(const Rollout& rollout, const Totals& all, std::int64_t new_wanted);
 
-// What each of the sets (of which more than one has replicas) gets of a changed total, in the order given:
-// proportionally, leftovers to the largest.
+// The share of each set (more than one has replicas) in a changed total, in the order given: proportional,
+// with the remainder going to the largest set.
 std::vector<std::int64_t> Proportions(const Rollout& rollout, ReplicaSets& active);
 
 }  // namespace berth::sandbox

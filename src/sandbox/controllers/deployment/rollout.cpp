@@ -1,4 +1,4 @@
-// How replicas move from set to set.
+// Moves replicas between replica sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool Complete(const json::object& status, std::int64_t replicas, std::int64_t ge
 
 }  // namespace
 
-// One active set takes the whole change; several share it.
+// A single active set takes the whole change; several share it.
 void DeploymentController::Scale(State& state) {
   std::vector<ReplicaSetFacts*> active;
   for (auto& set : state.old) {
@@ -30,7 +30,7 @@ void DeploymentController::Scale(State& state) {
     if (only != nullptr && only->wanted != state.rollout.replicas) {
       Resize(state, *only, state.rollout.replicas);
     } else if (only != nullptr) {
-      Resize(state, *only, only->wanted);  // the annotations
+      Resize(state, *only, only->wanted);  // updates the annotations
     }
     return;
   }
@@ -67,7 +67,7 @@ bool DeploymentController::GrowCurrent(State& state) {
   return size != current.wanted && Resize(state, current, size);
 }
 
-// First what is not available anyway, then as many as availability allows.
+// First unavailable pods, then as many others as the availability allows.
 bool DeploymentController::ShrinkOld(State& state) {
   if (Sum(state.old).wanted == 0) return false;
   const std::int64_t min_available = state.rollout.replicas - state.rollout.max_unavailable;
@@ -91,7 +91,7 @@ bool DeploymentController::ShrinkOld(State& state) {
   return shrunk;
 }
 
-// Everything old goes before anything new comes.
+// Deletes all old pods before it creates new ones.
 void DeploymentController::Recreate(State& state) {
   bool shrunk = false;
   for (auto& set : state.old) {
@@ -112,7 +112,7 @@ void DeploymentController::Recreate(State& state) {
   if (Complete(state.status, state.rollout.replicas, generation)) CleanUp(state);
 }
 
-// Old sets beyond the history limit go, the lowest revisions first.
+// Deletes old sets beyond the history limit, the lowest revisions first.
 void DeploymentController::CleanUp(State& state) {
   ReplicaSets alive;
   std::ranges::copy_if(state.old, std::back_inserter(alive),
@@ -124,16 +124,15 @@ void DeploymentController::CleanUp(State& state) {
     if (set.replicas != 0 || set.wanted != 0 || !set.observed) continue;
     DeleteOptions options;
     options.propagation = "Background";
-    (void)context_.verbs.Delete(PlaceOf(*set.object), options);  // gone is as good
+    (void)context_.verbs.Delete(PlaceOf(*set.object), options);  // the set may already be gone
   }
 }
 
-// --- status
-// -----------------------------------------------------------------------------------------------------
+// --- status ---
 
 namespace {
 
-// Conditions of deployments are the same as long as status and reason are.
+// Conditions of deployments are equal if status and reason are equal.
 void SetIfNew(json::object& status, const Condition& condition, const std::string& now) {
   const json::object* old = FindCondition(status, condition.type);
   if (old != nullptr && FindString(*old, "status") == condition.status &&
@@ -174,8 +173,8 @@ void DeploymentController::Summarize(State& state) const {
   }
 }
 
-// Has the rollout got on? Returns when to look again whether it has been stuck for too long.
-Duration DeploymentController::Judge(State& state) const {
+// Updates the condition Progressing. Returns when to check the progress deadline again.
+Duration DeploymentController::CheckProgress(State& state) const {
   json::object& status = state.status;
   const json::object& before = ObjectOrEmpty(state.document.root(), "status");
   const std::string now = context_.NowText();

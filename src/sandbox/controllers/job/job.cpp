@@ -63,11 +63,11 @@ std::optional<std::int64_t> JobController::Run::completions() const {
 
 JobController::JobController(ControllerContext& context)
     : Controller(context, Kinds().jobs, "job-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
 Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
-  if (!Complete(*object)) return {};  // comes again with the change
+  if (!Complete(*object)) return {};  // the change triggers the next reconcile
   uids_[object->key] = object->uid;
   Run run{.object = object,
           .document = object->Parse(),
@@ -90,7 +90,7 @@ Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
   } else if (!object->deleting) {
     Suspend(run);
     if (!run.suspended() && !run.status.contains("startTime")) run.status["startTime"] = context_.NowText();
-    if (!Conclude(run)) Manage(run);
+    if (!FinishIfDone(run)) Manage(run);
   }
   const auto set = [&](std::string_view key, std::int64_t count, bool zero_counts = false) {
     if (count != 0 || zero_counts)
@@ -105,7 +105,7 @@ Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
   if (!run.status.contains("uncountedTerminatedPods")) run.status["uncountedTerminatedPods"] = json::object();
   WriteStatus(*object, run.status);
   if (IsOver(run.status)) return Expire(run);
-  return {.looked_at = run.active.size(), .failed = !run.failure.empty(), .again_after = run.wait};
+  return {.objects_read = run.active.size(), .failed = !run.failure.empty(), .again_after = run.wait};
 }
 
 void JobController::OnGone(const std::string& key) {
@@ -134,8 +134,7 @@ bool JobController::Complete(const Object& job) {
   return false;
 }
 
-// --- counting
-// ---------------------------------------------------------------------------------------------------
+// --- counting ---
 
 void JobController::Count(Run& run) {
   std::vector<ObjectPtr> finished;
@@ -177,13 +176,12 @@ void JobController::Untrack(const Object& pod) {
     if (finalizers.empty()) metadata.erase("finalizers");
     return {};
   };
-  (void)context_.verbs.Edit(PlaceOf(pod), Part::kMain, drop);  // gone is as good
+  (void)context_.verbs.Edit(PlaceOf(pod), Part::kMain, drop);  // the pod may already be gone
 }
 
-// --- how it ends
-// ------------------------------------------------------------------------------------------------
+// --- end of a job ---
 
-bool JobController::Conclude(Run& run) {
+bool JobController::FinishIfDone(Run& run) {
   const std::int64_t limit = IntAt(run.spec(), "backoffLimit", 6);
   const bool on_failure = FindString(run.spec(), "template.spec.restartPolicy") == "OnFailure";
   if (run.failed() > limit ||
@@ -242,7 +240,7 @@ void JobController::Suspend(Run& run) {
   }
 }
 
-// Finished jobs with a time to live go when it is over.
+// Deletes finished jobs after their ttlSecondsAfterFinished.
 Controller::Outcome JobController::Expire(const Run& run) {
   const json::value* ttl = Find(run.spec(), "ttlSecondsAfterFinished");
   if (ttl == nullptr || !ttl->is_int64() || run.object->deleting) return {};
@@ -255,12 +253,11 @@ Controller::Outcome JobController::Expire(const Run& run) {
   DeleteOptions options;
   options.uid = run.object->uid;
   options.propagation = "Foreground";
-  (void)context_.verbs.Delete(PlaceOf(*run.object), options);  // gone is as good
+  (void)context_.verbs.Delete(PlaceOf(*run.object), options);  // the job may already be gone
   return {};
 }
 
-// --- pods
-// -------------------------------------------------------------------------------------------------------
+// --- pods ---
 
 void JobController::Manage(Run& run) {
   if (run.suspended()) return;
@@ -274,7 +271,7 @@ void JobController::Manage(Run& run) {
     wanted = active;  // the queue is being drained
   if (active > wanted) return DeleteActive(run, static_cast<std::size_t>(active - wanted));
   if (active == wanted) return;
-  // After a failure the next pod waits, longer each time.
+  // After a failure the next pod is delayed with exponential back-off.
   if (run.failed() > 0 && run.last_failure) {
     const auto doublings = std::min<std::int64_t>(run.failed() - 1, 10);
     const Duration pause = std::min<Duration>(kFirstBackOff * (1 << doublings), kLastBackOff);
@@ -330,7 +327,7 @@ void JobController::DeleteActive(Run& run, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const ObjectPtr pod = run.active.back();
     run.active.pop_back();
-    if (IsTracked(*pod)) Untrack(*pod);  // its end is not counted
+    if (IsTracked(*pod)) Untrack(*pod);  // it is no longer counted
     if (const ObjectPtr present = context_.store().Get(Known().pods, pod->key))
       DeletePod(*run.object, *present);
   }

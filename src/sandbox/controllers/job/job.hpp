@@ -1,4 +1,4 @@
-// Runs pods to their end.
+// Runs pods to completion.
 #pragma once
 
 #include <set>
@@ -39,13 +39,13 @@ class JobController final : public Controller {
 
   Outcome Reconcile(const ObjectPtr& object) override;
   void OnGone(const std::string& key) override;
-  // Selector and labels that only the server knows.
+  // Sets the selector and labels that the server generates.
   bool Complete(const Object& job);
-  // Finished pods are counted once: when their finalizer goes.
+  // Counts each finished pod once, when its finalizer is removed.
   void Count(Run& run);
   void Untrack(const Object& pod);
-  // Success, failure or a deadline: true if the job is over.
-  bool Conclude(Run& run);
+  // Checks for success, failure and deadlines: true if the job has ended.
+  bool FinishIfDone(Run& run);
   void End(Run& run, bool success, std::string_view reason, const std::string& message);
   void Suspend(Run& run);
   void Manage(Run& run);
@@ -53,7 +53,7 @@ class JobController final : public Controller {
   void DeleteActive(Run& run, std::size_t count);
   Outcome Expire(const Run& run);
 
-  std::unordered_map<std::string, std::string> uids_;  // by key, for pods that outlive their job
+  std::unordered_map<std::string, std::string> uids_;  // by key; for pods that outlive their job
 };
 
 // "0-2,4": the form of status.completedIndexes.

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view kRevisionHash = "controller-revision-hash";
 constexpr std::string_view kHashOfRevision = "controller.kubernetes.io/hash";
-constexpr std::size_t kBurst = 500;  // pods that a Parallel set makes in one turn
+constexpr std::size_t kBurst = 500;  // pods that a Parallel set creates in one reconcile
 
-// "web-3" of the set "web": 3; nothing if it is no name of that set's pods.
+// "web-3" of the set "web": 3; nullopt if it is not a name of that set's pods.
 std::optional<std::int64_t> OrdinalOf(const std::string& set, const std::string& pod) {
   if (!pod.starts_with(set + "-")) return std::nullopt;
   const std::string_view text = std::string_view(pod).substr(set.size() + 1);
@@ -31,7 +31,7 @@ std::string RevisionOf(const PodFacts& pod) {
 
 StatefulSetController::StatefulSetController(ControllerContext& context)
     : Controller(context, Kinds().stateful_sets, "statefulset-controller") {
-  NoteAll();
+  EnqueueAll();
 }
 
 Controller::Outcome StatefulSetController::Reconcile(const ObjectPtr& object) {
@@ -53,7 +53,7 @@ Controller::Outcome StatefulSetController::Reconcile(const ObjectPtr& object) {
   TruncateHistory(context_, *object, limit, [&](const Revision& revision) {
     return revision.name() == plan.current.name() || revision.name() == plan.update.name();
   });
-  return {.looked_at = plan.pods.size(), .failed = !failure.empty(), .again_after = plan.wait};
+  return {.objects_read = plan.pods.size(), .failed = !failure.empty(), .again_after = plan.wait};
 }
 
 bool StatefulSetController::Prepare(Plan& plan) {
@@ -103,7 +103,7 @@ bool StatefulSetController::Fill(Plan& plan, std::string& failure) {
       }
       continue;
     }
-    // Read again: what was created before may have moved nothing, but pods may have been replaced.
+    // Read again: a creation above may have replaced pods.
     const PodFacts& pod = *found->second;
     if (pod.terminal()) {
       if (!pod.object->deleting) DeleteOrdinal(plan, pod);
@@ -116,25 +116,25 @@ bool StatefulSetController::Fill(Plan& plan, std::string& failure) {
   return false;
 }
 
-// From the highest ordinal down.
+// Deletes from the highest ordinal down.
 bool StatefulSetController::Shrink(Plan& plan) {
-  std::vector<ObjectPtr> doomed;
+  std::vector<ObjectPtr> to_delete;
   for (auto it = plan.condemned.rbegin(); it != plan.condemned.rend(); ++it) {
     const PodFacts& pod = *it->second;
     if (pod.object->deleting) {
       if (plan.ordered) return true;
       continue;
     }
-    doomed.push_back(pod.object);
+    to_delete.push_back(pod.object);
     if (plan.ordered) break;
   }
-  for (const auto& pod : doomed) {
+  for (const auto& pod : to_delete) {
     if (const PodFacts* facts = context_.view.Pod(pod->key)) DeleteOrdinal(plan, *facts);
   }
-  return plan.ordered && !doomed.empty();
+  return plan.ordered && !to_delete.empty();
 }
 
-// One pod at a time, from the highest ordinal down to the partition.
+// Updates one pod at a time, from the highest ordinal down to the partition.
 void StatefulSetController::Update(Plan& plan) {
   if (!plan.rolling) return;
   for (auto it = plan.pods.rbegin(); it != plan.pods.rend() && it->first - plan.start >= plan.partition;
@@ -146,7 +146,8 @@ void StatefulSetController::Update(Plan& plan) {
 }
 
 std::string StatefulSetController::CreateOrdinal(const Plan& plan, std::int64_t ordinal) {
-  // Below the partition, and below what still runs the old revision, pods come back as they were.
+  // Below the partition, and below pods that still run the old revision, pods are recreated with the old
+  // revision.
   const std::int64_t place = ordinal - plan.start;
   const std::int64_t still_old =
       plan.partition == 0 ? IntAt(plan.document.root(), "status.currentReplicas") : plan.partition;
@@ -175,7 +176,7 @@ std::string StatefulSetController::CreateOrdinal(const Plan& plan, std::int64_t 
       volumes.push_back(json::object{{"name", volume}, {"persistentVolumeClaim", source}});
     }
   };
-  // Its events have texts of their own, so CreatePod is not for it.
+  // Not CreatePod: the events of StatefulSets have their own texts.
   Document document;
   json::object& metadata = ObjectAt(document.root(), "metadata");
   metadata["name"] = name;

@@ -1,4 +1,4 @@
-// Pods with names that stay, and claims of their own.
+// Pods with stable names and their own claims.
 #pragma once
 
 #include <map>
@@ -10,7 +10,8 @@ namespace berth::sandbox {
 
 // Follows kube-controller-manager v1.37: ordinals from spec.ordinals.start, OrderedReady and Parallel, claims
 // of volumeClaimTemplates, RollingUpdate with partition, OnDelete, minReadySeconds, revisions, status,
-// events. Claims are kept when pods go, whatever persistentVolumeClaimRetentionPolicy says. One thread.
+// events. Claims are kept after pods are deleted: persistentVolumeClaimRetentionPolicy is ignored. One
+// thread.
 class StatefulSetController final : public Controller {
  public:
   explicit StatefulSetController(ControllerContext& context);
@@ -22,9 +23,9 @@ class StatefulSetController final : public Controller {
     std::int64_t replicas = 1, start = 0, partition = 0, min_ready = 0;
     bool ordered = true, rolling = true;
     Revision current, update;
-    std::map<std::int64_t, const PodFacts*> pods;       // of ordinals that there should be
-    std::map<std::int64_t, const PodFacts*> condemned;  // of others
-    Duration wait{};                                    // until a pod becomes available by itself
+    std::map<std::int64_t, const PodFacts*> pods;       // pods with expected ordinals
+    std::map<std::int64_t, const PodFacts*> condemned;  // pods with other ordinals
+    Duration wait{};  // until a pod becomes available without further changes
 
     const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
   };
@@ -32,7 +33,7 @@ class StatefulSetController final : public Controller {
   Outcome Reconcile(const ObjectPtr& object) override;
   bool Prepare(Plan& plan);
   void Sort(Plan& plan, const std::vector<const PodFacts*>& pods) const;
-  // Each does as much as may be done now; true if the next step must wait.
+  // Each step does as much as is allowed now; true if the next step must wait.
   bool Fill(Plan& plan, std::string& failure);
   bool Shrink(Plan& plan);
   void Update(Plan& plan);

@@ -65,14 +65,14 @@ void VolumeController::OnChange(const ResourceType& type, const Change& change) 
     if (!change.after) unbound_.erase(subject.key);
   } else if (&type == &Kinds().volumes) {
     volumes_.Add(subject.name);
-    NoteClaimsOf(subject.Parse().root());
+    EnqueueClaimsOf(subject.Parse().root());
   } else if (&type == &Kinds().storage_classes) {
     for (const auto& key : unbound_) claims_.Add(key);
   }
 }
 
-// A claim that the volume is for; or, where it is for nobody yet, all that wait.
-void VolumeController::NoteClaimsOf(const json::object& volume) {
+// Enqueues the claim that the volume is reserved for, or all unbound claims if it is not reserved.
+void VolumeController::EnqueueClaimsOf(const json::object& volume) {
   const auto name = FindString(volume, "spec.claimRef.name");
   if (!name.empty()) {
     claims_.Add(ObjectKey(FindString(volume, "spec.claimRef.namespace"), name));
@@ -86,8 +86,7 @@ void VolumeController::Emit(const Object& about, std::string_view type, std::str
   context_.events.Record(about, type, reason, message, component);
 }
 
-// --- claims
-// -----------------------------------------------------------------------------------------------------
+// --- claims ---
 
 VolumeController::Outcome VolumeController::SyncClaim(const std::string& key) {
   const ObjectPtr claim = context_.store().Get(Kinds().claims, key);
@@ -118,10 +117,10 @@ VolumeController::Outcome VolumeController::SyncClaim(const std::string& key) {
   const Document volume_document = volume->Parse();
   const json::object& reference = ObjectOrEmpty(volume_document.root(), "spec.claimRef");
   const auto uid = FindString(reference, "uid");
-  const bool ours = reference.empty() ||
-                    (FindString(reference, "namespace") == claim->ns &&
-                     FindString(reference, "name") == claim->name && (uid.empty() || uid == claim->uid));
-  if (ours) {
+  const bool matches = reference.empty() ||
+                       (FindString(reference, "namespace") == claim->ns &&
+                        FindString(reference, "name") == claim->name && (uid.empty() || uid == claim->uid));
+  if (matches) {
     Bind(*claim, *volume);
   } else if (was_bound && FindString(root, "status.phase") != "Lost") {
     SetClaimPhase(*claim, "Lost", nullptr);
@@ -140,7 +139,7 @@ void VolumeController::AwaitVolume(const Object& claim, const json::object& docu
       context_.verbs.Rewrite(PlaceOf(claim), claim.uid, [&](json::object& changed) {
         ObjectAt(changed, "spec")["storageClassName"] = standard->name;
       });
-      return;  // comes again with the change
+      return;  // the change triggers the next reconcile
     }
   }
   const ObjectPtr storage_class =
@@ -163,8 +162,8 @@ void VolumeController::AwaitVolume(const Object& claim, const json::object& docu
   }
 }
 
-// The smallest volume that fits; before all others one that is meant for this claim. While the claim waits
-// for its first consumer only the latter counts.
+// The smallest volume that fits; a volume reserved for this claim has precedence. While the claim waits for
+// its first consumer, only a reserved volume is used.
 ObjectPtr VolumeController::FindVolume(const Object& claim, const json::object& document,
                                        const std::string& class_name, bool delayed) const {
   const std::string node_name = AnnotationOf(document, kSelectedNode);
@@ -224,7 +223,7 @@ void VolumeController::SetClaimPhase(const Object& claim, std::string_view phase
                          [&](json::object& changed) { changed["status"] = status; });
 }
 
-// Both sides point at each other; what is right already is not written.
+// Sets the references on both sides; writes only what differs.
 void VolumeController::Bind(const Object& claim, const Object& volume) {
   const Document before = volume.Parse();
   const json::object& reference = ObjectOrEmpty(before.root(), "spec.claimRef");
@@ -248,8 +247,7 @@ void VolumeController::Bind(const Object& claim, const Object& volume) {
   unbound_.erase(claim.key);
 }
 
-// --- volumes
-// ----------------------------------------------------------------------------------------------------
+// --- volumes ---
 
 void VolumeController::SetVolumePhase(const Object& volume, std::string_view phase) {
   const ObjectPtr current = context_.store().Get(*volume.type, volume.key);
@@ -274,15 +272,14 @@ VolumeController::Outcome VolumeController::SyncVolume(const std::string& name) 
   const ObjectPtr claim = context_.store().Get(
       Kinds().claims, ObjectKey(FindString(reference, "namespace"), FindString(reference, "name")));
   if (claim && claim->uid == uid) return {};
-  // Its claim has gone.
+  // Its claim is gone.
   SetVolumePhase(*volume, "Released");
   if (FindString(document.root(), "spec.persistentVolumeReclaimPolicy") != "Delete") return {};
-  (void)context_.verbs.Delete(PlaceOf(*volume), {});  // gone is as good
+  (void)context_.verbs.Delete(PlaceOf(*volume), {});  // the volume may already be gone
   return {};
 }
 
-// --- provisioning
-// -----------------------------------------------------------------------------------------------
+// --- provisioning ---
 
 void VolumeController::Provision(const Object& claim, const json::object& document,
                                  const Object& storage_class) {

@@ -1,14 +1,14 @@
-// Claims and volumes find each other; volumes are made and unmade.
+// Binds claims and volumes; provisions and deletes volumes.
 #pragma once
 
 #include "sandbox/controllers/controller.hpp"
 
 namespace berth::sandbox {
 
-// The storage class that every cluster has: the default one, bound when the first pod is scheduled.
+// The default storage class of every cluster, with binding when the first pod is scheduled.
 constexpr std::string_view kStandardClass = "standard";
 constexpr std::string_view kProvisioner = "sandbox.berth.dev/provisioner";
-// A storage class's annotation: "never" (the provisioner does not answer) or "fail" (it says that it cannot).
+// Annotation of a storage class: "never" (the provisioner never answers) or "fail" (provisioning fails).
 constexpr std::string_view kProvisioning = "sandbox.berth.dev/provisioning";
 
 struct VolumeOptions {
@@ -16,10 +16,10 @@ struct VolumeOptions {
 };
 
 // Follows kube-controller-manager v1.37's PV controller: static and dynamic provisioning, Immediate and
-// WaitForFirstConsumer with the annotation volume.kubernetes.io/selected-node, claims bound beforehand from
-// either side, default class given to claims without one, reclaim policies, phases, events. Every provisioner
-// but kubernetes.io/no-provisioner is simulated. Claims and volumes in use are not protected from deletion.
-// One thread.
+// WaitForFirstConsumer with the annotation volume.kubernetes.io/selected-node, claims prebound from either
+// side, the default class for claims without one, reclaim policies, phases, events. Every provisioner but
+// kubernetes.io/no-provisioner is simulated. Claims and volumes in use are not protected from deletion. One
+// thread.
 class VolumeController final : public StoreObserver {
  public:
   VolumeController(ControllerContext& context, const VolumeOptions& options);
@@ -39,7 +39,7 @@ class VolumeController final : public StoreObserver {
   void SetClaimPhase(const Object& claim, std::string_view phase, const json::object* volume);
   void SetVolumePhase(const Object& volume, std::string_view phase);
   ObjectPtr DefaultClass() const;
-  void NoteClaimsOf(const json::object& volume);
+  void EnqueueClaimsOf(const json::object& volume);
   void Emit(const Object& about, std::string_view type, std::string_view reason, const std::string& message,
             std::string_view component = "persistentvolume-controller");
 

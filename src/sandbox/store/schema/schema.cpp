@@ -63,7 +63,7 @@ struct Schema {
     field.atomic = take('!') || field.atomic;
     field.always_there = take('=');
     field.type = word.size() == 1 ? word[0] : 'm';
-    if (field.type == 'm') field.message = &messages[word];  // filled when its line comes
+    if (field.type == 'm') field.message = &messages[word];  // filled when its line is parsed
     return field;
   }
 

@@ -1,5 +1,5 @@
-// Messages of the core group and of metav1 in Kubernetes v1.37: numbers and names of their fields. The form
-// is explained in schema_text.hpp.
+// Messages of the core group and of metav1 in Kubernetes v1.37: numbers and names of their fields.
+// schema_text.hpp explains the syntax.
 #include "sandbox/store/schema/schema_text.hpp"
 
 namespace berth::sandbox {
