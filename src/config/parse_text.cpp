@@ -18,9 +18,7 @@ namespace {
 
 constexpr int kDepthMax = 100;
 
-// --- scalars of YAML
-// ----------------------------------------------------------------------------------------
-
+// --- scalars of YAML ---
 // The number as encoding/json writes a float64.
 std::string JsonNumber(double value) {
   const double magnitude = std::fabs(value);
@@ -93,9 +91,7 @@ Value ScalarOf(const YAML::Node& node) {
   return value;
 }
 
-// --- YAML
-// ---------------------------------------------------------------------------------------------------
-
+// --- YAML ---
 // What Go calls the plain scalars that YAML has for numbers and JSON has not; empty for others.
 std::string_view InfiniteName(const YAML::Node& node, const Value& scalar) {
   if (scalar.kind != Value::Kind::kString || node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str")
@@ -203,9 +199,7 @@ Expected<ParsedText> ParseYaml(std::string_view text) {
   }
 }
 
-// --- JSON
-// ---------------------------------------------------------------------------------------------------
-
+// --- JSON ---
 // Receives Boost's events and builds the tree: Boost's own would hide members that occur twice.
 struct TreeBuilder {
   using error_code = boost::json::error_code;

@@ -67,9 +67,7 @@ inline bool Expect(const element& value, std::string_view wanted, Failure& failu
   return failure.Set("expected " + std::string(wanted) + ", got " + std::string(TypeName(value)));
 }
 
-// --- one reader per type; null leaves the default, as in Go
-// -----------------------------------------------------
-
+// --- one reader per type; null leaves the default, as in Go ---
 inline bool Read(const element& value, std::string& out, Failure& failure) {
   std::string_view text;
   if (value.get(text) != simdjson::SUCCESS) return Expect(value, "a string", failure);
@@ -192,9 +190,7 @@ bool Read(const element& value, CowList<T>& out, Failure& failure) {
   return fine;
 }
 
-// --- what objects have in common (decode_meta.cpp)
-// ----------------------------------------------------------------
-
+// --- what objects have in common (decode_meta.cpp) ---
 bool Read(const element& value, Labels& out, Failure& failure);
 bool Read(const element& value, Quantity& out, Failure& failure);
 bool Read(const element& value, ResourceList& out, Failure& failure);
@@ -204,9 +200,7 @@ bool Read(const element& value, NodeSelectorTerm& out, Failure& failure);
 bool Read(const element& value, NodeSelector& out, Failure& failure);
 bool Read(const element& value, Taint& out, Failure& failure);
 
-// --- kinds
-// --------------------------------------------------------------------------------------------------------
-
+// --- kinds ---
 bool Read(const element& value, Pod& out, Failure& failure);
 bool Read(const element& value, Node& out, Failure& failure);
 bool Read(const element& value, Namespace& out, Failure& failure);

@@ -89,9 +89,7 @@ struct ObjectMeta {
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 };
 
-// --- selection of objects by their labels
-// -------------------------------------------------------------------
-
+// --- selection of objects by their labels ---
 struct LabelSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist; anything else is a parse error of the selector
@@ -106,9 +104,7 @@ struct LabelSelector {
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 };
 
-// --- selection of nodes
-// -------------------------------------------------------------------------------------
-
+// --- selection of nodes ---
 struct NodeSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; anything else is a parse error of the term

@@ -63,9 +63,7 @@ inline void Within(const Place& place, Reader&& read) {
   }
 }
 
-// --- fields
-// -------------------------------------------------------------------------------------------------------
-
+// --- fields ---
 // A field by its number, the name that its JSON has, and where it goes: a value with a Take, or something to
 // call with (Message&).
 template <std::uint32_t number, class T>
@@ -98,9 +96,7 @@ inline void ReadFields(Message in, const Fields&... fields) {
   }
 }
 
-// --- values
-// -------------------------------------------------------------------------------------------------------
-
+// --- values ---
 inline std::string_view TakeBytes(Message& at) {
   if (!at.has_wire_type(protozero::pbf_wire_type::length_delimited))
     throw Unreadable("expected bytes, got a number");
@@ -182,9 +178,7 @@ void Take(Message& at, CowList<T>& out) {
   TakeItem(at, out, [](Message& item_at, T& item) { Take(item_at, item); });
 }
 
-// --- what objects have in common (read_meta.cpp)
-// ------------------------------------------------------------------
-
+// --- what objects have in common (read_meta.cpp) ---
 // metav1.Time in Unix seconds; nothing if it is the zero time.
 std::optional<std::int64_t> TakeTime(Message& at);
 // The same as text, as it stands in JSON.
@@ -213,9 +207,7 @@ void Read(Message in, LabelSelector& out);
 void Read(Message in, NodeSelector& out);
 void Read(Message in, NodeSelectorTerm& out);
 
-// --- kinds
-// --------------------------------------------------------------------------------------------------------
-
+// --- kinds ---
 void TakeVolume(Message& at, PodSpec& out);  // an item of spec.volumes
 void Read(Message in, Pod& out);
 void Read(Message in, Node& out);
