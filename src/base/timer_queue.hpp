@@ -1,4 +1,4 @@
-// Things to do later, in the order of their time: what timers are when time is an argument.
+// Timers with an explicit clock: tasks ordered by their time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// One thread. Whoever owns the thread calls RunDue when the time of Next() has come; tests do it by hand.
+// One thread. The owner of the thread calls RunDue at the time of Next(); tests call it directly.
 class TimerQueue {
  public:
   using Task = std::move_only_function<void()>;
@@ -29,15 +29,16 @@ class TimerQueue {
     if (first && on_earlier_) on_earlier_();
     return id;
   }
-  // Does nothing if the task has run already.
+  // Does nothing if the task has already run.
   void Cancel(const Id& id) { tasks_.erase(id); }
 
   std::optional<MonoTime> Next() const {
     if (tasks_.empty()) return std::nullopt;
     return tasks_.begin()->first.time;
   }
-  // Runs what is due now, not what those tasks put on the timers for now: a task that always puts itself back
-  // with no delay must not keep its caller for ever.
+  // Runs the tasks that are due when it is called. Tasks that they add are left for the next call, so that a
+  // task that
+  // reschedules itself without delay cannot block the caller.
   void RunDue() {
     const Id end{clock_.Now(), last_number_ + 1};
     while (!tasks_.empty() && tasks_.begin()->first < end) {
@@ -46,7 +47,7 @@ class TimerQueue {
       task();
     }
   }
-  // Called when Next() has become earlier.
+  // `callback` is called when Next() has become earlier.
   void OnEarlier(std::function<void()> callback) { on_earlier_ = std::move(callback); }
 
  private:
