@@ -8,13 +8,11 @@
 namespace berth {
 
 // For tables of weak references. Purging each time the table has doubled keeps it within twice the number of
-// live
-// entries, at amortized constant cost per insertion.
+// live entries, at amortized constant cost per insertion.
 class ExpiredEntryPurger {
  public:
   // Call after each insertion. Removes the entries of a Boost.Unordered table for which is_gone(entry) is
-  // true, if a
-  // purge is due.
+  // true, if a purge is due.
   template <class Table, class Predicate>
   void Grown(Table& table, Predicate is_gone) {
     if (table.size() <= at_) return;

@@ -21,8 +21,7 @@ constexpr std::optional<bool> ParseGoBool(std::string_view text) {
 }
 
 // strconv.ParseInt(text, 0, bits), bits 32 or 64: accepts also 0x1F, 0o17, 017, 0b11 and 1_000. Errors have
-// Go's
-// texts: `strconv.ParseInt: parsing "x": invalid syntax`.
+// Go's texts: `strconv.ParseInt: parsing "x": invalid syntax`.
 Expected<std::int64_t> ParseGoInt(std::string_view text, int bits);
 
 // strconv.ParseUint(text, 10, 31): log levels.

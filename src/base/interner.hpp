@@ -11,8 +11,7 @@
 namespace berth {
 
 // Ids count up from 0 in order of first appearance and are never reused. `Tag` distinguishes the ids of
-// different
-// interners: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
+// different interners: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
 template <class Tag>
 struct Id {
   static constexpr std::uint32_t kNone = UINT32_MAX;

@@ -10,25 +10,20 @@
 namespace berth {
 
 // A leader may write only as long as no other candidate can have acquired its lease. It must check its own
-// clock at
-// the moment of each write: a process that was frozen, or whose machine was suspended, resumes anywhere
-// without notice.
+// clock at the moment of each write: a process that was frozen, or whose machine was suspended, resumes
+// anywhere without notice.
 //
 // Why the end of the last renewal is a safe bound: a renewal sent at s reaches the server at some r >= s.
-// Another
-// candidate observes it at some o >= r and counts the lease's duration D from o, by its own clock. So it does
-// not
-// write before s + D, provided that clocks run at the same speed and include suspended time (CLOCK_BOOTTIME).
-// Two
-// corrections:
+// Another candidate observes it at some o >= r and counts the lease's duration D from o, by its own clock. So
+// it does not write before s + D, provided that clocks run at the same speed and include suspended time
+// (CLOCK_BOOTTIME). Two corrections:
 //   - Speeds differ, and time passes between the clock check and the server's commit. The fence closes a
 //     twentieth of D early (0.75 s of 15 s). That is ten times the error of two drifting clocks and far more
 //     than a request takes.
 //   - A client-go candidate compares records with times cut to seconds. Of several renewals within one
 //     calendar second it notices only the first, so only the first counts (see LeaseHold).
 // A write that the kernel accepted in time and the network delivered late is not covered. The next leader
-// detects
-// and reports its effect (berth_overcommitted_placements_total).
+// detects and reports its effect (berth_overcommitted_placements_total).
 //
 // Thread-safe; Open is one atomic load and one clock read. One writer.
 class LeaseFence {

@@ -11,20 +11,16 @@
 namespace berth {
 
 // Rows are 0 .. capacity-1. Sets of different capacities can be combined: absent words count as zero. A
-// summary level
-// holds one bit per word, its mark: a word without a mark is zero. So an operation on a few rows of a large
-// table
-// costs little more than the rows; with many rows it is linear in capacity / 64. Only Resize and assignment
-// from a
-// larger set allocate.
+// summary level holds one bit per word, its mark: a word without a mark is zero. So an operation on a few
+// rows of a large table costs little more than the rows; with many rows it is linear in capacity / 64. Only
+// Resize and assignment from a larger set allocate.
 class RowSet {
  public:
   using Word = std::uint64_t;
   static constexpr std::size_t kWordBits = 64;
 
   // The words of a set, for loops over columns in blocks: the rows of one word are one block. The non-empty
-  // words
-  // are First(), Next(that), ... until size().
+  // words are First(), Next(that), ... until size().
   class Blocks {
    public:
     [[gnu::always_inline]] Blocks(std::span<const Word> words, const Word* marks)
@@ -192,8 +188,7 @@ class RowSet {
   }
 
   // Calls visit(base + i) for each bit i. If all words from the first on are marked, as in a set of most
-  // rows, a plain
-  // loop is used, which the compiler vectorizes.
+  // rows, a plain loop is used, which the compiler vectorizes.
   template <class Visit>
   static void ForBits(Word bits, std::size_t base, Visit&& visit) {
     if ((bits & (bits + 1)) == 0) {

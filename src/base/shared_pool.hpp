@@ -12,9 +12,8 @@
 namespace berth {
 
 // Weak references to objects by key. Unlike an Interner, it purges entries that are no longer in use from
-// time to
-// time, so its size stays proportional to what is in use. One thread adds; objects may be released on any
-// thread.
+// time to time, so its size stays proportional to what is in use. One thread adds; objects may be released on
+// any thread.
 template <class Key, class T>
 class HeldObjects {
  public:
@@ -44,8 +43,7 @@ class SharedPool {
   using Ptr = std::shared_ptr<const T>;
 
   // The object with this `key`, a text that describes it completely; else the result of make(), which may use
-  // this
-  // pool, too.
+  // this pool, too.
   template <class Make>
   Ptr Get(std::string key, Make&& make) {
     if (Ptr known = objects_.Find(key)) return known;
@@ -60,8 +58,7 @@ class SharedPool {
 };
 
 // The same for objects that are found by a hash and then compared, where a text key would be long. Two
-// different
-// objects with the same hash are not shared.
+// different objects with the same hash are not shared.
 template <class T>
 class WeakInternPool {
  public:

@@ -9,8 +9,7 @@
 namespace berth {
 
 // Reads like a RowSet. Copies share the rows until one of them is changed; the empty set takes no memory.
-// Different
-// copies may be used on different threads; each copy belongs to one thread.
+// Different copies may be used on different threads; each copy belongs to one thread.
 class SharedRows {
  public:
   SharedRows() = default;

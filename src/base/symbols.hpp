@@ -8,8 +8,7 @@
 namespace berth {
 
 // The executable's own symbol table, read once. For other addresses (shared libraries, a stripped program)
-// the
-// dynamic linker is used. Any thread.
+// the dynamic linker is used. Any thread.
 class Symbols {
  public:
   Symbols();

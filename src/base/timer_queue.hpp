@@ -37,8 +37,7 @@ class TimerQueue {
     return tasks_.begin()->first.time;
   }
   // Runs the tasks that are due when it is called. Tasks that they add are left for the next call, so that a
-  // task that
-  // reschedules itself without delay cannot block the caller.
+  // task that reschedules itself without delay cannot block the caller.
   void RunDue() {
     const Id end{clock_.Now(), last_number_ + 1};
     while (!tasks_.empty() && tasks_.begin()->first < end) {

@@ -2,12 +2,9 @@
 // identical results, bit for bit: none of the operations rounds differently on wider vectors.
 //
 // A kernel is a struct with `template <VectorLevel> BERTH_KERNEL R Run(...)`, written as plain loops of a
-// fixed
-// length that the compiler vectorizes. Its file must be listed in berth_kernels() (cmake/toolchain.cmake).
-// Functions
-// that it calls must be BERTH_KERNEL too, so that they are inlined into each version: a function shared
-// between
-// files must never contain instructions of one level only.
+// fixed length that the compiler vectorizes. Its file must be listed in berth_kernels()
+// (cmake/toolchain.cmake). Functions that it calls must be BERTH_KERNEL too, so that they are inlined into
+// each version: a function shared between files must never contain instructions of one level only.
 #pragma once
 
 #include <algorithm>
@@ -89,9 +86,8 @@ template <class T>
 }
 
 // Converts an integer with 0 <= value < 2^52 to double: its bits become the low bits of a number between 2^52
-// and
-// 2^53, whose ulp is 1. Processors before AVX-512 have no instruction for it. The result for other values is
-// unspecified.
+// and 2^53, whose ulp is 1. Processors before AVX-512 have no instruction for it. The result for other values
+// is unspecified.
 [[gnu::always_inline]] inline double SmallToDouble(std::int64_t value) {
   return std::bit_cast<double>(value | 0x4330'0000'0000'0000) - 0x1p52;
 }

@@ -1,6 +1,5 @@
 // Integer arithmetic that wraps, as in Go. Quantities are untrusted input and may be absurdly large.
-// kube-scheduler's
-// sums wrap silently; these do the same without undefined behaviour.
+// kube-scheduler's sums wrap silently; these do the same without undefined behaviour.
 #pragma once
 
 #include <cstdint>
