@@ -1,4 +1,4 @@
-// Time as an argument. Nobody below `command` asks the operating system what time it is.
+// Time is passed as an argument: only `command` and the entry points read the operating system's clocks.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@ using Duration = std::chrono::nanoseconds;
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // Calendar time: for time stamps that leave the process.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
-// Monotonic, and runs on while the machine is suspended: for promises to other machines, whose clocks run on
-// too.
+// Monotonic, and includes the time that the machine is suspended. For leases, whose duration other machines
+// measure.
 struct SinceBoot {
   using duration = Duration;
 };
 using BootTime = std::chrono::time_point<SinceBoot, Duration>;
 
-// Safe to ask from any thread.
+// Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -34,14 +34,14 @@ class SystemClock final : public Clock {
   BootTime BootNow() const override;
 };
 
-// Stands still until it is moved; for tests and simulations. One thread.
+// Advances only when it is moved; for tests and simulations. One thread.
 class ManualClock final : public Clock {
  public:
   MonoTime Now() const override { return MonoTime(elapsed_); }
   WallTime WallNow() const override { return WallTime(std::chrono::hours(24 * 20000)) + elapsed_; }
   BootTime BootNow() const override { return BootTime(elapsed_ + suspended_); }
   void Advance(Duration by) { elapsed_ += by; }
-  // The machine sleeps: only the time since boot goes on.
+  // Simulates a suspended machine: only the time since boot advances.
   void Suspend(Duration by) { suspended_ += by; }
 
  private:

@@ -1,4 +1,4 @@
-// When to look through a table for what nobody needs any more.
+// Decides when to purge unused entries from a table.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace berth {
 
-// For tables of things that others hold, and let go of without a word. Looking through the table each time it
-// has doubled keeps it within twice what is in use, and costs little for each thing added.
+// For tables of weak references. Purging each time the table has doubled keeps it within twice the number of
+// live entries, at amortized constant cost per insertion.
 class ExpiredEntryPurger {
  public:
-  // Call after adding. Removes the entries of a Boost.Unordered table for which is_gone(entry), if it is
-  // time.
+  // Call after each insertion. Removes the entries of a Boost.Unordered table for which is_gone(entry) is
+  // true, if a purge is due.
   template <class Table, class Predicate>
   void Grown(Table& table, Predicate is_gone) {
     if (table.size() <= at_) return;

@@ -1,5 +1,4 @@
-// Durations as Go writes and reads them, since they stand in messages and in files: "1h30m0s", "10s", "1.5s",
-// "250ms".
+// Durations in Go's format, as they appear in messages and files: "1h30m0s", "10s", "1.5s", "250ms".
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@ namespace berth {
 
 std::string FormatGoDuration(Duration duration);
 
-// "1h30m", "90s", "-1.5s"; nothing if it is no duration.
+// Parses "1h30m", "90s", "-1.5s"; nullopt if the text is not a duration.
 std::optional<Duration> ParseGoDuration(std::string_view text);
 
 }  // namespace berth

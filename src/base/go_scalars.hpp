@@ -1,4 +1,4 @@
-// Texts of single values as Go's strconv reads them: kube-scheduler's flags and files are written for it.
+// Parsers for single values with the rules of Go's strconv, which kube-scheduler's flags and files follow.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// strconv.ParseBool; nothing for any other text. "yes" and "on" are not among them.
+// strconv.ParseBool; nullopt for any other text. "yes" and "on" are not accepted.
 constexpr std::optional<bool> ParseGoBool(std::string_view text) {
   for (const std::string_view yes : {"1", "t", "T", "TRUE", "true", "True"}) {
     if (text == yes) return true;
@@ -20,14 +20,15 @@ constexpr std::optional<bool> ParseGoBool(std::string_view text) {
   return std::nullopt;
 }
 
-// strconv.ParseInt(text, 0, bits), bits 32 or 64: also 0x1F, 0o17, 017, 0b11 and 1_000. Errors are Go's
-// texts: `strconv.ParseInt: parsing "x": invalid syntax`.
+// strconv.ParseInt(text, 0, bits), bits 32 or 64: accepts also 0x1F, 0o17, 017, 0b11 and 1_000. Errors have
+// Go's texts: `strconv.ParseInt: parsing "x": invalid syntax`.
 Expected<std::int64_t> ParseGoInt(std::string_view text, int bits);
 
-// strconv.ParseUint(text, 10, 31): levels of the log.
+// strconv.ParseUint(text, 10, 31): log levels.
 Expected<std::uint32_t> ParseGoLevel(std::string_view text);
 
-// strconv.ParseFloat(text, 32): also 0x1p3, 1_0 and inf. What a float32 cannot hold is out of range.
+// strconv.ParseFloat(text, 32): accepts also 0x1p3, 1_0 and inf. Values outside the range of float32 are
+// errors.
 Expected<double> ParseGoFloat32(std::string_view text);
 
 }  // namespace berth

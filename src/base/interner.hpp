@@ -1,4 +1,5 @@
-// Strings to small dense numbers, once, at the edge; the decision path then compares and indexes by number.
+// Maps strings to small dense ids when data enters the process; the scheduling cycle then compares and
+// indexes by id.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -9,8 +10,8 @@
 
 namespace berth {
 
-// Ids count up from 0 in order of first appearance and are never reused. `Tag` keeps ids of different
-// vocabularies apart: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
+// Ids count up from 0 in order of first appearance and are never reused. `Tag` distinguishes the ids of
+// different interners: an Id<NodeNameTag> is not an Id<LabelTag>. One thread.
 template <class Tag>
 struct Id {
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -18,7 +19,7 @@ struct Id {
 
   constexpr bool known() const { return value != kNone; }
   friend constexpr auto operator<=>(Id, Id) = default;
-  // Dense numbers need mixing: tables look at the low bits.
+  // Dense numbers need mixing: hash tables use the low bits.
   friend std::size_t hash_value(Id id) { return (id.value + 1) * 0x9e3779b97f4a7c15ULL >> 16; }
 };
 
@@ -32,7 +33,7 @@ class Interner {
     ids_.emplace(std::string_view(texts_.back()), id);
     return id;
   }
-  // The id of a text seen before, or an unknown id.
+  // The id of an interned text, or an unknown id.
   Id<Tag> Find(std::string_view text) const {
     const auto found = ids_.find(text);
     return found == ids_.end() ? Id<Tag>{} : found->second;

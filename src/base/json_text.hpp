@@ -1,4 +1,4 @@
-// Writing JSON by hand, where the bytes are part of a contract.
+// Writes JSON text for outputs whose exact bytes are part of a contract.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 
 namespace berth {
 
-// The text as a JSON string, quotes included: only what must be escaped is escaped. `text` is valid UTF-8.
+// Appends `text` as a JSON string with quotes. Escapes only what JSON requires. `text` must be valid UTF-8.
 inline void AppendJsonString(std::string& out, std::string_view text) {
   out += '"';
-  std::size_t plain = 0;  // where the run of characters begins that need no escape
+  std::size_t plain = 0;  // start of the current run of characters that need no escape
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;

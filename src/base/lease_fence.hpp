@@ -1,4 +1,4 @@
-// Until when somebody who leads by a lease may write.
+// The time until which the holder of a leader election lease may write.
 #pragma once
 
 #include <atomic>
@@ -9,24 +9,23 @@
 
 namespace berth {
 
-// A leader may only write as long as nobody else can have taken its lease. Its own clock has to say so, at
-// the moment of the write: a process that was frozen, or whose machine slept, wakes up in the middle of
-// whatever it was doing and is told nothing.
+// A leader may write only as long as no other candidate can have acquired its lease. It must check its own
+// clock at the moment of each write: a process that was frozen, or whose machine was suspended, resumes
+// anywhere without notice.
 //
-// Why the end of the last renewal is a safe bound. A renewal sent at s reaches the server at some r >= s;
-// another candidate learns of it at some o >= r and counts the lease's duration D from o, by its own clock.
-// So it does not write before s + D, if clocks run at the same speed and not while machines sleep
+// Why the end of the last renewal is a safe bound: a renewal sent at s reaches the server at some r >= s.
+// Another candidate observes it at some o >= r and counts the lease's duration D from o, by its own clock. So
+// it does not write before s + D, provided that clocks run at the same speed and include suspended time
 // (CLOCK_BOOTTIME). Two corrections:
-//   - Speeds differ, and between the look at the clock and the server's commit there is a way to go. The
-//   fence
-//     closes a twentieth of D early (0.75 s of 15 s): ten times what ppm of two drifting clocks add up to,
-//     and far more than a request takes.
-//   - A candidate of client-go compares records with times cut to seconds. Of several renewals within one
-//     second of the calendar it notices only the first, so only the first counts (see LeaseHold).
-// What is left is a write that the kernel took in time and the network delivered late. No clock of ours can
-// hold that back; the next leader finds and reports what comes of it (berth_overcommitted_placements_total).
+//   - Speeds differ, and time passes between the clock check and the server's commit. The fence closes a
+//     twentieth of D early (0.75 s of 15 s). That is ten times the error of two drifting clocks and far more
+//     than a request takes.
+//   - A client-go candidate compares records with times cut to seconds. Of several renewals within one
+//     calendar second it notices only the first, so only the first counts (see LeaseHold).
+// A write that the kernel accepted in time and the network delivered late is not covered. The next leader
+// detects and reports its effect (berth_overcommitted_placements_total).
 //
-// Safe from any thread; Open is one load and a look at the clock. One writer.
+// Thread-safe; Open is one atomic load and one clock read. One writer.
 class LeaseFence {
  public:
   explicit LeaseFence(const Clock& clock) : clock_(clock) {}
@@ -37,13 +36,14 @@ class LeaseFence {
     return clock_.BootNow().time_since_epoch().count() < until_.load(std::memory_order_acquire);
   }
 
-  // The lease was renewed by a request sent at `sent`. Never moves back: answers may overtake each other.
+  // The lease was renewed by a request sent at `sent`. The fence never moves back: responses may arrive out
+  // of order.
   void Renewed(BootTime sent, Duration lease) {
     const std::int64_t until = (sent + lease - Margin(lease)).time_since_epoch().count();
     if (!closed_ && until > until_.load(std::memory_order_relaxed))
       until_.store(until, std::memory_order_release);
   }
-  // For good.
+  // Closes the fence permanently.
   void Close() {
     closed_ = true;
     until_.store(std::numeric_limits<std::int64_t>::min(), std::memory_order_release);
@@ -52,7 +52,7 @@ class LeaseFence {
  private:
   const Clock& clock_;
   std::atomic<std::int64_t> until_{std::numeric_limits<std::int64_t>::min()};  // BootTime
-  bool closed_ = false;                                                        // the writer's
+  bool closed_ = false;                                                        // used by the writer only
 };
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// "Did you mean ...?"
+// Suggestions for misspelled names ("did you mean ...?").
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// The candidate that differs from `text` by the fewest edits (case ignored), if it is near enough to be a
-// likely slip; else empty.
+// The candidate with the smallest edit distance to `text` (case ignored), if it is close enough to be a
+// likely misspelling; else empty.
 std::string Nearest(std::string_view text, std::span<const std::string> candidates);
 
 }  // namespace berth

@@ -1,11 +1,11 @@
-// Chance as an argument: same seed, same run.
+// Random numbers from an explicit seed: the same seed gives the same run.
 #pragma once
 
 #include <cstdint>
 
 namespace berth {
 
-// SplitMix64: small, fast, good enough for ties and jitter. Not for secrets. One thread.
+// SplitMix64: small, fast, good enough for tie-breaking and jitter. Not for secrets. One thread.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -1,5 +1,5 @@
-// Outcomes that a caller must look at. A node that does not fit is not an error (see scheduler/framework/status.hpp); a
-// lost connection or an unreadable file is.
+// Results that a caller must check. A node that does not fit is not an error (see
+// scheduler/framework/status.hpp); a lost connection or an unreadable file is.
 #pragma once
 
 #include <expected>
@@ -8,27 +8,27 @@
 
 namespace berth {
 
-// One name per thing a caller does differently.
+// One code for each different reaction of a caller.
 enum class ErrorCode {
   kInvalid,        // the input is wrong; trying again does not help
   kNotFound,       // the object does not exist
-  kAlreadyExists,  // an object of that name is there already
-  kConflict,       // somebody else was faster, or a precondition does not hold
+  kAlreadyExists,  // an object with that name already exists
+  kConflict,       // another client changed the object first, or a precondition failed
   kExpired,        // the resource version is gone: list again
   kUnauthorized,   // credentials are missing, wrong or not sufficient
-  kThrottled,      // the peer asks for patience
-  kUnavailable,    // the peer cannot be reached or is in trouble: try again later
+  kThrottled,      // the server requested a delay
+  kUnavailable,    // the server cannot be reached or reports a temporary failure: try again later
   kTimeout,        // a deadline passed
-  kAmbiguous,      // the request was sent and the answer lost: it may or may not have taken effect
-  kCancelled,      // we are stopping
-  kInternal,       // anything else, a mistake of ours included
+  kAmbiguous,      // the request was sent and the response lost: it may or may not have taken effect
+  kCancelled,      // this process is stopping, or the caller cancelled
+  kInternal,       // anything else, including defects of Berth
 };
 
 struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 
-  // The same error, seen from one level further up: "<context>: <message>".
+  // The same error with context added: "<context>: <message>".
   Error In(std::string_view context) && {
     return Error{code, std::string(context) + ": " + std::move(message)};
   }
@@ -49,7 +49,8 @@ inline std::unexpected<Error> Invalid(std::string message) {
 #define BERTH_CONCAT_INNER(a, b) a##b
 #define BERTH_CONCAT(a, b) BERTH_CONCAT_INNER(a, b)
 
-// BERTH_TRY(auto port, ParsePort(text)): binds the value, or returns the error to our caller.
+// BERTH_TRY(auto port, ParsePort(text)): binds the value, or returns the error from the enclosing function.
+// BERTH_RETURN_IF_ERROR(Validate(options)): the same for an expression without a value.
 #define BERTH_TRY(declaration, expression) \
   BERTH_TRY_IMPL(BERTH_CONCAT(berth_try_, __LINE__), declaration, expression)
 #define BERTH_TRY_IMPL(result, declaration, expression)           \

@@ -1,4 +1,4 @@
-// A set of rows that is often tiny: a label that one node has, a port that three pods use.
+// A set of rows that is often tiny: the nodes with a label, the pods with a host port.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace berth {
 
-// Few members are kept as a list, many as bits, so that a symbols of n names over n rows does not take n^2
-// bits.
+// Stores few members as a list and many as bits, so that n names over n rows do not take n^2 bits.
 class RowGroup {
  public:
   void Add(std::uint32_t row) {
@@ -46,7 +45,7 @@ class RowGroup {
   std::size_t Count() const { return count_; }
   bool Empty() const { return count_ == 0; }
 
-  // The members as a set, if that is how they are kept.
+  // The members as a RowSet if they are stored as bits; else null.
   const RowSet* bits() const { return dense_ ? &bits_ : nullptr; }
 
   void AddTo(RowSet& out) const {
@@ -63,7 +62,7 @@ class RowGroup {
       for (const std::uint32_t row : list_) out.Remove(row);
     }
   }
-  // out becomes its intersection with this group; `scratch` is clobbered.
+  // Intersects `out` with this group; overwrites `scratch`.
   void Restrict(RowSet& out, RowSet& scratch) const {
     if (dense_) {
       out &= bits_;

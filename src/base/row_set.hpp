@@ -10,17 +10,17 @@
 
 namespace berth {
 
-// Rows are 0 .. capacity-1; a set of a smaller table is a subset of a larger one (absent words are zero).
-// Above the words there is a bit for each, its mark: a word without a mark is zero. So what is done with a
-// few rows of a large table costs little more than the rows; with many, an operation is linear in capacity
-// / 64. None but Resize and assignment from a larger set allocates.
+// Rows are 0 .. capacity-1. Sets of different capacities can be combined: absent words count as zero. A
+// summary level holds one bit per word, its mark: a word without a mark is zero. So an operation on a few
+// rows of a large table costs little more than the rows; with many rows it is linear in capacity / 64. Only
+// Resize and assignment from a larger set allocate.
 class RowSet {
  public:
   using Word = std::uint64_t;
   static constexpr std::size_t kWordBits = 64;
 
-  // The words of a set for loops over columns, of which one word's rows are a block. Those that have members
-  // are First(), Next(that), ... until size().
+  // The words of a set, for loops over columns in blocks: the rows of one word are one block. The non-empty
+  // words are First(), Next(that), ... until size().
   class Blocks {
    public:
     [[gnu::always_inline]] Blocks(std::span<const Word> words, const Word* marks)
@@ -84,7 +84,7 @@ class RowSet {
   bool Empty() const {
     return !AnyMarked([&](std::size_t i) { return words_[i] != 0; });
   }
-  // Looks no further than it must.
+  // Whether Count() > some; stops counting early.
   bool HasMoreThan(std::size_t some) const {
     std::size_t count = 0;
     return AnyMarked([&](std::size_t i) { return (count += Bits(words_[i])) > some; });
@@ -94,7 +94,7 @@ class RowSet {
     ForMarked(marks_, [&](std::size_t i) { count += Bits(words_[i]); });
     return count;
   }
-  // The member before which there are `skip`, which must be fewer than Count().
+  // The member with `skip` smaller members; `skip` must be less than Count().
   std::size_t Nth(std::size_t skip) const {
     const Blocks all = blocks();
     std::size_t i = all.First();
@@ -134,7 +134,7 @@ class RowSet {
     return !AnyMarked(
         [&](std::size_t i) { return (words_[i] & ~(i < whole.words_.size() ? whole.words_[i] : 0)) != 0; });
   }
-  // Equal as sets, whatever the capacities.
+  // Equal as sets; capacities may differ.
   friend bool operator==(const RowSet& a, const RowSet& b) { return a.IsSubsetOf(b) && b.IsSubsetOf(a); }
 
   // Calls visit(row) for every member in ascending order.
@@ -146,7 +146,8 @@ class RowSet {
     });
   }
 
-  // Is there a member, in ascending order, for which is_it(row)? Looks no further.
+  // Whether is_it(row) is true for any member. Visits members in ascending order and stops at the first
+  // match.
   template <class Predicate>
   bool AnyOf(Predicate&& is_it) const {
     return AnyMarked([&](std::size_t i) {
@@ -158,12 +159,12 @@ class RowSet {
   }
 
   std::span<const Word> words() const { return words_; }
-  // As far as a column of so many rows goes.
+  // The words that cover the first `rows` rows.
   Blocks blocks(std::size_t rows = SIZE_MAX) const {
     const std::size_t within = rows / kWordBits + (rows % kWordBits != 0 ? 1 : 0);
     return {words().first(std::min(words_.size(), within)), marks_.data()};
   }
-  // For writing: anywhere, or only into words of which `where` has members. Nothing is shrunk meanwhile.
+  // Words for writing: anywhere, or only into words in which `where` has members. Nothing shrinks meanwhile.
   Word* MutableWords() {
     std::ranges::fill(marks_, ~Word{0});
     CutMarks();
@@ -178,7 +179,7 @@ class RowSet {
 
  private:
   static Word BitOf(std::size_t i) { return Word{1} << (i % kWordBits); }
-  // The baseline of x86-64 has no instruction for it, and std::popcount calls a function there.
+  // The x86-64 baseline has no popcount instruction, and std::popcount would call a library function.
   static std::size_t Bits(Word word) {
     word -= (word >> 1) & 0x5555'5555'5555'5555;
     word = (word & 0x3333'3333'3333'3333) + ((word >> 2) & 0x3333'3333'3333'3333);
@@ -186,8 +187,8 @@ class RowSet {
     return (word * 0x0101'0101'0101'0101) >> 56;
   }
 
-  // Calls visit(base + i) for each bit i. Words that are marked from the first on, as in a set of most rows,
-  // are left to a plain loop, which becomes vector instructions.
+  // Calls visit(base + i) for each bit i. If all words from the first on are marked, as in a set of most
+  // rows, a plain loop is used, which the compiler vectorizes.
   template <class Visit>
   static void ForBits(Word bits, std::size_t base, Visit&& visit) {
     if ((bits & (bits + 1)) == 0) {
@@ -201,7 +202,7 @@ class RowSet {
   static void ForMarked(std::span<const Word> marks, Visit&& visit) {
     for (std::size_t i = 0; i < marks.size(); ++i) ForBits(marks[i], i * kWordBits, visit);
   }
-  // Is there a marked word for which is_it(its index)? Looks no further.
+  // Whether is_it(index) is true for any marked word; stops at the first match.
   template <class Predicate>
   bool AnyMarked(Predicate&& is_it) const {
     for (std::size_t i = 0; i < marks_.size(); ++i) {
@@ -211,7 +212,8 @@ class RowSet {
     }
     return false;
   }
-  // Changes the words under a word of marks; of few, those that become zero lose their marks.
+  // Changes the words under one word of marks; clears the marks of words that become zero if only few are
+  // marked.
   template <class Change>
   void KeepMarks(std::size_t i, Change&& change) {
     const Word marks = marks_[i];

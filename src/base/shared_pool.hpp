@@ -1,4 +1,4 @@
-// Equal things as one object, for as long as anybody holds it.
+// Pools that share equal objects as long as they are in use.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -11,15 +11,15 @@
 
 namespace berth {
 
-// Objects by key that somebody else holds. Unlike an Interner it forgets: what no one holds any more is swept
-// out now and then, so that it stays as small as what is in use. One thread makes; objects may be let go of
-// on any thread.
+// Weak references to objects by key. Unlike an Interner, it purges entries that are no longer in use from
+// time to time, so its size stays proportional to what is in use. One thread adds; objects may be released on
+// any thread.
 template <class Key, class T>
 class HeldObjects {
  public:
   using Ptr = std::shared_ptr<const T>;
 
-  // Null if there is none, or nobody holds it any more.
+  // Null if there is no such object, or it is no longer in use.
   Ptr Find(const Key& key) const {
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : found->second.lock();
@@ -28,7 +28,7 @@ class HeldObjects {
     objects_.insert_or_assign(std::move(key), object);
     sweeper_.Grown(objects_, [](const auto& entry) { return entry.second.expired(); });
   }
-  // Those in use, and some that are not.
+  // Number of entries, including some that are no longer in use.
   std::size_t size() const { return objects_.size(); }
 
  private:
@@ -36,14 +36,14 @@ class HeldObjects {
   ExpiredEntryPurger sweeper_;
 };
 
-// Objects that a text says all about.
+// A pool of objects that are completely described by a text.
 template <class T>
 class SharedPool {
  public:
   using Ptr = std::shared_ptr<const T>;
 
-  // The object known by `key`, a text that says all there is to say about it; else what make() returns, which
-  // may use this pool, too.
+  // The object with this `key`, a text that describes it completely; else the result of make(), which may use
+  // this pool, too.
   template <class Make>
   Ptr Get(std::string key, Make&& make) {
     if (Ptr known = objects_.Find(key)) return known;
@@ -57,14 +57,15 @@ class SharedPool {
   HeldObjects<std::string, T> objects_;
 };
 
-// The same for things that are known by a hash and compared, where a text would be long. Two different things
-// of one hash are not shared.
+// The same for objects that are found by a hash and then compared, where a text key would be long. Two
+// different objects with the same hash are not shared.
 template <class T>
 class WeakInternPool {
  public:
   using Ptr = std::shared_ptr<const T>;
 
-  // The object with that hash if like(object), else what make() returns, which may use this pool, too.
+  // The object with that hash if like(object) is true, else the result of make(), which may use this pool,
+  // too.
   template <class Like, class Make>
   Ptr Get(std::size_t hash, Like&& like, Make&& make) {
     Ptr known = objects_.Find(hash);

@@ -1,4 +1,4 @@
-// A set of rows that many hold and few change.
+// A copy-on-write set of rows.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 namespace berth {
 
 // Reads like a RowSet. Copies share the rows until one of them is changed; the empty set takes no memory.
-// Copies may be held and read on several threads, each of them is one thread's.
+// Different copies may be used on different threads; each copy belongs to one thread.
 class SharedRows {
  public:
   SharedRows() = default;
-  SharedRows(RowSet rows)  // implicit: that is what it is
+  SharedRows(RowSet rows)  // implicit conversion
       : rows_(rows.Empty() ? nullptr : std::make_shared<RowSet>(std::move(rows))) {}
 
   operator const RowSet&() const { return get(); }
@@ -31,12 +31,12 @@ class SharedRows {
   }
   friend bool operator==(const SharedRows& a, const SharedRows& b) { return a.get() == b.get(); }
   friend bool operator==(const SharedRows& a, const RowSet& b) { return a.get() == b; }
-  // Its own share of the memory the rows take.
+  // Memory of the rows divided by the number of copies that share them.
   std::size_t Bytes() const {
     return rows_ == nullptr ? 0 : rows_->words().size_bytes() / static_cast<std::size_t>(rows_.use_count());
   }
 
-  // For changing: nobody else sees it.
+  // The rows for changing, not shared with other copies.
   RowSet& Own() {
     if (rows_ == nullptr) {
       rows_ = std::make_shared<RowSet>();

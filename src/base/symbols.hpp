@@ -1,4 +1,4 @@
-// Addresses of this program by name.
+// Function names for addresses in this process.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace berth {
 
-// The executable's own symbol table, read once; what it does not know (shared libraries, a stripped program)
-// is asked of the dynamic linker. Any thread.
+// The executable's own symbol table, read once. For other addresses (shared libraries, a stripped program)
+// the dynamic linker is used. Any thread.
 class Symbols {
  public:
   Symbols();
-  // Demangled, without parameters; empty if nothing is known.
+  // The demangled name without parameters; empty if unknown.
   std::string NameOf(std::uint64_t address) const;
 
  private:
@@ -24,12 +24,12 @@ class Symbols {
   std::vector<Symbol> own_;  // by address
 };
 
-// A piece of the address space that a file was mapped to.
+// A part of the address space that a file is mapped to.
 struct Mapping {
   std::uint64_t begin = 0, end = 0, offset = 0;
   std::string file;
 };
-// The executable ones, the program itself first.
+// The executable mappings of this process, the program itself first.
 std::vector<Mapping> ExecutableMappings();
 
 }  // namespace berth

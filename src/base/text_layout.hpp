@@ -1,4 +1,4 @@
-// Text as people read it on a terminal.
+// Text layout for terminals.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// Appends words, separated by a space each, to a text whose last line is `indent` columns wide: in lines of
-// up to `width` columns, each of them indented. A word is never broken. No newline follows the last one.
+// Appends words separated by single spaces to a text whose last line is `indent` columns wide. Further lines
+// have up to `width` columns and are indented by `indent`. Words are never split. The last line has no
+// newline.
 void AppendWrapped(std::string& text, std::string_view words, std::size_t indent, std::size_t width);
 
 // "12,345"

@@ -1,4 +1,4 @@
-// Text without the blanks around it.
+// Removes leading and trailing blanks.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Text from outside: what is no UTF-8 must not get any further.
+// Validation and repair of UTF-8 in untrusted input.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// How many bytes of the text's beginning are one character; 0 if they are none.
+// The size in bytes of the first character of `text`; 0 if it is not valid UTF-8. `text` must not be empty.
 inline std::size_t Utf8CharacterSize(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const std::size_t size = first < 0x80                    ? 1
@@ -27,7 +27,7 @@ inline std::size_t Utf8CharacterSize(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : size;
 }
 
-// Eight bytes at a time: nearly all text that Kubernetes keeps is ASCII.
+// Checks eight bytes at a time: nearly all text in Kubernetes objects is ASCII.
 inline bool IsAscii(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   const char* at = text.data();
@@ -51,7 +51,7 @@ inline bool IsUtf8(std::string_view text) {
   return true;
 }
 
-// With U+FFFD for every byte that belongs to no character, as Go's JSON encoder has it.
+// Replaces every byte that is not part of a character with U+FFFD, as Go's JSON encoder does.
 inline std::string ToUtf8(std::string_view text) {
   if (IsUtf8(text)) return std::string(text);
   std::string valid;

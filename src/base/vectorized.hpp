@@ -1,10 +1,10 @@
-// Loops over columns, compiled for several generations of processors; the machine decides at run time which
-// one is used. All of them compute the same, bit for bit: nothing here rounds differently on wider vectors.
+// Loops over columns, compiled for several processor generations and selected at run time. All versions give
+// identical results, bit for bit: none of the operations rounds differently on wider vectors.
 //
 // A kernel is a struct with `template <VectorLevel> BERTH_KERNEL R Run(...)`, written as plain loops of a
-// fixed length that the compiler turns into vector instructions; its file is named to
-// berth_kernels() (cmake/toolchain.cmake). What it calls must be BERTH_KERNEL too, so that it is inlined
-// into each version: a function that is shared between files must never hold instructions of one level.
+// fixed length that the compiler vectorizes. Its file must be listed in berth_kernels()
+// (cmake/toolchain.cmake). Functions that it calls must be BERTH_KERNEL too, so that they are inlined into
+// each version: a function shared between files must never contain instructions of one level only.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace berth {
 
 enum class VectorLevel : std::uint8_t {
-  kBaseline,  // what every machine of the architecture has
+  kBaseline,  // the baseline of the architecture
   kAvx2,      // x86-64-v3: 256 bits
   kAvx512,    // x86-64-v4: 512 bits
 };
 
-// The best level that this machine can run; found out once.
+// The best level that this machine supports; determined once.
 VectorLevel BestVectorLevel();
 
 #define BERTH_KERNEL [[gnu::always_inline]] static inline
@@ -44,7 +44,7 @@ template <class Kernel, class... Args>
 
 }  // namespace vectorized
 
-// Kernel::Run(args...) as compiled for `level`, which the machine must be able to run.
+// Runs Kernel::Run(args...) as compiled for `level`, which the machine must support.
 template <class Kernel, class... Args>
 auto RunVectorized(VectorLevel level, Args... args) {
 #if defined(__x86_64__)
@@ -56,12 +56,12 @@ auto RunVectorized(VectorLevel level, Args... args) {
   return vectorized::Baseline<Kernel>(args...);
 }
 
-// Kernels go through columns in blocks: the rows of one word of a RowSet.
+// Kernels process columns in blocks: the rows of one word of a RowSet.
 inline constexpr std::size_t kBlockRows = 64;
 
 constexpr std::size_t BlocksOf(std::size_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
-// A block of a column for reading. What lies beyond the column's end is read from `padding`, as 0.
+// A block of a column for reading. Rows beyond the end of the column are read as 0 from `padding`.
 template <class T>
 [[gnu::always_inline]] inline const T* BlockOf(const T* column, std::size_t rows, std::size_t block,
                                                T* padding) {
@@ -73,7 +73,7 @@ template <class T>
   return padding;
 }
 
-// Writes a block back, as far as the column goes.
+// Writes a block back, up to the end of the column.
 template <class T>
 [[gnu::always_inline]] inline void StoreBlock(const T* block_values, std::size_t rows, std::size_t block,
                                               T* column) {
@@ -85,8 +85,9 @@ template <class T>
   }
 }
 
-// The integer as a double, for 0 <= value < 2^52: its bits become the lower bits of a number between 2^52 and
-// 2^53, whose ulp is 1. Machines before AVX-512 have no instruction for it. Other values give anything.
+// Converts an integer with 0 <= value < 2^52 to double: its bits become the low bits of a number between 2^52
+// and 2^53, whose ulp is 1. Processors before AVX-512 have no instruction for it. The result for other values
+// is unspecified.
 [[gnu::always_inline]] inline double SmallToDouble(std::int64_t value) {
   return std::bit_cast<double>(value | 0x4330'0000'0000'0000) - 0x1p52;
 }
@@ -102,7 +103,7 @@ inline constexpr int kSmallBits = 52;
     eight |= eight << 8;
     eight |= eight << 16;
     eight |= eight << 32;            // eight copies
-    eight &= 0x8040'2010'0804'0201;  // of each another bit
+    eight &= 0x8040'2010'0804'0201;  // select a different bit in each
     eight += 0x7f7f'7f7f'7f7f'7f7f;  // into the top bit
     eight = (eight >> 7) & 0x0101'0101'0101'0101;
     spread[i] = (eight << 8) - eight;  // times 255

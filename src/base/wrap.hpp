@@ -1,5 +1,5 @@
-// Integer arithmetic that wraps, as Go's does. Quantities come from outside and may be absurd; the original's
-// sums wrap silently, and so must ours, without undefined behaviour.
+// Integer arithmetic that wraps, as in Go. Quantities are untrusted input and may be absurdly large.
+// kube-scheduler's sums wrap silently; these do the same without undefined behaviour.
 #pragma once
 
 #include <cstdint>

@@ -53,9 +53,7 @@ struct Findings {
   std::string Text() const;
 };
 
-// --- the stages
-// ---------------------------------------------------------------------------------------------
-
+// --- the stages ---
 // defaults.cpp
 void ApplyDefaults(Document& document, const ArgsCodecs* codecs);
 PluginSet DefaultMultiPoint(const FeatureGates& gates);

@@ -28,9 +28,7 @@ std::vector<std::string> MultiPoint(const Profile& profile) {
   return names;
 }
 
-// --- defaults
-// -----------------------------------------------------------------------------------------------------
-
+// --- defaults ---
 TEST(SchedulerConfig, WithoutAFileIsTheDefault) {
   const SchedulerConfig config = DefaultSchedulerConfig();
   EXPECT_EQ(config.parallelism, 16);
@@ -108,9 +106,7 @@ TEST(SchedulerConfig, ASingleProfileNeedsNoName) {
   EXPECT_EQ(null_name->profiles[0].scheduler_name, "default-scheduler");
 }
 
-// --- plugin sets
-// --------------------------------------------------------------------------------------------------
-
+// --- plugin sets ---
 struct MergeCase {
   std::string name;
   std::string multi_point;
@@ -177,9 +173,7 @@ TEST(PluginSets, EveryPointOfTheFileIsRead) {
   }
 }
 
-// --- mistakes
-// -----------------------------------------------------------------------------------------------------
-
+// --- mistakes ---
 struct MistakeCase {
   std::string name;
   std::string body;
@@ -284,9 +278,7 @@ TEST(AMistakenConfig, NestingHasABound) {
               HasSubstr("nested deeper than 100 levels"));
 }
 
-// --- extenders
-// ----------------------------------------------------------------------------------------------------
-
+// --- extenders ---
 TEST(Extenders, AreReadWhole) {
   const auto config = Parse(R"(
 extenders:
@@ -363,9 +355,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
     [](const auto& row) { return row.param.name; });
 
-// --- scalars
-// ------------------------------------------------------------------------------------------------------
-
+// --- scalars ---
 TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   const auto kind = [](const std::string& scalar) {
     return yaml::ParseValue("a: " + scalar).value().Find("a")->kind;

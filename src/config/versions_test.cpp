@@ -43,9 +43,7 @@ std::string ArgsOf(const Profile& profile, const std::string& plugin) {
   return args == profile.plugin_args.end() ? "none" : ToJson(args->second);
 }
 
-// --- defaults of each version
-// -------------------------------------------------------------------------------
-
+// --- defaults of each version ---
 struct WeightCase {
   std::string version;
   std::string weights;  // of multiPoint, those that are given
@@ -82,9 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Table, DefaultsOfAVersion,
                                          WeightCase{"v1alpha1", kWeightsOfAlphas, "-VolumeBinding"}),
                          [](const auto& row) { return row.param.version; });
 
-// --- plugins that went
-// --------------------------------------------------------------------------------------
-
+// --- plugins that went ---
 struct SuccessorCase {
   std::string name;
   std::string version;
@@ -219,9 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "parallelism: Invalid value: 0: should be an integer value greater than zero"}),
     [](const auto& row) { return row.param.name; });
 
-// --- v1alpha1
-// -----------------------------------------------------------------------------------------------
-
+// --- v1alpha1 ---
 TEST(V1Alpha1, IsOneProfileWithItsFieldsAtTheTop) {
   const SchedulerConfig config = Read(Head("v1alpha1") + R"(
 schedulerName: mine
@@ -282,9 +276,7 @@ TEST(V1Alpha1, MayNameAPolicyFile) {
   EXPECT_EQ(Shown(config->profiles[0].at(Point::kScore)), "+ImageLocality 2 -*");
 }
 
-// --- Policy
-// -------------------------------------------------------------------------------------------------
-
+// --- Policy ---
 TEST(Policy, NamesPredicatesAndPriorities) {
   const SchedulerConfig config = Read(R"({"predicates":[{"name":"HostName"},{"name":"MatchNodeSelector"},
     {"name":"PodFitsResources"}],"priorities":[{"name":"LeastRequestedPriority","weight":1}],"extenders":[
@@ -341,9 +333,7 @@ TEST(Policy, NamesTheNearestPredicate) {
                         "time.Duration"));
 }
 
-// --- YAML that Kubernetes writes
-// ----------------------------------------------------------------------------
-
+// --- YAML that Kubernetes writes ---
 struct ScalarCase {
   std::string text;
   std::string yaml;

@@ -114,9 +114,7 @@ void Connection::AnswerInTheClear() {
   Flush();
 }
 
-// --- in
-// ---------------------------------------------------------------------------------------------------------
-
+// --- in ---
 void Connection::Read() {
   if (reading_ || closed_ || peer_done_ || in_.size() >= shared_->options.read_ahead_bytes) return;
   reading_ = true;
@@ -221,9 +219,7 @@ void Connection::RequestAnswered() {
   ScheduleFlush();
 }
 
-// --- out
-// --------------------------------------------------------------------------------------------------------
-
+// --- out ---
 void Connection::Respond(Response response) {
   if (closed_) return;
   AppendHead(response, false);

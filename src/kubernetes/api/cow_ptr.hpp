@@ -1,5 +1,4 @@
-// Members that few objects have, or that many have alike: absent they cost one pointer, and copies share
-// them.
+// Copy-on-write members. An absent value costs one pointer; copies share a present one.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +13,14 @@
 namespace berth::api {
 
 // An optional value in eight bytes. Copies share it until one of them is written to, so that thousands of
-// pods can hold one list of containers. Reads are those of a const object; anything else is taken for a
-// write, and gets a copy of its own if the value is shared. Reading on several threads is fine, as with any
+// pods can share one list of containers. Access through a const object is a read; any other access counts as
+// a write and makes an own copy if the value is shared. Reading on several threads is safe, as with any
 // value.
 template <class T>
 class CowPtr {
  public:
   CowPtr() = default;
-  CowPtr(T value) : value_(new Counted{std::move(value)}) {}  // implicit, as std::optional's
+  CowPtr(T value) : value_(new Counted{std::move(value)}) {}  // implicit, as in std::optional
   CowPtr(const CowPtr& other) noexcept : value_(other.value_) {
     if (value_ != nullptr) value_->holders.fetch_add(1, std::memory_order_relaxed);
   }
@@ -47,10 +46,10 @@ class CowPtr {
   const T& operator*() const { return value_->value; }
   T* operator->() { return &Own(); }
   const T* operator->() const { return &value_->value; }
-  // Null if absent; otherwise equal pointers mean equal values, as long as both are held.
+  // Null if absent; otherwise equal pointers mean equal values while both copies exist.
   const T* identity() const { return value_ == nullptr ? nullptr : &value_->value; }
-  // What `work_out` makes of the value, 0 if absent; worked out once for all who share it. One type of value
-  // has one such number.
+  // The number that `work_out` computes from the value, 0 if absent; computed once for all copies that share
+  // it. Each type of value may have only one such number.
   template <class WorkOut>
   std::uint32_t Memo(WorkOut&& work_out) const {
     if (value_ == nullptr) return 0;
@@ -61,7 +60,7 @@ class CowPtr {
     }
     return memo;
   }
-  // Nobody else holds it.
+  // This is the only copy that holds the value.
   bool unshared() const { return value_ != nullptr && value_->holders.load(std::memory_order_acquire) == 1; }
   friend bool operator==(const CowPtr& a, const CowPtr& b) {
     if (a.value_ == b.value_) return true;
@@ -72,7 +71,7 @@ class CowPtr {
   struct Counted {
     T value{};
     std::atomic<std::uint32_t> holders = 1;
-    std::atomic<std::uint32_t> memo = 0;  // 0: not worked out, or not since it was written to
+    std::atomic<std::uint32_t> memo = 0;  // 0: not computed since the last write
   };
   T& Own() {
     if (!unshared()) *this = CowPtr(std::as_const(value_->value));
@@ -83,7 +82,7 @@ class CowPtr {
   Counted* value_ = nullptr;
 };
 
-// A list in eight bytes; absent and empty are the same. Copies share, as those of CowPtr.
+// A list in eight bytes; absent and empty are equivalent. Copies share it as in CowPtr.
 template <class T>
 class CowList {
  public:
@@ -95,7 +94,7 @@ class CowList {
   CowList(std::initializer_list<T> items) {
     if (items.size() > 0) items_ = std::vector<T>(items);
   }
-  CowList(std::vector<T> items) {  // implicit: it is one
+  CowList(std::vector<T> items) {  // implicit conversion
     if (!items.empty()) items_ = std::move(items);
   }
   operator const std::vector<T>&() const { return All(); }

@@ -1,5 +1,4 @@
-// Volumes of plugins that used to be part of Kubernetes, as the CSI drivers that took over from them see them
-// (csi-translation-lib of v1.37).
+// Translates volumes of in-tree plugins to the CSI drivers that replaced them (csi-translation-lib of v1.37).
 #pragma once
 
 #include <string>
@@ -13,21 +12,21 @@ namespace berth::api {
 struct CsiMigration {
   std::string_view plugin;  // "kubernetes.io/aws-ebs"
   std::string_view driver;  // "ebs.csi.aws.com"
-  // Nodes run the CSI driver instead of the plugin: as far as a scheduler cares the volume is the driver's.
+  // Nodes run the CSI driver instead of the plugin; for scheduling, the volume belongs to the driver.
   bool complete = false;
 };
 
-// Null for sources that nobody took over.
+// Null for sources without a CSI replacement.
 const CsiMigration* MigrationOf(Volume::Source source);
 const CsiMigration* MigrationOf(PersistentVolume::Source source);
 const CsiMigration* MigrationOfPlugin(std::string_view plugin);
 
-// What the driver calls the volume. The sources must have a migration; errors are the original's texts.
+// The CSI volume handle. The sources must have a migration; error texts are those of Kubernetes.
 Expected<std::string> CsiHandleOf(const Volume& volume);
 Expected<std::string> CsiHandleOf(const PersistentVolume& volume);
 
-// spec.nodeAffinity.required in the words of the driver: its topology key instead of the zone's labels, and
-// the zones that only the volume's labels know.
+// spec.nodeAffinity.required translated for the CSI driver: its topology key instead of the zone labels, plus
+// the zones that are given only by the volume's labels.
 CowPtr<NodeSelector> CsiAffinityOf(const PersistentVolume& volume);
 
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// From bytes to objects. One Decoder per thread: it owns the parser's buffers and reuses them.
+// Decodes Kubernetes objects. One Decoder per thread: it owns the parser's buffers and reuses them.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace berth::api {
 
-// metav1.Status: how an API server says no.
+// metav1.Status: an error response of an API server.
 struct Status {
   int code = 0;
   std::string reason;  // NotFound, Conflict, Expired, ...
@@ -20,10 +20,10 @@ struct Status {
   std::vector<std::string> cause_reasons;  // details.causes[].reason, e.g. ResourceVersionTooLarge
 };
 
-// An object that could not be understood; the others of its list or stream are not affected.
+// An object that could not be decoded. The other objects of its list or stream are not affected.
 struct Skipped {
   std::string key;    // namespace/name as far as known
-  std::string error;  // path of the field, what is wrong with it
+  std::string error;  // path of the field and the error
 };
 
 template <class T>
@@ -34,7 +34,7 @@ struct ObjectList {
   std::vector<Skipped> skipped;
 };
 
-// Names and versions of a list's objects, whatever their kind: views into the text that was read.
+// Names and versions of a list's objects of any kind: views into the text that was decoded.
 struct VersionList {
   struct Item {
     std::string_view ns, name, resource_version;
@@ -49,25 +49,26 @@ enum class WatchEventType { kAdded, kModified, kDeleted, kBookmark, kError };
 template <class T>
 struct WatchEvent {
   WatchEventType type = WatchEventType::kError;
-  std::shared_ptr<const T> object;  // ADDED, MODIFIED, DELETED; null if it could not be understood
-  std::string key;                  // of the object, also if it could not be understood
-  std::string resource_version;     // of the object, also for BOOKMARK and for objects not understood
+  std::shared_ptr<const T> object;  // ADDED, MODIFIED, DELETED; null if it could not be decoded
+  std::string key;                  // of the object, also if it could not be decoded
+  std::string resource_version;  // of the object, also for BOOKMARK and for objects that could not be decoded
   bool initial_events_end = false;  // BOOKMARK with annotation k8s.io/initial-events-end
   Status status;                    // ERROR
-  std::string skipped;              // why the object could not be understood; empty if it could
+  std::string skipped;              // why the object could not be decoded; empty if it was
 };
 
-// Of which objects the whole text is kept, as JSON in Go's spelling without kind and apiVersion (and of pods
-// without managedFields): for those who show objects to somebody else. Texts of nodes are tens of kilobytes.
+// Selects the objects whose whole text is kept, as JSON in Go's format without kind and apiVersion (pods also
+// without managedFields): for components that pass objects on, such as extender clients. Texts of nodes take
+// tens of kilobytes.
 struct KeepTexts {
   bool nodes = false;
   bool waiting_pods = false;  // pods without a node
   bool placed_pods = false;
 };
 
-// T is any kind of objects.hpp, as JSON; pods and nodes also as Kubernetes' protobuf, which is told by its
-// first bytes and gives equal objects, but never their text (see KeepTexts). Texts of errors begin with the
-// path of the field ("spec.containers[0].image: ...").
+// T is any kind of objects.hpp, as JSON. Pods and nodes are also accepted as Kubernetes protobuf, which is
+// detected by its first bytes and gives equal objects, but never their text (see KeepTexts). Error texts
+// begin with the path of the field ("spec.containers[0].image: ...").
 class Decoder {
  public:
   Decoder();
@@ -75,24 +76,24 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // From the next object on; at first no text is kept.
+  // Applies from the next object on; by default no text is kept.
   void Keep(const KeepTexts& texts);
 
   template <class T>
   Expected<T> Object(std::string_view text);
-  // The body of a list response. Fails only if the list itself is broken.
+  // The body of a list response. Fails only if the list itself is malformed.
   template <class T>
   Expected<ObjectList<T>> List(std::string_view text);
-  // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes' protobuf; nothing but
-  // metadata is looked at. The views last as long as the text, and until the decoder is used again.
+  // A list of any kind, or a PartialObjectMetadataList, as JSON or as Kubernetes protobuf; only metadata is
+  // read. The views are valid as long as the text, and until the decoder is used again.
   Expected<VersionList> Versions(std::string_view text);
-  // One frame of a watch: a line of JSON, or what protobuf has between two lengths. Fails only if the frame
-  // itself is broken.
+  // One frame of a watch: a line of JSON, or one length-delimited protobuf message. Fails only if the frame
+  // itself is malformed.
   template <class T>
   Expected<WatchEvent<T>> Event(std::string_view text);
-  // The names in an APIResourceList, subresources ("pods/status") left out.
+  // The names in an APIResourceList, without subresources ("pods/status").
   Expected<std::vector<std::string>> ResourceNames(std::string_view json);
-  // The body of an error response; if it is no Status, what can be said from the HTTP code.
+  // The body of an error response. If it is not a Status, the result is derived from the HTTP code.
   Status ErrorStatus(std::string_view body, int http_code);
 
  private:
@@ -100,17 +101,17 @@ class Decoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// Fills in what the API server would have when an object is created (v1.37): requests from limits, host ports
-// of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity, modes
-// and phases of volumes. For objects that never went through one, such as files written by hand. No
-// admission.
+// Sets the defaults that the API server sets when an object is created (v1.37): requests from limits, host
+// ports of host-network pods, protocols, scheduler name, the namespace "default", allocatable from capacity,
+// modes and phases of volumes. For objects that did not come from an API server, such as files written by
+// hand. No admission.
 void ApplyDefaults(Pod& pod);
 void ApplyDefaults(Node& node);
 void ApplyDefaults(PersistentVolume& volume);
 void ApplyDefaults(PersistentVolumeClaim& claim);
 void ApplyDefaults(StorageClass& storage_class);
 void ApplyDefaults(Namespace& ns);
-// All other kinds: nothing but the namespace "default" where there is none.
+// All other kinds: only the namespace "default" if it is empty.
 template <class T>
 void ApplyDefaults(T& object) {
   if (T::kNamespaced && object.metadata.ns.empty()) object.metadata.ns = "default";
@@ -126,7 +127,7 @@ struct Documents {
   std::vector<Document> objects;
   std::vector<std::string> errors;  // documents that could not be read, with their location
 };
-// Fails if the text is neither JSON nor YAML from the start.
+// Fails if the beginning of the text is neither JSON nor YAML.
 Expected<Documents> SplitDocuments(std::string_view text);
 
 }  // namespace berth::api

@@ -20,9 +20,7 @@ T Read(std::string_view json) {
   return object ? std::move(*object) : T{};
 }
 
-// --- metadata
-// ---------------------------------------------------------------------------------------------------------
-
+// --- metadata ---
 TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
   const auto pod = Read<Pod>(R"({"metadata": {"name": "a",
     "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1"},
@@ -57,9 +55,7 @@ TEST(Metadata, OfMostObjectsHasNeither) {
   EXPECT_EQ(pod.metadata.Annotation("x"), nullptr);
 }
 
-// --- pods
-// -------------------------------------------------------------------------------------------------------------
-
+// --- pods ---
 TEST(PodVolumes, OfTheKindsThatDecisionsDependOnAreKept) {
   const auto pod = Read<Pod>(R"({"spec": {"volumes": [
     {"name": "token", "projected": {"sources": []}}, {"name": "tmp", "emptyDir": {}},
@@ -155,9 +151,7 @@ TEST(PodSpec, OfAPlainPodPaysEightBytesForEachRareMember) {
   EXPECT_EQ(pod.spec.host_users, std::nullopt);
 }
 
-// --- nodes
-// ------------------------------------------------------------------------------------------------------------
-
+// --- nodes ---
 TEST(Node, HasItsDeclaredFeaturesSorted) {
   EXPECT_THAT(Read<Node>(R"({"status": {"declaredFeatures": ["B", "A"]}})").declared_features,
               ElementsAre("A", "B"));
@@ -174,9 +168,7 @@ TEST(Node, ChangesItsDigestExactlyWithItsAnnotations) {
   EXPECT_EQ(digest("null"), 0U);
 }
 
-// --- storage
-// ----------------------------------------------------------------------------------------------------------
-
+// --- storage ---
 TEST(Storage, OfAPersistentVolume) {
   const auto volume = Read<PersistentVolume>(R"({"metadata": {"name": "pv"}, "spec": {
     "capacity": {"storage": "10Gi", "other": "1"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
@@ -265,9 +257,7 @@ TEST(Storage, OfAClassADriverANodeACapacityAndAnAttachment) {
   EXPECT_EQ(attachment.persistent_volume_name, "pv");
 }
 
-// --- what groups pods
-// -------------------------------------------------------------------------------------------------
-
+// --- what groups pods ---
 TEST(Workloads, HaveTheirSelectors) {
   EXPECT_EQ(Read<Service>(R"({"spec": {"selector": {"a": "b"}}})").selector, (Labels{{"a", "b"}}));
   EXPECT_EQ(Read<ReplicationController>(R"({"spec": {"selector": {"a": "b"}}})").selector,
@@ -287,9 +277,7 @@ TEST(Workloads, ABudgetSaysWhatMayBeDisturbed) {
   EXPECT_THAT(budget.disrupted_pods, ElementsAre("a", "b"));
 }
 
-// --- devices
-// ----------------------------------------------------------------------------------------------------------
-
+// --- devices ---
 std::vector<std::string> RequestsOf(std::string_view json) {
   std::vector<std::string> out;
   for (const auto& request : Read<ResourceClaim>(json).requests)
@@ -334,9 +322,7 @@ TEST(Devices, OfASliceAClassAndATaintRule) {
   EXPECT_EQ(rule.taint.effect, "NoExecute");
 }
 
-// --- mistakes
-// ---------------------------------------------------------------------------------------------------------
-
+// --- mistakes ---
 TEST(EveryKind, IsRefusedWithThePathOfTheField) {
   AllKinds::ForEach([]<class T>() {
     const auto object = Decoder().Object<T>(R"({"metadata": {"labels": {"a": 1}}})");
@@ -352,9 +338,7 @@ TEST(EveryKind, IsRefusedWithThePathOfTheField) {
             "status.startTime: \"noon\" is not a time as RFC 3339 has it");
 }
 
-// --- times
-// ------------------------------------------------------------------------------------------------------------
-
+// --- times ---
 TEST(Timestamp, IsReadAsRfc3339) {
   EXPECT_EQ(ParseTimestamp("1970-01-01T00:00:00Z"), 0);
   EXPECT_EQ(ParseTimestamp("2026-11-21T12:00:00Z"), 1795262400);
@@ -374,9 +358,7 @@ TEST(Timestamp, OfAnyOtherFormIsNone) {
   }
 }
 
-// --- dumps
-// ------------------------------------------------------------------------------------------------------------
-
+// --- dumps ---
 TEST(Dump, HoldsEveryKindByKeyWithDefaultsFilledIn) {
   Dump dump;
   const auto documents = SplitDocuments(R"({"kind": "List", "items": [

@@ -18,9 +18,7 @@ using ::testing::StartsWith;
 Expected<Pod> PodOf(std::string_view json) { return Decoder().Object<Pod>(json); }
 Expected<Node> NodeOf(std::string_view json) { return Decoder().Object<Node>(json); }
 
-// --- objects
-// ------------------------------------------------------------------------------------------------------
-
+// --- objects ---
 TEST(Decoder, ReadsThePartsOfAPodThatDecisionsNeed) {
   const auto pod = PodOf(R"({
     "apiVersion": "v1", "kind": "Pod", "somethingNew": [1, {"deep": true}],
@@ -199,9 +197,7 @@ TEST(Decoder, BrokenJsonIsRefusedAndTheDecoderGoesOn) {
   EXPECT_TRUE(decoder.Object<Pod>("{}"));
 }
 
-// --- lists
-// --------------------------------------------------------------------------------------------------------
-
+// --- lists ---
 TEST(Decoder, ABadObjectDoesNotSpoilItsList) {
   const auto list =
       Decoder().List<Pod>(R"({"kind": "PodList", "metadata": {"resourceVersion": "7", "continue": "next"},
@@ -227,9 +223,7 @@ TEST(Decoder, AListMayBeEmptyOrNullButMustBeAList) {
             "items: expected a list, got an object");
 }
 
-// --- watches
-// ------------------------------------------------------------------------------------------------------
-
+// --- watches ---
 TEST(Decoder, ReadsAWatchEvent) {
   const auto event = Decoder().Event<Pod>(
       R"({"type": "MODIFIED", "object": {"metadata": {"name": "a", "namespace": "x", "resourceVersion": "9"}}})");
@@ -281,9 +275,7 @@ TEST(Decoder, ABrokenFrameIsRefused) {
             "type: \"GONE\" is no watch event");
 }
 
-// --- errors of the server
-// -----------------------------------------------------------------------------------------
-
+// --- errors of the server ---
 TEST(ErrorStatus, IsReadFromTheBody) {
   const Status status = Decoder().ErrorStatus(
       R"({"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down",
@@ -303,9 +295,7 @@ TEST(ErrorStatus, IsMadeUpFromTheHttpCodeIfTheBodySaysNothing) {
   EXPECT_LT(Decoder().ErrorStatus(std::string(100000, 'x'), 500).message.size(), 300U);
 }
 
-// --- defaults
-// -----------------------------------------------------------------------------------------------------
-
+// --- defaults ---
 TEST(Defaults, OfAPodAreTheApiServers) {
   Pod pod =
       MakePod().Container(MakeContainer().Limit("cpu", "2").Limit("memory", "1Gi").Cpu("1").HostPort(80, ""));
@@ -359,9 +349,7 @@ TEST(Defaults, OfANodeTakeTheCapacityWhereNothingIsSaidOfAllocatable) {
   EXPECT_THAT(given.allocatable, IsEmpty());
 }
 
-// --- files
-// --------------------------------------------------------------------------------------------------------
-
+// --- files ---
 std::vector<std::string> Summary(std::string_view text) {
   const auto documents = SplitDocuments(text);
   if (!documents) return {"error: " + documents.error().message};

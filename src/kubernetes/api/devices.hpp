@@ -1,5 +1,5 @@
-// Dynamic resource allocation (resource.k8s.io, read as v1, v1beta2 or v1beta1): what exists, who holds it.
-// See meta.hpp for what holds for all objects.
+// Dynamic resource allocation (resource.k8s.io, read as v1, v1beta2 or v1beta1): devices, claims and
+// allocations. meta.hpp describes the conventions for all objects.
 #pragma once
 
 #include "kubernetes/api/meta.hpp"
@@ -18,7 +18,7 @@ struct ResourceClaim {
   static constexpr bool kNamespaced = true;
   struct Request {
     std::string name;               // "request", or "request/alternative" for each entry of firstAvailable
-    std::string device_class_name;  // empty: of a kind that is not known
+    std::string device_class_name;  // empty: an unknown kind of request
   };
   struct Consumer {
     std::string resource;
@@ -61,7 +61,7 @@ struct ResourceSlice {
   std::vector<std::string> devices;  // names
 };
 
-// Adds a taint to devices; the selector's absent parts match everything.
+// Adds a taint to devices. Absent parts of the selector match everything.
 struct DeviceTaintRule {
   static constexpr std::string_view kKind = "DeviceTaintRule";
   static constexpr bool kNamespaced = false;

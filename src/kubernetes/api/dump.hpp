@@ -1,4 +1,4 @@
-// The objects of a file, by kind.
+// The objects of files, by kind.
 #pragma once
 
 #include <map>
@@ -11,15 +11,14 @@
 
 namespace berth::api {
 
-// Everything a scheduler would watch, as it stands in files written by `kubectl get -o json` or by hand:
-// defaults are filled in, of two objects with one key the later counts. One thread.
+// All objects that a scheduler would watch, from files written by `kubectl get -o json` or by hand. Defaults
+// are filled in; of two objects with the same key the later one wins. One thread.
 class Dump {
  public:
   template <class T>
   using Objects = std::map<std::string, std::shared_ptr<const T>>;  // by metadata.Key()
 
-  // Kinds that no scheduler looks at are passed over. Fails if the object cannot be understood or has no
-  // name.
+  // Adds an object; ignores kinds that no scheduler reads. Fails if the object is invalid or has no name.
   Expected<void> Add(const Document& document);
 
   template <class T>

@@ -1,4 +1,4 @@
-// Where in an object something is wrong: "spec.containers[0].image"; private to this module.
+// The path of an invalid field in an object: "spec.containers[0].image"; private to this module.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace berth::api {
 
-// Put together from the inside out, while the readers return.
+// Built from the innermost field outwards while the readers return.
 class FieldPath {
  public:
   void In(std::string_view field) { path_ = std::string(field).append(Dot()).append(path_); }
   void InItem(std::size_t index) { path_ = "[" + std::to_string(index) + "]" + Dot() + path_; }
-  // "path: what", or only what.
+  // "path: what", or only `what` if the path is empty.
   std::string Before(const std::string& what) const { return path_.empty() ? what : path_ + ": " + what; }
 
  private:

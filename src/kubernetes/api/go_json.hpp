@@ -6,8 +6,8 @@
 
 namespace berth::api {
 
-// The text as a JSON string, quotes included. Besides what must be escaped Go escapes <, > and &, and the
-// line separators U+2028 and U+2029. `text` is valid UTF-8.
+// Appends `text` as a JSON string with quotes. Like Go, also escapes <, > and &, and the line separators
+// U+2028 and U+2029. `text` must be valid UTF-8.
 void AppendGoString(std::string& out, std::string_view text);
 
 }  // namespace berth::api

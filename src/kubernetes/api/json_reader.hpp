@@ -1,5 +1,5 @@
-// Reading typed fields out of a parsed JSON document; private to this module. A failure names the path to the
-// field, and success costs nothing for it: the path is put together while the callers return.
+// Reads typed fields from a parsed JSON document; private to this module. An error contains the path of the
+// field. The path is built while the callers return, so success costs nothing.
 #pragma once
 
 #include <simdjson.h>
@@ -18,7 +18,7 @@ namespace berth::api::json {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-// Every reader returns false once it is set.
+// The first error. A reader returns false after it has set one.
 class Failure {
  public:
   bool Set(std::string what) {
@@ -60,16 +60,14 @@ inline std::string_view TypeName(const element& value) {
   return "something else";
 }
 
-// The object as Go writes it, see KeepTexts.
+// The object as JSON in Go's format, see KeepTexts.
 std::string GoText(const element& value, bool managed_fields);
 
 inline bool Expect(const element& value, std::string_view wanted, Failure& failure) {
   return failure.Set("expected " + std::string(wanted) + ", got " + std::string(TypeName(value)));
 }
 
-// --- one reader per type; null leaves the default, as in Go
-// -----------------------------------------------------
-
+// --- one reader per type; null leaves the default, as in Go ---
 inline bool Read(const element& value, std::string& out, Failure& failure) {
   std::string_view text;
   if (value.get(text) != simdjson::SUCCESS) return Expect(value, "a string", failure);
@@ -113,7 +111,7 @@ bool ReadObject(const element& value, Failure& failure, Visit&& visit) {
   return true;
 }
 
-// A member and where it goes: a value with a reader, or something to call with (element, Failure&).
+// A member and its target: a variable with a reader, or a callable with (element, Failure&).
 template <class T>
 struct Field {
   std::string_view name;
@@ -127,7 +125,7 @@ struct Field {
     }
   }
 };
-// The same for something to call that is no variable.
+// The same for a temporary callable.
 template <class T>
 struct Nested {
   std::string_view name;
@@ -136,7 +134,7 @@ struct Nested {
   bool operator()(const element& member, Failure& failure) const { return read(member, failure); }
 };
 
-// An object with these members; others, and those that are null, are not looked at.
+// Reads an object with these members. Other members, and members that are null, are ignored.
 template <class... Fields>
 bool ReadFields(const element& value, Failure& failure, const Fields&... fields) {
   return ReadObject(value, failure, [&](std::string_view key, const element& member) {
@@ -192,9 +190,7 @@ bool Read(const element& value, CowList<T>& out, Failure& failure) {
   return fine;
 }
 
-// --- what objects have in common (decode_meta.cpp)
-// ----------------------------------------------------------------
-
+// --- common parts of objects (decode_meta.cpp) ---
 bool Read(const element& value, Labels& out, Failure& failure);
 bool Read(const element& value, Quantity& out, Failure& failure);
 bool Read(const element& value, ResourceList& out, Failure& failure);
@@ -204,9 +200,7 @@ bool Read(const element& value, NodeSelectorTerm& out, Failure& failure);
 bool Read(const element& value, NodeSelector& out, Failure& failure);
 bool Read(const element& value, Taint& out, Failure& failure);
 
-// --- kinds
-// --------------------------------------------------------------------------------------------------------
-
+// --- kinds ---
 bool Read(const element& value, Pod& out, Failure& failure);
 bool Read(const element& value, Node& out, Failure& failure);
 bool Read(const element& value, Namespace& out, Failure& failure);

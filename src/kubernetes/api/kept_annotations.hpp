@@ -1,11 +1,11 @@
-// Which annotations objects keep when they are decoded.
+// The annotations that decoded objects keep.
 #pragma once
 
 #include <string>
 
 namespace berth::api {
 
-// Keeps these, too, from now on: a plugin reads them. Before anything is decoded on another thread.
+// Registers an annotation that a plugin reads; decoders then keep it. Call before any other thread decodes.
 void KeepAnnotation(std::string key);
 
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// What is kept of an object, in whatever encoding it came; private to this module.
+// Selects the parts of an object that are kept, for both encodings; private to this module.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace berth::api {
 
-// Does a plugin read this annotation?
+// Whether a plugin reads this annotation.
 bool KeepsAnnotation(std::string_view key);
 
-// What nobody asks of a pod that has its place would be most of what a pod weighs: times and messages, no two
-// alike. Types and order of all conditions are needed for patches, status for their own sake. Does nothing to
-// pods without a node.
+// Clears times and messages of conditions of a pod that has a node: no plugin reads them, they rarely repeat,
+// and they would take most of a pod's memory. Types and order of all conditions are needed for patches;
+// `status` is kept too. Does nothing to pods without a node.
 void TrimConditions(Pod& pod);
-// Is this one of those that stay whole?
+// Whether TrimConditions keeps this condition whole.
 bool KeepsWholeCondition(const Pod& pod, const PodCondition& condition);
 
-// The order in which a map is written does not count, but which value belongs to which key does.
+// A hash of a map: independent of the order of its entries, dependent on which value belongs to which key.
 class AnnotationsDigest {
  public:
   void Add(std::string_view key, std::string_view text) {
@@ -36,7 +36,7 @@ class AnnotationsDigest {
   std::uint64_t value_ = 0;
 };
 
-// ADDED, MODIFIED, ...; nothing for any other word.
+// Parses ADDED, MODIFIED, ...; nullopt for any other word.
 std::optional<WatchEventType> EventType(std::string_view name);
 
 }  // namespace berth::api

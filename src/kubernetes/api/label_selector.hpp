@@ -10,8 +10,7 @@
 
 namespace berth::api {
 
-// A selector that passed all checks. One without requirements matches everything; an absent selector matches
-// nothing.
+// A validated selector. One without requirements matches everything; an absent selector matches nothing.
 struct ParsedSelector {
   bool nothing = false;
   std::vector<Requirement> requirements;  // ANDed; operators In, NotIn, Exists, DoesNotExist
@@ -19,16 +18,16 @@ struct ParsedSelector {
   static ParsedSelector Nothing() { return {true, {}}; }
   bool everything() const { return !nothing && requirements.empty(); }
   bool Matches(const Labels& labels) const;
-  // Pins the labels down further. Nothing stays nothing.
+  // Adds a requirement that label `key` equals `value`. A selector that matches nothing stays unchanged.
   void RequireEqual(const std::string& key, const std::string& value);
-  // A text that is the same for the same selector only.
+  // A text that identifies the selector: equal texts mean equal selectors.
   std::string Text() const;
 };
 
-// `selector` may be null. The error is that of the first mistake, in the original's words.
+// `selector` may be null. Returns the first error, with Kubernetes' text.
 Expected<ParsedSelector> ParseLabelSelector(const LabelSelector* selector);
 
-// A selector that is a plain map of labels, as those of services are: unchecked.
+// A selector given as a map of labels, as in services; not validated.
 ParsedSelector SelectorOfLabels(const Labels& labels);
 
 }  // namespace berth::api

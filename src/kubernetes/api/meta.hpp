@@ -1,8 +1,8 @@
-// What Kubernetes objects have in common: metadata, amounts, selectors.
+// Common parts of Kubernetes objects: metadata, amounts, selectors.
 //
 // An absent list or map is empty here; where Kubernetes distinguishes absent from empty the member is
-// optional. Objects are immutable once shared: decoders hand out std::shared_ptr<const T>, and any thread may
-// read one.
+// optional. Objects are immutable once shared: decoders return std::shared_ptr<const T>, which any thread may
+// read.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace berth::api {
 
-// Sorted by key, keys unique. Copies share (see CowPtr).
+// Sorted by key, keys unique. Copies share the entries (see CowPtr).
 class Labels {
  public:
   using Entry = std::pair<std::string, std::string>;
@@ -65,7 +65,7 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   Labels labels;
-  // Those that plugins read (see KeepsAnnotation in kept_parts.cpp, KeepAnnotation), no others.
+  // Only the annotations that plugins read (KeepsAnnotation in kept_parts.cpp, KeepAnnotation).
   CowPtr<Labels> annotations;
   CowPtr<OwnerReference> controller;  // null: none
   Text deletion_timestamp;          // empty: not being deleted
@@ -89,16 +89,14 @@ struct ObjectMeta {
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 };
 
-// --- selection of objects by their labels
-// -------------------------------------------------------------------
-
+// --- selection of objects by their labels ---
 struct LabelSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist; anything else is a parse error of the selector
   std::vector<std::string> values;
   friend bool operator==(const LabelSelectorRequirement&, const LabelSelectorRequirement&) = default;
 };
-// Empty it matches everything; where a selector may be absent, the absent one matches nothing.
+// An empty selector matches everything. Where a selector is optional, an absent one matches nothing.
 struct LabelSelector {
   Labels match_labels;
   std::vector<LabelSelectorRequirement> match_expressions;
@@ -106,9 +104,7 @@ struct LabelSelector {
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 };
 
-// --- selection of nodes
-// -------------------------------------------------------------------------------------
-
+// --- selection of nodes ---
 struct NodeSelectorRequirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; anything else is a parse error of the term

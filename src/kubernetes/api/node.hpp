@@ -1,4 +1,4 @@
-// Nodes: the fields a scheduler needs. See meta.hpp for what holds for all objects.
+// Nodes: the fields a scheduler needs. meta.hpp describes the conventions for all objects.
 #pragma once
 
 #include "kubernetes/api/meta.hpp"
@@ -27,14 +27,14 @@ struct Node {
   bool unschedulable = false;
   CowList<Taint> taints;
   ResourceList allocatable;
-  ResourceList capacity;  // only stands in for an absent allocatable
+  ResourceList capacity;  // used only if allocatable is absent
   bool allocatable_given = false;
   CowList<ContainerImage> images;
   CowList<NodeCondition> conditions;
   CowList<NodeAddress> addresses;
   CowList<std::string> declared_features;  // sorted
-  std::uint64_t annotations_digest = 0;     // equal for equal annotations: only their change is of interest
-  CowPtr<std::string> text;                   // the whole object, if the decoder was asked to keep it
+  std::uint64_t annotations_digest = 0;     // equal for equal annotations; only changes matter
+  CowPtr<std::string> text;                   // the whole object, if the decoder is configured to keep it
   friend bool operator==(const Node&, const Node&) = default;
 };
 

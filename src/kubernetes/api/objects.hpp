@@ -1,4 +1,4 @@
-// Kubernetes objects as plain values: every kind that a scheduler watches.
+// Kubernetes objects as plain values: all kinds that a scheduler watches.
 #pragma once
 
 #include "kubernetes/api/devices.hpp"
@@ -10,10 +10,10 @@
 
 namespace berth::api {
 
-// All of them, for what is done once per kind. Each has `kKind`, its name, `kNamespaced`, and `metadata`.
+// All kinds, for work that is repeated per kind. Each has `kKind` (its name), `kNamespaced` and `metadata`.
 template <class... T>
 struct KindList {
-  // each.template operator()<T>() for every kind, in this order.
+  // Calls each.template operator()<T>() for every kind, in this order.
   template <class Each>
   static void ForEach(Each&& each) {
     (each.template operator()<T>(), ...);

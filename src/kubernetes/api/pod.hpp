@@ -1,5 +1,5 @@
-// Pods: the fields a scheduler needs, under the names of the API (v1.37). See meta.hpp for what holds for
-// all.
+// Pods: the fields a scheduler needs, with the API's names (v1.37). meta.hpp describes the conventions for
+// all objects.
 #pragma once
 
 #include "kubernetes/api/meta.hpp"
@@ -27,7 +27,7 @@ struct Container {
   friend bool operator==(const Container&, const Container&) = default;
 };
 
-// A volume that decisions depend on; volumes of other kinds (emptyDir, configMap, ...) are not kept.
+// A volume that scheduling depends on; volumes of other kinds (emptyDir, configMap, ...) are not kept.
 struct Volume {
   enum class Source : std::uint8_t {
     kPersistentVolumeClaim,  // id: claimName
@@ -54,7 +54,7 @@ struct Volume {
   bool read_only = false;
   std::string id;
   CowPtr<Rbd> rbd;                 // kRbd
-  CowPtr<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
+  CowPtr<std::string> azure_kind;  // kAzureDisk, if set: Shared, Dedicated, Managed
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
@@ -72,7 +72,7 @@ struct WeightedPodAffinityTerm {
   PodAffinityTerm term;
   friend bool operator==(const WeightedPodAffinityTerm&, const WeightedPodAffinityTerm&) = default;
 };
-// Of podAffinity or podAntiAffinity.
+// podAffinity or podAntiAffinity.
 struct PodAffinity {
   std::vector<PodAffinityTerm> required;
   std::vector<WeightedPodAffinityTerm> preferred;
@@ -114,7 +114,7 @@ struct ExtendedResourceClaimStatus {
   friend bool operator==(const ExtendedResourceClaimStatus&, const ExtendedResourceClaimStatus&) = default;
 };
 
-// What the kubelet reports of a container's resources while a resize is under way.
+// The kubelet's report on a container's resources during an in-place resize.
 struct ContainerStatus {
   std::string name;
   CowPtr<ResourceList> allocated_resources;
@@ -153,16 +153,16 @@ struct PodSpec {
   bool host_network = false;
   bool never_preempts = false;  // preemptionPolicy: Never
   std::optional<bool> host_users;
-  // What asks a node for features that it has to declare:
-  bool restarts_all_containers = false;  // some container's restartPolicyRules say RestartAllContainers
-  bool bind_mount_options = false;       // some container's volumeMounts have bindMountOptions
+  // Fields that require features a node must declare:
+  bool restarts_all_containers = false;  // a container's restartPolicyRules contain RestartAllContainers
+  bool bind_mount_options = false;       // a container's volumeMounts have bindMountOptions
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 struct PodStatus {
   Text phase;
   Text nominated_node_name;
-  // Of a pod that has a node only those are whole that plugins read (TrimConditions in kept_parts.hpp); of
-  // the others type and status are left.
+  // For a pod with a node, only the conditions that plugins read are complete (TrimConditions in
+  // kept_parts.hpp); the others have only type and status.
   CowList<PodCondition> conditions;
   std::int64_t start_time = 0;  // Unix seconds; 0: not started
   CowList<PodResourceClaimStatus> resource_claim_statuses;
@@ -180,7 +180,7 @@ struct Pod {
   ObjectMeta metadata;
   PodSpec spec;
   PodStatus status;
-  CowPtr<std::string> text;  // the whole object, if the decoder was asked to keep it
+  CowPtr<std::string> text;  // the whole object, if the decoder is configured to keep it
 
   bool terminal() const { return status.phase == "Succeeded" || status.phase == "Failed"; }
   friend bool operator==(const Pod&, const Pod&) = default;
@@ -188,9 +188,9 @@ struct Pod {
 
 using PodPtr = std::shared_ptr<const Pod>;
 
-// Do the pods ask for the same, whatever nodes they are on?
+// Whether the pods' specs make the same demands on a node; the assigned node is ignored.
 bool SameDemands(const PodSpec& a, const PodSpec& b);
-// Does the kubelet report the same of their resources and claims, whatever else it says?
+// Whether the kubelet reports the same resources and claims; the rest of the status is ignored.
 bool SameResources(const PodStatus& a, const PodStatus& b);
 
 }  // namespace berth::api

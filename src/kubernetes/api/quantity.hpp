@@ -12,14 +12,14 @@
 
 namespace berth::api {
 
-// An exact decimal number with nano precision, as k8s.io/apimachinery v0.37 keeps it: finer input is rounded
-// away from zero, binary-suffixed input is capped at +-(2^63-1), decimal input may be larger. Value() and
-// MilliValue() round away from zero and show the original's results for numbers that do not fit an int64 (see
+// An exact decimal number with nano precision, as in k8s.io/apimachinery v0.37: finer input is rounded away
+// from zero, binary-suffixed input is capped at +-(2^63-1), decimal input may be larger. Value() and
+// MilliValue() round away from zero and give apimachinery's results for numbers that do not fit an int64 (see
 // the .cpp). A value type; copying is cheap for everything below 2^63 nano-units of its scale.
 class Quantity {
  public:
   Quantity() = default;
-  // Texts of the errors are those of the original.
+  // Error texts are those of apimachinery.
   static Expected<Quantity> Parse(std::string_view text);
   static Quantity FromInteger(std::int64_t value);
   static Quantity FromMilli(std::int64_t milli);
@@ -31,22 +31,21 @@ class Quantity {
   bool IsZero() const;
 
   Quantity& operator+=(const Quantity& other);
-  // Leaves the value alone but takes the form that Value and MilliValue read modulo 2^64 instead of as 0 when
-  // it does not fit: the original's comparison does that to its left side when the right side has the form
-  // already.
+  // Changes the representation, not the value: to the form that Value and MilliValue read modulo 2^64 instead
+  // of as 0 when it does not fit. Apimachinery's comparison does this to its left operand when the right
+  // operand already has that form.
   void Widen();
   bool wide() const { return big_ != nullptr; }
-  // The text by which the number travels between Kubernetes' components: "1536Mi" for "1.5Gi", "10e18" for
-  // "1e19".
+  // The canonical text, as sent between Kubernetes components: "1536Mi" for "1.5Gi", "10e18" for "1e19".
   std::string Canonical() const;
-  // The number after such a journey: the same, but perhaps in the other of the two forms, and capped at
-  // 2^63-1 if it has become a binary-suffixed one beyond that.
+  // The number after encoding and decoding by a Go component: the same value, but possibly in the other of
+  // the two forms, and capped at 2^63-1 if it has become a binary-suffixed number beyond that.
   Quantity Reencoded() const;
-  // What the API server does to every resource amount it stores: milli precision, away from zero.
+  // Rounds as the API server does for every resource amount it stores: to milli precision, away from zero.
   void RoundUpToMilli();
   // Less than zero, zero, or greater than zero: the exact comparison of two quantities.
   int Compare(const Quantity& other) const;
-  // The same number in the same form: interchangeable. See Compare for the value.
+  // Whether both have the same value in the same form and are interchangeable. Compare compares values only.
   friend bool operator==(const Quantity& a, const Quantity& b) {
     return a.mantissa_ == b.mantissa_ && a.scale_ == b.scale_ && a.binary_ == b.binary_ &&
            (a.big_ == b.big_ || SameBig(a, b));

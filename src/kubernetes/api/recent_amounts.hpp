@@ -1,4 +1,4 @@
-// Lists of amounts that were read lately; private to this module.
+// A cache of recently parsed resource lists; private to this module.
 #pragma once
 
 #include <array>
@@ -10,23 +10,23 @@
 
 namespace berth::api {
 
-// One list by its texts, in the order in which they came: most pods of a cluster ask for one of a few,
-// several times each, and parsing them is what costs most about a pod. The memory is that of the thread.
+// Cache key for one list: its texts in input order. Most pods of a cluster use one of a few lists, each
+// several times, and parsing them is the most expensive part of reading a pod. The cache is per thread.
 class RecentAmounts {
  public:
   void Add(std::string_view name, std::string_view amount) {
     if (!Append(name) || !Append(amount)) Odd();
   }
-  // Something else is among the amounts: such a list is not remembered.
+  // The list contains something other than plain amounts: it is not cached.
   void Odd() { odd_ = true; }
-  // Null if these texts were not read lately, or are too long or too odd to be remembered.
+  // Null if these texts are not cached, or are too long or too unusual to be cached.
   const ResourceList* Find() {
     if (odd_ || length_ == 0) return nullptr;
     thread_local std::array<Known, 256> known;
     slot_ = &known[std::hash<std::string_view>()(Texts()) % known.size()];
     return slot_->texts == Texts() ? &slot_->amounts : nullptr;
   }
-  // After Find.
+  // Stores the parsed list; call after Find.
   void Remember(const ResourceList& amounts) {
     if (slot_ == nullptr) return;
     slot_->texts = Texts();
@@ -40,7 +40,7 @@ class RecentAmounts {
   };
 
   std::string_view Texts() const { return {texts_.data(), length_}; }
-  // With its length before it, so that equal texts mean equal lists.
+  // Prefixed with its length, so that equal texts mean equal lists.
   bool Append(std::string_view text) {
     if (text.size() >= 128 || length_ + 1 + text.size() > texts_.size()) return false;
     texts_[length_++] = static_cast<char>(text.size());

@@ -1,4 +1,4 @@
-// What a pod asks for, summed over its containers as kube-scheduler v1.37 does.
+// The resource requests of a pod, summed over its containers as in kube-scheduler v1.37.
 #pragma once
 
 #include "kubernetes/api/objects.hpp"
@@ -9,24 +9,24 @@ inline constexpr std::int64_t kDefaultMilliCpu = 100;             // per contain
 inline constexpr std::int64_t kDefaultMemoryBytes = 200LL << 20;  // per container without a memory request
 
 struct RequestOptions {
-  // Take the kubelet's view of an in-place resize into account: for pods that run, not for those that wait.
+  // Include the kubelet's view of an in-place resize: for running pods, not for pending ones.
   bool use_status = false;
-  // Count containers without cpu or memory request with the defaults above: for scores, not for fit.
+  // Count the defaults above for containers without cpu or memory request: for scores, not for fit.
   bool non_zero_defaults = false;
-  // Let spec.resources (pod level) replace the sum over containers.
+  // spec.resources (pod level) replaces the sum over containers.
   bool pod_level = true;
 };
 
-// The sum as exact quantities; rounding happens once per pod, by whoever reads a value out of the result.
+// The sum as exact quantities. The caller rounds once per pod, when it reads a value from the result.
 ResourceList PodRequests(const Pod& pod, const RequestOptions& options);
 
-// What the containers alone come to, without pod level and overhead.
+// The sums over the containers, without pod-level resources and overhead.
 ResourceList ContainerRequests(const Pod& pod);
 ResourceList ContainerLimits(const Pod& pod);
-// cpu, memory, hugepages-*: what spec.resources can say for the pod as a whole.
+// Whether spec.resources may specify the resource for the whole pod: cpu, memory, hugepages-*.
 bool IsPodLevelResource(std::string_view name);
 
-// NodeInfo.NonZeroRequested's share of a pod: its use of cpu and memory with defaults where nothing is
+// A pod's contribution to NodeInfo.NonZeroRequested: cpu and memory, with defaults where nothing is
 // requested.
 struct NonZeroUse {
   std::int64_t milli_cpu = 0;
@@ -34,7 +34,7 @@ struct NonZeroUse {
 };
 NonZeroUse NonZeroRequests(const Pod& pod);
 
-// How a resource name takes part in scheduling.
+// The role of a resource name in scheduling.
 enum class ResourceClass {
   kCpu,
   kMemory,
@@ -42,7 +42,7 @@ enum class ResourceClass {
   kPods,
   kScalar,    // hugepages-*, attachable-volumes-*, names with "kubernetes.io/"
   kExtended,  // scalar, and subject to NodeResourcesFit's ignore lists
-  kIgnored,   // everything else, "storage" for one
+  kIgnored,   // everything else, for example "storage"
 };
 ResourceClass ClassOf(std::string_view resource);
 

@@ -21,9 +21,7 @@ std::int64_t Of(const ResourceList& list, const std::string& name) {
   return list.contains(name) ? list.at(name).Value() : -1;
 }
 
-// --- a pod that waits
-// ---------------------------------------------------------------------------------------------
-
+// --- a pod that waits ---
 // Cpu in milli-cores and memory in Mi; -1 for a resource that is not in the sum at all.
 struct SumCase {
   std::string name;
@@ -115,9 +113,7 @@ TEST(PodRequests, LimitsAreNotAskedFor) {
   EXPECT_EQ(MilliCpu(ContainerLimits(pod)), 4000);
 }
 
-// --- a pod that runs and may be in the middle of a resize
-// -----------------------------------------------------------
-
+// --- a pod that runs and may be in the middle of a resize ---
 struct Resize {
   std::string spec;
   std::optional<std::string> allocated;

@@ -1,4 +1,4 @@
-// Amounts by the name of the resource.
+// Resource amounts by resource name.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace berth::api {
 
-// Sorted by name, names unique; with the interface of a map as far as it is needed. Lists have few entries,
-// so they are searched one after the other. Copies share (see CowPtr); adding or removing moves the others.
+// Sorted by name, names unique, with the required part of a map's interface. Lists have few entries, so
+// lookups are linear. Copies share the entries (see CowPtr); insertion and removal move the other entries.
 class ResourceList {
  public:
   using value_type = std::pair<std::string, Quantity>;
@@ -37,7 +37,7 @@ class ResourceList {
     return place != end() && place->first == name ? place : end();
   }
   iterator find(std::string_view name) {
-    iterator const first = begin();  // the entries are our own from here on
+    iterator const first = begin();  // begin() makes the entries unshared
     return first + (std::as_const(*this).find(name) - std::as_const(*this).begin());
   }
   bool contains(std::string_view name) const { return find(name) != end(); }

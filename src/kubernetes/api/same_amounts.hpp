@@ -7,7 +7,8 @@
 
 namespace berth::api {
 
-// The same resources with exactly equal amounts, however they are written: "1Gi" equals "1024Mi".
+// Whether both lists have the same resources with exactly equal amounts, in any notation: "1Gi" equals
+// "1024Mi".
 inline bool SameAmounts(const ResourceList& a, const ResourceList& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
     return x.first == y.first && x.second.Compare(y.second) == 0;

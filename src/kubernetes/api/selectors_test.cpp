@@ -8,9 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// --- what matches
-// -------------------------------------------------------------------------------------------------
-
+// --- what matches ---
 struct MatchCase {
   std::string name;
   NodeSelectorRequirement requirement;
@@ -62,9 +60,7 @@ TEST(LabelAsInteger, IsPlainBaseTen) {
   }
 }
 
-// --- what is refused, and how
-// -------------------------------------------------------------------------------------
-
+// --- what is refused, and how ---
 constexpr const char* kBadValue =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
     "start and end "
@@ -173,9 +169,7 @@ TEST(LabelKey, MayHaveASubdomainInFront) {
               testing::StartsWith("a valid label key must consist of alphanumeric characters"));
 }
 
-// --- taints
-// -------------------------------------------------------------------------------------------------------
-
+// --- taints ---
 struct TolerationCase {
   std::string name;
   Toleration toleration;

@@ -1,4 +1,4 @@
-// What is alike in many objects is kept once; private to this module.
+// Shares equal parts of objects; private to this module.
 #pragma once
 
 #include "kubernetes/api/objects.hpp"
@@ -7,9 +7,10 @@
 
 namespace berth::api {
 
-// The pods of a workload differ in their names and little else, and so do the nodes of a group. Share lets an
-// object's labels, containers, tolerations and so on be those of an earlier object, if they are equal. It
-// remembers what is in use, and for a while what is not. One thread; the objects may go on any.
+// Pods of a workload differ in their names and little else, and so do the nodes of a group. Share replaces an
+// object's labels, containers, tolerations and so on by those of an earlier object if they are equal. The
+// pools hold what is in use, and unused values for a while. One thread; the objects may be used on any
+// thread.
 class Sharing {
  public:
   Sharing();

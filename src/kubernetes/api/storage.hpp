@@ -1,5 +1,5 @@
-// Volumes and what stands behind them: the fields that VolumeBinding, VolumeZone, VolumeRestrictions and
-// NodeVolumeLimits read (v1.37). See meta.hpp for what holds for all objects.
+// Volumes, claims and storage objects: the fields that VolumeBinding, VolumeZone, VolumeRestrictions and
+// NodeVolumeLimits read (v1.37). meta.hpp describes the conventions for all objects.
 #pragma once
 
 #include "kubernetes/api/meta.hpp"
@@ -9,7 +9,7 @@ namespace berth::api {
 struct PersistentVolume {
   static constexpr std::string_view kKind = "PersistentVolume";
   static constexpr bool kNamespaced = false;
-  // Where the bytes are, as far as a scheduler cares: CSI, and in-tree sources that are migrated to CSI.
+  // The volume source, if scheduling depends on it: CSI, and in-tree sources that are migrated to CSI.
   enum class Source : std::uint8_t {
     kOther,
     kCsi,                   // driver and volume_handle
@@ -28,7 +28,7 @@ struct PersistentVolume {
   Source source = Source::kOther;
   std::string driver;
   std::string volume_handle;
-  CowPtr<std::string> azure_kind;  // kAzureDisk, if it says so: Shared, Dedicated, Managed
+  CowPtr<std::string> azure_kind;  // kAzureDisk, if set: Shared, Dedicated, Managed
   Quantity storage;  // capacity.storage
   std::vector<std::string> access_modes;
   std::string storage_class_name;  // the beta annotation wins, see StorageClassOf
@@ -53,8 +53,8 @@ struct PersistentVolumeClaim {
   std::string phase;  // Pending, Bound, Lost
 };
 
-// The storage class's name: the annotation volume.beta.kubernetes.io/storage-class, else the field; empty if
-// neither is there.
+// The name of the storage class: the annotation volume.beta.kubernetes.io/storage-class, else the field;
+// empty if neither is set.
 std::string StorageClassOf(const PersistentVolume& volume);
 std::string StorageClassOf(const PersistentVolumeClaim& claim);
 

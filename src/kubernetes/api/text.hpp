@@ -1,4 +1,4 @@
-// Texts that many objects have alike: the namespace of a pod, its phase, its node.
+// Strings that many objects share: a pod's namespace, phase, node.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,13 +14,13 @@
 
 namespace berth::api {
 
-// A text in eight bytes that reads like a std::string and is never changed, only replaced. Copies share it
-// (see CowPtr); the empty one costs nothing. What differs from object to object, such as a name, is better off
-// in a std::string: alone, a Text weighs more.
+// A copy-on-write string in eight bytes. It reads like a std::string and cannot be modified, only replaced.
+// Copies share it (see CowPtr); the empty one costs nothing. Values that differ between objects, such as
+// names, should be std::string: an unshared Text takes more memory.
 class Text {
  public:
   Text() = default;
-  Text(std::string text) {  // this and the following implicit: it is one
+  Text(std::string text) {  // this and the following constructors are implicit
     if (!text.empty()) text_ = std::move(text);
   }
   Text(std::string_view text) : Text(std::string(text)) {}
@@ -55,7 +55,8 @@ class Text {
 
 inline std::string operator+(const Text& a, std::string_view b) { return std::string(a.str()).append(b); }
 inline std::string operator+(std::string a, const Text& b) { return a.append(b.str()); }
-inline std::size_t hash_value(const Text& text) { return std::hash<std::string>()(text.str()); }  // Boost's
+// found by Boost's containers
+inline std::size_t hash_value(const Text& text) { return std::hash<std::string>()(text.str()); }
 
 }  // namespace berth::api
 

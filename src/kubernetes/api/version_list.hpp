@@ -1,4 +1,4 @@
-// Names and versions out of a list; private to this module. See wire/wire.hpp for lists in protobuf.
+// Reads names and versions from a JSON list; private to this module. wire/wire.hpp reads protobuf lists.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// What groups pods: namespaces, services, the controllers that own pods, disruption budgets. See meta.hpp for
-// what holds for all objects.
+// Objects that group pods: namespaces, services, controllers that own pods, disruption budgets. meta.hpp
+// describes the conventions for all objects.
 #pragma once
 
 #include "kubernetes/api/meta.hpp"
@@ -16,7 +16,7 @@ struct Service {
   static constexpr std::string_view kKind = "Service";
   static constexpr bool kNamespaced = true;
   ObjectMeta metadata;
-  Labels selector;  // empty selects nothing
+  Labels selector;  // an empty selector selects nothing
 };
 
 struct ReplicationController {

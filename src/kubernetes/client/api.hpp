@@ -1,5 +1,4 @@
-// The API server as the rest of the client sees it: requests, watches, and errors in the terms of client-go
-// 0.37.
+// The client's interface to the API server: requests, watches, and errors in the terms of client-go 0.37.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,7 @@ struct Status;
 
 namespace berth::client {
 
-// Why a request failed. With http_code 0 no answer arrived; see http::ClientRequest for what `code` then
-// says.
+// Why a request failed. http_code 0: no response arrived; http::ClientRequest describes `code` for this case.
 struct RequestError {
   ErrorCode code = ErrorCode::kInternal;
   std::string message{};
@@ -30,42 +28,42 @@ struct RequestError {
   int retry_after_seconds = 0;
 
   bool answered() const { return http_code != 0; }
-  // The request may have taken effect although we do not know: the answer was lost, or the server gave up
-  // waiting.
+  // The request may or may not have taken effect: the response was lost, or the server's own deadline
+  // expired.
   bool ambiguous() const;
-  // Nothing reached the server.
+  // The request did not reach the server.
   bool not_sent() const { return !answered() && code == ErrorCode::kUnavailable; }
   bool expired() const { return code == ErrorCode::kExpired; }  // reasons Expired and Gone
   bool too_large_version() const;
-  // The server is in passing trouble and said so: InternalError or ServiceUnavailable.
+  // The server reported a temporary failure: InternalError or ServiceUnavailable.
   bool server_trouble() const;
   Error ToError() const { return Error{code, message}; }
 };
 
-// By reason; by HTTP code where the reason is unknown, as client-go does.
+// Chosen by reason, or by HTTP code if the reason is unknown, as in client-go.
 RequestError FromStatus(const api::Status& status);
 
-using Reply = std::expected<std::string, RequestError>;  // the body of a 2xx answer
+using Reply = std::expected<std::string, RequestError>;  // the body of a 2xx response
 
 struct ApiRequest {
   std::string method = "GET";
   std::string path{};  // with query
   std::string body{};
   std::string content_type = "application/json";
-  Duration timeout = std::chrono::seconds(60);  // of each try
-  Duration idle_timeout{};  // of a watch: without a byte it ends with kTimeout; zero: for ever
+  Duration timeout = std::chrono::seconds(60);  // of each attempt
+  Duration idle_timeout{};  // of a watch: ends with kTimeout after this time without data; zero: no limit
   std::string accept = "application/json, */*";
-  // Asked immediately before each try is handed to the kernel; see http::ClientRequest.
+  // Called immediately before each attempt is written to the socket; see http::ClientRequest.
   std::function<std::optional<std::string>()> refused{};
 };
 
 struct WatchHandlers {
   std::function<void()> on_open{};
-  // A line of JSON, or a frame of protobuf, whichever the server has chosen; false ends the watch.
+  // Receives a line of JSON or a frame of protobuf, as the server chose; returning false ends the watch.
   std::function<bool(std::string_view)> on_line{};
 };
 
-// Everything happens on one loop, callbacks included; no callback is called from within Send or Watch.
+// Runs on one loop, callbacks included. Send and Watch never call a callback before they return.
 class Api {
  public:
   using CallId = std::uint64_t;
@@ -73,10 +71,10 @@ class Api {
   virtual ~Api() = default;
   // Calls `done` exactly once.
   virtual CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) = 0;
-  // A streamed answer; `done` is told how it ended, with an empty text for a proper end.
+  // A streamed response. `done` receives the result, with an empty text after a proper end.
   virtual CallId Watch(ApiRequest request, WatchHandlers handlers,
                        std::move_only_function<void(Reply)> done) = 0;
-  // `done` will not be called any more.
+  // `done` is not called any more.
   virtual void Cancel(CallId call) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Bindings and pod status, written to the API server.
+// Writes bindings, pod status and volume changes to the API server.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ namespace berth::client {
 class Api;
 
 struct ApiWriterOptions {
-  std::size_t max_in_flight = 100;  // pods written to at one time; others wait in order
-  std::uint64_t seed = 1;           // of the jitter in delays
-  // Null: always. Else a write whose first byte the kernel would get while it is closed ends with kCancelled
-  // and "not the leader any more".
+  std::size_t max_in_flight = 100;  // pods written concurrently; others wait in order
+  std::uint64_t seed = 1;           // for the jitter of delays
+  // Null: no fence. Otherwise a write fails with kCancelled and "not the leader any more" if the fence is
+  // closed immediately before its first byte is sent.
   const LeaseFence* fence = nullptr;
 };
 
-// Writes as kube-scheduler v1.37 does, with two differences: an answer that was lost is settled by looking at
-// the pod, and there is no client-side rate limit.
+// Writes as kube-scheduler v1.37 does, with two differences: after a lost response the pod is read to
+// determine the result, and there is no client-side rate limit.
 //
-// Writes to one pod happen one after the other in the order of the calls, so that a status patch cannot
-// overtake the binding that follows it. A status patch that still waits when another write to the same pod
-// comes is dropped: what it had to say is out of date. It ends with kCancelled. A patch of another condition
-// stays; a nomination or condition that the later patch does not mention is written with the later one.
+// Writes to one pod are sent one after the other in call order, so that a status patch cannot overtake the
+// binding that follows it. A waiting status patch is dropped when another write to the same pod arrives,
+// because it is out of date; it ends with kCancelled. A patch of a different condition is kept. A nomination
+// or condition that the later patch does not contain is merged into it.
 //
-// Tried again, four times in all, 10 ms apart and five times as much each time (jitter 0.1): InternalError,
-// ServiceUnavailable, nothing sent; a status patch or a deletion also after a lost answer, which is harmless to it,
-// and a status patch after Conflict.
+// Retries: four attempts in all, the first delay 10 ms, growing by a factor of five (jitter 0.1), after
+// InternalError, ServiceUnavailable, or if nothing was sent. Status patches and deletions are idempotent and
+// are also retried after a lost response, status patches also after Conflict.
 //
-// Calls are safe from any thread; `done` is called on the loop's thread, never from within a call. The
-// destructor ends what is left with kCancelled. What is handed in outlives it.
+// Thread-safe; `done` is called on the loop's thread, never from within a call. The destructor ends
+// outstanding writes with kCancelled. Constructor arguments must outlive the writer.
 class ApiWriter final : public ports::ApiWriter {
  public:
   ApiWriter(http::Loop& loop, Api& api, const Clock& clock, ApiWriterOptions options = {});
@@ -52,9 +52,9 @@ class ApiWriter final : public ports::ApiWriter {
   void DeletePod(ports::PodDeletion deletion, ports::WriteDone done) override;
   void ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) override;
   void SelectNode(ports::NodeSelected write, ports::VersionDone done) override;
-  // Writes that wait for a free place; on the loop's thread.
+  // The number of writes that wait for a free slot; on the loop's thread.
   std::size_t Backlog() const;
-  // Calls `idle` once, on the loop's thread, as soon as nothing waits or is under way. From any thread.
+  // Calls `idle` once, on the loop's thread, as soon as no write is waiting or in flight. From any thread.
   void WhenIdle(std::move_only_function<void()> idle);
 
  private:

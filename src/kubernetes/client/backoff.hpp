@@ -1,4 +1,4 @@
-// Growing delays with jitter, as k8s.io/utils and apimachinery v0.37 compute them.
+// Exponential delays with jitter, as in k8s.io/utils and apimachinery v0.37.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace berth::client {
 struct BackoffOptions {
   Duration initial{};
   double factor = 2;
-  double jitter = 1;                       // a delay d becomes a random one in [d, d * (1 + jitter))
+  double jitter = 1;                       // the delay is uniform in [d, d * (1 + jitter))
   Duration cap = Duration::max();          // of d, before jitter
-  Duration reset_after = Duration::max();  // without a delay: start again from the initial one
+  Duration reset_after = Duration::max();  // after this time without a delay, restart from the initial one
 };
 
 // One thread.

@@ -1,5 +1,5 @@
-// An open door to an API server: HTTP client, REST client, and the credentials that change behind their
-// backs.
+// A connection to an API server: HTTP client, REST client, and credentials that are renewed in the
+// background.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,10 @@ namespace berth::client {
 
 class Api;
 
-// kube-scheduler has one for watches and writes (suffix "scheduler"), one for events (no suffix), one for its
-// lease
-// ("leader-election"), so that none waits for another; so do we. Certificates and CA in files are read again
-// every five minutes; when they have changed, new connections use them. Everything handed in outlives it;
-// what uses api() must be destroyed before it.
+// Like kube-scheduler, Berth has one for watches and writes (suffix "scheduler"), one for events (no suffix)
+// and one for its lease ("leader-election"), so that they cannot delay each other. Certificate and CA files
+// are read every five minutes; new connections use changed ones. Arguments must outlive the connection; users
+// of api() must be destroyed before it.
 class Connection {
  public:
   static Expected<std::unique_ptr<Connection>> Open(http::IoThread& io, const ConnectionConfig& config,

@@ -1,4 +1,5 @@
-// Where the API server is and who we are: the outcome of --kubeconfig, --master and the pod we run in.
+// The API server's address and the client's credentials, from --kubeconfig, --master or the pod's service
+// account.
 #pragma once
 
 #include <memory>
@@ -18,28 +19,28 @@
 
 namespace berth::client {
 
-// PEM text given directly, or the file it is in.
+// PEM text, given directly or as a file.
 struct Pem {
   std::string text{};
   std::string file{};
   bool empty() const { return text.empty() && file.empty(); }
 };
 
-// Credentials are here only if the server speaks https: client-go does not send them in the clear either.
+// Credentials are set only if the server uses https: like client-go, Berth does not send them in clear text.
 struct ConnectionConfig {
   http::Origin origin{};
   Pem ca{}, certificate{}, key{};
   std::string server_name{};
   bool insecure = false;
   std::string token{};
-  std::string token_file{};  // wins over `token` once it has been read
+  std::string token_file{};  // takes precedence over `token` once it has been read
   std::string username{}, password{};
-  std::optional<ExecConfig> exec{};    // asked if there are no other credentials
-  KubeCluster cluster{};               // what a plugin is told of it
-  std::optional<http::Proxy> proxy{};  // of proxy-url, else of the environment
-  double qps = 0;                      // of each client; 0: no limit
+  std::optional<ExecConfig> exec{};    // run if there are no other credentials
+  KubeCluster cluster{};               // passed to credential plugins
+  std::optional<http::Proxy> proxy{};  // from proxy-url, else from the environment
+  double qps = 0;                      // per client; 0: no limit
   int burst = 1;
-  http::HeaderList impersonation{};  // sent in any case
+  http::HeaderList impersonation{};  // always sent
 
   bool from_files() const { return !ca.file.empty() || !certificate.file.empty() || !key.file.empty(); }
 };
@@ -50,29 +51,28 @@ struct ConnectionFlags {
 };
 
 // As client-go 0.37's BuildConfigFromFlags: with neither flag the pod's own service account; a kubeconfig
-// that selects no cluster falls back to it too. Outside of a pod, where kube-scheduler gives up, the files in
-// $KUBECONFIG are taken, merged as clientcmd merges them: missing ones are passed over. Warns in
-// kube-scheduler's words where none of this was given. Reads the kubeconfig, but none of the files that it
-// names.
+// that selects no cluster falls back to it too. Outside of a pod, where kube-scheduler fails, the files in
+// $KUBECONFIG are used, merged as clientcmd does: missing ones are skipped. Logs kube-scheduler's warning if
+// neither flag is set. Reads the kubeconfig, but none of the files that it names.
 Expected<ConnectionConfig> LoadConnection(const ConnectionFlags& flags, const Environment& environment);
 
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go's programs follow where nothing else is said.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY, which Go programs use if no proxy is configured.
 Expected<std::optional<http::Proxy>> ProxyFromEnvironment(const http::Origin& origin,
                                                           const Environment& environment);
 
-// The service account of the pod we run in: KUBERNETES_SERVICE_HOST and _PORT, and the files under
-// /var/run/secrets/kubernetes.io/serviceaccount.
+// The service account of the pod that this process runs in: KUBERNETES_SERVICE_HOST and _PORT, and the files
+// under /var/run/secrets/kubernetes.io/serviceaccount.
 Expected<ConnectionConfig> InClusterConnection(const Environment& environment);
 
-// Reads what is in files.
+// Reads the certificate, key and CA files.
 Expected<http::TlsOptions> ReadTls(const ConnectionConfig& config, const Environment& environment);
 
-// Has it a credential of its own that keeps a plugin from being asked?
+// Whether the configuration has credentials of its own, so that no credential plugin is run.
 bool HasOwnCredentials(const ConnectionConfig& config);
 
-// The Authorization header as the configuration has it, plugins aside; null: nobody. A token file is read
-// again when the copy is 50 s old or the server says 401; while it cannot be read the old token serves. One
-// thread.
+// The Authorization header from the configuration, without plugins; null: anonymous. A token file is read
+// again when the cached token is 50 s old or the server responds 401; the old token is used while the file
+// cannot be read. One thread.
 Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& config,
                                                        const Environment& environment, const Clock& clock);
 

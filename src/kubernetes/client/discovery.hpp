@@ -1,4 +1,4 @@
-// Which resources an API server has.
+// Discovers the resources of an API server.
 #pragma once
 
 #include <functional>
@@ -25,16 +25,16 @@ namespace berth::client {
 
 class Api;
 
-// Asks for one group version at a time and shares the answer among the resources of the group. What the
-// server does not have is asked for again every five minutes, since an upgrade may bring it; what it would
-// not say (it is away, or in trouble) is asked for with growing delays, and never taken for an absence. Lives
+// Requests one group version at a time and shares the result among the resources of the group. Resources that
+// the server does not have are requested again every five minutes, since an upgrade may add them. A failed
+// request (server unavailable or failing) is repeated with growing delays and never counts as absence. Lives
 // on the loop.
 //
-// Discovery is needed although a list would answer 404 as well: authorization comes first, so that a resource
-// that does not exist is "forbidden" to whoever was never given a right to it.
+// Discovery is needed although a list would return 404 as well: the server checks authorization first, so a
+// resource that does not exist is "forbidden" to a client without rights to it.
 class Discovery {
  public:
-  // The path of the resource in the best version; nothing: the server has it in none.
+  // The path of the resource in the best version; nullopt: the server has no version of it.
   using Found = std::function<void(std::optional<std::string> path)>;
 
   Discovery(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random);
@@ -42,10 +42,10 @@ class Discovery {
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
-  // Calls `found` when the answer is known and again whenever it changes, from absent to a path or from one
-  // path to another.
+  // Calls `found` when the result is known and whenever it changes, from absent to a path or from one path to
+  // another.
   void Follow(const Resource& resource, Found found);
-  // What was said of this group does not hold any more: ask again, soon.
+  // The known result for this group may be outdated: requests it again soon.
   void Doubt(std::string_view group);
 
  private:
@@ -58,8 +58,8 @@ class Discovery {
   struct Group {
     std::string name;
     std::vector<Wish> wishes{};
-    std::map<std::string, std::vector<std::string>> known{};  // by version, in the round that is under way
-    std::vector<std::string> asking{};                        // versions still to ask
+    std::map<std::string, std::vector<std::string>> known{};  // by version, in the current round
+    std::vector<std::string> asking{};                        // versions still to be requested
     std::uint64_t call = 0;
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
     Backoff backoff;

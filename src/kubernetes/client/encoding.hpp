@@ -1,4 +1,4 @@
-// In which encoding objects are asked for.
+// The encoding in which objects are requested.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace berth::client {
 
 enum class Encoding { kJson, kProtobuf };
 
-// Answers of this type are protobuf; watches of this type are frames.
+// Responses with this type are protobuf; watches with this type are length-delimited frames.
 inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
-// What clientConnection of a configuration asks for: the first of acceptContentTypes that Berth reads, or,
-// where that is empty, contentType. JSON if it is neither.
+// The encoding that clientConnection requests: the first of acceptContentTypes that Berth supports, or
+// contentType if that list is empty. JSON if it is neither.
 Encoding PreferredEncoding(std::string_view content_type, std::string_view accept_content_types);
 
-// An Accept header. A server that has no protobuf of something, or does not know it, may answer in JSON.
+// An Accept header. A server without protobuf support for a resource may respond with JSON.
 std::string AcceptOf(Encoding encoding);
 
 }  // namespace berth::client

@@ -1,4 +1,4 @@
-// Files, environment variables and programs as an argument, so that tests need none of them.
+// Access to files, environment variables and programs, as an interface that tests replace.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace berth::client {
 
-// Safe from any thread.
+// Thread-safe.
 class Environment {
  public:
   virtual ~Environment() = default;
-  // The whole file. Errors read as Go's: "open <path>: no such file or directory".
+  // The content of the file. Errors have Go's texts: "open <path>: no such file or directory".
   virtual Expected<std::string> ReadFile(const std::string& path) const = 0;
   virtual std::optional<std::string> Variable(const std::string& name) const = 0;
-  // See RunCommand; blocks.
+  // Runs a command, see RunCommand; blocks.
   virtual Expected<CommandOutput> Run(const Command& command, std::stop_token stop) const = 0;
   virtual bool StdinIsTerminal() const = 0;
 };

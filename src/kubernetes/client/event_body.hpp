@@ -1,4 +1,4 @@
-// Events as events.k8s.io/v1 wants them.
+// Request bodies for events (events.k8s.io/v1).
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 
 namespace berth::client {
 
-// An event on its way, independent of the pod it speaks of.
+// An event to be sent, independent of the pod object.
 struct EventRecord {
   std::string name, ns;
   WallTime time{};
   std::string controller, instance;
   std::string action, reason, note, type;
   std::string pod_name, pod_uid, pod_version;
-  // The other pod it is about; without a name there is none.
+  // The related pod; an empty name: none.
   std::string related_ns, related_name, related_uid, related_version;
   std::int64_t series_count = 0;  // 0: no series
   WallTime last_observed{};
 
-  // Two events with one key are occurrences of the same thing. The note is not part of it; the pod's resource
-  // version is.
+  // Events with the same key are occurrences of one series. The key includes the pod's resource version, not
+  // the note.
   std::string SeriesKey() const;
 };
 
-// `nanos` since 1970 make the name unique: "<pod>.<hex>", or a UUID where that would be too long for a name.
+// `nanos` (since 1970) make the name unique: "<pod>.<hex>", or a UUID if that would be too long for a name.
 EventRecord MakeRecord(const ports::Event& event, std::string_view hostname, WallTime time,
                        std::int64_t nanos, Random& random);
 
 std::string EventBody(const EventRecord& record);
-// The strategic merge patch that tells of another occurrence.
+// The strategic merge patch for a further occurrence.
 std::string SeriesPatchBody(const EventRecord& record);
 
-// At most 1024 bytes: a longer text is cut between characters and ends with " ...", as kube-scheduler cuts
-// it.
+// Limits a note to 1024 bytes: a longer text is cut between characters and ends with " ...", as in
+// kube-scheduler.
 std::string CutNote(std::string_view note);
 
 }  // namespace berth::client

@@ -1,4 +1,4 @@
-// Events on their way to the API server.
+// Sends events to the API server.
 #pragma once
 
 #include <functional>
@@ -21,23 +21,25 @@ class Api;
 
 struct EventSinkOptions {
   std::string hostname{};             // reportingInstance is "<controller>-<hostname>"
-  std::size_t queue_capacity = 1000;  // as client-go
+  std::size_t queue_capacity = 1000;  // as in client-go
   std::size_t max_in_flight = 16;
   std::size_t series_remembered = 4096;
-  // Whether more important writes are waiting; then events go one at a time. May be empty; asked on the loop.
+  // Whether more important writes are waiting; events are then sent one at a time. May be empty; called on
+  // the loop.
   std::function<bool()> under_pressure{};
   std::uint64_t seed = 1;
 };
 
 // Sends events.k8s.io/v1 as client-go 0.37's recorder does: a repetition (see EventRecord::SeriesKey) is a
-// patch of the first event's series, further ones are counted in memory and written every 30 minutes and
-// after 6 minutes of silence. An event the server refuses is given up; one that does not reach it is tried 12
-// times, 10 s apart.
+// patch of the first event's series; further repetitions are counted in memory and written every 30 minutes
+// and after 6 minutes without one. An event that the server rejects is dropped; one that does not reach it is
+// sent up to 12 times, 10 s apart.
 //
-// Never blocks and never grows: what does not fit the queue, waiting retries included, is dropped and counted
-// in berth_events_dropped_total. Only warnings take part in series: a pod is scheduled once, failures repeat.
+// Never blocks; memory is bounded. Events that do not fit into the queue, which includes waiting retries, are
+// dropped and counted in berth_events_dropped_total. Only warnings form series: a pod is scheduled once,
+// failures repeat.
 //
-// Emit is safe from any thread. The destructor drops what is left. What is handed in outlives it.
+// Emit is thread-safe. The destructor drops unsent events. Constructor arguments must outlive the sink.
 class EventSink final : public ports::EventSink {
  public:
   EventSink(http::Loop& loop, Api& api, const Clock& clock, metrics::Registry& registry,
@@ -47,8 +49,8 @@ class EventSink final : public ports::EventSink {
   EventSink& operator=(const EventSink&) = delete;
 
   void Emit(ports::Event event) override;
-  // Calls `idle` once, on the loop, when nothing is queued or on its way; events that wait for another try do
-  // not count. From any thread; not called after the destructor has begun.
+  // Calls `idle` once, on the loop, when no event is queued or in flight; events that wait for a retry do not
+  // count. From any thread; not called after the destructor has begun.
   void WhenIdle(std::move_only_function<void()> idle);
 
  private:

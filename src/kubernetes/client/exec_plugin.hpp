@@ -1,4 +1,5 @@
-// Credential plugins: a program that says who we are (client.authentication.k8s.io/v1 and v1beta1).
+// Credential plugins: programs that return the client's credentials (client.authentication.k8s.io/v1 and
+// v1beta1).
 #pragma once
 
 #include <functional>
@@ -23,32 +24,34 @@ namespace berth::client {
 
 class Environment;
 
-// The metrics of credential plugins are there without one, too. Before the first ExecPlugin is made.
+// Registers the metrics of credential plugins, which exist even without a plugin. Call before the first
+// ExecPlugin is created.
 void AddExecPluginMetrics(metrics::Registry& registry);
 
-// What a plugin said.
+// The output of a plugin.
 struct ExecCredential {
   std::string token{};
   std::string certificate_pem{}, key_pem{};  // both or neither
-  std::optional<WallTime> expires{};         // none: for ever
+  std::optional<WallTime> expires{};         // none: no expiry
 };
 
-// KUBERNETES_EXEC_INFO: what a plugin is told. `cluster` is null unless it wants to know.
+// KUBERNETES_EXEC_INFO: the input of a plugin. `cluster` is null unless the plugin is configured to receive
+// it.
 std::string ExecInfo(const ExecConfig& config, bool interactive, const KubeCluster* cluster);
 
-// Reads a plugin's output; the texts of errors are client-go's.
+// Parses a plugin's output; error texts are client-go's.
 Expected<ExecCredential> ParseExecCredential(std::string_view output, std::string_view api_version);
 
-// Asks the plugin when somebody needs credentials and there are none, or they have expired, or the server
-// answered 401; one at a time, on a thread of its own, so that the loop goes on. Several requests that wait
-// share one run. Counts rest_client_exec_plugin_*. Lives on the loop; the destructor ends a plugin that runs.
+// Runs the plugin when credentials are requested and there are none, they have expired, or the server
+// responded 401. One run at a time, on its own thread, so that the loop is not blocked. Concurrent requests
+// share one run. Counts rest_client_exec_plugin_*. Lives on the loop; the destructor kills a running plugin.
 class ExecPlugin final : public Credentials {
  public:
   // Called on the loop before a certificate is needed for the first time and whenever it has changed.
   using UseCertificate =
       std::function<Expected<>(const std::string& certificate_pem, const std::string& key_pem)>;
 
-  // `cluster` is what a plugin that asks for it is told.
+  // `cluster` is passed to plugins that request it.
   ExecPlugin(http::Loop& loop, const Environment& environment, const Clock& clock,
              metrics::Registry& registry, ExecConfig config, KubeCluster cluster,
              UseCertificate use_certificate);

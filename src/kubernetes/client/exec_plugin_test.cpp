@@ -25,9 +25,7 @@ std::string Credential(std::string_view status) {
          std::string(status) + "}";
 }
 
-// --- what is said and understood
-// -------------------------------------------------------------------------------------------
-
+// --- what is said and understood ---
 TEST(ExecInfo, TellsThePluginOfTheClusterOnlyIfItWantsToKnow) {
   const ExecConfig config{.api_version = std::string(kV1)};
   EXPECT_EQ(
@@ -69,9 +67,7 @@ TEST(ExecCredential, OfAnyOtherFormIsRefusedInClientGosWords) {
   EXPECT_THAT(error(""), HasSubstr("decoding stdout: "));
 }
 
-// --- when it is asked
-// ------------------------------------------------------------------------------------------------------
-
+// --- when it is asked ---
 // Programs that answer what the test says.
 class FakePrograms final : public Environment {
  public:
@@ -219,9 +215,7 @@ TEST_F(ExecPluginTest, ThatNeedsATerminalIsNotRunWithoutOne) {
   EXPECT_EQ(Runs(), 0U);
 }
 
-// --- real programs
-// ---------------------------------------------------------------------------------------------------------
-
+// --- real programs ---
 TEST(RunCommand, GivesOutputExitCodeAndEnvironment) {
   const auto ran = RunCommand({.program = "sh", .args = {"-c", "echo $X; exit 4"}, .env = {{"X", "y"}}}, {});
   ASSERT_TRUE(ran) << ran.error().message;

@@ -1,4 +1,4 @@
-// An API server for tests: it takes down what it is asked and answers what the test says.
+// An API server for tests: records requests and returns scripted responses.
 #pragma once
 
 #include <deque>
@@ -44,7 +44,8 @@ class FakeApi final : public Api {
     open.pop_front();
     call.done(std::move(reply));
   }
-  // One event of the oldest call, a watch. If the reader has had enough the call ends as a real one would.
+  // Delivers one event to the oldest call, a watch. If the reader returns false the call ends as a real one
+  // would.
   void Line(std::string_view line) {
     if (!opened_) Open();
     if (!open.front().handlers.on_line(line)) {
@@ -61,7 +62,7 @@ class FakeApi final : public Api {
   }
 
   std::vector<std::string> asked;  // "METHOD path" of every call, in order
-  std::deque<Call> open;           // not yet answered
+  std::deque<Call> open;           // calls without a response yet
 
  private:
   CallId last_ = 0;

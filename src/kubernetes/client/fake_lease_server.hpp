@@ -1,4 +1,4 @@
-// An API server for tests that keeps one Lease and answers by itself.
+// An API server for tests that stores one Lease and responds by itself.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,10 +13,10 @@
 
 namespace berth::client {
 
-// Keeps resource versions as a real one does: a PUT with another one than the last is a conflict.
+// Checks resource versions as a real server does: a PUT with an outdated one is a conflict.
 class FakeLeaseServer {
  public:
-  // Answers everything but watches, in order, as long as there is something; true if there was.
+  // Responds to all pending calls except watches, in order; true if there was any.
   bool Serve(FakeApi& api) {
     bool any = false;
     for (auto call = Take(api); call && !down; call = Take(api)) {
@@ -32,20 +32,20 @@ class FakeLeaseServer {
   }
 
   LeaseRecord record() const { return Lease::Parse(*document)->record(); }
-  // Somebody else writes.
+  // Another client writes the Lease.
   void Set(const LeaseRecord& record) {
     Store(document ? Lease::Parse(*document)->With(record)
                    : Lease::Fresh("kube-system", "kube-scheduler").With(record));
   }
-  // As a watch tells of it.
+  // The watch event for the current Lease.
   std::string Event() const { return fmt::format(R"({{"type":"MODIFIED","object":{}}})", *document); }
 
   std::optional<std::string> document{};
   std::vector<std::string> requests{};
   std::string last_body{};
-  bool down = false;          // nothing is answered
-  bool lose_answers = false;  // things take effect, and nobody is told
-  int conflicts = 0;          // so many PUTs are refused as if somebody had been faster
+  bool down = false;          // no responses are sent
+  bool lose_answers = false;  // writes take effect, but their responses are lost
+  int conflicts = 0;          // the number of PUTs to reject with a conflict
 
  private:
   static std::optional<FakeApi::Call> Take(FakeApi& api) {

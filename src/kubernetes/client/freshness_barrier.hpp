@@ -1,4 +1,4 @@
-// The proof that a view of one kind is at least as new as the moment at which it was asked for.
+// Proves that the local view of one kind is at least as new as the moment of the request.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -17,17 +17,18 @@ struct VersionList;
 
 namespace berth::client {
 
-// Resource versions of one resource are decimal numbers of any length that only grow (Kubernetes >= 1.35 says
-// so, older ones do so). What is no number is only ever equal.
+// Compares resource versions of one resource: decimal numbers of any length that only grow (guaranteed since
+// Kubernetes 1.35, true before). Other texts can only be equal.
 bool VersionBefore(std::string_view version, std::string_view other);
 bool VersionReached(std::string_view version, std::string_view wanted);
 
-// What is known so far; asked on the loop.
+// Access to the current view; called on the loop.
 struct CatchUpView {
   std::function<const std::string*(std::string_view ns, std::string_view name)> version_of;  // null: unknown
   std::function<void(const std::function<void(const std::string& key, const std::string& version)>&)> each;
   std::function<std::size_t()> size;
-  std::function<std::string_view()> last_version;  // that the watch has delivered; empty: no state yet
+  // the last version the watch has delivered; empty: no state yet
+  std::function<std::string_view()> last_version;
   std::function<bool(std::string_view key)> unreadable;
 };
 
@@ -37,17 +38,16 @@ struct CatchUpOptions {
   std::string field_selector;  // of the view
 };
 
-// Who leads now must know all that the leader before has written, and the view comes by a watch that may lag.
-// A read of the collection without resourceVersion is served from a quorum, so that its version R is not
-// older than any write that was answered before. The view is as new
-//   - once its watch has delivered any event or bookmark of version R or later: the order of one watch is
-//   total.
-//     In a busy cluster that is a matter of milliseconds, and a read of a single object tells R;
-//   - or once every object of a full read is in the view in its version or a later one, and the view holds
-//     nothing else that is older than R. In a quiet cluster nothing comes by the watch, and this is the
-//     proof. Only names and versions are asked for (PartialObjectMetadataList).
-// A read that fails is repeated; one that has not led to an end after five seconds too. The end comes once,
-// on the loop. One thread; destroyed before the end, nothing is called.
+// A new leader must have observed everything that the previous leader wrote, but its view comes from a watch
+// that may lag. A read of the collection without resourceVersion is served from a quorum, so its version R is
+// not older than any write that completed before. The view is as new as R
+//   - once its watch has delivered any event or bookmark of version R or later, because a watch is totally
+//     ordered. In a busy cluster this takes milliseconds, and a read of a single object yields R;
+//   - or once every object of a full read is in the view in its version or a later one, and the view holds no
+//     other object that is older than R. In a quiet cluster the watch delivers nothing, and this is the
+//     proof. Only names and versions are requested (PartialObjectMetadataList).
+// A read is repeated if it fails, or if it has led to no result after five seconds. `done` is called once, on
+// the loop. One thread; a barrier that is destroyed earlier calls nothing.
 class FreshnessBarrier {
  public:
   // `how`: "watch" or "list".
@@ -60,9 +60,9 @@ class FreshnessBarrier {
   FreshnessBarrier& operator=(const FreshnessBarrier&) = delete;
 
   void Start();
-  // What the view has heard: an object in a new version, or its end. Calls `done` from within, last.
+  // The view received an object in a new version, or its deletion. May call `done` as its last action.
   void OnEvent(std::string_view key, std::string_view version, bool gone);
-  // A bookmark, or a whole new state.
+  // The view received a bookmark, or a complete new state.
   void OnProgress(bool replaced);
 
  private:
@@ -81,9 +81,8 @@ class FreshnessBarrier {
   const CatchUpView view_;
   Done done_;
   Backoff backoff_;
-  std::string wanted_{};  // R of the first read that was answered
-  // Objects that the view has to hear of, and in which version; of one that is not there any more its end
-  // will do.
+  std::string wanted_{};  // R of the first successful read
+  // Objects that the view must receive, with the required version; a deletion also satisfies the requirement.
   struct IsAnyRegistered {
     std::string version;
     bool gone = false;

@@ -11,13 +11,13 @@ namespace berth::client {
 
 class InformerMetrics {
  public:
-  // `path` is where the resource is found: "/apis/apps/v1/replicasets".
+  // `path` of the resource: "/apis/apps/v1/replicasets".
   InformerMetrics(metrics::Registry& registry, const std::string& group, std::string_view kind,
                  std::string_view path);
 
-  // The state is that of this version.
+  // Sets the resource version of the current state.
   void At(std::string_view resource_version);
-  // A change was handed on.
+  // Records the time that delivering a change took.
   void Took(Duration time) { latency_.Observe(std::chrono::duration<double>(time).count()); }
 
  private:

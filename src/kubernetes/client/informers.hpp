@@ -1,5 +1,5 @@
-// The cluster as the scheduler wants to see it: pods that are not finished, nodes, and every other kind that
-// plugins read.
+// The scheduler's view of the cluster: pods that are not terminated, nodes, and all other kinds that plugins
+// read.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,26 @@ class Api;
 struct ClusterSourceOptions {
   bool streaming = true;                                   // see ReflectorOptions
   Duration watch_idle_timeout = std::chrono::seconds(90);  // see ReflectorOptions
-  std::uint64_t seed = 1;                                  // of the jitter in delays and timeouts
-  // Which kinds to follow (pods and nodes must be among them); null: all. kube-scheduler follows what its
-  // plugins read.
+  std::uint64_t seed = 1;                                  // for the jitter of delays and timeouts
+  // Selects the kinds to watch (must include pods and nodes); null: all. kube-scheduler watches the kinds
+  // that its plugins read.
   bool (*wanted)(std::string_view kind) = nullptr;
-  // Of pods and nodes, but where their texts are kept; all other kinds come as JSON.
+  // For pods and nodes whose texts are not kept; all other kinds are requested as JSON.
   Encoding encoding = Encoding::kJson;
-  api::KeepTexts texts{};  // of which objects the whole text goes to the sink with them
-  // Called once on the loop, when the sink has been told everything, before OnSynced; may be empty.
+  api::KeepTexts texts{};  // selects the objects that are delivered with their whole text
+  // Called once on the loop, when all objects have been delivered, before OnSynced; may be empty.
   std::function<void()> on_complete{};
-  // Called once on the loop, after the sink was told OnSynced; may be empty.
+  // Called once on the loop, after the sink's OnSynced; may be empty.
   std::function<void()> on_synced{};
 };
 
 // Delivers every kind of resources.hpp to a sink, each in the order of the API server, from the loop's
-// thread. Which version of a group the server has is found out by discovery; a kind that it does not have is
-// passed over, and looked for again later. OnSynced comes once, when the first full state of all kinds that
-// exist has been delivered, but for kinds that a scheduler can do without and whose list is forbidden to it
-// for longer than a few seconds: these are asked for again all the same, and delivered when the right comes.
-// Nothing stops it but its destructor, after which the sink is left alone: an API
-// server that is away is asked again for ever, with growing delays. May be constructed, started and destroyed
-// on any thread.
+// thread. Discovery determines the version of each group; a kind that the server does not have is skipped and
+// looked up again later. OnSynced is called once, when the first full state of all existing kinds has been
+// delivered. Exception: optional kinds whose list is forbidden for longer than a few seconds do not delay it;
+// they are requested again and delivered once the permission exists. An unavailable API server is retried
+// indefinitely with growing delays. Only the destructor stops this; after it the sink is not called. May be
+// constructed, started and destroyed on any thread.
 class ClusterSource {
  public:
   ClusterSource(http::Loop& loop, Api& api, metrics::Registry& registry, ports::ClusterSink& sink,
@@ -56,9 +55,9 @@ class ClusterSource {
   ClusterSource& operator=(const ClusterSource&) = delete;
 
   void Start();
-  // Calls `caught_up` once on the loop, when all pods, volumes and claims that anybody had written before
-  // this call have been delivered to the sink: what a leader needs to know of the one before. Waits as long
-  // as that takes; the time goes into berth_leader_barrier_seconds. After Start; not again before the end.
+  // Calls `caught_up` once on the loop, when all pods, volumes and claims written before this call have been
+  // delivered to the sink; a new leader needs this. There is no timeout; the duration is recorded in
+  // berth_leader_barrier_seconds. Call after Start, and not again before `caught_up` was called.
   void FreshnessBarrier(std::move_only_function<void()> caught_up);
 
  private:

@@ -1,5 +1,4 @@
-// JSON by hand, for the few small bodies we send: their members are known and their order is part of the
-// tests.
+// Writes the few small JSON bodies that Berth sends: their members are known, and tests fix their order.
 #pragma once
 
 #include <string>
@@ -27,7 +26,7 @@ class JsonObject {
     Key(key) += json;
     return *this;
   }
-  // The place for a value that the caller appends.
+  // Adds a key; the caller appends its value to the returned text.
   std::string& Key(std::string_view key) {
     if (!empty_) out_ += ',';
     empty_ = false;

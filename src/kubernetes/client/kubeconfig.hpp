@@ -1,4 +1,4 @@
-// kubeconfig files: what client-go 0.37's clientcmd reads, and which server and user it makes of it.
+// kubeconfig files, parsed and resolved as in client-go 0.37's clientcmd.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct KubeCluster {
   friend bool operator==(const KubeCluster&, const KubeCluster&) = default;
 };
 
-// users[].user.exec: a program that says who we are.
+// users[].user.exec: a program that returns credentials.
 struct ExecConfig {
   std::string command{};
   std::vector<std::string> args{};
@@ -47,7 +47,7 @@ struct KubeUser {
   std::vector<std::string> impersonate_groups{};
   std::map<std::string, std::vector<std::string>> impersonate_extra{};
   std::optional<ExecConfig> exec{};
-  bool auth_provider = false;  // has one of the old built-in ones
+  bool auth_provider = false;  // uses one of the removed built-in auth providers
 };
 
 struct KubeContext {
@@ -63,27 +63,27 @@ struct Kubeconfig {
   std::map<std::string, KubeContext> contexts{};
 };
 
-// YAML or JSON; the first document counts, an empty text is an empty configuration, unknown fields are
-// ignored. Values are typed as there: an unquoted `yes` or `12` is no text. Errors begin with the field's
-// path. Touches nothing but its argument.
+// Parses YAML or JSON. Only the first document is used, an empty text is an empty configuration, unknown
+// fields are ignored. Value types are those of clientcmd: an unquoted `yes` or `12` is not a string. Errors
+// begin with the field's path. No side effects.
 Expected<Kubeconfig> ParseKubeconfig(std::string_view text);
 
-// Several files as one, as clientcmd merges them: the first that has a name defines it, whole; the first that
-// has a current context says which.
+// Merges files as clientcmd does: the first definition of a name wins as a whole; the first current context
+// wins.
 void Merge(Kubeconfig& into, Kubeconfig later);
 
-// Makes relative file names relative to `directory`, the one that contains the kubeconfig.
+// Resolves relative file names against `directory`, the directory of the kubeconfig.
 void ResolvePaths(Kubeconfig& config, std::string_view directory);
 
-// The part of a kubeconfig that its current context selects. A user that is not there is nobody.
+// The part of a kubeconfig that its current context selects. A user that does not exist is anonymous.
 struct KubeSelection {
   std::string cluster_name{}, user_name{};
   KubeCluster cluster{};
   KubeUser user{};
 };
 
-// Validates what is selected, with the texts of clientcmd: "invalid configuration: ...". A `master` that is
-// not empty takes the place of the server and of the TLS server name, as --master does.
+// Validates the selected part with clientcmd's texts: "invalid configuration: ...". A non-empty `master`
+// replaces the server and the TLS server name, as --master does.
 Expected<KubeSelection> Select(const Kubeconfig& config, std::string_view master);
 
 }  // namespace berth::client

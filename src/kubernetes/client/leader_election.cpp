@@ -160,9 +160,7 @@ LeaderElector::Impl::Impl(http::Loop& loop, Api& api, Api& events, const Clock& 
   master.Set(0);
 }
 
-// --- the way to the lease
-// ----------------------------------------------------------------------------------------
-
+// --- the way to the lease ---
 void LeaderElector::Impl::Acquire() {
   phase = Phase::kAcquiring;
   next = http::Loop::TimerId::kNone;
@@ -222,9 +220,7 @@ void LeaderElector::Impl::Lead() {
   StartRound();
 }
 
-// --- keeping it
-// --------------------------------------------------------------------------------------------------
-
+// --- keeping it ---
 void LeaderElector::Impl::StartRound() {
   deadline = loop.After(options.renew_deadline, [this] { Lose("context deadline exceeded"); });
   next_poll = loop.Now();
@@ -260,9 +256,7 @@ void LeaderElector::Impl::Lose(std::string_view why) {
   handlers.on_stopped();
 }
 
-// --- giving it back
-// ----------------------------------------------------------------------------------------------
-
+// --- giving it back ---
 void LeaderElector::Impl::StartRelease() {
   const bool leads = phase == Phase::kLeading;
   const bool held = leads || attempting;  // an attempt that is cut off may have succeeded

@@ -1,4 +1,4 @@
-// One of several replicas leads: by a Lease that it holds and renews.
+// Leader election among replicas with a Lease.
 #pragma once
 
 #include <cstdint>
@@ -32,57 +32,57 @@ struct LeaderElectionOptions {
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
-  std::uint64_t seed = 1;  // of the jitter in delays
+  std::uint64_t seed = 1;  // for the jitter of delays
 
-  // How long a request of the election may take: max(1s, renewDeadline/2), so that one that hangs does not
-  // cost the lease.
+  // Timeout of a request of the election: max(1s, renewDeadline/2), so that one hanging request does not lose
+  // the lease.
   Duration request_timeout() const;
 };
 
 // client-go's errors with kube-scheduler's context ("couldn't create leader elector: leaseDuration must be
 // greater than renewDeadline").
 Expected<> CheckLeaderElection(const LeaderElectionOptions& options);
-// The part of it that kube-scheduler finds before it starts: the kind of lock.
+// The check that kube-scheduler makes before it starts: the kind of lock.
 Expected<> CheckLeaderLock(const std::string& resource_lock);
 
-// "<hostname>_<random UUID>": two processes of one host do not take each other for themselves.
+// "<hostname>_<random UUID>": distinguishes two processes on one host.
 std::string NewIdentity(const std::string& hostname);
 
 // All called on the loop.
 struct LeaderElectionHandlers {
-  std::function<void()> on_started{};  // the lease is ours; the fence is open
-  // It is not any more, or we did not manage to say that it is: the fence is closed for good. Not called
-  // after Release.
+  std::function<void()> on_started{};  // this replica holds the lease; the fence is open
+  // The lease was lost, or could not be renewed in time: the fence is closed permanently. Not called after
+  // Release.
   std::function<void()> on_stopped{};
 };
 
 // kube-scheduler's election (client-go 0.37's leaderelection with a LeaseLock): the same record, timing,
-// events, log lines and metrics, so that both can stand by for each other. A candidate counts another one's
-// lease from the moment it saw it change, by its own clock; a leader renews every retryPeriod and gives up
-// when it could not for renewDeadline.
+// events, log lines and metrics, so that Berth and kube-scheduler can stand by for each other. A candidate
+// measures another holder's lease from the moment it observed a change, by its own clock. A leader renews
+// every retryPeriod and stops after renewDeadline without success.
 //
-// Beyond the original:
-//   - A standby also watches the Lease, and tries at once when it is released or runs out. Where it may not
-//     watch it polls, as the original does.
-//   - A leader that finds another holder's name in the Lease stops at once; the original goes on until
+// Differences from client-go:
+//   - A standby also watches the Lease, and tries immediately when it is released or expires. Without the
+//     permission to watch it polls, as client-go does.
+//   - A leader that finds another holder in the Lease stops immediately; client-go continues until
 //     renewDeadline.
-//   - Nothing is released after a lost lease: writes may still be on their way. It runs out by itself.
+//   - A lost lease is not released, since writes may still be in flight. It expires.
 //   - A release never overwrites another holder.
-//   - Times are read from the clock that runs on while the machine sleeps.
+//   - Times are read from the clock that includes suspended time.
 //
-// Constructed, started and destroyed on any thread, lives on the loop; everything handed in outlives it. The
-// fence is the elector's to move.
+// Constructed, started and destroyed on any thread, lives on the loop; arguments must outlive it. Only the
+// elector moves the fence.
 class LeaderElector {
  public:
   LeaderElector(http::Loop& loop, Api& api, Api& events, const Clock& clock, metrics::Registry& registry,
                 LeaseFence& fence, LeaderElectionOptions options, LeaderElectionHandlers handlers);
-  ~LeaderElector();  // silently: the lease stays as it is
+  ~LeaderElector();  // calls no handler; the lease is unchanged
   LeaderElector(const LeaderElector&) = delete;
   LeaderElector& operator=(const LeaderElector&) = delete;
 
   void Start();
-  // Ends the candidacy. A leader's fence is closed and its lease given back, so that another one may take it
-  // at once; that is tried for renewDeadline. Then calls `done` (on the loop), with whether the lease is
+  // Ends the candidacy. Closes a leader's fence and releases its lease, so that another replica can acquire
+  // it immediately; retries for renewDeadline. Then calls `done` (on the loop) with whether the lease is
   // free. From any thread.
   void Release(std::move_only_function<void(bool)> done);
 

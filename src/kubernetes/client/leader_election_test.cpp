@@ -378,9 +378,7 @@ TEST_F(Election, RenewalsWithinOneSecondAreOneToTheFence) {
   EXPECT_FALSE(quick.fence.Open());
 }
 
-// --- clocks that jump
-// ------------------------------------------------------------------------------------------------
-
+// --- clocks that jump ---
 TEST_F(Election, TheCalendarDoesNotMatter) {
   Start(a_);
   Start(b_);

@@ -1,4 +1,4 @@
-// The Lease as one candidate sees it, and its attempts to get, keep and give it back.
+// One candidate's view of the Lease, and its attempts to acquire, renew and release it.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct LeaseHoldOptions {
 // loop.
 class LeaseHold {
  public:
-  // kForeign: somebody else has it, as far as we know for some time yet.
+  // kForeign: another candidate holds it, and it has not expired as far as known.
   enum class Outcome : std::uint8_t { kOurs, kFailed, kForeign };
   using Attempted = std::move_only_function<void(Outcome)>;
 
@@ -37,20 +37,20 @@ class LeaseHold {
   LeaseHold(Api& api, const Clock& clock, LeaseFence& fence, metrics::Counter& slow_path,
             LeaseHoldOptions options);
 
-  // Tries once. Who `leads` takes nothing over: a Lease in which another name has stood since, or none, is
-  // kForeign.
+  // Tries once. A candidate that `leads` never takes the Lease over: if another holder, or none, has been in
+  // it since, the result is kForeign.
   void Attempt(bool leads, Attempted done);
-  // Writes an empty holder, unless the Lease is not ours any more; again after a conflict, for as long as the
-  // caller has patience. True if it is free now.
+  // Writes an empty holder, unless another candidate holds the Lease; repeated after a conflict until the
+  // caller cancels. Passes true if the Lease is free now.
   void Release(std::move_only_function<void(bool)> done);
-  // Ends what is under way without an answer.
+  // Cancels the current request without calling its callback.
   void Cancel();
-  // Somebody saw the Lease (perhaps not the newest) at this moment.
+  // Records a Lease that was read elsewhere (perhaps not the newest version).
   void See(const LeaseRecord& record);
 
   const std::optional<Lease>& lease() const { return lease_; }
   const std::string& holder() const { return observed_.holder; }
-  // How long the holder may still count on it, by what we know and when we learned it. Not positive: expired.
+  // The remaining duration of the holder's lease, from what was observed and when. Not positive: expired.
   Duration Left() const { return observed_at_ + observed_.lease() - clock_.BootNow(); }
   // "kube-system/kube-scheduler", for log lines.
   const std::string& described() const { return described_; }
@@ -65,7 +65,7 @@ class LeaseHold {
   Expected<> Take(Reply reply, const LeaseRecord& written, BootTime since);
   void OnReleaseRead(Reply reply, std::move_only_function<void(bool)> done);
   void Observe(const LeaseRecord& record);
-  // Logs what came of the last call; with what there is to do if it was forbidden.
+  // Logs the failure of the last call, with the required permissions if it was forbidden.
   void Complain(std::string_view what, const Error& error) const;
   BootTime SinceWhen(const LeaseRecord& written);
   void Send(ApiRequest request, std::move_only_function<void(Reply)> done);
@@ -76,16 +76,16 @@ class LeaseHold {
   metrics::Counter& slow_path_;
   const LeaseHoldOptions options_;
   const std::string described_, collection_, path_;
-  std::optional<Lease> lease_{};  // as the API server gave it last
-  // The record that counts, and since when: seen in the Lease, or written by us.
+  std::optional<Lease> lease_{};  // the last version received from the API server
+  // The authoritative record, and when it was observed in the Lease or written by this candidate.
   LeaseRecord observed_{};
-  LeaseRecord seen_{};  // the last one that was read
+  LeaseRecord seen_{};  // the last record read
   BootTime observed_at_{};
-  // The first attempt to write a record that looks like this one to others: see SinceWhen.
+  // The first attempt to write a record that others cannot distinguish from this one: see SinceWhen.
   LeaseRecord written_{};
   BootTime written_at_{};
   Api::CallId call_ = 0;
-  bool forbidden_ = false;  // what was asked last: roles do not allow it
+  bool forbidden_ = false;  // the last request was forbidden by the cluster's roles
 };
 
 }  // namespace berth::client

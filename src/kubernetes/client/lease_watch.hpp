@@ -1,4 +1,4 @@
-// News of one Lease, for somebody who waits for it.
+// Watches one Lease.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,12 @@ class Random;
 namespace berth::client {
 
 struct LeaseWatchHandlers {
-  std::function<void(Lease)> on_lease;  // as it is now, or was a moment ago
+  std::function<void(Lease)> on_lease;  // the current object or a recent version of it
   std::function<void()> on_gone;        // it was deleted
 };
 
-// Opened again whenever it ends, after one to two seconds. Given up where it is refused (403, 404, 405):
-// roles that let somebody get and update a lease need not let him watch it. On the loop; handlers may call
-// Stop.
+// Reopened whenever it ends, after one to two seconds. Given up when it is rejected (403, 404, 405): roles
+// that allow getting and updating a lease need not allow watching it. On the loop; handlers may call Stop.
 class LeaseWatch {
  public:
   LeaseWatch(http::Loop& loop, Api& api, Random& random, std::string collection, std::string name,

@@ -1,4 +1,4 @@
-// The last known state of one kind of object, and what changed.
+// The last known state of one kind of object; computes changes.
 #pragma once
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -13,7 +13,7 @@
 
 namespace berth::client {
 
-// "ns/name" or "name", in its two parts.
+// "ns/name" or "name", split into its two parts.
 struct ObjectKey {
   std::string_view ns, name;
   static ObjectKey Split(std::string_view key) {
@@ -24,7 +24,7 @@ struct ObjectKey {
   friend bool operator==(const ObjectKey&, const ObjectKey&) = default;
 };
 
-// Hashing objects by the names inside them saves a second copy of every name.
+// Hashes objects by the names they contain, which saves a second copy of every name.
 struct ByKey {
   using is_transparent = void;
   template <class T>
@@ -41,8 +41,9 @@ struct ByKey {
   bool operator()(const auto& a, const auto& b) const { return Key(a) == Key(b); }
 };
 
-// Turns deliveries into changes as informers do: a resource version seen before is no change; an object of
-// the same name with another uid is another object, so the old one goes and the new one comes. One thread.
+// Turns deliveries into changes as informers do: a known resource version is no change; an object with the
+// same name and another uid is a different object, so the old one is deleted and the new one added. One
+// thread.
 template <class T>
 class ObjectStore {
  public:
@@ -70,7 +71,7 @@ class ObjectStore {
     emit_({nullptr, object});
   }
 
-  // By key alone: what a DELETED event shows may be older than what we have.
+  // By key only: the object in a DELETED event may be older than the stored one.
   void Remove(std::string_view key) {
     const auto found = objects_.find(ObjectKey::Split(key));
     if (found == objects_.end()) return;
@@ -79,10 +80,10 @@ class ObjectStore {
     emit_({before, nullptr});
   }
 
-  // `objects` is everything there is, but for the objects under `unreadable` keys: of those we keep what we
-  // know.
+  // `objects` is the complete state, except for the objects under `unreadable` keys, which keep their last
+  // known version.
   void Replace(const std::vector<Ptr>& objects, const std::vector<std::string>& unreadable) {
-    if (objects_.empty()) {  // the first list, and the longest: nothing can be gone
+    if (objects_.empty()) {  // the first list is the longest; nothing can be deleted
       for (const Ptr& object : objects) Put(object);
       return;
     }

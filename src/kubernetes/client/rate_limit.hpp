@@ -1,4 +1,4 @@
-// A client's own brake: client-go's token bucket.
+// Client-side rate limit: client-go's token bucket.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 
 namespace berth::client {
 
-// `qps` tokens come in a second, at most `burst` are kept; 0 qps: no limit. One thread.
+// `qps` tokens are added per second, at most `burst` are kept; 0 qps: no limit. One thread.
 class RateLimit {
  public:
   RateLimit(double qps, int burst) : qps_(qps), burst_(std::max(burst, 1)), tokens_(burst_) {}
 
-  // Takes a token, perhaps one that is yet to come: how long to wait for it.
+  // Takes a token, possibly a future one; returns the time to wait for it.
   Duration Take(MonoTime now) {
     if (qps_ <= 0) return Duration::zero();
     if (started_)

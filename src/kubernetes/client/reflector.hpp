@@ -1,4 +1,4 @@
-// Keeps a copy of one kind of object in step with the API server, by list and watch.
+// Keeps a copy of one kind of object up to date with the API server, by list and watch.
 #pragma once
 
 #include <functional>
@@ -24,51 +24,50 @@ namespace berth::client {
 
 struct ReflectorOptions {
   std::string resource;                 // "pods": for logs and metrics
-  std::string group{};                  // of the API; empty: the core group
+  std::string group{};                  // API group; empty: the core group
   std::string kind{};                   // "Pod"
   std::string path;                     // "/api/v1/pods"
-  std::string field_selector{};         // not encoded; empty: everything
+  std::string field_selector{};         // not URL-encoded; empty: all objects
   Encoding encoding = Encoding::kJson;  // protobuf for the kinds that api::Decoder reads from it
-  bool streaming = true;                // ask for a streamed list first, as client-go 0.35 and newer
-  // Nobody decides anything before on_synced: the first list may go to on_change piece by piece while it
-  // comes.
+  bool streaming = true;                // request a streamed list first, as client-go 0.35 and newer
+  // No scheduling happens before on_synced: the first list may be passed to on_change in pieces as it
+  // arrives.
   bool awaited = false;
-  // A watch without a byte for so long is opened anew. API servers send a bookmark every minute, so that one
-  // that is silent for longer is stuck, or its connection is; anywhere else the price is a request now and
-  // then.
+  // A watch without data for this time is reopened. API servers send a bookmark every minute, so a watch that
+  // is silent for longer is stuck. For other servers this costs an occasional request.
   Duration idle_timeout = std::chrono::seconds(90);
 };
 
 template <class T>
 struct ReflectorHandlers {
   std::function<void(ports::Change<T>)> on_change;
-  std::function<void()> on_synced;     // once, after the first full state has gone to on_change
-  std::function<void()> on_absent{};   // a list was answered 404: there is no such resource; may be empty
-  std::function<void()> on_refused{};  // a list was answered 403: nobody gave us the right; may be empty
+  std::function<void()> on_synced;     // called once, after the first full state has been passed to on_change
+  std::function<void()> on_absent{};   // a list failed with 404: the resource does not exist; may be empty
+  std::function<void()> on_refused{};  // a list failed with 403: missing permission; may be empty
 };
 
 // Follows client-go 0.37's Reflector and informers (see reflector_state.hpp and object_store.hpp). Changes
-// come in the order of the API server; after a lost watch the differences come as changes, so nothing is
-// missed. An object that cannot be understood is skipped, counted in berth_objects_skipped_total{resource},
-// and logged once; the last version of it that could be understood stays.
+// arrive in the order of the API server; after a lost watch the differences are delivered as changes, so
+// nothing is missed. An object that cannot be decoded is skipped, counted in
+// berth_objects_skipped_total{resource}, and logged once; its last decoded version is kept.
 //
 // T is any kind of objects.hpp. Lives on the loop: constructed and destroyed there, handlers called there;
-// everything handed in outlives it. `decoder` may be shared by reflectors of one loop.
+// arguments must outlive it. Reflectors of one loop may share a `decoder`.
 template <class T>
 class Reflector {
  public:
   Reflector(http::Loop& loop, Api& api, api::Decoder& decoder, metrics::Registry& registry, Random& random,
             ReflectorOptions options, ReflectorHandlers<T> handlers);
-  ~Reflector();  // silently: no handler is called any more
+  ~Reflector();  // calls no handler
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
   void Start();
-  // The resource is found under another path (another version of its group) from the next request on.
+  // Uses another path for the resource (another version of its group) from the next request on.
   void MoveTo(std::string path);
   std::size_t size() const;
-  // Calls `done` once on the loop, when everything that was written before this call has gone to on_change.
-  // One at a time. See FreshnessBarrier.
+  // Calls `done` once on the loop, when everything written before this call has been passed to on_change. One
+  // call at a time. See FreshnessBarrier.
   void ProveFresh(std::move_only_function<void(std::string_view how)> done);
 
  private:

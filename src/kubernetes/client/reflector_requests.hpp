@@ -1,4 +1,4 @@
-// What a reflector asks an API server, and what its failures are called.
+// Requests of a reflector, and the classification of their failures.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace berth::client {
 struct ReflectorAction;
 struct ReflectorOptions;
 
-// A page of a list.
+// Requests one page of a list.
 ApiRequest ListRequest(const ReflectorOptions& options, const ReflectorAction& action, Encoding encoding);
-// A watch, which may begin with a list.
+// Requests a watch, which may begin with a list.
 ApiRequest WatchRequest(const ReflectorOptions& options, const ReflectorAction& action, Encoding encoding);
 
-// As client-go has them: internal errors of the watch.
+// The error for an event that cannot be decoded: an internal error of the watch, as in client-go.
 RequestError UndecodableEvent(std::string_view why);
 RequestError EventOutOfOrder(std::string_view version, std::string_view after);
 
-// What a failure is called in metrics.
+// The value of the metrics' reason label for a failure.
 std::string_view ReasonOf(const RequestError& error);
 
-// The server does not speak the encoding that it was asked for.
+// Whether the server does not support the requested encoding.
 bool RefusesEncoding(const RequestError& error);
 
 }  // namespace berth::client

@@ -1,5 +1,5 @@
-// Where the API server keeps each kind that is watched: kube-scheduler v1.37.1's informers, with the versions
-// of API servers 1.31 to 1.37.
+// The API resources that are watched: kube-scheduler v1.37.1's informers, with the versions of API servers
+// 1.31 to 1.37.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ struct Resource {
   std::string_view kind;
   std::string_view plural;
   std::string_view group;                          // empty: the core group
-  std::array<std::string_view, 3> versions{"v1"};  // the preferred first; empty ones do not count
+  std::array<std::string_view, 3> versions{"v1"};  // the preferred one first; empty ones are ignored
 
   // "/api/v1" or "/apis/<group>/<version>".
   static std::string GroupPath(std::string_view group, std::string_view version) {

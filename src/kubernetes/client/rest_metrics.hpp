@@ -15,7 +15,7 @@ class RestMetrics {
  public:
   RestMetrics(metrics::Registry& registry, std::string host) : registry_(registry), host_(std::move(host)) {}
 
-  // Status 0: no answer.
+  // Status 0: no response.
   void Answered(const std::string& method, int status);
   void Took(const std::string& verb, Duration time);
   void Sizes(const std::string& verb, std::size_t request_bytes, std::size_t response_bytes);

@@ -1,4 +1,4 @@
-// Runs a program and reads what it says.
+// Runs a program and reads its output.
 #pragma once
 
 #include <stop_token>
@@ -12,20 +12,22 @@
 namespace berth::client {
 
 struct Command {
-  std::string program{};  // looked for in PATH unless it contains a slash
+  std::string program{};  // searched in PATH unless it contains a slash
   std::vector<std::string> args{};
-  std::vector<std::pair<std::string, std::string>> env{};  // besides our own; later ones win
-  bool interactive = false;                                // gets our stdin
+  // added to this process's environment; later ones win
+  std::vector<std::pair<std::string, std::string>> env{};
+  bool interactive = false;                                // inherits stdin
   Duration timeout = std::chrono::seconds(60);
 };
 
 struct CommandOutput {
-  int exit_code = 0;  // 128 + signal if one ended it
-  std::string out{};  // at most a mebibyte; stderr is ours
+  int exit_code = 0;  // 128 + signal if a signal ended it
+  std::string out{};  // at most 1 MiB; stderr is inherited
 };
 
-// Blocks until the program has ended, the time is over or a stop is asked for; then it is killed, with all
-// that it started. Fails with kNotFound if there is no such program, kTimeout, kCancelled, or kInternal.
+// Blocks until the program has ended, the timeout has expired or a stop is requested; the program is then
+// killed with all processes that it started. Errors: kNotFound if there is no such program, kTimeout,
+// kCancelled, or kInternal.
 Expected<CommandOutput> RunCommand(const Command& command, std::stop_token stop);
 
 }  // namespace berth::client

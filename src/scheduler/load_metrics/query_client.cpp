@@ -55,9 +55,7 @@ Expected<std::unique_ptr<QueryClient>> QueryClient::Open(SourceSettings settings
   return client;
 }
 
-// --- credentials
-// --------------------------------------------------------------------------------------------------
-
+// --- credentials ---
 Expected<http::TlsOptions> QueryClient::ReadTls() const {
   http::TlsOptions tls{.server_name = settings_.tls.server_name,
                        .insecure = settings_.tls.insecure_skip_verify};
@@ -109,9 +107,7 @@ void QueryClient::BeginRound() {
   file_trouble_ = trouble;
 }
 
-// --- a query
-// --------------------------------------------------------------------------------------------------
-
+// --- a query ---
 void QueryClient::Ask(const std::string& expression, Read read, Done done) {
   auto query = std::make_shared<Query>();
   query->expression = ForSource(expression, settings_);

@@ -1,10 +1,9 @@
-// Reading typed fields out of a protobuf message; private to this folder. A reader throws Unreadable, or what
-// protozero throws: servers send nothing of the kind, and whoever calls in from outside catches it
-// (wire.cpp).
+// Reads typed fields from a protobuf message; private to this folder. Readers throw Unreadable or protozero's
+// exceptions, since API servers do not send malformed messages. The entry points in wire.cpp catch them.
 //
-// Read(Message, T&) reads a whole message, Take(Message&, T&) the value of the field that the message is at.
-// As Go reads them: fields that are not named are passed over, of one that comes twice the later counts, and
-// messages that come twice are merged. Readers know their kinds, so nothing nests deeper than these do.
+// Read(Message, T&) reads a whole message; Take(Message&, T&) reads the value of the current field. As in Go:
+// fields that are not listed are skipped, the last occurrence of a scalar field wins, and repeated
+// occurrences of a message field are merged. Readers exist for fixed types only, so nesting depth is bounded.
 #pragma once
 
 #include <protozero/pbf_reader.hpp>
@@ -27,7 +26,7 @@ class Message : public protozero::pbf_reader {
   explicit Message(std::string_view bytes) : pbf_reader(bytes.data(), bytes.size()) {}
 };
 
-// What is wrong with a message, and where.
+// A decoding error and the path of its field.
 class Unreadable {
  public:
   explicit Unreadable(std::string what) : what_(std::move(what)) {}
@@ -48,7 +47,7 @@ class Unreadable {
   std::string what_;
 };
 
-// Lets what is thrown from within `read` learn that it was at this place.
+// Adds a path element to any exception thrown by `read`.
 template <class Place, class Reader>
 inline void Within(const Place& place, Reader&& read) {
   try {
@@ -63,11 +62,8 @@ inline void Within(const Place& place, Reader&& read) {
   }
 }
 
-// --- fields
-// -------------------------------------------------------------------------------------------------------
-
-// A field by its number, the name that its JSON has, and where it goes: a value with a Take, or something to
-// call with (Message&).
+// --- fields ---
+// A field: its number, its JSON name, and its target: a variable with a Take, or a callable with (Message&).
 template <std::uint32_t number, class T>
 struct Field {
   static constexpr std::uint32_t kNumber = number;
@@ -90,7 +86,7 @@ Field<number, std::remove_reference_t<T>> At(std::string_view name, T&& out) {
   return {name, out};
 }
 
-// A message with these fields.
+// Reads a message with these fields; others are skipped.
 template <class... Fields>
 inline void ReadFields(Message in, const Fields&... fields) {
   while (in.next()) {
@@ -98,9 +94,7 @@ inline void ReadFields(Message in, const Fields&... fields) {
   }
 }
 
-// --- values
-// -------------------------------------------------------------------------------------------------------
-
+// --- values ---
 inline std::string_view TakeBytes(Message& at) {
   if (!at.has_wire_type(protozero::pbf_wire_type::length_delimited))
     throw Unreadable("expected bytes, got a number");
@@ -113,7 +107,7 @@ inline std::uint64_t TakeNumber(Message& at) {
 }
 inline Message TakeMessage(Message& at) { return Message(TakeBytes(at)); }
 
-// Text as Go's JSON would have it: what is no UTF-8 is replaced, in `repaired`, which the view may look into.
+// Text as Go's JSON encoder writes it: invalid UTF-8 is replaced, in `repaired`, to which the view may refer.
 inline std::string_view ValidText(std::string_view bytes, std::string& repaired) {
   if (IsAscii(bytes) || IsUtf8(bytes)) return bytes;
   return repaired = ToUtf8(bytes);
@@ -135,11 +129,11 @@ inline void Take(Message& at, bool& out) { out = TakeNumber(at) != 0; }
 inline void Take(Message& at, std::int32_t& out) { out = static_cast<std::int32_t>(TakeNumber(at)); }
 inline void Take(Message& at, std::int64_t& out) { out = static_cast<std::int64_t>(TakeNumber(at)); }
 
-void Take(Message& at, Labels& out);  // an entry of a map
-// All entries that stand here in a row.
+void Take(Message& at, Labels& out);  // one entry of a map
+// Reads all consecutive entries of the map.
 void Take(Message& at, ResourceList& out);
 
-// A message.
+// Reads a message field.
 template <class T>
 void Take(Message& at, T& out) {
   Read(TakeMessage(at), out);
@@ -155,7 +149,7 @@ void Take(Message& at, CowPtr<T>& out) {
   Take(at, out ? *out : out.emplace());
 }
 
-// How many fields of this number follow each other from here.
+// The number of consecutive fields with this number, from the current one on.
 inline std::size_t RunLength(Message ahead) {
   const auto number = ahead.tag();
   std::size_t length = 0;
@@ -166,7 +160,7 @@ inline std::size_t RunLength(Message ahead) {
   return length;
 }
 
-// One item of a list, by read(at, item).
+// Reads one item of a list with read(at, item).
 template <class List, class Reader>
 void TakeItem(Message& at, List& out, Reader&& read) {
   if (out.empty()) out.reserve(RunLength(at));
@@ -182,15 +176,13 @@ void Take(Message& at, CowList<T>& out) {
   TakeItem(at, out, [](Message& item_at, T& item) { Take(item_at, item); });
 }
 
-// --- what objects have in common (read_meta.cpp)
-// ------------------------------------------------------------------
-
-// metav1.Time in Unix seconds; nothing if it is the zero time.
+// --- common parts of objects (read_meta.cpp) ---
+// metav1.Time in Unix seconds; nullopt for the zero time.
 std::optional<std::int64_t> TakeTime(Message& at);
-// The same as text, as it stands in JSON.
+// The same as text in JSON's format.
 void TakeTime(Message& at, std::string& out);
 
-// Calls visit(key, text) for one entry of a map of texts.
+// Calls visit(key, text) for one entry of a map of strings.
 template <class Visit>
 void TakeEntry(Message& at, Visit&& visit) {
   Message entry = TakeMessage(at);
@@ -213,10 +205,8 @@ void Read(Message in, LabelSelector& out);
 void Read(Message in, NodeSelector& out);
 void Read(Message in, NodeSelectorTerm& out);
 
-// --- kinds
-// --------------------------------------------------------------------------------------------------------
-
-void TakeVolume(Message& at, PodSpec& out);  // an item of spec.volumes
+// --- kinds ---
+void TakeVolume(Message& at, PodSpec& out);  // one item of spec.volumes
 void Read(Message in, Pod& out);
 void Read(Message in, Node& out);
 

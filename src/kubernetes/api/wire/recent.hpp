@@ -1,4 +1,4 @@
-// What was read lately, by its bytes; private to this folder.
+// A cache of recently decoded values by their bytes; private to this folder.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace berth::api::wire {
 
-// The pods of a workload come one after the other, and their labels, tolerations and constraints are the same
-// bytes: these need not be taken apart again. T is a type whose copies share.
+// Pods of a workload arrive one after the other with identical bytes for labels, tolerations and constraints;
+// the cache avoids decoding these again. T is a type whose copies share their value.
 template <class T>
 class Recent {
  public:
-  // Null if these bytes were not read lately, or are too many to be remembered.
+  // Null if these bytes are not cached or too long to be cached.
   const T* Find(std::string_view bytes) {
     bytes_ = bytes;
     slot_ = nullptr;
@@ -24,7 +24,7 @@ class Recent {
     slot_ = &known_[std::hash<std::string_view>()(bytes) % known_.size()];
     return slot_->bytes == bytes ? &slot_->value : nullptr;
   }
-  // After Find.
+  // Stores the decoded value; call after Find.
   void Remember(const T& value) {
     if (slot_ == nullptr) return;
     slot_->bytes = bytes_;
@@ -43,7 +43,7 @@ class Recent {
   Known* slot_ = nullptr;
 };
 
-// The fields of one number that follow each other from where `at` is.
+// The consecutive fields with one number, from the position `at` on.
 struct Run {
   explicit Run(const Message& at) : behind(at) {
     const auto number = at.tag();
@@ -61,12 +61,12 @@ struct Run {
   Message behind;
 };
 
-// All of a run, one field after the other by read(at, out), for what many objects have alike. The memory is
-// that of the thread.
+// Reads all fields of a run with read(at, out), through the cache. For values that many objects share. The
+// cache is per thread.
 template <class T, class Reader>
 void TakeAlike(Message& at, T& out, Reader&& read) {
   thread_local Recent<T> recent;
-  const bool begins = out.identity() == nullptr;  // else the run is not all there is
+  const bool begins = out.identity() == nullptr;  // otherwise `out` has values from earlier fields
   const Run run(at);
   if (begins) {
     if (const T* known = recent.Find(run.bytes)) {
@@ -83,7 +83,7 @@ void TakeAlike(Message& at, T& out, Reader&& read) {
   if (begins) recent.Remember(out);
 }
 
-// A field whose value is read so.
+// A field that is read by TakeAlike.
 template <std::uint32_t number, class T>
 struct AlikeField {
   static constexpr std::uint32_t kNumber = number;

@@ -1,7 +1,8 @@
-// Kubernetes' protobuf encoding of pods and nodes; private to api. Decoder hands over what begins like it.
+// Kubernetes' protobuf encoding of pods and nodes; private to api. Decoder passes texts with the protobuf
+// prefix here.
 //
-// Whatever is read is equal to what the JSON of the same object gives. Errors say what JSON's say: the path
-// of the field, and what is wrong with it. Any bytes may come.
+// Results equal those of the same object in JSON. Errors have JSON's form: the path of the field and the
+// error. Any input bytes are safe.
 #pragma once
 
 #include <concepts>
@@ -13,13 +14,14 @@
 
 namespace berth::api::wire {
 
-// Which kinds are read.
+// The kinds that can be decoded from protobuf.
 template <class T>
 concept Known = std::same_as<T, Pod> || std::same_as<T, Node>;
 
-// "k8s" and a zero byte begin every object and every list.
+// Whether the text begins with "k8s" and a zero byte, as every object and every list does.
 bool IsEnvelope(std::string_view text);
-// Frames of a watch begin with one of an event's two fields, which begins no line of JSON.
+// Whether the frame begins with one of the two fields of a watch event; no line of JSON begins with these
+// bytes.
 bool IsEvent(std::string_view frame);
 
 // See Decoder.
@@ -31,7 +33,7 @@ template <Known T>
 Expected<WatchEvent<T>> ReadEvent(std::string_view frame, Sharing& sharing);
 // A list of any kind.
 Expected<VersionList> ReadVersions(std::string_view text);
-// Fails if it is no Status.
+// Fails if the text is not a Status.
 Expected<Status> ReadStatus(std::string_view text);
 
 }  // namespace berth::api::wire

@@ -91,9 +91,7 @@ std::string ErrorOf(std::string_view text) {
   return pod ? "none" : pod.error().message;
 }
 
-// --- objects
-// ------------------------------------------------------------------------------------------------------
-
+// --- objects ---
 TEST(Wire, FieldsThatNobodyKnowsArePassedOver) {
   const auto spec = Message([](pbf_writer& s) {
     s.add_int64(1000, -1);
@@ -183,9 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "status.startTime: 9223372036854775807 s is not a time"}),
     [](const auto& row) { return row.param.name; });
 
-// --- lists
-// --------------------------------------------------------------------------------------------------------
-
+// --- lists ---
 TEST(Wire, AListSkipsWhatItCannotRead) {
   const auto list = Decoder().List<Pod>(ListOf(
       "PodList", {PodBytes("a"), PodBytes("bad", WithRequest("cpu", "lots")), PodBytes("b"), "\x0a\x7f"}));
@@ -220,9 +216,7 @@ TEST(Wire, VersionsAreReadFromListsOfAnyKind) {
   EXPECT_FALSE(decoder.Versions(Enveloped("PodList", ""))) << "a list without a version";
 }
 
-// --- watches
-// ------------------------------------------------------------------------------------------------------
-
+// --- watches ---
 TEST(Wire, AnEventBringsItsObject) {
   const auto event = Decoder().Event<Pod>(Event("MODIFIED", Enveloped("Pod", PodBytes("a"))));
   ASSERT_TRUE(event) << event.error().message;
