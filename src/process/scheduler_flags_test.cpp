@@ -138,7 +138,7 @@ TEST(SchedulerFlags, FlagsWithoutEffectAreReportedInOneLineEach) {
   CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5"});
   EXPECT_THAT(NotesOn(line.flags, line.table),
               ElementsAre(HasSubstr("--http2-max-streams-per-connection: no effect"),
-                          HasSubstr("--logtostderr: a flag of older"),
+                          HasSubstr("--logtostderr: flag of an older release"),
                           HasSubstr("--port: flag of an older release, used as --berth-http-address")));
 }
 

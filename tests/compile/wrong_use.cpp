@@ -40,7 +40,7 @@ void Write(CycleState& state, StateKey<int> key) { state.Write(key, std::string(
 void Move(CycleState& state, StateKey<std::unique_ptr<int>> key) { state.Write(key, std::unique_ptr<int>()); }
 #endif
 
-#ifdef HINT_ABOUT_ANOTHER_OBJECT  // CASE: a hint is called with (const berth::cluster::PodInfo& waiting, const Object* before
+#ifdef HINT_ABOUT_ANOTHER_OBJECT  // CASE: a hint is called with (const PodInfo& waiting, const Object* before
 EventRegistration Wrong() {
   return WhenNode(
       kAdd, [](const berth::cluster::PodInfo&, const berth::api::Pod*, const berth::api::Pod*) { return Hint::kQueue; });
@@ -52,5 +52,5 @@ void Change(const Attempt& attempt, berth::cluster::PlacedPod& pod) { attempt.no
 #endif
 
 #ifdef ANSWER_GIVEN_AWAY_TWICE  // CASE: use of deleted function
-void Copy(Answer& answer) { Answer copy = answer; }
+void Copy(StatusCallback& callback) { StatusCallback copy = callback; }
 #endif

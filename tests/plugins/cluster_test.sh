@@ -59,7 +59,7 @@ refused() {
 }
 refused '"Headroom" does not exist' config check "--berth-plugin=$run/gangs.so" "$run/config.yaml"
 refused 'plugin "Headroom" already exists' config check "${loading[@]}" "--berth-plugin=$run/headroom.so" "$run/config.yaml"
-refused 'is no shared object' scheduler "--berth-plugin=$examples/headroom.c"
+refused 'not a shared object' scheduler "--berth-plugin=$examples/headroom.c"
 sed 's/percent: 10/percent: 100/' "$run/config.yaml" >"$run/wrong.yaml"
 refused 'pluginConfig[0].args.percent: Invalid value' config check "${loading[@]}" "$run/wrong.yaml"
 sed 's/"Headroom"/"NodeName"/' "$examples/headroom.c" >"$run/namesake.c"

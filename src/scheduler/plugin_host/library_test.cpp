@@ -74,7 +74,7 @@ TEST(Library, InconsistentTablesAreRejected) {
       {"reserve without unreserve", [](auto& p) { p.reserve = OfPlacement; },
        "reserve and unreserve: one is NULL"},
       {"a pre-flight without flight", [](auto& p) { p.pre_bind_pre_flight = OfPlacement; }, "needs pre_bind"},
-      {"unknown flags", [](auto& p) { p.flags = 64; }, "flags: 0x40 has bits"},
+      {"unknown flags", [](auto& p) { p.flags = 64; }, "flags: 0x40 has unknown bits"},
       {"a count without events", [](auto& p) { p.event_count = 1; },
        "events: is NULL, but event_count is not 0"},
       {"an unknown resource", [](auto& p) { p.events = unknown_resource, p.event_count = 1; },
@@ -130,7 +130,7 @@ TEST(Version, OnlyTheMajorVersionMustMatch) {
   EXPECT_TRUE(CheckVersion(BERTH_PLUGIN_VERSION));
   EXPECT_TRUE(CheckVersion(BERTH_PLUGIN_VERSION + 7));
   EXPECT_THAT(CheckVersion(9u << 16 | 2).error().message,
-              HasSubstr("version 9.2 of berth_plugin.h, this is 1.0"));
+              HasSubstr("version 9.2 of berth_plugin.h, this Berth has 1.0"));
 }
 
 }  // namespace

@@ -193,7 +193,10 @@ TEST(FiltersProperty, SetsEqualPerNodeEvaluation) {
     // Rows of removed nodes remain part of the sets.
     for (std::size_t i = 0; i < nodes / 10; ++i) {
       const std::string name = "n" + std::to_string(draw.Below(nodes));
-      if (plain.erase(name) == 1) cluster.nodes().Remove(cluster.RowOf(name));
+      if (plain.erase(name) == 0) continue;
+      const auto row = cluster.RowOf(name);
+      while (!cluster.nodes().pods(row).empty()) cluster.nodes().RemovePod(row, *cluster.nodes().pods(row).back());
+      cluster.nodes().Remove(row);
     }
     const auto affinity = cluster.Make<NodeAffinity>();
     const auto taints = cluster.Make<TaintToleration>();

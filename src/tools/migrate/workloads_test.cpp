@@ -132,7 +132,7 @@ TEST(Workloads, UnusedDevicesAndGroupsAreReported) {
   server.List("/groups", {Named("g")});
   const Findings findings = Check(server, {.pod_groups = "/groups", .resource_slices = "/slices"});
   const Finding* slices = With(findings, "2 resource slices of devices");
-  const Finding* groups = With(findings, "1 pod group without a pod");
+  const Finding* groups = With(findings, "1 pod group without pods");
   ASSERT_TRUE(slices != nullptr && groups != nullptr) << ToText(findings, "");
   EXPECT_EQ(slices->level, Level::kWarning);
   EXPECT_EQ(groups->level, Level::kNote);
