@@ -20,7 +20,7 @@ class Side:
 
 @dataclasses.dataclass(frozen=True)
 class Benchmark:
-    """The first side is Berth, the others are its peers; the ratio is that to the first peer."""
+    """The first side is Berth, the others are its baselines; the ratio is that to the first baseline."""
     name: str
     about: str
     sides: tuple
@@ -53,7 +53,7 @@ def most_pods(workload, nodes):
 
 @dataclasses.dataclass(frozen=True)
 class Decisions:
-    """Decisions about a workload: bench_decisions and the peer are given the same objects."""
+    """Decisions about a workload: bench_decisions and the baseline are given the same objects."""
     workload: str
     nodes: int
     pods: int
@@ -72,14 +72,14 @@ class Decisions:
         return [str(context.bin / "bench_decisions"), *self.cluster(context), *self.config_flags(context),
                 "--rounds", "1", "--json"]
 
-    def peer(self, context, *flags):
+    def baseline(self, context, *flags):
         dump = [str(context.bin / "bench_decisions"), "--dump", *self.cluster(context)]
-        return [str(context.peer), "--events", str(context.output_of(dump)), *self.config_flags(context), *flags]
+        return [str(context.baseline), "--events", str(context.output_of(dump)), *self.config_flags(context), *flags]
 
-    def benchmark(self, name, about, peers=(SAMPLING, ALL_NODES)):
+    def benchmark(self, name, about, baselines=(SAMPLING, ALL_NODES)):
         flags = {SAMPLING: [], ALL_NODES: ["--all-nodes"]}
         sides = [Side("berth", self.berth)]
-        sides += [Side(label, lambda context, label=label: self.peer(context, *flags[label])) for label in peers]
+        sides += [Side(label, lambda context, label=label: self.baseline(context, *flags[label])) for label in baselines]
         parameters = {"workload": self.workload, "nodes": self.nodes, "podsPerNode": self.pods_per_node, "batching": bool(self.config)}
         return Benchmark(name, about, tuple(sides), parameters)
 
@@ -105,18 +105,18 @@ def decisions(workloads):
     """`workloads` is what bench_decisions knows: pairs of name and about."""
     for nodes in SIZES:
         # Looking at 100,000 nodes takes kube-scheduler a second per pod.
-        peers = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
+        baselines = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
         for workload, about in workloads:
             of = Decisions(workload, nodes, pods_for(nodes))
             if workload.startswith("preemption"):
                 yield of.benchmark(f"preemption/{nodes}" + workload.removeprefix("preemption").replace("-", "/"),
-                                   about, peers)
+                                   about, baselines)
             else:
-                yield of.benchmark(f"decisions/{nodes}/{workload}", about, peers)
+                yield of.benchmark(f"decisions/{nodes}/{workload}", about, baselines)
         for workload in ("classes-1", "suite/filling"):
             of = Decisions(workload, nodes, pods_for(nodes), config=BATCHING)
             yield of.benchmark(f"decisions/{nodes}/batching/{workload.removeprefix('suite/')}",
-                               "kube-scheduler may batch: no default topology spread, pods alike", peers)
+                               "kube-scheduler may batch: no default topology spread, pods alike", baselines)
 
 
 def growth():

@@ -24,8 +24,8 @@ class Failure(Exception):
 class Context:
     """Where programs are, and what they leave for each other."""
 
-    def __init__(self, bin_folder, peer, real, pods):
-        self.bin, self.peer, self._real, self.pods = bin_folder, peer, real, pods
+    def __init__(self, bin_folder, baseline, real, pods):
+        self.bin, self.baseline, self._real, self.pods = bin_folder, baseline, real, pods
         self._folder = tempfile.TemporaryDirectory(prefix="berth-bench-")
         self._made = {}
 
@@ -96,12 +96,12 @@ def run_child(argv, one_line=True):
 class Runner:
     """Measures benchmarks in rounds; within a round all sides of a benchmark take turns."""
 
-    def __init__(self, context, rounds, with_peers, tell):
-        self.context, self.rounds, self.with_peers, self.tell = context, rounds, with_peers, tell
+    def __init__(self, context, rounds, with_baselines, tell):
+        self.context, self.rounds, self.with_baselines, self.tell = context, rounds, with_baselines, tell
         self._shared = {}  # lines of programs that measure several benchmarks at a time
 
     def sides(self, benchmark):
-        return benchmark.sides if self.with_peers else benchmark.sides[:1]
+        return benchmark.sides if self.with_baselines else benchmark.sides[:1]
 
     def measure(self, benchmark):
         try:
@@ -146,7 +146,7 @@ class Runner:
             points = [[x, one["sides"][i]["cpuMicros"]] for x, one in measured]
             sides.append({"label": label, "value": exponent(points), "points": points})
         return {"name": growth.name, "value": sides[0]["value"], "unit": "exponent", **growth.parameters,
-                "points": sides[0]["points"], "sides": sides, **peer_fields(sides, benchmarks.LESS)}
+                "points": sides[0]["points"], "sides": sides, **baseline_fields(sides, benchmarks.LESS)}
 
 
 def exponent(points):
@@ -175,10 +175,10 @@ def ratio(ours, theirs, better):
     return round(above / below, 3) if below else None
 
 
-def peer_fields(sides, better):
+def baseline_fields(sides, better):
     if len(sides) < 2:
         return {}
-    return {"peer": sides[1]["label"], "peerValue": sides[1]["value"],
+    return {"baseline": sides[1]["label"], "baselineValue": sides[1]["value"],
             "ratio": ratio(sides[0]["value"], sides[1]["value"], better)}
 
 
@@ -186,7 +186,7 @@ def result(benchmark, sides):
     ours = sides[0]
     out = {"name": benchmark.name, "value": ours["value"], "unit": ours["unit"], "better": benchmark.better,
            **benchmark.parameters, **{key: value for key, value in ours.items() if key not in ("label", "value", "unit")},
-           **peer_fields(sides, benchmark.better)}
+           **baseline_fields(sides, benchmark.better)}
     for side in sides[1:]:
         side["ratio"] = ratio(ours["value"], side["value"], benchmark.better)
         if side.get("cpuMicros") and ours.get("cpuMicros"):

@@ -36,19 +36,19 @@ def field_of(path, key):
     return found[1] if found else "unknown"
 
 
-def machine(bin_folder, peer):
+def machine(bin_folder, baseline):
     """What the figures were measured on, and of what."""
     memory = field_of("/proc/meminfo", "MemTotal").split()
     gib = f"{int(memory[0]) / (1 << 20):.1f} GiB" if memory[0].isdigit() else "unknown"
     return {"cpu": field_of("/proc/cpuinfo", "model name"), "cores": len(os.sched_getaffinity(0)), "memory": gib,
             "kernel": f"{platform.system()} {platform.release()}", "compiler": compiler_of(bin_folder),
             "load": round(os.getloadavg()[0], 2), "berth": first_line([str(bin_folder / "berth"), "version"]) or "unknown",
-            "peer": first_line([str(peer), "--version"]) if peer else "none"}
+            "baseline": first_line([str(baseline), "--version"]) if baseline else "none"}
 
 
 def machine_lines(about):
     return [f"{about['cpu']}, {about['cores']} cores, {about['memory']}, {about['kernel']}; load {about['load']}",
-            f"compiler: {about['compiler']}", f"berth: {about['berth']}", f"peer:  {about['peer']}"]
+            f"compiler: {about['compiler']}", f"berth: {about['berth']}", f"baseline:  {about['baseline']}"]
 
 
 def short(value, width=0):
@@ -113,7 +113,7 @@ def decision_rows(results):
 def markdown(about, results):
     """The tables of docs/performance.md."""
     yield f"Measured by `bench/run` on: {about['cpu']}, {about['cores']} cores, {about['memory']}, {about['kernel']}; "
-    yield f"{about['compiler']}; {about['berth']}; {about['peer']}. Load before: {about['load']}."
+    yield f"{about['compiler']}; {about['berth']}; {about['baseline']}. Load before: {about['load']}."
     sizes = {}
     for result in results:
         if result["unit"] == "decisions/s":
@@ -134,4 +134,4 @@ def markdown(about, results):
         yield ""
         yield from markdown_table(["benchmark", "value", "unit", "min..max", "kube-scheduler", "ratio"], [
             [f"`{result['name']}`", short(result["value"]), result["unit"], "..".join(map(short, result["spread"])),
-             short(result.get("peerValue")), short(result.get("ratio"))] for result in others])
+             short(result.get("baselineValue")), short(result.get("ratio"))] for result in others])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/run on tiny clusters, with a peer that decides in no time: what it prints must be right, however fast it was.
+"""bench/run on tiny clusters, with a baseline that decides in no time: what it prints must be right, however fast it was.
 
 run_test.py BIN, the folder with bench_decisions and bench_queue.
 """
@@ -17,10 +17,10 @@ sys.path.insert(0, str(BENCH))
 from running import benchmarks, measuring  # noqa: E402
 
 # Reads the cluster as the real one does, and says how long that was; it leaves a pod without a node, for all nodes.
-PEER = """#!/usr/bin/env python3
+BASELINE = """#!/usr/bin/env python3
 import json, sys
 if sys.argv[1:] == ["--version"]:
-    sys.exit(print("a peer of wood"))
+    sys.exit(print("a fake baseline"))
 events = [json.loads(line) for line in open(sys.argv[sys.argv.index("--events") + 1])]
 objects = [event["object"] for event in events]
 waiting = [o for o in objects if o["kind"] == "Pod" and "nodeName" not in o["spec"]]
@@ -42,12 +42,12 @@ class RunTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.peer = pathlib.Path(folder.name) / "peer"
-        self.peer.write_text(PEER)
-        self.peer.chmod(0o755)
+        self.baseline = pathlib.Path(folder.name) / "baseline"
+        self.baseline.write_text(BASELINE)
+        self.baseline.chmod(0o755)
 
     def measure(self, names, *arguments):
-        done = bench("--peer", self.peer, "--filter", names, "--pods", "20", "--rounds", "3", *arguments)
+        done = bench("--baseline", self.baseline, "--filter", names, "--pods", "20", "--rounds", "3", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -65,15 +65,15 @@ class RunTest(unittest.TestCase):
         self.assertEqual([r["name"] for r in results], ["decisions/100/classes-5", "decisions/100/batching/filling"])
         for result in results:
             self.assertEqual((result["unit"], result["nodes"], result["pods"]), ("decisions/s", 100, 20))
-            self.assertEqual((result["peer"], result["peerValue"]), ("kube-scheduler", 8))
+            self.assertEqual((result["baseline"], result["baselineValue"]), ("kube-scheduler", 8))
             self.assertAlmostEqual(result["ratio"], result["value"] / 8, places=2)
             self.assertAlmostEqual(result["sides"][1]["cpuRatio"], 1000 / result["cpuMicros"], places=2)
             low, high = result["spread"]
             self.assertTrue(low <= result["value"] <= high)
             self.assertTrue(0 < result["p50Micros"] <= result["p99Micros"] <= result["p999Micros"] <= result["maxMicros"])
             self.assertGreater(result["peakMiB"], 0)
-            self.assertEqual(result["machine"]["peer"], "a peer of wood")
-        turns = pathlib.Path(str(self.peer) + ".log").read_text().splitlines()
+            self.assertEqual(result["machine"]["baseline"], "a fake baseline")
+        turns = pathlib.Path(str(self.baseline) + ".log").read_text().splitlines()
         self.assertEqual(turns, ["20 False", "20 True"] * 6)
         self.assertRegex(done.stderr, r"decisions/100/classes-5: feasible nodes per decision: 3 for .*, \d\d+\.?\d* for berth")
         self.assertIn("decisions/100/classes-5: pods without a node: 1 for kube-scheduler, all nodes, 0 for berth", done.stderr)
@@ -100,7 +100,7 @@ class RunTest(unittest.TestCase):
 
     def test_tables_are_printed_for_people_and_documents(self):
         table = self.measure("^decisions/100/distinct$").stdout
-        self.assertIn("a peer of wood", table)
+        self.assertIn("a fake baseline", table)
         self.assertRegex(table, r"\ndecisions/100/distinct .* decisions/s ")
         self.assertRegex(self.measure("^decisions/100/distinct$", "--markdown").stdout,
                          r"\n\| 100 nodes \|.*\n\|(---\|)+\n\| `distinct` \| [0-9,.]+ \|")
@@ -108,12 +108,12 @@ class RunTest(unittest.TestCase):
     def test_mistakes_are_named(self):
         for arguments, text in ((["--filter", "("], "("), (["--rounds", "0"], "expected a number above 0"),
                                 (["--filter", "^nothing$"], "no benchmark has such a name"),
-                                (["--peer", "/nowhere/peer"], "/nowhere/peer is missing: build it with")):
+                                (["--baseline", "/nowhere/baseline"], "/nowhere/baseline is missing: build it with")):
             done = bench(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(text, done.stderr)
-        self.peer.write_text("#!/bin/sh\necho 'no such cluster' >&2; exit 3\n")
-        done = bench("--peer", self.peer, "--filter", "^decisions/100/distinct$", "--pods", "5")
+        self.baseline.write_text("#!/bin/sh\necho 'no such cluster' >&2; exit 3\n")
+        done = bench("--baseline", self.baseline, "--filter", "^decisions/100/distinct$", "--pods", "5")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "decisions/100/distinct: .*exit code 3: no such cluster")
 

@@ -1,4 +1,4 @@
-// Command peer lets kube-scheduler's own algorithm decide about the clusters and pods of Berth's benchmarks, in process.
+// Command baseline lets kube-scheduler's own algorithm decide about the clusters and pods of Berth's benchmarks, in process.
 //
 // The scheduler comes from its own constructor with all default plugins; there is no API server, no queue and no
 // binding. A decision is what its scheduling cycle does for a pod: the snapshot is updated, the pod prepared, SchedulePod
@@ -31,9 +31,9 @@ type options struct {
 
 func parse(args []string) (*options, error) {
 	var o options
-	flags := flag.NewFlagSet("peer", flag.ContinueOnError)
+	flags := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "Usage: peer --events FILE\n\n"+
+		fmt.Fprintf(flags.Output(), "Usage: baseline --events FILE\n\n"+
 			"Lets kube-scheduler's own algorithm decide about what bench_decisions --dump printed.\n\nFlags:\n")
 		flags.PrintDefaults()
 	}
@@ -119,7 +119,7 @@ func main() {
 		err = run(o)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "peer:", err)
+		fmt.Fprintln(os.Stderr, "baseline:", err)
 		os.Exit(1)
 	}
 }

@@ -82,7 +82,7 @@ mistaken() { # sed expression, text
   grep -qF -- "$2" "$run/explained.log" || fail "\"$2\" is not in: $(cat "$run/explained.log")"
 }
 mistaken 's|left \* BERTH_MAX_SCORE / allocatable|left * 1000 / allocatable|' 'Headroom\" returns an invalid score'
-mistaken 's|return BERTH_SKIP|return 77|; s|? BERTH_SKIP|? 77|; s|: BERTH_SUCCESS;|: 77;|' 'pre_filter returned 77, which is none of 0 (Success)'
+mistaken 's|return BERTH_SKIP|return 77|; s|? BERTH_SKIP|? 77|; s|: BERTH_SUCCESS;|: 77;|' 'pre_filter returned 77, expected one of 0 (Success)'
 mistaken 's|if (rejected == NULL) return;|if (rejected != NULL) rejected[0] = 4; else return;|' 'filter rejected row 2 of a table of 2'
 
 # --- a cluster

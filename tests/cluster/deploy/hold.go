@@ -20,7 +20,7 @@ import (
 const controlPlane = "master1"
 
 // hold makes a directory the control-plane node of a cluster that kubeadm made, with kube-scheduler as its static pod, and keeps the
-// cluster as long as standard input is open. What is done there is somebody else's business: tests/walk.
+// cluster as long as standard input is open. What is done there is somebody else's business: tests/quickstart.
 func hold(ctx context.Context, o *options, directory string) error {
 	children := &controlplane.Children{Directory: directory}
 	defer children.StopAll()
