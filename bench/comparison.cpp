@@ -58,16 +58,17 @@ leaderElection: {{leaderElect: false}}
 std::optional<int> Contest::Read(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> schedulers;
   sandbox = std::filesystem::path(demo::OwnExecutable()).parent_path() / "berth";
-  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  app.add_option("--nodes", nodes, "cluster sizes in nodes")->delimiter(',')->capture_default_str();
   app.add_option("--rounds", rounds, "rounds per scheduler and size")->capture_default_str();
   app.add_option("--pod-kind", pod_kind, "plain, varied or spread")
       ->check(CLI::IsMember({"plain", "varied", "spread"}))
       ->capture_default_str();
-  app.add_option("--scheduler", schedulers, "name=command; {kubeconfig} and {config} are replaced");
-  app.add_option("--sandbox", sandbox, "the program berth")->capture_default_str();
-  app.add_option("--patience", patience_seconds, "give up after so many seconds without a binding")
+  app.add_option("--scheduler", schedulers,
+                 "name=command; {kubeconfig} and {config} are replaced by file names");
+  app.add_option("--sandbox", sandbox, "path of the program berth")->capture_default_str();
+  app.add_option("--patience", timeout_seconds, "abort after this many seconds without a binding")
       ->capture_default_str();
-  app.add_flag("--json", json_output, "one object per line");
+  app.add_flag("--json", json_output, "print one JSON object per line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -133,10 +134,10 @@ Expected<void> Stage::Post(const std::vector<std::string>& bodies, const load_ge
       load_generator::PostAll(port, "/api/v1/namespaces/default/pods", bodies, options, [&](std::size_t, int status) {
         if (status != 201) ++refused;
       }));
-  if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were refused", refused.load()));
+  if (refused > 0) return Fail(ErrorCode::kInternal, fmt::format("{} pods were rejected", refused.load()));
   return {};
 }
 
-std::string Stage::LastWords() const { return demo::LastLines(folder / "scheduler.log", 5); }
+std::string Stage::LogTail() const { return demo::LastLines(folder / "scheduler.log", 5); }
 
 }  // namespace berth::command

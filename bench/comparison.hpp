@@ -1,5 +1,5 @@
-// What schedulers are compared on over HTTP: a sandbox as a process, one scheduler at a time beside it, and
-// pods for them.
+// Comparison of schedulers over HTTP: a sandbox as a process, one scheduler at a time beside it, and the
+// pods.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@ namespace berth::command {
 
 struct Contender {
   std::string name;
-  std::string command;  // {kubeconfig} and {config} are replaced
+  std::string command;  // {kubeconfig} and {config} are replaced by file names
 };
 
-// What every such comparison is told.
+// The settings common to all comparisons.
 struct Contest {
   std::vector<std::size_t> nodes = {1000, 5000};
   std::size_t rounds = 2;
   bool json_output = false;
-  double patience_seconds = 120;
+  double timeout_seconds = 120;
   std::string sandbox;  // the program `berth`
   std::string pod_kind = "plain";
   std::vector<Contender> contenders;
 
-  // Reads the command line: these settings, and what the program has given the app besides. A number: the
-  // program is to end with it.
+  // Parses the command line: these settings, and the options that the program added to the app. A value: the
+  // exit code to end with.
   std::optional<int> Read(CLI::App& app, int argc, char** argv);
-  // The contenders take turns. A round is measured by measure(contender, result) and told by tell(result): of
-  // the Result `scheduler` and `nodes` are known before, and `error` says why it could not be measured.
+  // Runs the rounds, alternating between the schedulers. measure(contender, result) measures a round and
+  // tell(result) prints it. The caller's Result gets `scheduler` and `nodes` before, and `error` if the round
+  // failed.
   template <class Result>
   void Play(auto&& measure, auto&& tell) const {
     for (const std::size_t size : nodes) {
@@ -56,11 +57,11 @@ struct Contest {
   }
 };
 
-// JSON of pods "<prefix>-0", "<prefix>-1", ... Plain: requests only. Spread: over zones, hard, and hosts.
-// Varied: every pod asks for something else.
+// JSON of pods "<prefix>-0", "<prefix>-1", ... Plain: requests only. Spread: topology spread over zones
+// (hard) and hosts. Varied: every pod has different requests.
 std::vector<std::string> PodBodies(std::string_view kind, std::string_view prefix, std::size_t count);
 
-// A round's files and processes; they end with it.
+// The files and processes of a round; removed and ended by the destructor.
 struct Stage {
   std::filesystem::path folder;
   std::string kubeconfig, config;
@@ -72,12 +73,12 @@ struct Stage {
   Stage& operator=(const Stage&) = delete;
   ~Stage();
 
-  // `program`: berth.
+  // `program`: path of berth.
   Expected<void> StartSandbox(const std::string& program, std::size_t nodes);
   Expected<void> StartScheduler(const Contender& contender);
-  // Creates the pods; every one of them must be taken.
+  // Creates the pods; fails if the server rejects one.
   Expected<void> Post(const std::vector<std::string>& bodies, const load_generator::PostOptions& options = {}) const;
-  std::string LastWords() const;  // of the scheduler
+  std::string LogTail() const;  // end of the scheduler's log
 };
 
 }  // namespace berth::command

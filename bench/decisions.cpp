@@ -1,14 +1,14 @@
-// Decisions per second in process, on one core: every node filtered and scored, records kept, each pod
-// assumed on its node before the next one is decided. What pods demand is told by the workload; each
-// workload's cost is shown as a ratio to the first one's in the same run.
+// Decisions per second in process, on one core: all nodes are filtered and scored, records are kept, and each
+// pod is assumed on its node before the next one is scheduled. The workload defines the pods. The cost of
+// each workload is also shown relative to the first one of the same run.
 //
 //   bench_decisions [--nodes 1000,5000] [--workloads distinct,anti-affinity] [--pods 20000] [--rounds 3]
 //   [--pods-per-node 30] [--config scheduler.yaml] [--load-aware] [--no-equivalence-cache] [--json]
 //   bench_decisions --dump --nodes 1000 --workloads distinct --pods 100
 //
 // With --load-aware each workload is measured a second time, with LoadAware's five signals (preset streaming)
-// beside the default plugins, every node measured. With --dump the objects of one workload are printed
-// instead, in the order in which they come, for another scheduler to decide about (tests/baseline).
+// beside the default plugins and measurements for every node. With --dump it prints the objects of one
+// workload in their order instead, as input of another scheduler (tests/baseline).
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -54,7 +54,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Of this process since it began; what getrusage says includes the process that started it.
+// Peak memory of this process only; getrusage includes the process that started it.
 double PeakMiB() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -77,12 +77,12 @@ struct Result {
   double PerMille(std::size_t share) const { return micros[(micros.size() - 1) * share / 1000]; }
 };
 
-// A workload, and what judges it.
+// A workload and a scheduler configuration.
 struct Subject {
   const Workload* workload = nullptr;
-  std::string config;  // a KubeSchedulerConfiguration; empty: kube-scheduler's own
+  std::string config;  // a KubeSchedulerConfiguration; empty: kube-scheduler's default
   bool load_aware = false;
-  bool remember = true;  // what was found out about pods that are all alike
+  bool use_equivalence_cache = true;  // use the equivalence cache
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
@@ -94,7 +94,7 @@ config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry
   return std::move(*parsed);
 }
 
-// Every node carries something, none too much: those that LoadAware closes would make the rest cheaper.
+// Gives every node moderate load: nodes that LoadAware rejects would make decisions cheaper.
 void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   auto& measurements = handle.Shared<load_metrics::SignalTable>();
   measurements.SetClock(clock);
@@ -116,17 +116,17 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
   }
 }
 
-// The scheduler between two pods: it prepares one, decides, keeps the record, and assumes the pod on its
-// node.
+// The work of the scheduler for one pod: prepares it, schedules it, keeps the record, and assumes the pod on
+// its node.
 class Deciding {
  public:
-  Deciding(assembly::Engine& engine, bool remember)
-      : engine_(engine), cache_(engine.cache()), algorithm_(Options(remember), engine.reasons()) {}
+  Deciding(assembly::Engine& engine, bool use_equivalence_cache)
+      : engine_(engine), cache_(engine.cache()), algorithm_(Options(use_equivalence_cache), engine.reasons()) {}
 
-  // A function of its own also when optimised, so that callgrind can count it alone (--toggle-collect).
-  [[gnu::noinline]] void Take(const Turn& turn) {
-    for (const auto& change : turn.changes) change(cache_);
-    const cluster::PodInfo pod = cluster::PreparePod(turn.pod, engine_.symbols());
+  // Not inlined, so that callgrind can count it alone (--toggle-collect).
+  [[gnu::noinline]] void Take(const Step& step) {
+    for (const auto& change : step.changes) change(cache_);
+    const cluster::PodInfo pod = cluster::PreparePod(step.pod, engine_.symbols());
     algorithm::ScheduleResult decision = algorithm_.Schedule(pod, *engine_.profiles().front(), view_.Of(cache_), {});
     if (decision.row == cluster::kNoRow) {
       ++unplaced_;
@@ -141,15 +141,15 @@ class Deciding {
   }
 
   std::size_t unplaced() const { return unplaced_; }
-  // Nodes that passed all filters, on average.
+  // Average number of nodes that passed all filters.
   double feasible() const {
     return counted_ == 0 ? 0 : static_cast<double>(feasible_) / static_cast<double>(counted_);
   }
 
  private:
-  static algorithm::AlgorithmOptions Options(bool remember) {
+  static algorithm::AlgorithmOptions Options(bool use_equivalence_cache) {
     algorithm::AlgorithmOptions options{.seed = 1};
-    if (!remember) options.equivalence_cache_bytes = 0;
+    if (!use_equivalence_cache) options.equivalence_cache_bytes = 0;
     return options;
   }
 
@@ -158,7 +158,7 @@ class Deciding {
   algorithm::SchedulingAlgorithm algorithm_;
   record::RecordRing records_{64u << 20};
   algorithm::CurrentView view_;
-  static constexpr std::size_t kCountEach = 256;  // counting is no part of a decision
+  static constexpr std::size_t kCountEach = 256;  // counting is not part of a decision
   std::size_t unplaced_ = 0, placed_ = 0, feasible_ = 0, counted_ = 0;
 };
 
@@ -171,15 +171,15 @@ Result RunOnce(const Subject& subject, const Size& size) {
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;
   if (subject.load_aware) MeasureNodes((*engine)->handle(), clock);
-  Deciding deciding(**engine, subject.remember);
+  Deciding deciding(**engine, subject.use_equivalence_cache);
 
   Result result;
-  result.micros.reserve(stage.turns().size());
+  result.micros.reserve(stage.steps().size());
   const double cpu = CpuSeconds();
   const auto start = std::chrono::steady_clock::now();
   auto last = start;
-  for (const Turn& turn : stage.turns()) {
-    deciding.Take(turn);
+  for (const Step& step : stage.steps()) {
+    deciding.Take(step);
     const auto now = std::chrono::steady_clock::now();
     result.micros.push_back(std::chrono::duration<double, std::micro>(now - last).count());
     last = now;
@@ -192,8 +192,8 @@ Result RunOnce(const Subject& subject, const Size& size) {
   return result;
 }
 
-// Rounds of all workloads take turns, so that a machine whose speed drifts is fair to each; of each workload
-// the round with the median rate.
+// Alternates rounds of all workloads, so that a drifting machine speed affects all equally. Returns the round
+// with the median rate of each workload.
 std::vector<Result> Medians(std::span<const Subject> subjects, const Size& size, std::size_t rounds) {
   std::vector<std::vector<Result>> results(subjects.size());
   Size few = size;
@@ -232,7 +232,7 @@ void Print(const std::string& name, const Size& size, const Result& result, doub
 
 void Dump(const Workload& workload, const Size& size) {
   constexpr std::array kTypes{"ADDED", "MODIFIED", "DELETED"};
-  Tell(workload, size, [&](const Event& event) {
+  EmitAll(workload, size, [&](const Event& event) {
     fmt::print("{{\"type\":\"{}\",\"object\":{}}}\n", kTypes[static_cast<std::size_t>(event.type)],
                event.object);
   });
@@ -249,8 +249,8 @@ std::string ReadFile(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace berth::bench;
-  // What a round frees stays for the next, as a scheduler that has been running keeps what it once had: how
-  // fast a machine hands out fresh pages is another matter (virtual ones take microseconds for each).
+  // Keeps freed memory for the next round, like a scheduler that has been running for long. Otherwise the
+  // benchmark would measure how fast the machine provides new pages (microseconds each on virtual machines).
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_MMAP_THRESHOLD, INT_MAX);
   std::vector<std::size_t> nodes{1000, 5000};
@@ -260,44 +260,46 @@ int main(int argc, char** argv) {
   std::string config;
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
   std::string about =
-      "Decisions per second in process on one core: all nodes filtered and scored, records kept.\n"
-      "Workloads:";
+      "Decisions per second in process on one core: all nodes are filtered and scored, records are "
+      "kept.\nWorkloads:";
   for (const Workload& workload : Workloads()) {
     names.push_back(workload.name);
     about += fmt::format("\n  {:<41}{}", workload.name, workload.about);
   }
   CLI::App app(about);
-  app.add_option("--nodes", nodes, "sizes of the cluster")
+  app.add_option("--nodes", nodes, "cluster sizes in nodes")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--workloads", names, "what the pods demand (default: all); costs are relative to the first")
+  app.add_option("--workloads", names, "workloads (default: all); costs are relative to the first")
       ->delimiter(',')
       ->check([](const std::string& name) {
         return FindWorkload(name) == nullptr ? "no such workload: " + name : "";
       });
   app.add_option("--pods", size.pods, "pods per round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--pods-per-node", size.pods_per_node, "small pods on each node before the first decision")
+  app.add_option("--pods-per-node", size.pods_per_node, "small bound pods per node before the first decision")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app.add_option("--rounds", rounds, "rounds per size; the median one is shown")
+  app.add_option("--rounds", rounds, "rounds per size; the median round is shown")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  auto* file =
-      app.add_option("--config", config, "a KubeSchedulerConfiguration file instead of the default one");
-  app.add_flag("--load-aware", load_aware, "each workload a second time, with LoadAware and measured nodes")
+  auto* file = app.add_option("--config", config,
+                              "KubeSchedulerConfiguration file (default: the default configuration)");
+  app.add_flag("--load-aware", load_aware,
+               "measure each workload a second time, with LoadAware and node measurements")
       ->excludes(file);
-  app.add_flag("--no-equivalence-cache", plain, "judge every pod by itself, as --berth-equivalence-cache-size=0 does");
-  app.add_flag("--json", json, "one object per line");
+  app.add_flag("--no-equivalence-cache", plain, "disable the equivalence cache, like --berth-equivalence-cache-size=0");
+  app.add_flag("--json", json, "print one JSON object per line");
   app.add_flag("--dump", dump, "print the cluster and the pods of one workload, one watch event per line");
-  app.add_flag("--list", list, "name the workloads, a tab before what each is about");
+  app.add_flag("--list", list, "list the workloads with their descriptions, separated by a tab");
   CLI11_PARSE(app, argc, argv);
   if (list) {
     for (const Workload& workload : Workloads()) fmt::print("{}\t{}\n", workload.name, workload.about);
     return 0;
   }
   if (dump) {
-    if (nodes.size() != 1 || names.size() != 1) Stop("--dump: give one of --nodes and one of --workloads");
+    if (nodes.size() != 1 || names.size() != 1)
+      Stop("--dump: requires exactly one value of --nodes and one of --workloads");
     size.nodes = nodes.front();
     Dump(*FindWorkload(names.front()), size);
     return 0;
@@ -308,10 +310,13 @@ int main(int argc, char** argv) {
   std::vector<Subject> subjects;
   const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
-    subjects.push_back({.workload = FindWorkload(name), .config = config_text, .remember = !plain});
+    subjects.push_back(
+        {.workload = FindWorkload(name), .config = config_text, .use_equivalence_cache = !plain});
     if (load_aware)
-      subjects.push_back(
-          {.workload = FindWorkload(name), .config = "", .load_aware = true, .remember = !plain});
+      subjects.push_back({.workload = FindWorkload(name),
+                          .config = "",
+                          .load_aware = true,
+                          .use_equivalence_cache = !plain});
   }
   for (const std::size_t count : nodes) {
     size.nodes = count;

@@ -1,5 +1,5 @@
-// What reading a pod costs by its encoding: pods of a Deployment as an API server sends them
-// (tests/encodings), half of them waiting. The CPU time of the fastest of some rounds; for instructions,
+// Cost of decoding a pod by encoding: pods of a Deployment as an API server sends them (tests/encodings),
+// half of them pending. Prints the CPU time of the fastest round. To count instructions:
 //
 //   valgrind --tool=callgrind --toggle-collect='*ReadAll*' build/bin/bench_encodings --rounds 1 --only
 //   protobuf
@@ -27,10 +27,10 @@ namespace {
 
 struct Texts {
   std::vector<std::string> json, protobuf;
-  bool lists = false;  // of pods; else each is one
+  bool lists = false;  // true: lists of pods; false: single pods
 };
 
-// The records of tests/encodings/main.go that are pods.
+// The records of tests/encodings/main.go that contain pods.
 Texts PodsOf(const std::string& path) {
   Texts texts;
   std::istringstream file(testing::Decompressed(path));
@@ -64,7 +64,7 @@ double CpuMicros() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// A function of its own also when optimised, so that callgrind can count it alone.
+// Not inlined, so that callgrind can count it alone.
 [[gnu::noinline]] void ReadAll(api::Decoder& decoder, const std::vector<std::string>& texts, bool lists,
                                std::vector<std::shared_ptr<const api::Pod>>& pods) {
   for (const std::string& text : texts) {
@@ -80,7 +80,8 @@ double CpuMicros() {
 void Measure(std::string_view encoding, const std::vector<std::string>& texts, bool lists, int rounds,
              bool json) {
   api::Decoder decoder;
-  std::vector<std::shared_ptr<const api::Pod>> kept;  // as a cache would: what pods have alike is in use
+  // keeps the pods like a cache, so that shared parts are in use
+  std::vector<std::shared_ptr<const api::Pod>> kept;
   ReadAll(decoder, texts, lists, kept);
   double best = 1e300;
   for (int round = 0; round < rounds; ++round) {
@@ -109,12 +110,12 @@ int main(int argc, char** argv) {
   std::string path = BERTH_DEPLOYED_PODS, folder, only;
   int rounds = 200;
   bool json = false;
-  CLI::App app("What reading a pod costs by its encoding");
-  app.add_option("--file", path, "as tests/encodings writes it");
+  CLI::App app("Cost of decoding a pod by encoding");
+  app.add_option("--file", path, "recording written by tests/encodings");
   app.add_option("--lists", folder, "with pods.json and pods.pb");
   app.add_option("--rounds", rounds);
   app.add_option("--only", only)->check(CLI::IsMember({"json", "protobuf"}));
-  app.add_flag("--json", json, "an object per line");
+  app.add_flag("--json", json, "print one JSON object per line");
   CLI11_PARSE(app, argc, argv);
   try {
     const auto texts = folder.empty() ? berth::bench::PodsOf(path) : berth::bench::ListsIn(folder);

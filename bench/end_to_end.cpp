@@ -1,6 +1,6 @@
-// Schedulers side by side, end to end over HTTP: each round starts a sandbox and one scheduler as processes,
-// creates pods, and measures from the first create to the last bind, and what CPU the scheduler took. Rounds
-// alternate between the schedulers, because the speed of a shared machine drifts.
+// End-to-end comparison of schedulers over HTTP: each round starts a sandbox and one scheduler as processes
+// and creates pods. Measures the time from the first create to the last bind, and the scheduler's CPU time.
+// Rounds alternate between the schedulers, because the speed of a shared machine drifts.
 //
 //   bench_end_to_end --nodes 1000 --pods 10000 --rounds 2
 //     --scheduler 'berth=build/bin/berth scheduler --kubeconfig {kubeconfig}'
@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Settings : Contest {
   std::size_t pods = 10000;
-  std::size_t warmup = 50;    // pods bound before the clock starts
-  bool before_start = false;  // the pods are there before the scheduler
+  std::size_t warmup = 50;    // pods bound before the measurement starts
+  bool before_start = false;  // create the pods before the scheduler starts
 };
 
 struct Result {
@@ -34,7 +34,7 @@ struct Result {
   std::size_t nodes = 0;
   std::size_t bound = 0;
   double seconds = 0;
-  double cpu_seconds = 0;  // of the scheduler, over that time
+  double cpu_seconds = 0;  // of the scheduler, over the measured time
   double sandbox_cpu_seconds = 0;
   std::size_t peak_memory_bytes = 0;
   std::string error;
@@ -43,7 +43,7 @@ struct Result {
   double cpu_ms_per_pod() const { return bound > 0 ? cpu_seconds * 1e3 / static_cast<double>(bound) : 0; }
 };
 
-// Counts bindings: a watch on bound pods that are still Pending sends ADDED exactly once per binding.
+// Counts bindings: a watch of bound pods that are still Pending sends ADDED exactly once per binding.
 class BindCounter {
  public:
   Expected<void> Start(std::uint16_t port) {
@@ -58,14 +58,14 @@ class BindCounter {
   }
   std::size_t count() const { return count_; }
   MonoTime last() const { return MonoTime(Duration(last_)); }
-  // True if the count gets there while something happens at least every `patience`.
-  bool Await(std::size_t wanted, double patience_seconds) const {
+  // Waits until the count reaches `wanted`. False if there is no progress for `timeout_seconds`.
+  bool Await(std::size_t wanted, double timeout_seconds) const {
     auto progress = Clock::now();
     for (std::size_t seen = count_; seen < wanted;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       if (count_ != seen) progress = Clock::now();
       seen = count_;
-      if (Clock::now() - progress > std::chrono::duration<double>(patience_seconds)) return false;
+      if (Clock::now() - progress > std::chrono::duration<double>(timeout_seconds)) return false;
     }
     return true;
   }
@@ -73,7 +73,7 @@ class BindCounter {
  private:
   std::atomic<std::size_t> count_ = 0;
   std::atomic<std::int64_t> last_ = 0;
-  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the others
+  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the other members
 };
 
 Expected<void> Measure(const Settings& settings, const Contender& contender, Result& result) {
@@ -84,8 +84,8 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
   const auto bodies = PodBodies(settings.pod_kind, "pod", settings.pods);
   const auto timed_out = [&] {
     return Fail(ErrorCode::kTimeout,
-                fmt::format("no progress after {} of {} pods; the scheduler's last words:\n{}", bound.count(),
-                            settings.pods, stage.LastWords()));
+                fmt::format("no progress after {} of {} pods; the end of the scheduler's log:\n{}",
+                            bound.count(), settings.pods, stage.LogTail()));
   };
   MonoTime start;
   std::size_t expected = settings.pods;
@@ -96,7 +96,7 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
   } else {
     BERTH_RETURN_IF_ERROR(stage.StartScheduler(contender));
     BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "warm", settings.warmup)));
-    if (!bound.Await(settings.warmup, settings.patience_seconds)) return timed_out();
+    if (!bound.Await(settings.warmup, settings.timeout_seconds)) return timed_out();
     std::this_thread::sleep_for(std::chrono::seconds(1));
     expected += settings.warmup;
     result.cpu_seconds = -stage.scheduler->CpuSeconds();
@@ -104,10 +104,10 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
     start = Clock::now();
     BERTH_RETURN_IF_ERROR(stage.Post(bodies));
   }
-  if (!bound.Await(expected, settings.patience_seconds)) return timed_out();
+  if (!bound.Await(expected, settings.timeout_seconds)) return timed_out();
   result.seconds = std::chrono::duration<double>(bound.last() - start).count();
   result.bound = settings.pods;
-  // Events and status writes that belong to these pods may still be under way: their CPU counts too.
+  // Events and status updates of these pods may still be in progress: their CPU time counts, too.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   result.cpu_seconds += stage.scheduler->CpuSeconds();
   result.sandbox_cpu_seconds += stage.sandbox->CpuSeconds();
@@ -134,7 +134,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// The first contender over each of the others, by medians.
+// Ratios of the first scheduler to each of the others, by medians.
 void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
   const auto median = [&](const std::string& name, std::size_t nodes, auto value) {
     std::vector<double> values;
@@ -152,7 +152,8 @@ void PrintRatios(const Settings& settings, const std::vector<Result>& results) {
       const double faster = median(first, nodes, speed) / median(other, nodes, speed);
       const double cheaper = median(other, nodes, cost) / median(first, nodes, cost);
       fmt::print(
-          "{} nodes: {} binds {:.1f} x as many pods per second as {}, at 1/{:.1f} of the CPU per pod\n",
+          "{} nodes: {} binds {:.1f} x as many pods per second as {}, with 1/{:.1f} of the CPU time per "
+          "pod\n",
           nodes, first, faster, other, cheaper);
     }
   }
@@ -196,10 +197,10 @@ int Run(const Settings& settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Schedulers side by side against the sandbox, over HTTP.");
+  CLI::App app("End-to-end comparison of schedulers over HTTP against a sandbox.");
   app.add_option("--pods", settings.pods, "pods to bind per round")->capture_default_str();
   app.add_flag("--before", settings.before_start,
-               "create the pods before the scheduler starts; its start counts");
+               "create the pods before the scheduler starts, so that its start is measured");
   if (const auto code = settings.Read(app, argc, argv)) return *code;
   return Run(settings);
 }

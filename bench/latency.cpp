@@ -1,7 +1,7 @@
-// How long a pod waits for its node when pods come at a steady rate: from the moment a watch shows that it
-// was created to the moment a watch shows that it is bound. Both watches are the program's own, beside the
-// scheduler's, so that what the API server needs to take the binding and to tell of it is part of every
-// figure, for every scheduler. A round starts a sandbox and one scheduler as processes; rounds take turns.
+// Scheduling latency at a steady rate of new pods: from the moment when a watch reports the pod's creation to
+// the moment when a watch reports its binding. The program has its own watches beside the scheduler's. So all
+// figures include the time in which the API server processes and reports the binding, for every scheduler.
+// Each round starts a sandbox and one scheduler as processes; rounds alternate between the schedulers.
 //
 //   bench_latency --nodes 5000 --rate 1000 --seconds 10
 //     --scheduler 'berth=build/bin/berth scheduler --config {config} --kubeconfig {kubeconfig}'
@@ -28,7 +28,7 @@ struct Settings : Contest {
   double seconds = 10;
 };
 
-// When each of the pods "<prefix>-<i>" was first shown by a watch. Written by the watch's thread.
+// The time when a watch first reported each of the pods "<prefix>-<i>". Written by the watch's thread.
 class Sightings {
  public:
   Sightings(std::string_view prefix, std::size_t pods)
@@ -41,7 +41,7 @@ class Sightings {
     return {};
   }
   std::size_t count() const { return count_; }
-  // Of one that was seen; afterwards, when nothing comes any more.
+  // The time of a reported pod. Call it only after the watch has ended.
   MonoTime at(std::size_t pod) const { return at_[pod]; }
 
  private:
@@ -60,7 +60,7 @@ class Sightings {
   const std::string name_;
   std::vector<MonoTime> at_;
   std::atomic<std::size_t> count_ = 0;
-  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the others
+  std::unique_ptr<load_generator::WatchThread> watch_;  // last: its thread uses the other members
 };
 
 struct Result {
@@ -73,14 +73,14 @@ struct Result {
   double PerMille(std::size_t share) const { return millis[(millis.size() - 1) * share / 1000]; }
 };
 
-Expected<void> AwaitAll(const Sightings& sightings, std::size_t wanted, double patience_seconds,
+Expected<void> AwaitAll(const Sightings& sightings, std::size_t wanted, double timeout_seconds,
                         const Stage& stage) {
-  const auto until = Clock::now() + std::chrono::duration<double>(patience_seconds);
+  const auto until = Clock::now() + std::chrono::duration<double>(timeout_seconds);
   while (sightings.count() < wanted) {
     if (Clock::now() > until)
       return Fail(ErrorCode::kTimeout,
-                  fmt::format("{} of {} pods were bound; the scheduler's last words:\n{}", sightings.count(),
-                              wanted, stage.LastWords()));
+                  fmt::format("{} of {} pods were bound; the end of the scheduler's log:\n{}",
+                              sightings.count(), wanted, stage.LogTail()));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return {};
@@ -95,14 +95,14 @@ Expected<void> Measure(const Settings& settings, const Contender& contender, Res
   Sightings warm("warm", kWarm), created("pod", pods), bound("pod", pods);
   BERTH_RETURN_IF_ERROR(warm.Start(stage.port, "spec.nodeName!="));
   BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "warm", kWarm)));
-  BERTH_RETURN_IF_ERROR(AwaitAll(warm, kWarm, settings.patience_seconds, stage));
+  BERTH_RETURN_IF_ERROR(AwaitAll(warm, kWarm, settings.timeout_seconds, stage));
   BERTH_RETURN_IF_ERROR(created.Start(stage.port, "spec.nodeName="));
   BERTH_RETURN_IF_ERROR(bound.Start(stage.port, "spec.nodeName!="));
 
   result.cpu_seconds = -stage.scheduler->CpuSeconds();
   BERTH_RETURN_IF_ERROR(stage.Post(PodBodies(settings.pod_kind, "pod", pods),
                            {.connections = 4, .pipelined = 1, .per_second = settings.rate}));
-  BERTH_RETURN_IF_ERROR(AwaitAll(bound, pods, settings.patience_seconds, stage));
+  BERTH_RETURN_IF_ERROR(AwaitAll(bound, pods, settings.timeout_seconds, stage));
   result.cpu_seconds += stage.scheduler->CpuSeconds();
   for (std::size_t pod = 0; pod < pods; ++pod)
     result.millis.push_back(
@@ -159,11 +159,11 @@ int Run(const Settings& settings) {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("How long pods wait for their node at a steady rate, over HTTP from a sandbox.");
+  CLI::App app("Scheduling latency at a steady rate of new pods, over HTTP against a sandbox.");
   app.add_option("--rate", settings.rate, "pods created per second")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--seconds", settings.seconds, "for so long")
+  app.add_option("--seconds", settings.seconds, "duration in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   if (const auto code = settings.Read(app, argc, argv)) return *code;

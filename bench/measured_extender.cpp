@@ -18,8 +18,8 @@ namespace {
 namespace json = boost::json;
 using cluster::Row;
 
-// cpu of the first container, "<n>m".
-std::int64_t AskedBy(const json::value& pod) {
+// The CPU request of the first container, "<n>m".
+std::int64_t CpuRequest(const json::value& pod) {
   const json::string& cpu = pod.at_pointer("/spec/containers/0/resources/requests/cpu").as_string();
   return std::strtoll(cpu.c_str(), nullptr, 10);
 }
@@ -33,18 +33,18 @@ struct DoorExtender::Impl {
   const cluster::NodeTable* nodes = nullptr;
 
   template <class Each>  // each(name, allocatable, left)
-  void ForEachNode(const json::value& question, Each&& each) const {
-    const std::int64_t asked = AskedBy(question.at("Pod"));
+  void ForEachNode(const json::value& call, Each&& each) const {
+    const std::int64_t request = CpuRequest(call.at("Pod"));
     const auto allocatable = nodes->allocatable(cluster::kCpu),
                requested = nodes->requested(cluster::kCpu);
-    for (const json::value& name : question.at("NodeNames").as_array()) {
+    for (const json::value& name : call.at("NodeNames").as_array()) {
       const Row row = nodes->Find(nodes->symbols().node_names.Find(std::string_view(name.as_string())));
-      each(name.as_string(), allocatable[row], LeftOf(allocatable[row], requested[row], asked));
+      each(name.as_string(), allocatable[row], LeftOf(allocatable[row], requested[row], request));
     }
   }
-  std::string Filter(const json::value& question) const {
+  std::string Filter(const json::value& call) const {
     std::string fit, rejected;
-    ForEachNode(question, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
+    ForEachNode(call, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
       if (left >= allocatable / 10) {
         fit += fmt::format("{}\"{}\"", fit.empty() ? "" : ",", name);
       } else {
@@ -54,10 +54,10 @@ struct DoorExtender::Impl {
     });
     return fmt::format("{{\"NodeNames\":[{}],\"FailedNodes\":{{{}}}}}", fit, rejected);
   }
-  std::string Prioritize(const json::value& question) const {
+  std::string Prioritize(const json::value& call) const {
     std::string scores;
-    ForEachNode(question, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
-      // Extenders count to 10, with a weight of 10.
+    ForEachNode(call, [&](std::string_view name, std::int64_t allocatable, std::int64_t left) {
+      // Extenders' scores go from 0 to 10; the weight is 10.
       scores += fmt::format("{}{{\"Host\":\"{}\",\"Score\":{}}}", scores.empty() ? "" : ",", name,
                             ScoreOf(left, allocatable) / 10);
     });
@@ -69,11 +69,11 @@ DoorExtender::DoorExtender() : impl_(std::make_unique<Impl>()) {
   auto listening = http::Server::Listen(
       impl_->server_thread.context(), {},
       [impl = impl_.get()](http::Request request, std::shared_ptr<http::Exchange> exchange) {
-        const json::value question = json::parse(request.body);
+        const json::value call = json::parse(request.body);
         http::Response response;
         response.content_type = "application/json";
         response.body =
-            http::Share(request.target == "/filter" ? impl->Filter(question) : impl->Prioritize(question));
+            http::Share(request.target == "/filter" ? impl->Filter(call) : impl->Prioritize(call));
         exchange->Respond(std::move(response));
       });
   impl_->server = std::move(listening).value();

@@ -1,4 +1,4 @@
-// The rule of bench_doors as a scheduler extender: an HTTP server in this process, asked over loopback.
+// The rule of bench_doors as a scheduler extender: an HTTP server in this process, called over loopback.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace berth::bench {
 
-// Knows the nodes by itself, so that it is sent names only (nodeCacheCapable). It reads the table on a thread
-// of its own, but only while the decision waits for its answer.
+// Has its own view of the nodes, so that requests contain only names (nodeCacheCapable). Reads the node table
+// on its own thread, but only while the scheduling loop waits for the response.
 class DoorExtender {
  public:
   DoorExtender();
@@ -25,7 +25,7 @@ class DoorExtender {
   std::unique_ptr<Impl> impl_;
 };
 
-// The pod with the text that an extender is sent.
+// The pod with the JSON text for extender requests.
 api::PodPtr WithText(const api::PodPtr& pod);
 
 }  // namespace berth::bench

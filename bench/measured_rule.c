@@ -14,8 +14,8 @@ static void* create(const berth_host* given, berth_scheduler* scheduler, const c
 }
 static void destroy(void* self) { (void)self; }
 
-static int64_t left_of(int64_t allocatable, int64_t requested, int64_t asked) {
-  return allocatable - requested - asked;
+static int64_t left_of(int64_t allocatable, int64_t requested, int64_t request) {
+  return allocatable - requested - request;
 }
 static int64_t score_of(int64_t left, int64_t allocatable) {
   return left > 0 ? left * BERTH_MAX_SCORE / allocatable : 0;
@@ -27,14 +27,14 @@ static int32_t filter(void* self, const berth_attempt* attempt, const uint64_t* 
                       berth_rejections* rejections, berth_reply* reply) {
   const int64_t* allocatable = host->allocatable(attempt, BERTH_CPU);
   const int64_t* requested = host->requested(attempt, BERTH_CPU);
-  const int64_t asked = host->request(attempt, BERTH_CPU);
+  const int64_t request = host->request(attempt, BERTH_CPU);
   uint64_t* rejected = host->reject(rejections, "node(s) had to keep cpu free");
   size_t row, rows = host->rows(attempt);
   (void)self;
   (void)words;
   (void)reply;
   for (row = 0; row < rows; ++row) {
-    if (left_of(allocatable[row], requested[row], asked) < allocatable[row] / 10)
+    if (left_of(allocatable[row], requested[row], request) < allocatable[row] / 10)
       BERTH_ADD_ROW(rejected, row);
   }
   return BERTH_SUCCESS;
@@ -44,13 +44,13 @@ static int32_t score(void* self, const berth_attempt* attempt, const uint64_t* w
                      berth_reply* reply) {
   const int64_t* allocatable = host->allocatable(attempt, BERTH_CPU);
   const int64_t* requested = host->requested(attempt, BERTH_CPU);
-  const int64_t asked = host->request(attempt, BERTH_CPU);
+  const int64_t request = host->request(attempt, BERTH_CPU);
   size_t row, rows = host->rows(attempt);
   (void)self;
   (void)words;
   (void)reply;
   for (row = 0; row < rows; ++row)
-    scores[row] = score_of(left_of(allocatable[row], requested[row], asked), allocatable[row]);
+    scores[row] = score_of(left_of(allocatable[row], requested[row], request), allocatable[row]);
   return BERTH_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
-// The rule of bench_doors, linked in: keep a tenth of each node's cpu free, prefer nodes with more of it.
-// Once for all nodes at once, once for one node at a time; door_rule.c is the same, loaded.
+// The rule of bench_doors as a linked plugin: keeps a tenth of each node's CPU free and prefers nodes with
+// more free CPU. One variant is called once for all nodes, the other per node; door_rule.c is the loaded
+// variant.
 #pragma once
 
 #include "scheduler/framework/handle.hpp"
@@ -8,8 +9,8 @@
 
 namespace berth::bench {
 
-inline std::int64_t LeftOf(std::int64_t allocatable, std::int64_t requested, std::int64_t asked) {
-  return allocatable - requested - asked;
+inline std::int64_t LeftOf(std::int64_t allocatable, std::int64_t requested, std::int64_t request) {
+  return allocatable - requested - request;
 }
 inline std::int64_t ScoreOf(std::int64_t left, std::int64_t allocatable) {
   return left > 0 ? left * framework::kMaxScore / allocatable : 0;
@@ -24,20 +25,20 @@ class LinkedAllNodes final : public framework::FilterPlugin, public framework::S
   void Filter(const framework::Attempt& attempt, const RowSet&, framework::Rejections& out) const override {
     const auto allocatable = attempt.nodes().allocatable(cluster::kCpu);
     const auto requested = attempt.nodes().requested(cluster::kCpu);
-    const std::int64_t asked = attempt.pod().fit().milli_cpu;
+    const std::int64_t request = attempt.pod().fit().milli_cpu;
     RowSet& rejected = out.Reject(reason_, attempt.nodes().rows());
     for (std::size_t row = 0; row < allocatable.size(); ++row) {
-      if (LeftOf(allocatable[row], requested[row], asked) < allocatable[row] / 10) rejected.Add(row);
+      if (LeftOf(allocatable[row], requested[row], request) < allocatable[row] / 10) rejected.Add(row);
     }
   }
   framework::Status Score(const framework::Attempt& attempt, const RowSet&,
                           framework::ScoreColumn& scores) const override {
     const auto allocatable = attempt.nodes().allocatable(cluster::kCpu);
     const auto requested = attempt.nodes().requested(cluster::kCpu);
-    const std::int64_t asked = attempt.pod().fit().milli_cpu;
+    const std::int64_t request = attempt.pod().fit().milli_cpu;
     const auto values = scores.Overwrite();
     for (std::size_t row = 0; row < allocatable.size(); ++row)
-      values[row] = ScoreOf(LeftOf(allocatable[row], requested[row], asked), allocatable[row]);
+      values[row] = ScoreOf(LeftOf(allocatable[row], requested[row], request), allocatable[row]);
     return {};
   }
 

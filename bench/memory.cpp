@@ -1,7 +1,6 @@
-// What a node, a bound pod and a waiting pod weigh in the scheduler, in process: each is read from its JSON
-// text and goes where it goes in the program, into the informer's store and the cache or the queue. Counted
-// is what malloc has given out and not got back (so tables that grow by doubling show as they are), and the
-// resident memory beside it.
+// Memory per node, bound pod and pending pod in the scheduler, in process: each is decoded from JSON and
+// stored like in the program, in the informer's store and the cache or the queue. Counts the memory allocated
+// by malloc and not freed (including the spare capacity of tables), and the resident memory.
 //
 //   bench_memory [--nodes 5000] [--pods 30000] [--pending 10000] [--workloads 300] [--kind deployed] [--json]
 #include <fmt/format.h>
@@ -47,7 +46,7 @@ double CpuMicros() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// As a cloud's node shows itself, in three zones and seven types, with twenty of a hundred images.
+// A typical cloud node, in three zones and seven types, with twenty of a hundred images.
 std::string NodeText(std::size_t i) {
   std::string images;
   for (std::size_t k = 0; k < 20; ++k) {
@@ -77,8 +76,8 @@ std::string NodeText(std::size_t i) {
       i, 1000 + i, i % 7, i % 3, kAmounts, conditions, i / 256 % 256, i % 256, images);
 }
 
-// "plain": nothing but requests, of 97 sizes. "deployed": what an API server holds of a pod of a Deployment,
-// as far as a scheduler reads it. Without a node it waits.
+// "plain": only requests, of 97 sizes. "deployed": the fields of a Deployment's pod in an API server that a
+// scheduler reads. Without a node the pod is pending.
 std::string PodText(const Settings& settings, std::size_t i, const std::string& node) {
   const std::string place = node.empty() ? "" : fmt::format(R"("nodeName":"{}",)", node);
   if (settings.kind == "plain") {
@@ -232,17 +231,17 @@ class Bench {
 
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("What nodes and pods weigh in the scheduler.");
+  CLI::App app("Memory of nodes and pods in the scheduler.");
   app.add_option("--nodes", settings.nodes, "nodes")->capture_default_str();
   app.add_option("--pods", settings.pods, "bound pods")->capture_default_str();
   app.add_option("--pending", settings.pending, "waiting pods")->capture_default_str();
-  app.add_option("--workloads", settings.workloads, "Deployments that the pods belong to")
+  app.add_option("--workloads", settings.workloads, "number of Deployments of the pods")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--kind", settings.kind, "what the pods look like")
+  app.add_option("--kind", settings.kind, "kind of the pods")
       ->check(CLI::IsMember({"plain", "deployed"}))
       ->capture_default_str();
-  app.add_flag("--json", settings.json, "one object per line");
+  app.add_flag("--json", settings.json, "print one JSON object per line");
   CLI11_PARSE(app, argc, argv);
   Bench(settings).Run();
   return 0;

@@ -1,4 +1,4 @@
-// An API server that agrees to everything, at once.
+// An API server that accepts every request immediately.
 #pragma once
 
 #include "kubernetes/ports/ports.hpp"

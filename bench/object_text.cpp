@@ -19,7 +19,7 @@ std::string Fill(std::string_view text,
     while (end < text.size() && std::islower(static_cast<unsigned char>(text[end])) != 0) ++end;
     const std::string_view name = text.substr(dollar + 1, end - dollar - 1);
     const auto found = std::ranges::find(values, name, [](const auto& value) { return value.first; });
-    if (found == values.end()) std::abort();  // a mistake in the text
+    if (found == values.end()) std::abort();  // a bug in the template
     out.append(found->second);
     at = end;
   }

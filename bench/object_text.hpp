@@ -1,4 +1,4 @@
-// Kubernetes objects as JSON, written by benchmarks: what Berth decodes and kube-scheduler reads is one text.
+// Kubernetes objects as JSON for benchmarks: Berth and kube-scheduler get the same text.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace berth::bench {
 inline constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 inline constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
-// `text` with each $name replaced by its value; every name in the text must be among them.
+// `text` with each $name replaced by its value; every name in the text must have a value.
 std::string Fill(std::string_view text,
                  std::initializer_list<std::pair<std::string_view, std::string_view>> values);
 
@@ -20,32 +20,32 @@ std::string Fill(std::string_view text,
 std::string NodeName(std::size_t i);
 std::string ZoneName(std::size_t i);
 
-// A pod in the making. Members are JSON without the brackets around them.
+// The parts of a pod. Members are JSON without the brackets around them.
 struct PodText {
   std::string name;
   std::string ns = "default";
-  std::string uid;     // as unique as the name, if empty
+  std::string uid;     // default: derived from the name
   std::string labels;  // "app":"web","tier":"front"
   std::string image = "registry.example.org/app:v1";
   std::string requests;     // "cpu":"100m"
   std::string tolerations;  // {...},{...}
-  std::string spec;         // further members of spec, each with a comma before it
+  std::string spec;         // additional members of spec, each with a leading comma
   std::string status;       // members
-  std::string node;         // where it is bound; empty: it waits
+  std::string node;         // the node that it is bound to; empty: pending
 
   std::string text() const;
 };
 
-// {"labelSelector":{"matchLabels":{labels}},"topologyKey":key,...}; `more` are further members, each with a
-// comma before it.
+// {"labelSelector":{"matchLabels":{labels}},"topologyKey":key,...}; `more` are additional members, each with
+// a leading comma.
 std::string AffinityTerm(std::string_view labels, std::string_view topology_key, std::string_view more = "");
-// A member of spec, with a comma before it. `kind` is podAffinity or podAntiAffinity.
+// A member of spec with a leading comma. `kind` is podAffinity or podAntiAffinity.
 std::string RequiredTerm(std::string_view kind, const std::string& term);
 std::string PreferredTerm(std::string_view kind, int weight, const std::string& term);
-// A member of spec, with a comma before it.
+// A member of spec with a leading comma.
 std::string Spread(std::string_view topology_key, int max_skew, std::string_view when_unsatisfiable,
                    std::string_view labels);
-// A member of spec that mounts a claim, with a comma before it.
+// A member of spec that mounts a claim, with a leading comma.
 std::string ClaimVolume(std::string_view claim);
 
 }  // namespace berth::bench

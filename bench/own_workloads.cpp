@@ -7,7 +7,7 @@
 namespace berth::bench {
 namespace {
 
-// Requests and tolerations of its own.
+// Pods with varying requests and tolerations.
 PodText PlainPod(std::size_t i) {
   Random random(i + 1);
   PodText pod;
@@ -24,7 +24,7 @@ PodText PlainPod(std::size_t i) {
   return pod;
 }
 
-// Requests, labels, tolerations and (one in four) affinity of its own.
+// Pods with varying requests, labels, tolerations and (one in four) affinity.
 PodText DistinctPod(std::size_t i) {
   Random random(i + 1);
   PodText pod = PlainPod(i);
@@ -38,7 +38,7 @@ PodText DistinctPod(std::size_t i) {
   return pod;
 }
 
-// Pods of a few Deployments in no order: alike but for their names.
+// Pods of a few Deployments in mixed order, identical except for their names.
 std::string ClassPod(std::size_t i, std::size_t classes) {
   const std::size_t of = Random(i + 1).Below(classes);
   PodText pod = DistinctPod(of);
@@ -81,14 +81,14 @@ std::string HardSpreadPod(std::size_t i) {
   return pod.text();
 }
 
-// Ten pods per node are there already, of 500 services; each new pod belongs to one of these.
+// Ten bound pods per node, of 500 services; each new pod belongs to one of the services.
 constexpr std::size_t kServices = 500;
 PodText ServicePod(std::size_t i) {
   PodText pod = PlainPod(i);
   pod.labels = fmt::format(R"("app":"app-{}","pod":"pod-{}")", i % kServices, i);
   return pod;
 }
-void TellServices(const Listener& listener, const Size& size) {
+void EmitServices(const Listener& listener, const Size& size) {
   for (std::size_t i = 0; i < kServices; ++i) {
     listener(
         {Event::Type::kAdded, "Service",
@@ -105,7 +105,7 @@ void TellServices(const Listener& listener, const Size& size) {
   }
 }
 
-// Every pod has a claim of its own, bound to a volume that a third of the nodes can reach.
+// Every pod has its own claim, bound to a volume that a third of the nodes can access.
 constexpr std::string_view kVolume =
     R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-$i"},)"
     R"("spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],)"
@@ -124,7 +124,7 @@ std::string VolumePod(std::size_t i) {
   pod.spec = ClaimVolume(fmt::format("claim-{}", i));
   return pod.text();
 }
-void TellVolumes(const Listener& listener, const Size& size) {
+void EmitVolumes(const Listener& listener, const Size& size) {
   for (std::size_t i = 0; i < size.nodes; ++i) {
     listener(
         {Event::Type::kAdded, "CSINode",
@@ -165,12 +165,12 @@ std::string MixedNode(std::size_t i) {
 std::vector<Workload> OwnWorkloads() {
   const auto classes = [](std::size_t count) {
     return Workload{fmt::format("classes-{}", count),
-                    fmt::format("pods of {} {}, no demands on other pods", count,
-                                count == 1 ? "application" : "applications in no order"),
+                    fmt::format("pods of {} {}, no constraints on other pods", count,
+                                count == 1 ? "application" : "applications in mixed order"),
                     MixedNode, [count](std::size_t i) { return ClassPod(i, count); }};
   };
   return {
-      {"distinct", "no two pods alike, no demands on other pods", MixedNode,
+      {"distinct", "all pods different, no constraints on other pods", MixedNode,
        [](std::size_t i) { return DistinctPod(i).text(); }},
       classes(1),
       classes(5),
@@ -182,10 +182,10 @@ std::vector<Workload> OwnWorkloads() {
       {"preferred-affinity", "preferences for and against pods of the same application", MixedNode,
        PreferringPod},
       {"spread", "a hard spread of 1,000 pods over zones", MixedNode, HardSpreadPod},
-      {"default-spread", "the default spread of services over ten pods per node that are there", MixedNode,
-       [](std::size_t i) { return ServicePod(i).text(); }, TellServices},
+      {"default-spread", "the default spread of services, with ten bound pods per node", MixedNode,
+       [](std::size_t i) { return ServicePod(i).text(); }, EmitServices},
       {"csi-volumes", "a bound CSI volume per pod, in one zone, with attach limits", MixedNode, VolumePod,
-       TellVolumes},
+       EmitVolumes},
   };
 }
 

@@ -1,7 +1,6 @@
-// What a rule costs by each of the doors through which plugins come: linked in or loaded at run time, asked
-// about all nodes at once or about one at a time, or behind the scheduler-extender protocol. The rule is the
-// same everywhere (keep a tenth of each node's cpu free, prefer nodes with more of it) and so, but for the
-// extender, is every decision, which is checked.
+// Cost of a rule by plugin interface: linked in or loaded at run time, called once for all nodes or once per
+// node, or as a scheduler extender. The rule is always the same (keep a tenth of each node's CPU free, prefer
+// nodes with more free CPU). Except for the extender the decisions are identical, which is checked.
 //
 //   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
 #include <fmt/format.h>
@@ -36,11 +35,11 @@ struct Door {
 const std::vector<Door>& Doors() {
   static const std::vector<Door> doors = {
       {"", false, "none", "without the rule"},
-      {std::string(LinkedAllNodes::kName), false, "linked-all-nodes", "linked in, all nodes at once"},
-      {std::string(LinkedOneNode::kName), false, "linked-one-node", "linked in, one node at a time"},
-      {"LoadedAllNodes", false, "loaded-all-nodes", "loaded, all nodes at once"},
-      {"LoadedOneNode", false, "loaded-one-node", "loaded, one node at a time"},
-      {"", true, "extender", "extender, names, over loopback"},
+      {std::string(LinkedAllNodes::kName), false, "linked-all-nodes", "linked in, one call for all nodes"},
+      {std::string(LinkedOneNode::kName), false, "linked-one-node", "linked in, one call per node"},
+      {"LoadedAllNodes", false, "loaded-all-nodes", "loaded, one call for all nodes"},
+      {"LoadedOneNode", false, "loaded-one-node", "loaded, one call per node"},
+      {"", true, "extender", "extender with node names, over loopback"},
   };
   return doors;
 }
@@ -55,7 +54,7 @@ struct Round {
   std::vector<cluster::Row> chosen;
 };
 
-// One round: every pod is decided and assumed before the next. Time is that of the decision alone.
+// One round: every pod is scheduled and assumed before the next. Measures only the scheduling decision.
 Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t nodes, std::size_t pods) {
   NoWrites nowhere;
   std::vector<std::string> notes;
@@ -71,14 +70,14 @@ Round RunOnce(const Door& door, const runtime::Registry& plugins, std::size_t no
   const Stage stage(cache, *FindWorkload("distinct"), {.nodes = nodes, .pods = pods});
   if (extender) extender->LookAt(cache.nodes());
   const auto names = algorithm::NamesOf(cache.nodes());
-  // Of equals always the same one: so all doors can be seen to decide alike.
+  // Ties are broken by name, so that the decisions of all interfaces can be compared.
   algorithm::SchedulingAlgorithm algorithm({.tie_break = algorithm::TieBreak::kFirstByName, .seed = 1}, (*engine)->reasons(),
                         (*engine)->extenders());
   record::RecordRing records(64u << 20);
   Round round;
   std::vector<double> micros;
-  for (const Turn& turn : stage.turns()) {
-    const api::PodPtr object = door.extender ? WithText(turn.pod) : turn.pod;
+  for (const Step& step : stage.steps()) {
+    const api::PodPtr object = door.extender ? WithText(step.pod) : step.pod;
     const cluster::PodInfo pod = cluster::PreparePod(object, (*engine)->symbols());
     const auto begun = std::chrono::steady_clock::now();
     algorithm::ScheduleResult decision = algorithm.Schedule(pod, *(*engine)->profiles().front(),
@@ -99,8 +98,8 @@ double MedianOf(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// The rounds of all doors take turns; of each pair (door, without) in a round the difference, of these the
-// median.
+// Alternates rounds of all interfaces. The result is the median of the differences to the run without the
+// rule in the same round.
 void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t pods, std::size_t rounds,
              bool json) {
   const std::vector<Door>& doors = Doors();
@@ -110,13 +109,13 @@ void Measure(const runtime::Registry& plugins, std::size_t nodes, std::size_t po
     double without = 0;
     std::vector<cluster::Row> chosen;
     for (std::size_t i = 0; i < doors.size(); ++i) {
-      // An extender is so much slower that a few of its decisions are enough.
+      // An extender is so much slower that a few decisions are enough.
       const Round one = RunOnce(doors[i], plugins, nodes, doors[i].extender ? pods / 10 + 1 : pods);
       if (i == 0) without = one.p50_micros;
       if (i == 1) chosen = one.chosen;
-      // Of an extender scores are counted in tens, so it may like another node.
+      // An extender's scores are multiples of ten, so it may choose another node.
       if (i > 1 && !doors[i].extender && one.chosen != chosen)
-        Stop({ErrorCode::kInternal, fmt::format("{}: decides otherwise", doors[i].about)});
+        Stop({ErrorCode::kInternal, fmt::format("{}: decisions differ", doors[i].about)});
       p50[i].push_back(one.p50_micros);
       more[i].push_back(one.p50_micros - without);
     }
@@ -142,15 +141,15 @@ int main(int argc, char** argv) {
   std::size_t pods = 200;
   std::size_t rounds = 41;
   std::string library = BERTH_DOOR_RULE;
-  CLI::App app("What one small filter-and-score rule costs per decision, by each door for plugins.");
-  app.add_option("--nodes", nodes, "sizes of the cluster")->delimiter(',')->capture_default_str();
+  CLI::App app("Cost of a small filter-and-score rule per decision, by plugin interface.");
+  app.add_option("--nodes", nodes, "cluster sizes in nodes")->delimiter(',')->capture_default_str();
   app.add_option("--pods", pods, "decisions per round")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--rounds", rounds, "medians are over so many")
+  app.add_option("--rounds", rounds, "number of rounds for the medians")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--library", library, "the rule as a shared object")->capture_default_str();
   bool json = false;
-  app.add_flag("--json", json, "one object per line; its value is the overhead");
+  app.add_flag("--json", json, "print one JSON object per line; its value is the overhead");
   CLI11_PARSE(app, argc, argv);
 
   runtime::Registry plugins = assembly::InTreePlugins();

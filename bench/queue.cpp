@@ -1,4 +1,4 @@
-// What the scheduling queue itself costs, by how many pods wait: plugins answer at once here.
+// Cost of the scheduling queue itself, by the number of pending pods; plugins return immediately.
 //
 //   bench_queue [--pods 10000,100000] [--json]
 #include <fmt/format.h>
@@ -59,20 +59,20 @@ class Bench {
     });
     AddAll();
     Measure("pop-rejected", "Pop and Requeue, rejected", infos_.size(), [&] { RejectAll(); });
-    Measure("event-helps-none", "MoveAll that helps nobody, per pod", infos_.size(),
+    Measure("event-helps-none", "MoveAll that requeues no pod, per pod", infos_.size(),
             [&] { queue_.MoveAll(kNodeAdd, {}); });
-    Measure("activate", "Activate one of them", 1000, [&] {
+    Measure("activate", "Activate one pod", 1000, [&] {
       for (std::size_t i = 0; i < 1000; ++i)
         queue_.Activate(std::span(&infos_[i * 7 % infos_.size()].key, 1));
     });
     policy_.opinion = framework::Requeue::kAfterBackoff;
-    Measure("event-helps-all", "MoveAll that frees all, per pod", infos_.size(),
+    Measure("event-helps-all", "MoveAll that requeues all, per pod", infos_.size(),
             [&] { queue_.MoveAll(kNodeAdd, {}); });
     Measure("sizes", "sizes", 1000, [&] {
       for (int i = 0; i < 1000; ++i) waiting_ += queue_.sizes().backoff;
     });
     clock_.Advance(std::chrono::seconds(30));
-    Measure("flush-backoff", "flush of all from back-off, per pod", infos_.size(), [&] { queue_.Tick(); });
+    Measure("flush-backoff", "flush of all from backoff, per pod", infos_.size(), [&] { queue_.Tick(); });
     Measure("delete", "Delete", infos_.size(), [&] { DeleteAll(); });
     policy_.gate = framework::Status::Unresolvable({});
     Measure("add-gated", "Add, gated", infos_.size(), [&] { AddAll(); });
@@ -97,7 +97,7 @@ class Bench {
       queue_.Requeue(pod);
     }
   }
-  // Of this process: others on the machine do not count.
+  // CPU time of this process only.
   static double CpuNanoseconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -112,7 +112,7 @@ class Bench {
       fmt::print("{{\"name\":\"queue/{}/{}\",\"value\":{:.1f},\"unit\":\"ns\",\"cpuSeconds\":{:.6f}}}\n",
                  infos_.size(), name, took / static_cast<double>(times), took / 1e9);
     } else {
-      fmt::print("  {:<36} {:>9.0f} ns {:>9.2f} ms in all\n", what, took / static_cast<double>(times),
+      fmt::print("  {:<36} {:>9.0f} ns {:>9.2f} ms total\n", what, took / static_cast<double>(times),
                  took / 1e6);
     }
   }
@@ -131,11 +131,11 @@ class Bench {
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("What the scheduling queue itself costs.");
+  CLI::App app("Cost of the scheduling queue itself.");
   std::vector<std::size_t> pods{10'000, 100'000};
-  app.add_option("--pods", pods, "how many pods wait")->delimiter(',');
+  app.add_option("--pods", pods, "number of pending pods")->delimiter(',');
   bool json = false;
-  app.add_flag("--json", json, "one object per line");
+  app.add_flag("--json", json, "print one JSON object per line");
   CLI11_PARSE(app, argc, argv);
   for (const std::size_t count : pods) berth::bench::Bench(count, json).Run();
 }

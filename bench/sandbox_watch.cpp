@@ -1,7 +1,7 @@
-// What the sandbox costs: memory for each object and each watcher, time for each event.
+// Cost of the sandbox: memory per object and watcher, time per event.
 //
 // Creates pods over one pipelined connection, opens watches on all of them, then changes pods and waits until
-// every watcher has heard of every change. The sandbox is a process of its own; this one is its only client.
+// every watcher has received every change. The sandbox is a process; this program is its only client.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -49,7 +49,7 @@ unsigned short FreePort(asio::io_context& io) {
   return acceptor.local_endpoint().port();
 }
 
-// A connection on which requests are sent without waiting for the answers.
+// A connection with pipelined requests.
 class Pipeline {
  public:
   Pipeline(asio::io_context& io, unsigned short port) : socket_(io) {
@@ -61,7 +61,7 @@ class Pipeline {
                         method, target, type, body.size(), body);
     if (++waiting_ == kPipeline) Flush();
   }
-  // Reads the answers to everything sent; the last one's body.
+  // Reads all pending responses; returns the body of the last one.
   std::string Flush() {
     asio::write(socket_, asio::buffer(out_));
     out_.clear();
@@ -209,13 +209,13 @@ int Measure(const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Measures what objects, watchers and events cost the sandbox.");
+  CLI::App app("Cost of objects, watchers and events in the sandbox.");
   app.add_option("--berth", settings.berth, "the program")->capture_default_str();
   app.add_option("--objects", settings.objects, "pods")->capture_default_str();
-  app.add_option("--watchers", settings.watchers, "watches on all pods")->capture_default_str();
-  app.add_option("--events", settings.events, "changes of pods")->capture_default_str();
+  app.add_option("--watchers", settings.watchers, "number of watches on all pods")->capture_default_str();
+  app.add_option("--events", settings.events, "number of pod changes")->capture_default_str();
   app.add_flag("--no-field-ownership", settings.without_ownership, "without metadata.managedFields");
-  app.add_flag("--json", settings.json, "one object per line");
+  app.add_flag("--json", settings.json, "print one JSON object per line");
   CLI11_PARSE(app, argc, argv);
   try {
     return Measure(settings);

@@ -27,7 +27,7 @@ void Apply(cluster::ClusterState& cache, Event::Type type, const std::shared_ptr
 }  // namespace
 
 Stage::Stage(cluster::ClusterState& cache, const Workload& workload, const Size& size) : cache_(cache) {
-  Tell(workload, size, [this](const Event& event) { Take(event); });
+  EmitAll(workload, size, [this](const Event& event) { Take(event); });
 }
 
 void Stage::Take(const Event& event) {
@@ -47,11 +47,11 @@ void Stage::TakeAs(const Event& event) {
   if constexpr (std::is_same_v<T, api::Pod>) {
     if (object->spec.node_name.empty()) {
       next_.pod = object;
-      turns_.push_back(std::exchange(next_, {}));
+      steps_.push_back(std::exchange(next_, {}));
       return;
     }
   }
-  if (turns_.empty()) return Apply(cache_, event.type, object);
+  if (steps_.empty()) return Apply(cache_, event.type, object);
   next_.changes.push_back(
       [object, type = event.type](cluster::ClusterState& cache) { Apply(cache, type, object); });
 }

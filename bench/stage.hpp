@@ -1,4 +1,4 @@
-// A cluster that a workload tells of, in an engine's cache.
+// Loads a workload's cluster into an engine's cache.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,20 @@
 
 namespace berth::bench {
 
-// A pod to decide about, and what changes in the cluster before that.
-struct Turn {
+// A pod to schedule, and the cluster changes before it.
+struct Step {
   std::vector<std::function<void(cluster::ClusterState&)>> changes;
   api::PodPtr pod;
 };
 
-// Decodes what it is told as if an API server had sent it. What comes before the first waiting pod is in the
-// cluster at once; the rest is kept for its turn. Ends the program at an object that cannot be understood.
+// Decodes the objects as if an API server had sent them. Objects before the first pending pod enter the
+// cluster immediately; the others are kept until their pod. Aborts the program at an object that cannot be
+// decoded.
 class Stage {
  public:
   Stage(cluster::ClusterState& cache, const Workload& workload, const Size& size);
 
-  const std::vector<Turn>& turns() const { return turns_; }
+  const std::vector<Step>& steps() const { return steps_; }
 
  private:
   void Take(const Event& event);
@@ -31,8 +32,8 @@ class Stage {
 
   cluster::ClusterState& cache_;
   api::Decoder decoder_;
-  std::vector<Turn> turns_;
-  Turn next_;
+  std::vector<Step> steps_;
+  Step next_;
 };
 
 }  // namespace berth::bench

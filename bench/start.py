@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""From the start of a scheduler to its first bind, and what it weighs with a cluster of bound pods in its head.
+"""Measures a scheduler's start until its first binding, and its memory with a cluster of bound pods.
 
-A sandbox is given nodes and pods that are bound and running, and one pod that waits; then the scheduler is
-started. CPU is the process's own, by thread; memory is what the kernel counts: when the first pod is bound, at
-its highest, and two seconds later. With --burst, pods are created after that; CPU per bound pod by thread.
+Loads a sandbox with nodes, bound running pods and one pending pod, then starts the scheduler. CPU time is that of
+the process, by thread. Memory is resident memory: when the first pod is bound, at its peak, and two seconds later.
+With --burst, creates pods afterwards and measures the CPU time per bound pod, by thread.
 
     bench/start.py --nodes 5000 --pods 30000,150000
 """
@@ -34,7 +34,7 @@ MANAGED = json.loads('{"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:a
 
 
 def plain_pod(i, node):
-    """Nothing but requests: what bench_end_to_end creates."""
+    """A pod with requests only, as in bench_end_to_end."""
     pod = {"apiVersion": "v1", "kind": "Pod",
            "metadata": {"name": f"bound-{i}", "namespace": "default", "labels": {"app": f"app-{i % 10}"}},
            "spec": {"containers": [{"name": "main", "image": "docker.io/library/nginx:1.27", "resources": {
@@ -47,7 +47,7 @@ def plain_pod(i, node):
 
 
 def deployed_pod(i, node, workloads=300):
-    """What an API server holds of a running pod of a Deployment: two containers, probes, mounts, statuses."""
+    """A running pod of a Deployment as stored by an API server: two containers, probes, mounts, statuses."""
     w = i % workloads
     workload = f"service-{w:03d}"
     template = f"{w * 2654435761 % 2**32:x}"[:10]
@@ -128,7 +128,7 @@ class Process:
         return int(re.search(rf"^{what}:\s+(\d+)", (self.folder / "status").read_text(), re.M)[1]) / 1024
 
     def cpu_seconds(self):
-        """By the name of the thread."""
+        """CPU time by thread name."""
         ticks = os.sysconf("SC_CLK_TCK")
         seconds = collections.Counter()
         for task in (self.folder / "task").iterdir():
@@ -171,7 +171,7 @@ class Api:
 
 
 class Bindings(threading.Thread):
-    """Sees pods that are bound but not running yet."""
+    """Watches pods that are bound but not running yet."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -192,7 +192,7 @@ class Bindings(threading.Thread):
         while self.count < count:
             if time.monotonic() > end or process.child.poll() is not None:
                 words = "\n".join(pathlib.Path(process.log).read_text().splitlines()[-5:])
-                sys.exit(f"no binding; the scheduler's last words:\n{words}")
+                sys.exit(f"no binding; the end of the scheduler's log:\n{words}")
             time.sleep(0.001)
 
 
@@ -268,19 +268,19 @@ def main():
     berth = HERE.parent / "build/bin/berth"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--pods", default="0,30000", help="bound pods; several numbers, one after the other")
-    parser.add_argument("--kind", choices=KINDS, default="deployed", help="what the pods look like")
-    parser.add_argument("--burst", type=int, default=0, help="then create so many and count the CPU per bound pod")
+    parser.add_argument("--pods", default="0,30000", help="numbers of bound pods, measured one after the other")
+    parser.add_argument("--kind", choices=KINDS, default="deployed", help="kind of the pods")
+    parser.add_argument("--burst", type=int, default=0, help="number of pods to create afterwards, to measure the CPU time per bound pod")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--berth", default=str(berth), help="the program whose sandbox serves")
+    parser.add_argument("--berth", default=str(berth), help="path of berth for the sandbox")
     parser.add_argument("--scheduler", default=f"{berth} scheduler --kubeconfig {{kubeconfig}} --leader-elect=false "
                         "--secure-port=0 --berth-http-address=127.0.0.1:0")
-    parser.add_argument("--field-ownership", action="store_true", help="the sandbox keeps managedFields of its own")
-    parser.add_argument("--settle", type=float, default=1, help="seconds between sandbox and scheduler")
-    parser.add_argument("--patience", type=float, default=300, help="seconds that the scheduler may take to bind")
-    parser.add_argument("--pause", action="store_true", help="before the end, for a look from outside")
+    parser.add_argument("--field-ownership", action="store_true", help="the sandbox maintains managedFields")
+    parser.add_argument("--settle", type=float, default=1, help="seconds between the starts of sandbox and scheduler")
+    parser.add_argument("--patience", type=float, default=300, help="seconds within which the scheduler must bind the pod")
+    parser.add_argument("--pause", action="store_true", help="wait before the end, for inspection")
     parser.add_argument("--show-log", action="store_true")
-    parser.add_argument("--json", action="store_true", help="one object per line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
 
     def report(name, value, unit, **labels):

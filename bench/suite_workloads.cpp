@@ -22,14 +22,14 @@ std::string SuiteNode(std::size_t i, const std::string& labels, const std::strin
 }
 
 std::string DefaultNode(std::size_t i) { return SuiteNode(i, "", "", "110"); }
-// So many zones, zone-1 being the first.
+// Nodes in that many zones; zone-1 is the first.
 NodeMaker ZonedNode(std::size_t zones) {
   return [zones](std::size_t i) {
     return SuiteNode(i, fmt::format(R"(,"{}":"zone-{}")", kZone, 1 + i % zones), "", "110");
   };
 }
 
-// What is put on top of a default pod: namespace, labels, members of spec.
+// Additions to a default pod: namespace, labels, members of spec.
 struct Kind {
   std::string ns = "default";
   std::string labels = {};
@@ -51,9 +51,9 @@ std::function<std::string(std::size_t)> Pods(const Kind& kind) {
   return [kind](std::size_t i) { return DefaultPod(fmt::format("pod-{}", i), kind).text(); };
 }
 
-// Pods that are bound before the first decision, one node after the other.
-void TellBound(const Listener& listener, const Size& size, const std::string& prefix, std::size_t count,
-               const Kind& kind) {
+// Pods that are bound before the first decision, round-robin over the nodes.
+void EmitBoundPods(const Listener& listener, const Size& size, const std::string& prefix, std::size_t count,
+                   const Kind& kind) {
   for (std::size_t i = 0; i < count; ++i) {
     PodText pod = DefaultPod(fmt::format("{}-{}", prefix, i), kind);
     pod.node = NodeName(i % size.nodes);
@@ -61,11 +61,11 @@ void TellBound(const Listener& listener, const Size& size, const std::string& pr
   }
 }
 
-// `share` of a bound pod per node.
+// `share` bound pods per node.
 std::function<void(const Listener&, const Size&)> Bound(double share, const Kind& kind) {
   return [share, kind](const Listener& listener, const Size& size) {
-    TellBound(listener, size, "init", static_cast<std::size_t>(share * static_cast<double>(size.nodes)),
-              kind);
+    EmitBoundPods(listener, size, "init", static_cast<std::size_t>(share * static_cast<double>(size.nodes)),
+                  kind);
   };
 }
 
@@ -96,30 +96,30 @@ std::vector<Workload> AffinityWorkloads() {
           {{"zone", kZone}})};
   const auto everything = [](const Listener& listener, const Size& size) {
     const std::size_t each = size.nodes * 2 / 5;
-    TellBound(listener, size, "plain", each, {"sched-0"});
-    TellBound(listener, size, "affine", each, Affine("sched-0"));
-    TellBound(listener, size, "anti", each, AntiAffine("sched-0"));
-    TellBound(listener, size, "preferring", each, Preferring("sched-0"));
-    TellBound(listener, size, "avoiding", each, Avoiding("sched-0"));
+    EmitBoundPods(listener, size, "plain", each, {"sched-0"});
+    EmitBoundPods(listener, size, "affine", each, Affine("sched-0"));
+    EmitBoundPods(listener, size, "anti", each, AntiAffine("sched-0"));
+    EmitBoundPods(listener, size, "preferring", each, Preferring("sched-0"));
+    EmitBoundPods(listener, size, "avoiding", each, Avoiding("sched-0"));
   };
   return {
-      {"suite/node-affinity", "one zone of two that are asked for", ZonedNode(1), Pods(zone_one),
-       Bound(1, zone_one)},
+      {"suite/node-affinity", "one of two requested zones", ZonedNode(1), Pods(zone_one), Bound(1, zone_one)},
       {"suite/pod-affinity", "required, by zone, to all of its kind", ZonedNode(1), Pods(Affine("sched-1")),
        Bound(1, Affine("sched-0"))},
       {"suite/pod-anti-affinity", "required, by host, to all of its kind", DefaultNode,
        Pods(AntiAffine("sched-1")), Bound(0.2, AntiAffine("sched-0"))},
-      {"suite/matching-anti-affinity", "pods that others do not want on their hosts", DefaultNode,
-       Pods({"sched-1", R"("color":"green")"}), Bound(0.2, AntiAffine("sched-0"))},
+      {"suite/matching-anti-affinity", "pods with anti-affinity terms of other pods against them",
+       DefaultNode, Pods({"sched-1", R"("color":"green")"}), Bound(0.2, AntiAffine("sched-0"))},
       {"suite/preferred-pod-affinity", "by host, to all of its kind", DefaultNode,
        Pods(Preferring("sched-1")), Bound(1, Preferring("sched-0"))},
       {"suite/preferred-pod-anti-affinity", "by host, to all of its kind", DefaultNode,
        Pods(Avoiding("sched-1")), Bound(1, Avoiding("sched-0"))},
-      {"suite/mixed-pods", "plain pods among five kinds of others", ZonedNode(1), Pods({}), everything},
+      {"suite/mixed-pods", "plain pods mixed with five other kinds", ZonedNode(1), Pods({}), everything},
   };
 }
 
-// A hundred namespaces of one team with pods in each; the measured pods are in another one of that team.
+// A hundred namespaces of one team with pods in each; the measured pods are in another namespace of that
+// team.
 std::vector<Workload> NamespaceWorkloads() {
   const auto of_team = [](double share, const std::string& labels, const std::string& spec) {
     return [=](const Listener& listener, const Size& size) {
@@ -166,7 +166,7 @@ std::vector<Workload> SpreadWorkloads() {
     listener({Event::Type::kAdded, "Service",
               R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"service","namespace":"default"},)"
               R"("spec":{"selector":{"app":"scheduler-perf"}}})"});
-    TellBound(listener, size, "init", size.nodes, {"others"});
+    EmitBoundPods(listener, size, "init", size.nodes, {"others"});
   };
   const auto a_fifth_tainted = [](std::size_t i) {
     return SuiteNode(i, "", i % 5 == 4 ? R"({"key":"foo","effect":"NoSchedule"})" : "", "110");
@@ -186,8 +186,8 @@ std::vector<Workload> SpreadWorkloads() {
   };
 }
 
-// A claim for each pod, bound to a volume of its own that every node may attach up to 39 of.
-void TellClaim(const Listener& listener, const std::string& name, bool in_tree) {
+// A claim for each pod, bound to its own volume; a node can attach up to 39 volumes.
+void EmitClaim(const Listener& listener, const std::string& name, bool in_tree) {
   const std::string source = in_tree
                                  ? Fill(R"("awsElasticBlockStore":{"volumeID":"$name"})", {{"name", name}})
                                  : Fill(R"("csi":{"driver":"$driver","volumeHandle":"$name"})",
@@ -221,12 +221,12 @@ Workload VolumeWorkload(const char* name, const char* about, bool in_tree) {
                 R"("spec":{"drivers":[{"name":"$driver","nodeID":"$name","allocatable":{"count":39}}]}})",
                 {{"name", NodeName(i)}, {"migrated", migrated}, {"driver", kDriver}})});
       const std::string claim = fmt::format("init-{}", i);
-      TellClaim(listener, claim, in_tree);
+      EmitClaim(listener, claim, in_tree);
       PodText pod = DefaultPod(claim, {"default", "", ClaimVolume(claim)});
       pod.node = NodeName(i);
       listener({Event::Type::kAdded, "Pod", pod.text()});
     }
-    for (std::size_t i = 0; i < size.pods; ++i) TellClaim(listener, fmt::format("pod-{}", i), in_tree);
+    for (std::size_t i = 0; i < size.pods; ++i) EmitClaim(listener, fmt::format("pod-{}", i), in_tree);
   };
   const auto pod = [](std::size_t i) {
     const std::string pod_name = fmt::format("pod-{}", i);
@@ -235,8 +235,8 @@ Workload VolumeWorkload(const char* name, const char* about, bool in_tree) {
   return {name, about, DefaultNode, pod, around};
 }
 
-// Every node is full of pods of low priority, four on each.
-void TellLowPriority(const Listener& listener, const Size& size) {
+// Every node is full with four low-priority pods.
+void EmitLowPriorityPods(const Listener& listener, const Size& size) {
   Random random(1);
   for (std::size_t i = 0; i < 4 * size.nodes; ++i) {
     PodText pod = DefaultPod(fmt::format("low-{}", i), {});
@@ -250,7 +250,7 @@ void TellLowPriority(const Listener& listener, const Size& size) {
   }
 }
 
-// Asks for more than is free anywhere, each for an amount of its own.
+// Requests more than any node has free; the amount varies by pod.
 std::string PreemptingPod(std::size_t i, const char* policy) {
   PodText pod = DefaultPod(fmt::format("high-{}", i), {});
   pod.requests = fmt::format(R"("cpu":"{}m","memory":"500Mi")", 1000 + Random(i + 1).Below(2500));
@@ -258,7 +258,7 @@ std::string PreemptingPod(std::size_t i, const char* policy) {
   return pod.text();
 }
 
-// A node that takes no pods, a bound pod and a service come anew in turn, one every hundred decisions.
+// Every hundred decisions one of these is created again: a node that accepts no pods, a bound pod, a service.
 void Churn(const Listener& listener, std::size_t i, const Size& size) {
   if (i % 100 != 0) return;
   const std::size_t round = i / 300;
@@ -305,25 +305,25 @@ std::vector<Workload> OtherWorkloads() {
   };
   const auto roomy = [](std::size_t i) { return SuiteNode(i, "", "", "10000"); };
   return {
-      {"suite/basic", "pods all alike", DefaultNode, Pods({}), Bound(0.2, {})},
-      {"suite/filling", "pods all alike, one of which fills a node", DefaultNode, filling},
-      {"suite/daemon-set", "pods that belong on one node each, by metadata.name; a hundred nodes have some",
+      {"suite/basic", "identical pods", DefaultNode, Pods({}), Bound(0.2, {})},
+      {"suite/filling", "identical pods, one of which fills a node", DefaultNode, filling},
+      {"suite/daemon-set", "pods restricted to one node each by metadata.name; a hundred nodes are used",
        roomy, for_one_node},
       {"suite/secrets", "pods that mount a secret", DefaultNode, Pods(secret), Bound(0.2, secret)},
       {"suite/churn",
-       "pods all alike, while a node, a pod and a service come and go",
+       "identical pods, while a node, a pod and a service are created and deleted",
        DefaultNode,
        Pods({}),
        {},
        Churn},
-      {"suite/unschedulable", "every other pod fits nowhere", DefaultNode, every_other_too_large,
+      {"suite/unschedulable", "every other pod fits no node", DefaultNode, every_other_too_large,
        Bound(0.02, {})},
       VolumeWorkload("suite/csi-volumes", "a bound CSI volume per pod, with attach limits", false),
-      VolumeWorkload("suite/migrated-volumes", "the same by an in-tree source that is migrated", true),
-      {"preemption", "every pod needs the room of others of lower priority", DefaultNode,
-       [](std::size_t i) { return PreemptingPod(i, "PreemptLowerPriority"); }, TellLowPriority},
-      {"preemption-never", "the same pods may evict nobody", DefaultNode,
-       [](std::size_t i) { return PreemptingPod(i, "Never"); }, TellLowPriority},
+      VolumeWorkload("suite/migrated-volumes", "the same with a migrated in-tree volume source", true),
+      {"preemption", "every pod preempts pods of lower priority", DefaultNode,
+       [](std::size_t i) { return PreemptingPod(i, "PreemptLowerPriority"); }, EmitLowPriorityPods},
+      {"preemption-never", "the same pods with preemptionPolicy Never", DefaultNode,
+       [](std::size_t i) { return PreemptingPod(i, "Never"); }, EmitLowPriorityPods},
   };
 }
 

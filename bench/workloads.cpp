@@ -9,8 +9,8 @@
 namespace berth::bench {
 namespace {
 
-// Pods of twenty applications, so small that a hundred of them leave room on every node.
-void TellPodsThere(const Listener& listener, const Size& size) {
+// Bound pods of twenty applications, so small that a hundred of them leave room on every node.
+void EmitBoundApplications(const Listener& listener, const Size& size) {
   for (std::size_t i = 0; i < size.nodes * size.pods_per_node; ++i) {
     PodText pod;
     pod.name = fmt::format("there-{}", i);
@@ -23,9 +23,9 @@ void TellPodsThere(const Listener& listener, const Size& size) {
 
 }  // namespace
 
-void Tell(const Workload& workload, const Size& size, const Listener& listener) {
+void EmitAll(const Workload& workload, const Size& size, const Listener& listener) {
   for (std::size_t i = 0; i < size.nodes; ++i) listener({Event::Type::kAdded, "Node", workload.node(i)});
-  TellPodsThere(listener, size);
+  EmitBoundApplications(listener, size);
   if (workload.around) workload.around(listener, size);
   for (std::size_t i = 0; i < size.pods; ++i) {
     if (workload.churn) workload.churn(listener, i, size);

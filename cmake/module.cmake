@@ -1,6 +1,6 @@
 # One folder, one module, one target.
 #   berth_module(<name> DEPS <modules it may include> [LIBS <packages>] [TEST_LIBS <packages or modules>])
-# takes every .cpp of the folder; *_test.cpp becomes the module's test program, fake_*.cpp belongs to the tests.
+# compiles every .cpp of the folder. *_test.cpp files form the module's test program; fake_*.cpp files belong to the tests.
 function(berth_module path)
   string(REPLACE "/" "_" name ${path})
   cmake_parse_arguments(M "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
@@ -25,7 +25,7 @@ function(berth_module path)
     add_executable(${name}_test ${tests})
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
     if(NOT BERTH_SANITIZE)
-      target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than they run
+      target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than run
     endif()
     target_link_libraries(${name}_test PRIVATE berth_${name} ${test_deps} ${M_LIBS} GTest::gmock_main Threads::Threads)
     berth_use_precompiled(${name}_test berth_precompiled_test)

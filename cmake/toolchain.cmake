@@ -2,31 +2,31 @@
 add_library(berth_options INTERFACE)
 target_include_directories(berth_options INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated> $<INSTALL_INTERFACE:include/berth>)
-# Scores must round as Go's do: a fused multiply-add rounds once where the original rounds twice.
+# Scores must round like Go's: a fused multiply-add rounds once where kube-scheduler rounds twice.
 target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Werror>" -ffp-contract=off)
 # Plugin authors are compiled against the same headers.
 target_compile_features(berth_options INTERFACE cxx_std_23)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees phantom overruns in inlined std::string code and unused results in coroutine frames.
+  # g++ 12 reports false overruns in inlined std::string code and unused results in coroutine frames.
   target_compile_options(berth_options INTERFACE "$<BUILD_INTERFACE:-Wno-error=restrict;-Wno-error=stringop-overflow;\
 -Wno-error=array-bounds;-Wno-error=maybe-uninitialized;-Wno-error=stringop-overread;-Wno-error=dangling-pointer;\
 -Wno-error=free-nonheap-object;-fdiagnostics-color>")
-  # Collecting garbage is a seventh of the compiler's time; a file needs less than this.
+  # Garbage collection takes a seventh of the compiler's time; a file needs less memory than this.
   add_compile_options("SHELL:--param ggc-min-heapsize=524288")
 else()
-  # Another compiler, other warnings: what counts is what g++ says.
+  # Only g++'s warnings are errors; other compilers have other warnings.
   target_compile_options(berth_options INTERFACE $<BUILD_INTERFACE:-Wno-error>)
 endif()
 
-# Files of loops that the compiler turns into vector instructions (base/vectorized.hpp). Neither option
-# changes a result: floating point traps and errno are what nobody looks at.
+# Files with loops that the compiler vectorises (base/vectorized.hpp). The options do not change results:
+# floating point traps and errno are not used.
 function(berth_kernels)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-O3;-fno-trapping-math;-fno-math-errno")
 endfunction()
 
 find_program(BERTH_CCACHE ccache)
 if(BERTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths relative to the source tree: a clone elsewhere finds what another one has compiled.
+  # Paths relative to the source tree, so that clones in other directories share the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
     CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${BERTH_CCACHE})
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
@@ -37,7 +37,7 @@ if(BERTH_MOLD)
 endif()
 
 if(BERTH_SANITIZE STREQUAL "address")
-  # Without optimisation clang compiles this in half the time that g++ takes for fewer checks.
+  # Without optimisation clang needs half of g++'s time, and has more checks.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -DNDEBUG")
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "BERTH_SANITIZE=address needs clang: -DCMAKE_CXX_COMPILER=clang++-19")

@@ -1,4 +1,4 @@
-"""What `berth --help` and the help of its subcommands say, taken apart: manual page and completions are made of it."""
+"""Parses `berth --help` and the help of its subcommands, for manual page, completions and reference."""
 import re
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from common import PackagingError, run
 
 @dataclass
 class Option:
-    names: list[str]  # as typed, "--no-controllers"; empty for what is given by its place
+    names: list[str]  # as typed, "--no-controllers"; empty for positional arguments
     argument: str = ""  # "FILE", "string"; empty for a switch
     choices: list[str] = field(default_factory=list)
     text: str = ""
@@ -22,7 +22,7 @@ class Option:
 @dataclass
 class Command:
     path: tuple[str, ...]  # () is berth itself
-    summary: str  # what the help of its parent says
+    summary: str  # from the help of its parent
     introduction: str = ""
     sections: list[tuple[str, list[Option]]] = field(default_factory=list)
     subcommands: list["Command"] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Command:
 
     @property
     def takes_files(self):
-        """Files that no option stands before."""
+        """True if the command has file arguments without an option."""
         return any(not option.names and option.argument == "FILE" for _, options in self.sections for option in options)
 
     def walk(self):
@@ -43,14 +43,14 @@ class Command:
 
 
 def describe(binary):
-    """The whole tree of commands."""
+    """The tree of all commands."""
     return _command(binary, (), "")
 
 
 def _command(binary, path, summary):
     text = run(binary, *path, "--help")
     command = Command(path, summary)
-    # The scheduler's help is laid out as kube-scheduler's, the others' text begins in column 30.
+    # The scheduler's help has kube-scheduler's layout; the text of the others begins in column 30.
     column = None if "\nUsage:\n" in text else 30
     title, introduction, children = None, [], []
     for line in text.splitlines():
@@ -73,8 +73,8 @@ def _command(binary, path, summary):
         else:
             option.repeats = "May be repeated" in option.text
     command.subcommands = [_command(binary, (*path, name), about) for name, about in children]
-    if path == ("extender",):  # the help names it in its text only
-        command.subcommands.append(_command(binary, (*path, "check"), "is an extender one that kube-scheduler understands?"))
+    if path == ("extender",):  # only mentioned in the text of the help
+        command.subcommands.append(_command(binary, (*path, "check"), "check that an extender works with kube-scheduler"))
     if not command.subcommands and not command.options and path != ("version",):
         raise PackagingError(f"berth {' '.join(path)} --help: no options found; has its layout changed?")
     return command
@@ -84,9 +84,8 @@ def _add_line(options, line, column, positional):
     stripped = line.strip()
     if not stripped:
         return
-    # A wrapped text may begin with a flag's name; it is indented further than a flag.
-    starts_option = stripped.startswith("-") and len(line) - len(line.lstrip()) <= 6
-    if not starts_option and not positional:
+    indented = len(line) - len(line.lstrip()) > 8  # wrapped text, which may begin with the name of a flag
+    if (indented or not stripped.startswith("-")) and not positional:
         if options:
             options[-1].text = f"{options[-1].text} {stripped}".strip()
         return
@@ -104,7 +103,7 @@ def _add_line(options, line, column, positional):
 
 
 def _finish(option):
-    """Takes "TEXT:{text,json}=text REQUIRED ..." apart: type, choices, range, default."""
+    """Parses "TEXT:{text,json}=text REQUIRED ...": type, choices, range, default."""
     argument, notes = option.argument, []
     option.repeats = argument.endswith("...") or "may be repeated" in option.text
     argument = argument.removesuffix("...").strip()

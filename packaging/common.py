@@ -1,4 +1,4 @@
-"""What everything that is packaged has in common: the version, the date, and how a failure reads."""
+"""Shared by all packaging scripts: the version, the date, and error output."""
 import gzip
 import io
 import os
@@ -13,11 +13,11 @@ SUMMARY = "drop-in replacement for kube-scheduler"
 
 
 class PackagingError(Exception):
-    """Something that whoever packages has to put right; its text says what and how."""
+    """A packaging error that the user has to fix; the text describes the fix."""
 
 
 def run(*command, accept=(0,), env_extra=None, **options):
-    """The standard output of a command, which must end with an accepted exit code. It sees no locale and no library path of the caller."""
+    """The standard output of a command; its exit code must be accepted. Runs without the caller's locale and library path."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LD_", "LANG"))}
     environment |= {"LC_ALL": "C.UTF-8", **(env_extra or {})}
     try:
@@ -30,7 +30,7 @@ def run(*command, accept=(0,), env_extra=None, **options):
 
 
 def version():
-    """The one place that says it is project() in CMakeLists.txt."""
+    """The version, from project() in CMakeLists.txt."""
     found = re.search(r"^project\(berth VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)
     if not found:
         raise PackagingError("CMakeLists.txt: no project(berth VERSION ...)")
@@ -38,7 +38,7 @@ def version():
 
 
 def source_date():
-    """Seconds since 1970 that stand for the time of everything packaged: SOURCE_DATE_EPOCH, or the date of the commit."""
+    """The time of all packaged files in seconds since 1970: SOURCE_DATE_EPOCH, or the date of the commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None:
         try:
@@ -51,18 +51,18 @@ def source_date():
 
 
 def check_program(binary):
-    """A program that can be shipped: it runs, is of this version, and has no sanitizer in it."""
+    """Checks that the program can be shipped: it runs, has this version, and was built without sanitizers."""
     if not os.access(binary, os.X_OK):
-        raise PackagingError(f"{binary}: no such program; script/build makes it")
+        raise PackagingError(f"{binary}: no such program; build it with script/build")
     said = run(binary, "version").strip()
     if said.split()[:2] != ["berth", version()]:
-        raise PackagingError(f"{binary}: says \"{said}\", but CMakeLists.txt says version {version()}: build it again")
+        raise PackagingError(f"{binary}: prints \"{said}\", but the version in CMakeLists.txt is {version()}: build it again")
     if re.search(r"lib(asan|tsan|ubsan)\.", run("ldd", binary)):
-        raise PackagingError(f"{binary}: is built with a sanitizer; release builds are those of script/build without --sanitize")
+        raise PackagingError(f"{binary}: was built with a sanitizer; build it with script/build without --sanitize")
 
 
 def stripped(binary):
-    """The bytes of the program without what only debuggers read; CPU profiles take functions' names from what is left."""
+    """The program without debug information; the symbol table stays for CPU profiles."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "berth"
         run("strip", "--strip-debug", "--remove-section=.comment", "-o", copy, binary)
@@ -70,7 +70,7 @@ def stripped(binary):
 
 
 def compress(data, level=9):
-    """As gzip, with neither name nor time in it."""
+    """Compresses with gzip, without name and time."""
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=buffer, mtime=0) as packed:
         packed.write(data)
@@ -78,7 +78,7 @@ def compress(data, level=9):
 
 
 def main(function):
-    """Runs `function` as a program: what it raises is said in one place and one way."""
+    """Runs `function` as a program and prints its errors in one format."""
     try:
         sys.exit(function())
     except (PackagingError, OSError) as error:

@@ -1,9 +1,9 @@
-"""Completions for bash and zsh, from what the program says of itself."""
+"""Completions for bash and zsh, generated from the program's help."""
 
 BASH = r"""# Completes berth and kube-scheduler in bash.
 _berth() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= word
-  # bash takes --output=text for three words.
+  # bash splits --output=text into three words.
   if [ "$cur" = "=" ]; then cur=; elif [ "$prev" = "=" ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
   [ "${COMP_WORDS[0]##*/}" != kube-scheduler ] || path=scheduler
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

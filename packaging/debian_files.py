@@ -1,4 +1,4 @@
-"""Which files of this Debian system a program needs, and which packages they come from."""
+"""Finds the files of this Debian system that a program needs, and their packages."""
 import functools
 import hashlib
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from common import PackagingError, run
 
-# By source package without its version: what the files that are shipped are under, words that its copyright file must
-# then have, and whether binary copies must carry that file (the Boost licence frees them from it).
+# By source package without its version: the licence of the shipped files, words that its copyright file must
+# contain, and whether binary copies must include that file (the Boost licence does not require it).
 LICENCES = {
     "glibc": ("LGPL-2.1-or-later", "GNU Lesser General Public", True),
     "gcc": ("GPL-3.0-or-later WITH GCC-exception-3.1", "GCC RUNTIME LIBRARY EXCEPTION", True),
@@ -18,7 +18,7 @@ LICENCES = {
     "spdlog": ("MIT", "License: Expat", True),
     "fmtlib": ("MIT", "License: Expat", True),
     "simdjson": ("Apache-2.0", "License: Apache-2.0", True),
-    "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is the text that SPDX calls MIT
+    "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is SPDX's MIT
     "boost": ("BSL-1.0", "License: BSL-1.0", False),
     "ca-certificates": ("MPL-2.0", "License: MPL-2.0", True),
     "protozero": ("BSD-2-Clause AND Apache-2.0", "License: BSD-2-Clause and Apache-2.0", True),
@@ -33,7 +33,7 @@ class Package:
     version: str
     source: str
     source_version: str
-    control: str  # its stanza in dpkg's status file, without what only dpkg reads
+    control: str  # its paragraph in dpkg's status file, without dpkg's internal fields
 
     @property
     def copyright(self):
@@ -70,24 +70,24 @@ def package(name):
 
 
 def owners(paths):
-    """{path: package that the file belongs to}. The contents are those that the packages were shipped with."""
-    # Packages name their files with or without /usr, whichever they were made with.
+    """{path: package of the file}. Checks that the contents are those of the packages."""
+    # Packages list their files with or without /usr, independent of the other packages.
     names = {path: (str(path), str(path)[len("/usr"):] if str(path).startswith("/usr/") else f"/usr{path}") for path in paths}
-    # Names that belong to none are an exit code here, and told below which file they are of.
+    # Unknown names cause an exit code here; the error below names the file.
     said = run("dpkg-query", "-S", *(name for pair in names.values() for name in pair), accept=(0, 1))
     found = {line.split(": ", 1)[1]: line.split(":")[0] for line in said.splitlines() if ": /" in line}
     result = {}
     for path, pair in names.items():
         name = next((name for name in pair if name in found), None)
         if name is None:
-            raise PackagingError(f"{path}: belongs to no Debian package; what is shipped must come from packages")
+            raise PackagingError(f"{path}: belongs to no Debian package; all shipped files must come from packages")
         _check_unchanged(found[name], name)
         result[path] = package(f"{found[name]}:{_architecture()}" if _is_multiarch(found[name]) else found[name])
     return result
 
 
 def shared_libraries(binary):
-    """The program interpreter, and {name that is looked up: path of the file} of all libraries that get loaded."""
+    """The program interpreter, and {library name: path} of all loaded libraries."""
     interpreter, libraries = None, {}
     for line in run("ldd", binary).splitlines():
         if "not found" in line:
@@ -102,12 +102,12 @@ def shared_libraries(binary):
 
 
 def certificate_authorities():
-    """Mozilla's authorities in one file, without any that were added to this machine."""
+    """Mozilla's certificate authorities in one file, without those added on this machine."""
     ours = package("ca-certificates")
     folder = Path("/usr/share/ca-certificates/mozilla")
     files = sorted(folder.glob("*.crt"))
     if not files:
-        raise PackagingError(f"{folder}: is empty; the package ca-certificates has them")
+        raise PackagingError(f"{folder}: is empty; install the package ca-certificates")
     for path in files:
         _check_unchanged(ours.name, str(path))
     return ours, b"".join(path.read_bytes().rstrip() + b"\n" for path in files)
@@ -131,4 +131,4 @@ def _checksums(name):
 
 def _check_unchanged(name, path):
     if _checksums(name).get(path) != hashlib.md5(Path(path).read_bytes()).hexdigest():
-        raise PackagingError(f"{path}: is not as the package {name} ships it; apt-get install --reinstall {name}")
+        raise PackagingError(f"{path}: differs from the file in the package {name}; run apt-get install --reinstall {name}")

@@ -1,4 +1,4 @@
-"""Makes the container image from a built program, without a container engine: script/image --help."""
+"""Builds the container image from a built program, without a container engine: script/image --help."""
 import argparse
 import hashlib
 import io
@@ -20,18 +20,19 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 
 def parse():
     parser = argparse.ArgumentParser(prog="script/image", formatter_class=argparse.RawDescriptionHelpFormatter, description="""\
-Makes the container image of Berth from a release build: no container engine, no daemon, no network. Into the output
-folder go
+Builds the container image of Berth from a release build without container engine, daemon or network. Writes to the output
+directory:
   oci/                  the image as an OCI image layout
   berth-VERSION-image-ARCHITECTURE.tar
                         the same for `docker load`, `podman load` and `ctr image import`
   berth-VERSION-image-ARCHITECTURE.spdx.json
-                        what is in it: files, Debian packages, versions, licences
-The same program, Debian packages and date give the same bytes. The date is SOURCE_DATE_EPOCH, or that of the commit.""")
-    parser.add_argument("--binary", type=Path, metavar="FILE", help="the program; without it build/bin/berth, built first")
+                        its bill of materials: files, Debian packages, versions, licences
+The build is reproducible: the same program, Debian packages and date give the same bytes. The date is SOURCE_DATE_EPOCH
+or that of the commit.""")
+    parser.add_argument("--binary", type=Path, metavar="FILE", help="the program; default: build/bin/berth, which is built first")
     parser.add_argument("--output", type=Path, default=Path("build/image"), metavar="DIR", help="default: %(default)s")
     parser.add_argument("--tag", default=f"berth:{version()}", metavar="NAME:TAG", help="default: %(default)s")
-    parser.add_argument("--rootfs", type=Path, metavar="DIR", help="only lay the image's files into this new folder")
+    parser.add_argument("--rootfs", type=Path, metavar="DIR", help="only write the image's files to this new directory")
     return parser.parse_args()
 
 
@@ -46,7 +47,7 @@ def build():
     entries = rootfs.build(options.binary)
     if options.rootfs:
         if options.rootfs.exists():
-            raise PackagingError(f"--rootfs {options.rootfs}: is there already")
+            raise PackagingError(f"--rootfs {options.rootfs}: already exists")
         rootfs.write(entries, options.rootfs)
         return 0
 
@@ -76,7 +77,7 @@ def build():
 
 
 def layer(entries, date):
-    """The tar of all files: sorted, owned by root, of one date. Nobody may write to anything."""
+    """The tar of all files: sorted, owned by root, with one date, read-only."""
     folders = {str(parent) for path in entries for parent in Path(path).parents} - {"."}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -132,7 +133,7 @@ def image_index(manifest, architecture, tag):
         "manifests": [{
             **descriptor(MANIFEST, manifest),
             "platform": {"architecture": architecture, "os": "linux"},
-            # The tag for podman and skopeo, the whole name for containerd.
+            # The tag for podman and skopeo, the full name for containerd.
             "annotations": {"org.opencontainers.image.ref.name": tag.rpartition(":")[2],
                             "io.containerd.image.name": full_name(tag)},
         }],
@@ -140,14 +141,14 @@ def image_index(manifest, architecture, tag):
 
 
 def full_name(tag):
-    """A short name belongs to this machine."""
+    """The full name of an image; short names are local to this machine."""
     return tag if "/" in tag else f"localhost/{tag}"
 
 
 def write_layout(folder, index, blobs):
     if folder.exists():
         if not (folder / "oci-layout").exists():
-            raise PackagingError(f"{folder}: is there and no image layout; move it away")
+            raise PackagingError(f"{folder}: exists and is not an image layout; remove it")
         shutil.rmtree(folder)
     for name, data in layout_files(index, blobs).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +162,7 @@ def layout_files(index, blobs):
 
 
 def loadable(index, blobs, config, packed, tag, date):
-    """One tar that is an OCI layout to those who know it, and what `docker save` writes to those who do not."""
+    """One tar that is both an OCI layout and an archive in the format of `docker save`."""
     files = layout_files(index, blobs)
     blob = lambda name: f"blobs/{name.replace(':', '/')}"
     files["manifest.json"] = encode([{"Config": blob(config), "RepoTags": [tag], "Layers": [blob(packed)]}])

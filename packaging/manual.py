@@ -1,12 +1,12 @@
-"""The manual page berth(1), from what the program says of itself."""
+"""The manual page berth(1), generated from the program's help."""
 import datetime
 
 from common import SUMMARY, version
 
 FILES = [
-    ("/etc/berth/scheduler.yaml", "The configuration of the service berth: a KubeSchedulerConfiguration of any version, or a Policy."),
-    ("/etc/berth/kubeconfig", "How the service reaches the API server. Not there after the installation; the service starts only with it."),
-    ("/etc/default/berth", "Further flags of the service, in BERTH_FLAGS."),
+    ("/etc/berth/scheduler.yaml", "Configuration of the service berth: a KubeSchedulerConfiguration of any version, or a Policy."),
+    ("/etc/berth/kubeconfig", "kubeconfig of the service. Not installed; the service starts only if it exists."),
+    ("/etc/default/berth", "Additional flags of the service, in BERTH_FLAGS."),
 ]
 
 

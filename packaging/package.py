@@ -1,4 +1,4 @@
-"""Makes the Debian packages from a build folder, without debhelper: script/package --help."""
+"""Builds the Debian packages from a build directory, without debhelper: script/package --help."""
 import argparse
 import datetime
 import hashlib
@@ -17,16 +17,16 @@ from common import SOURCE, PackagingError, check_program, compress, main, run, s
 HERE = Path(__file__).resolve().parent / "debian"
 MAINTAINER = "Berth maintainers <maintainers@berth.example>"
 DESCRIPTION = """drop-in replacement for kube-scheduler
- Berth gives the pods of a Kubernetes cluster their nodes. It makes the same
- decisions as kube-scheduler v1.37.1, takes its flags and configuration files,
- shares its lease, needs a fraction of its CPU, and can say why a pod is where
- it is.
+ Berth schedules the pods of a Kubernetes cluster. It makes the same
+ decisions as kube-scheduler v1.37.1, accepts its flags and configuration files,
+ uses its lease, needs a fraction of its CPU, and can explain its decisions
+ node by node.
  .
- /usr/bin/kube-scheduler is a link to it. The service berth starts when there is
- a kubeconfig in /etc/berth and somebody enables it."""
-DEV_DESCRIPTION = """drop-in replacement for kube-scheduler - plugins of one's own
- Headers, static libraries and the CMake package with which schedulers that have
- plugins of their own are built, and the header of plugins that are loaded at
+ /usr/bin/kube-scheduler is a link to it. The service berth starts after an
+ administrator has added /etc/berth/kubeconfig and enabled it."""
+DEV_DESCRIPTION = """drop-in replacement for kube-scheduler - development files for custom plugins
+ Headers, static libraries and the CMake package for schedulers with custom
+ plugins, and the header for plugins loaded at
  run time."""
 
 
@@ -41,14 +41,14 @@ class Package:
 
 def parse():
     parser = argparse.ArgumentParser(prog="script/package", formatter_class=argparse.RawDescriptionHelpFormatter, description="""\
-Makes two Debian packages from a build folder: berth (program, service, configuration, manual page, completions) and
-berth-dev (headers, libraries, CMake package). They depend on the libraries of the Debian that this runs on.
-The same build and date give the same bytes. The date is SOURCE_DATE_EPOCH, or that of the commit.""")
-    parser.add_argument("--build", type=Path, metavar="DIR", help="a complete build; without it build, built first")
+Builds two Debian packages from a build directory: berth (program, service, configuration, manual page, completions) and
+berth-dev (headers, libraries, CMake package). They depend on the library versions of this Debian system.
+The packages are reproducible. The date is SOURCE_DATE_EPOCH, or that of the commit.""")
+    parser.add_argument("--build", type=Path, metavar="DIR", help="a complete build; default: build, which is built first")
     parser.add_argument("--output", type=Path, default=Path("build/packages"), metavar="DIR", help="default: %(default)s")
     parser.add_argument("--revision", type=int, default=1, metavar="N",
-                        help="of the packaging: the version is VERSION-N (default: %(default)s)")
-    parser.add_argument("--only", choices=["berth", "berth-dev"], help="make one of them")
+                        help="packaging revision: the version is VERSION-N (default: %(default)s)")
+    parser.add_argument("--only", choices=["berth", "berth-dev"], help="build only one of them")
     return parser.parse_args()
 
 
@@ -59,7 +59,7 @@ def build():
     if options.revision < 1:
         raise PackagingError(f"--revision {options.revision}: expected 1 or more")
     if not (options.build / "cmake_install.cmake").exists():
-        raise PackagingError(f"{options.build}: is no build folder; script/build all makes one")
+        raise PackagingError(f"{options.build}: is not a build directory; build one with script/build all")
     binary = options.build / "bin/berth"
     check_program(binary)
     date = source_date()
@@ -103,7 +103,7 @@ def program_files(root, binary, full, date):
     for page in sorted([docs / "differences.md", *docs.glob("guide/**/*.md"), *docs.glob("reference/*.md")]):
         put(root, f"usr/share/doc/berth/{page.relative_to(docs)}", page.read_bytes())
     for path in sorted((SOURCE / "deploy").rglob("*")):
-        # What is for readers of the sources stays there: the guide tells the rest.
+        # Files for readers of the source tree are not packaged.
         if path.is_file() and path.name not in ("README.md", "render"):
             mode = 0o755 if os.access(path, os.X_OK) else 0o644
             put(root, f"usr/share/doc/berth/examples/{path.relative_to(SOURCE / 'deploy')}", path.read_bytes(), mode)
@@ -134,7 +134,7 @@ def documents(root, name, full, date):
 
 
 def library_packages(binary):
-    """What dpkg-shlibdeps finds the program to be linked with."""
+    """The dependencies of the program, from dpkg-shlibdeps."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "debian").mkdir()
         (Path(folder) / "debian/control").write_text("Source: berth\n\nPackage: berth\nArchitecture: any\n")
@@ -143,7 +143,7 @@ def library_packages(binary):
 
 
 def development_packages():
-    """The libraries of the one list of packages, script/setup."""
+    """The libraries in the package list of script/setup."""
     found = re.search(r"^  # libraries\n(.*?)^  #", (SOURCE / "script/setup").read_text(), re.MULTILINE | re.DOTALL)
     if not found:
         raise PackagingError("script/setup: there is no list under \"# libraries\"")
@@ -151,7 +151,7 @@ def development_packages():
 
 
 def finish(package, full, date, output):
-    """Adds what dpkg wants to know, gives everything one date, and packs it."""
+    """Adds dpkg's control files, sets one date for all files, and builds the package."""
     files = sorted(path for path in package.root.rglob("*") if path.is_file() and not path.is_symlink())
     architecture = run("dpkg", "--print-architecture").strip()
     sums = "".join(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(package.root)}\n" for path in files)

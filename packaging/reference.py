@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The reference pages of docs/reference, from the program and its sources.
+"""Generates the pages in docs/reference from the program and its sources.
 
-    reference.py --binary build/bin/berth            writes them
-    reference.py --binary build/bin/berth --check    exit code 1 if one is not as it would be written
+    reference.py --binary build/bin/berth            writes the pages
+    reference.py --binary build/bin/berth --check    exit code 1 if a page is out of date
 """
 import argparse
 import re
@@ -45,7 +45,7 @@ def flags(binary):
 
 
 def _apart(text):
-    """What a flag does, and its default."""
+    """The help text of a flag with its default."""
     found = re.match(r"(.*?) ?(?:\(default (.*)\)|Default: (.*)\.)$", text)
     if not found:
         return text, ""

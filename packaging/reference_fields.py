@@ -1,4 +1,4 @@
-"""The page of the configuration file: what `berth config fields` tells, with a sentence for each field."""
+"""The page of the configuration file: the output of `berth config fields`, with a sentence for each field."""
 import re
 
 from common import SOURCE, PackagingError, run
@@ -58,7 +58,7 @@ def _sentences():
 
 
 def _find(sentences, owner, path):
-    """Whose sentence it is: the field's own, or that of its name wherever it is ("*.key"); two names for a plugin share them."""
+    """The key of a field's sentence: the field itself, or its name in any place ("*.key"); both names of a plugin share them."""
     for whose in (owner, ALIASES.get(owner, owner)):
         for key in (path, f"*.{path.rsplit('.', 1)[-1]}"):
             if (whose, key) in sentences:
@@ -67,7 +67,7 @@ def _find(sentences, owner, path):
 
 
 def _default(text):
-    """Texts without their quotes; of a list of objects the items' fields have their own."""
+    """The default value without quotes; the fields of list items have their own entries."""
     if not text or text.startswith("[{"):
         return ""
     text = text[1:-1].replace('\\"', '"') if text.startswith('"') else text

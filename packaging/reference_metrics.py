@@ -1,4 +1,4 @@
-"""The page of all metrics, from where the sources mention them: name, help that begins with a stability level, labels."""
+"""The page of all metrics, extracted from the sources: name, help that begins with a stability level, labels."""
 import re
 
 from common import SOURCE, PackagingError
@@ -8,10 +8,10 @@ MENTION = re.compile(r'(?P<prefix>\w+ \+ )?(?P<name>"[a-z_]+"|k[A-Z]\w*)\s*,\s*(
 LEVEL = re.compile(r"\[(ALPHA|BETA|STABLE|INTERNAL)\] ")
 CALL = re.compile(r"\b(CallbackGauge|CallbackCounter|Counter|Gauge|Histogram)\(\s*$")
 KINDS = {"Counter": "counter", "CallbackCounter": "counter", "Gauge": "gauge", "CallbackGauge": "gauge", "Histogram": "histogram"}
-# A name that is put together at run time: what stands in front of it.
+# Names composed at run time: their prefixes.
 PREFIXES = {"src/service/auth/auth_metrics.cpp": ["apiserver_delegated_authn_request_", "apiserver_delegated_authz_request_"]}
 
-# Labels that a helper adds to what it is told.
+# Labels that a helper adds.
 FURTHER_LABELS = {name: ["verb", "host"] for name in (
     "rest_client_rate_limiter_duration_seconds", "rest_client_request_duration_seconds", "rest_client_request_size_bytes",
     "rest_client_response_size_bytes")} | {name: ["name", "group", "version", "resource"] for name in (
@@ -44,7 +44,7 @@ def _read(path, found):
         text = constants.get(mention["help"]) if mention["help"].startswith("k") else _joined(mention["help"])
         name = constants.get(mention["name"]) if mention["name"].startswith("k") else mention["name"].strip('"')
         level = LEVEL.match(text or "")
-        process = (name or "").startswith("process_")  # of Go's client library, which knows no levels
+        process = (name or "").startswith("process_")  # of Go's client library, without stability levels
         if not name or not (level or process):
             if name and CALL.search(source[max(0, mention.start() - 80):mention.start()]) and not mention["help"].startswith("k"):
                 raise PackagingError(f"{where}: {name}: its help does not begin with a stability level")
@@ -69,14 +69,14 @@ def _without_comments(source):
 
 
 def _kind(source, at, name):
-    """By the call around the mention; helpers that make histograms are known by what they count."""
+    """The metric's type, from the surrounding call; helpers for histograms are identified by their names."""
     if called := CALL.search(source[max(0, at - 80):at]):
         return KINDS[called[1]]
     return "counter" if name.endswith("_total") else "histogram"
 
 
 def _labels(source, at):
-    """What is in the rest of the call, or in the variable that is handed to it."""
+    """The label names in the rest of the call, or in the variable passed to it."""
     depth, end = 1, at
     while depth and end < len(source):
         depth += {"(": 1, ")": -1}.get(source[end], 0)

@@ -1,4 +1,4 @@
-"""The files of the container image: the program, what it is linked with, and what name resolution and TLS look up."""
+"""The files of the container image: the program, its libraries, and the files for name resolution and TLS."""
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +7,11 @@ import debian_files
 from common import SOURCE, stripped
 
 USER = "berth"
-UID = GID = 65532  # what images without a shell commonly call nonroot
+UID = GID = 65532  # the usual nonroot user of images without a shell
 
 PASSWD = f"root:x:0:0:root:/:/sbin/nologin\n{USER}:x:{UID}:{GID}:Berth:/:/sbin/nologin\n"
 GROUP = f"root:x:0:\n{USER}:x:{GID}:\n"
-# Without it the C library asks the name server before it looks into /etc/hosts. files and dns are built into it.
+# Without it the C library queries DNS before it reads /etc/hosts. files and dns are built into it.
 NSSWITCH = "passwd: files\ngroup: files\nhosts: files dns\n"
 
 
@@ -21,15 +21,15 @@ class Entry:
     data: bytes = b""
     mode: int = 0o644
     target: str = ""
-    package: debian_files.Package | None = None  # that it comes from; None: made here
+    package: debian_files.Package | None = None  # its package; None: generated here
 
 
 def build(binary):
     """{path without leading slash: Entry} of the whole image; directories follow from the paths."""
     entries = {
         "usr/bin/berth": Entry(stripped(binary), 0o755),
-        # Called by these names the program is `berth scheduler`. Manifests write them with and without the paths that the
-        # images have which they were written for.
+        # Under these names the program is `berth scheduler`. Manifests use them with and without the paths of
+        # the images for which they were written.
         "usr/bin/kube-scheduler": Entry(target="berth"),
         "usr/bin/sample-scheduler-framework": Entry(target="berth"),
         "usr/local/bin/kube-scheduler": Entry(target="../../bin/berth"),
@@ -50,7 +50,7 @@ def packages(entries):
 
 
 def write(entries, folder):
-    """Lays the files into a folder, which must not exist yet, as `COPY` of a Dockerfile takes them."""
+    """Writes the files to a new directory, for `COPY` of a Dockerfile."""
     for path, entry in entries.items():
         place = Path(folder) / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _add_libraries(entries, binary):
     for name, path in libraries.items():
         if name != path.name:
             entries[_place(path.parent / name)] = Entry(target=path.name, package=entries[_place(path)].package)
-    # The kernel finds the interpreter by the path that is written into the program: /lib64/ld-linux-x86-64.so.2.
+    # The kernel uses the interpreter path in the program: /lib64/ld-linux-x86-64.so.2.
     top = f"/{interpreter.parts[1]}"
     if os.path.islink(top):
         entries[top[1:]] = Entry(target=os.readlink(top))
@@ -81,11 +81,12 @@ def _add_libraries(entries, binary):
 def _add_authorities(entries):
     package, bundle = debian_files.certificate_authorities()
     entries["etc/ssl/certs/ca-certificates.crt"] = Entry(bundle, package=package)
-    entries["usr/lib/ssl/cert.pem"] = Entry(target="../../../etc/ssl/certs/ca-certificates.crt")  # where OpenSSL looks
+    # OpenSSL's default path
+    entries["usr/lib/ssl/cert.pem"] = Entry(target="../../../etc/ssl/certs/ca-certificates.crt")
 
 
 def _add_packages(entries):
-    """What licences demand of copies, and what scanners for vulnerabilities read."""
+    """Licence files, and package metadata for vulnerability scanners."""
     for package in packages(entries):
         entries[f"var/lib/dpkg/status.d/{package.name}"] = Entry(package.control.encode(), package=package)
         if package.needs_notice:

@@ -1,4 +1,4 @@
-"""A bill of materials: SPDX 2.3 as JSON."""
+"""Generates a bill of materials: SPDX 2.3 as JSON."""
 import datetime
 import hashlib
 from urllib.parse import quote
@@ -6,12 +6,12 @@ from urllib.parse import quote
 from common import PackagingError, version
 import debian_files
 
-# Whose headers are compiled into the program.
+# Packages whose headers are compiled into the program.
 COMPILED_IN = ("libboost1.81-dev", "libcli11-dev", "libprotozero-dev")
 
 
 def describe(name, entries, packages, digest, date):
-    """The document of what is called `name`: `entries` (rootfs.Entry by path), from `packages` and Berth's own tree."""
+    """The document of `name` with `entries` (rootfs.Entry by path) from `packages` and Berth's source tree."""
     files = [_file(path, entry) for path, entry in entries.items() if not entry.target]
     of_package = {package: [] for package in (None, *packages)}
     for record, entry in zip(files, (entry for entry in entries.values() if not entry.target)):
@@ -52,7 +52,7 @@ def _compiled_in():
         try:
             found.append(debian_files.package(name))
         except PackagingError:
-            pass  # a binary that was built elsewhere: what is unknown is not stated
+            pass  # built elsewhere: unknown values are omitted
     return found
 
 

@@ -1,9 +1,9 @@
-// Objects for tests: a test says what it is about, the rest is a sane default.
+// Builders of test objects. A test sets the relevant fields; all others have valid defaults.
 //
 //   MakePod("web").Cpu("500m").Tolerating("gpu", "Exists")
 //   MakeNode("n1").Cpu("4").Memory("8Gi").Label("zone", "a")
 //
-// Mistyped quantities stop the test program.
+// Invalid quantities abort the test program.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ inline ContainerBuilder MakeContainer(std::string name = "c") { return Container
 using Expression = api::NodeSelectorRequirement;
 api::NodeSelectorTerm Term(std::vector<Expression> labels, std::vector<Expression> fields = {});
 
-// In namespace "default", for the default scheduler, with one container that asks for nothing; the
-// container's setters speak of the last container added.
+// In namespace "default", for the default scheduler, with one container without requests. The container's
+// setters change the container that was added last.
 class PodBuilder {
  public:
   explicit PodBuilder(std::string name);
@@ -56,7 +56,7 @@ class PodBuilder {
   PodBuilder& Phase(std::string phase);
   PodBuilder& Deleting();
 
-  PodBuilder& Container(const api::Container& container);  // replaces the first if that says nothing yet
+  PodBuilder& Container(const api::Container& container);  // replaces the first one if it has no content yet
   PodBuilder& Init(const api::Container& container);
   PodBuilder& Sidecar(const api::Container& container);
   PodBuilder& Cpu(std::string_view amount) { return Request("cpu", amount); }
@@ -83,7 +83,7 @@ class PodBuilder {
 };
 inline PodBuilder MakePod(std::string name = "pod") { return PodBuilder(std::move(name)); }
 
-// With room for 110 pods and nothing else.
+// Allocatable: 110 pods and no other resource.
 class NodeBuilder {
  public:
   explicit NodeBuilder(std::string name);

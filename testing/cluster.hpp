@@ -1,4 +1,4 @@
-// A cluster just large enough to ask one plugin, and its answer node by node.
+// A small cluster to call a single plugin, with its results by node.
 #pragma once
 
 #include <concepts>
@@ -37,14 +37,14 @@ class Cluster {
       : table_(symbols_), handle_{symbols_, reasons_, api_, table_, objects_, counters_, volumes_} {}
 
   Cluster& Add(const api::Node& node);
-  // An object of any other kind; replaces one of that name.
+  // Adds an object of any other kind; replaces one of the same name.
   template <class T>
   Cluster& Put(T object) {
     const auto known = objects_.Of<T>().Find(object.metadata.ns, object.metadata.name);
     objects_.Apply(ports::Change<T>{known, std::make_shared<const T>(std::move(object))});
     return *this;
   }
-  // The pod runs there.
+  // Adds the pod to the node.
   Cluster& Run(const std::string& node, const api::Pod& pod);
 
   cluster::SymbolTable& symbols() { return symbols_; }
@@ -62,8 +62,8 @@ class Cluster {
     return cluster::PreparePod(std::make_shared<const api::Pod>(pod), symbols_);
   }
 
-  // A plugin as a profile would have it; `args` is YAML, empty for none. Validate in them are the caller's to
-  // expect.
+  // Builds a plugin like a profile; `args` is YAML, empty for none. The result contains the errors of the
+  // arguments.
   template <class T>
   Expected<std::unique_ptr<T>> TryMake(const std::string& args = "") {
     if constexpr (requires { T::Create(framework::RawArgs{}, handle_); }) {
@@ -78,18 +78,17 @@ class Cluster {
       return std::make_unique<T>(handle_);
     }
   }
-  // The same where the arguments are known to be good.
+  // The same for valid arguments.
   template <class T>
   std::unique_ptr<T> Make(const std::string& args = "") {
     return std::move(TryMake<T>(args)).value();
   }
 
   framework::PreFilterResult PreFilter(const framework::PreFilterPlugin& plugin, const api::Pod& pod);
-  // Every node's verdict, asked for all nodes at once as the runtime does. PreFilter is not asked.
+  // The results of Filter for all nodes in one call, like the runtime. Does not call PreFilter.
   Verdicts Filter(const framework::FilterPlugin& plugin, const api::Pod& pod);
 
-  // PreFilter and Filter in one attempt; everything fits if PreFilter skips. Its other answers are the
-  // caller's to expect elsewhere.
+  // Calls PreFilter and Filter in one attempt; all nodes fit if PreFilter skips. PreFilter must not fail.
   template <class T>
   Verdicts Evaluate(const T& plugin, const api::Pod& pod) {
     const cluster::PodInfo info = Prepare(pod);
@@ -97,7 +96,7 @@ class Cluster {
         plugin.PreFilter(framework::Attempt(info, table_, state_, scratch_));
     return VerdictsOf(answer.status.skip() ? nullptr : &plugin, info);
   }
-  // PreScore, Score and Normalize in one attempt; empty if PreScore skips.
+  // Calls PreScore, Score and Normalize in one attempt; empty if PreScore skips.
   template <class T>
   NodeScores Rate(const T& plugin, const api::Pod& pod) {
     const cluster::PodInfo info = Prepare(pod);
@@ -106,13 +105,13 @@ class Cluster {
   }
 
   framework::Status PreScore(const framework::PreScorePlugin& plugin, const api::Pod& pod);
-  // Scores of all nodes, before and after Normalize. PreScore is not asked.
+  // The scores of all nodes before Normalize. Does not call PreScore.
   NodeScores RawScores(const framework::ScorePlugin& plugin, const api::Pod& pod);
   NodeScores Scores(const framework::ScorePlugin& plugin, const api::Pod& pod);
 
  private:
   NodeScores ScoresOf(const framework::ScorePlugin& plugin, const cluster::PodInfo& pod, bool normalize);
-  // Null: no plugin has anything against any node.
+  // Null: no plugin rejects a node.
   Verdicts VerdictsOf(const framework::FilterPlugin* plugin, const cluster::PodInfo& pod);
 
   cluster::SymbolTable symbols_;

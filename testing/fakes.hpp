@@ -1,4 +1,4 @@
-// Ports that remember what they were told.
+// Fakes of the ports that record all calls.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace berth::testing {
 
-// Answers every write at once with `answer`; with `hold` the answers wait until Release.
+// Answers every write immediately with `answer`; with `hold` answers wait until Release.
 class FakeApiWriter final : public ports::ApiWriter {
  public:
   void Bind(ports::Binding binding, ports::WriteDone done) override {
@@ -25,7 +25,7 @@ class FakeApiWriter final : public ports::ApiWriter {
     deletions.push_back(std::move(deletion));
     Finish(std::move(done));
   }
-  // These are answered at once, with `version` if `answer` is good.
+  // Answered immediately, with `version` if `answer` is a success.
   void ClaimVolume(ports::VolumeClaimed write, ports::VersionDone done) override {
     volumes.push_back(std::move(write));
     FinishVersion(std::move(done));
@@ -68,7 +68,7 @@ class FakeEventSink final : public ports::EventSink {
   std::vector<ports::Event> events;
 };
 
-// The services of a scheduler that a test runs by hand.
+// The services of a scheduler whose loop the test runs.
 class FakeServices final : public framework::SchedulerServices {
  public:
   using Work = std::move_only_function<void()>;
@@ -90,7 +90,7 @@ class FakeServices final : public framework::SchedulerServices {
   }
   void Activate(std::span<const std::string>) override {}
 
-  // Does what was posted, and what that posts.
+  // Runs the posted functions, and those that they post.
   void Run() {
     while (!posted_.empty()) {
       for (Work& work : std::exchange(posted_, {})) work();

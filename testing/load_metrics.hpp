@@ -1,4 +1,4 @@
-// Answers of a server that measures, for tests of plugins that look at them.
+// SignalTable for tests of load-aware plugins.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace berth::testing {
 
-// A signal by its name, or by the beginning of it; guards are signals too. Throws if there is none.
+// Finds a signal by its name or a prefix of it; guards are signals, too. Throws if there is none.
 load_metrics::SignalId FindSignal(load_metrics::SignalTable& measurements, const std::string& name);
 
-// An answer to the signal: node and value. Answers do not build on each other.
+// Sets the measurement of the signal: node and value. Replaces all earlier values of the signal.
 void Measure(Cluster& cluster, const std::string& signal,
              const std::vector<std::pair<std::string, double>>& nodes,
              MonoTime asked = MonoTime(std::chrono::hours(1)));

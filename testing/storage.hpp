@@ -1,4 +1,4 @@
-// Volumes, claims and what belongs to them, for tests. See builders.hpp.
+// Builders of volumes, claims and related objects. See builders.hpp.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace berth::testing {
 
-// Of CSI driver "csi.example.com", available, 10Gi, ReadWriteOnce, class "fast".
+// A volume of CSI driver "csi.example.com": available, 10Gi, ReadWriteOnce, class "fast".
 class VolumeBuilder {
  public:
   explicit VolumeBuilder(std::string name) {
@@ -65,7 +65,7 @@ class VolumeBuilder {
 };
 inline VolumeBuilder MakeVolume(std::string name) { return VolumeBuilder(std::move(name)); }
 
-// In namespace "default", unbound, of class "fast", for 5Gi, ReadWriteOnce.
+// A claim in namespace "default": unbound, class "fast", 5Gi, ReadWriteOnce.
 class ClaimBuilder {
  public:
   explicit ClaimBuilder(std::string name) {
@@ -112,7 +112,7 @@ class ClaimBuilder {
 };
 inline ClaimBuilder MakeClaim(std::string name) { return ClaimBuilder(std::move(name)); }
 
-// Waits for the first consumer; provisioned by "csi.example.com".
+// With binding mode WaitForFirstConsumer, provisioned by "csi.example.com".
 inline api::StorageClass MakeClass(std::string name = "fast", std::string provisioner = "csi.example.com") {
   api::StorageClass storage_class;
   storage_class.metadata.name = std::move(name);
@@ -145,7 +145,7 @@ inline api::Volume ClaimVolume(std::string claim) {
   volume.id = std::move(claim);
   return volume;
 }
-// Its claim is "<pod>-<name>".
+// A volume whose claim is "<pod>-<name>".
 inline api::Volume EphemeralVolume(std::string name) {
   api::Volume volume;
   volume.name = std::move(name);

@@ -1,4 +1,4 @@
-// For tests of kernels: everything that this machine can run.
+// For tests of kernels: all vector levels that this machine supports.
 #pragma once
 
 #include <vector>

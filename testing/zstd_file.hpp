@@ -1,4 +1,4 @@
-// Recordings are kept compressed.
+// Reads zstd-compressed recordings.
 #pragma once
 
 #include <zstd.h>

@@ -1,9 +1,9 @@
-"""What the checks of things that are shipped say in the end."""
+"""Results of the checks of shipped artifacts."""
 import shutil
 import sys
 
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE
-DATE = 1_700_000_000  # SOURCE_DATE_EPOCH: things made twice must not differ
+DATE = 1_700_000_000  # SOURCE_DATE_EPOCH: two builds must be identical
 
 
 class Findings:
@@ -16,7 +16,7 @@ class Findings:
             self._failures.append(what)
 
     def lack(self, programs, hint=""):
-        """Says which of the programs is not installed, if one is not: then nothing can be checked."""
+        """Skips the checks if one of the programs is not installed, and names it."""
         for program in programs:
             if not shutil.which(program):
                 print(f"{self._name}: skipped: no {program}{hint}")

@@ -1,6 +1,6 @@
-// The plugins of the articles as the articles have them: asked for each pod and node, they ask Prometheus;
-// what they do not know is idle, and without an answer the pod fails. Written against the public interface,
-// as an author would.
+// The plugins of the articles as published: called per pod and node, they query Prometheus each time. A node
+// without a value counts as idle, and a failed query fails the pod. Written against the public plugin
+// interface.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace berth::bench {
 
-// Both look at this.
+// The shared data source of both plugins.
 struct Prometheus {
   const Meter* meter = nullptr;
   bool up = true;

@@ -23,7 +23,7 @@ void Meter::Scrape() {
 
 std::optional<double> Meter::BusyShare(std::size_t node) const {
   const auto& samples = samples_[node];
-  if (samples.size() < 2) return std::nullopt;  // a rate needs two
+  if (samples.size() < 2) return std::nullopt;  // a rate needs two samples
   const Sample &first = samples.front(), &last = samples.back();
   return (last.busy_seconds - first.busy_seconds) / (last.time - first.time) / kCores;
 }
@@ -70,7 +70,7 @@ void Meter::AnswerNodes(const load_metrics::SignalSpec& spec, load_metrics::Sign
   answer.fresh = std::make_shared<const std::vector<load_metrics::SeriesName>>(std::move(names));
 }
 
-// The cores that each pod has used, averaged over the window.
+// The used cores of each pod, averaged over the window.
 void Meter::AnswerPods(load_metrics::SignalAnswer& answer) const {
   std::vector<load_metrics::SeriesName> names;
   for (const auto& [name, use] : use_) {
@@ -95,7 +95,7 @@ std::optional<double> Meter::ValueOf(const load_metrics::SignalSpec& spec, std::
   if (spec.name == "network speed") return kLinkBytes;
   if (spec.name == "network receive")
     return spec.expression.contains("sum_over_time") ? SumOfReadings(node) : ReceivedPerSecond(node);
-  throw std::invalid_argument("the simulation knows nothing of the signal " + spec.name);
+  throw std::invalid_argument("the simulation does not support the signal " + spec.name);
 }
 
 }  // namespace berth::bench

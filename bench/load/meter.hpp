@@ -1,5 +1,4 @@
-// What a Prometheus would say of the world: exporters are scraped every 15 seconds, and questions are
-// answered from the samples.
+// A simulated Prometheus: scrapes the exporters every 15 seconds and answers queries from the samples.
 #pragma once
 
 #include <deque>
@@ -20,15 +19,15 @@ class Meter {
 
   explicit Meter(const World& world) : world_(world), samples_(world.nodes().size()) {}
 
-  // Takes a sample of everything.
+  // Takes a sample of all nodes and pods.
   void Scrape();
 
-  // By node; nothing before there are two samples.
+  // By node; nullopt before the second sample.
   std::optional<double> BusyShare(std::size_t node) const;
   std::optional<double> ReceivedPerSecond(std::size_t node) const;
   std::optional<double> SumOfReadings(std::size_t node) const;  // sum_over_time of the counter
 
-  // Answers every signal that plugins have declared. Throws for one that it does not know.
+  // Answers every signal that the plugins have declared. Throws for an unknown signal.
   void AnswerAll(load_metrics::SignalTable& measurements, MonoTime now) const;
 
  private:

@@ -1,13 +1,13 @@
-// Does it help to look at what nodes carry? Thousands of TaskManager pods whose use differs from their
-// requests are placed by kube-scheduler's default plugins, by the plugins of the articles as written there,
-// and by Berth's own; in a quiet cluster, through an outage of Prometheus, and when a thousand pods come at
-// once. The scheduler is the one that runs in production, its clock is moved by hand.
+// Benefit of load-aware scheduling: thousands of TaskManager pods whose usage differs from their requests are
+// placed by kube-scheduler's default plugins, by the plugins of the articles as published, and by Berth's
+// own; in a quiet cluster, during a Prometheus outage, and when a thousand pods arrive simultaneously. Uses
+// the production scheduler with a simulated clock.
 //
 //   simulate_load [--policies default,load-aware] [--scenarios churn,outage,herd] [--seeds 3] [--minutes 180]
 //   [--series] > load.jsonl
 //
-// One JSON object per run; with --series one per minute of each run of the first seed, too.
-// bench/load/plot.py draws them.
+// Prints one JSON object per run; with --series also one per minute of each run of the first seed.
+// bench/load/plot draws them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +34,7 @@ namespace {
 
 constexpr double kStep = 5;  // seconds
 constexpr double kHot = 0.9;
-constexpr double kWarmUp = 3600;  // not counted: all jobs of the first hour began at once
+constexpr double kWarmUp = 3600;  // not measured: all jobs of the first hour start simultaneously
 
 struct Policy {
   std::string name;
@@ -42,7 +42,7 @@ struct Policy {
   std::string args = "[]";
 };
 
-// Alone: no other plugin scores, as the article on NetworkTraffic has it.
+// A profile with only this score plugin, as in the article on NetworkTraffic.
 std::string Alone(const std::string& plugin) {
   return fmt::format("{{score: {{disabled: [{{name: '*'}}], enabled: [{{name: {}}}]}}}}", plugin);
 }
@@ -70,20 +70,22 @@ std::string ConfigOf(const Policy& policy) {
       policy.plugins, policy.args);
 }
 
-constexpr double kTrouble = kWarmUp + 1800;
+constexpr double kDisturbanceStart = kWarmUp + 1800;
 
 struct Scenario {
   std::string name;
-  bool outage = false;  // no answers for 45 minutes, beginning half an hour after the warm-up
-  int burst = 0;        // TaskManagers that come at once, at the same time
-  bool PrometheusUp(double time) const { return !outage || time < kTrouble || time >= kTrouble + 45 * 60; }
+  bool outage = false;  // no answers for 45 minutes, starting half an hour after the warm-up
+  int burst = 0;        // TaskManagers that arrive simultaneously at kDisturbanceStart
+  bool PrometheusUp(double time) const {
+    return !outage || time < kDisturbanceStart || time >= kDisturbanceStart + 45 * 60;
+  }
 };
 const std::vector<Scenario>& Scenarios() {
   static const std::vector<Scenario> kScenarios = {{"churn"}, {"outage", true}, {"herd", false, 600}};
   return kScenarios;
 }
 
-// Sends each binding back to the simulation.
+// Returns each binding to the simulation.
 class Binder final : public NoWrites {
  public:
   void Bind(ports::Binding binding, ports::WriteDone done) override {
@@ -93,7 +95,7 @@ class Binder final : public NoWrites {
   std::vector<ports::Binding> bound;
 };
 
-// What is told of a run, summed up over it.
+// The result of a run.
 struct Result {
   double hot = 0;        // share of node-minutes beyond kHot
   double imbalance = 0;  // standard deviation of the nodes' demand, in percent of a node, averaged over time
@@ -142,7 +144,8 @@ class Run {
 
  private:
   void Advance() {
-    const bool burst = scenario_.burst > 0 && world_.now() < kTrouble && world_.now() + kStep >= kTrouble;
+    const bool burst =
+        scenario_.burst > 0 && world_.now() < kDisturbanceStart && world_.now() + kStep >= kDisturbanceStart;
     if (burst) world_.SubmitBurst(scenario_.burst);
     World::Changes changes = world_.Step(kStep);
     clock_.Advance(std::chrono::seconds(static_cast<int>(kStep)));
@@ -150,7 +153,7 @@ class Run {
     if (since_scrape_ >= Meter::kInterval) Scrape();
     for (const api::PodPtr& pod : changes.ended) scheduler_->sink().On({pod, nullptr});
     for (const api::PodPtr& pod : changes.submitted) scheduler_->sink().On({nullptr, pod});
-    Settle();
+    RunUntilIdle();
     if (world_.now() > kWarmUp) Count(changes.work);
   }
 
@@ -163,8 +166,8 @@ class Run {
       measurements_->Failed(static_cast<load_metrics::SignalId>(i), clock_.Now(), "connection refused");
   }
 
-  // Until nothing is left to do at this moment; what is bound is seen in the next turn.
-  void Settle() {
+  // Runs until no work is left at this time; bindings become visible in the next iteration.
+  void RunUntilIdle() {
     do {
       while (scheduler_->RunOnce()) {
       }
@@ -264,7 +267,7 @@ std::vector<std::string> NamesOf(const std::vector<T>& all) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Places simulated TaskManager pods by several policies and tells what became of their work.",
+  CLI::App app("Places simulated TaskManager pods with several policies and reports the work that they lost.",
                "simulate_load");
   std::vector<std::string> policies = NamesOf(Policies());
   std::vector<std::string> scenarios = NamesOf(Scenarios());
@@ -279,13 +282,13 @@ int Main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(NamesOf(Scenarios())))
       ->capture_default_str();
-  app.add_option("--seeds", seeds, "runs of each, with different jobs")
+  app.add_option("--seeds", seeds, "runs of each scenario and policy, with different jobs")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  app.add_option("--minutes", minutes, "of simulated time, after an hour to warm up")
+  app.add_option("--minutes", minutes, "simulated minutes, after a warm-up of one hour")
       ->check(CLI::Range(5, 10000))
       ->capture_default_str();
-  app.add_flag("--series", series, "tell of every minute of the first seed's runs, too");
+  app.add_flag("--series", series, "also print every minute of the runs with the first seed");
   CLI11_PARSE(app, argc, argv);
   for (const Scenario& scenario : Scenarios()) {
     if (std::ranges::find(scenarios, scenario.name) == scenarios.end()) continue;

@@ -12,7 +12,7 @@ namespace berth::bench {
 namespace {
 
 constexpr double kStartSeconds = 15;     // from the binding to the first record
-constexpr double kDaySeconds = 90 * 60;  // volumes swing faster here than in life
+constexpr double kDaySeconds = 90 * 60;  // data volumes change faster here than in reality
 constexpr double kYearsOfCounting = 90 * 86400.0;
 
 double Swing(double time, double phase) {
@@ -24,30 +24,31 @@ double Swing(double time, double phase) {
 World::World(const WorldOptions& options) : options_(options), random_(options.seed) {
   for (std::size_t i = 0; i < options.nodes; ++i) {
     NodeLoad& node = nodes_.emplace_back();
-    // Every fifth carries what no request speaks of: a backup, a log shipper gone wild, a neighbour's build.
-    node.background = Chance() < 0.2 ? 4 + 6 * Chance() : 0.3 + Chance();
-    node.background_phase = Chance();
-    const double age = kYearsOfCounting * Chance();
+    // Every fifth node carries load without requests, such as a backup, a log shipper or a build.
+    node.background = RandomShare() < 0.2 ? 4 + 6 * RandomShare() : 0.3 + RandomShare();
+    node.background_phase = RandomShare();
+    const double age = kYearsOfCounting * RandomShare();
     node.busy_seconds = age * kCores * 0.4;
     node.received = age * 5e7;
   }
   double task_managers = 0;
   for (std::size_t i = 0; i < options.applications; ++i) {
     applications_.push_back({.name = fmt::format("flink-{}", i),
-                             .task_managers = 2 + static_cast<int>(Chance() * 22),
+                             .task_managers = 2 + static_cast<int>(RandomShare() * 22),
                              .cores = std::clamp(1.1 * Scatter(0.8), 0.1, 4.5),
                              .bytes_per_core = 2.5e7 * Scatter(0.8),
-                             .memory_bytes = (1.5 + 2 * Chance()) * (1 << 30),
-                             .swing = 0.5 * Chance(),
-                             .phase = Chance()});
+                             .memory_bytes = (1.5 + 2 * RandomShare()) * (1 << 30),
+                             .swing = 0.5 * RandomShare(),
+                             .phase = RandomShare()});
     task_managers += applications_.back().task_managers;
   }
   const double wanted = options.busy_share * kCores / kRequestedCores * static_cast<double>(options.nodes);
   const double per_job = task_managers / static_cast<double>(options.applications);
   jobs_per_second_ = wanted / per_job / (options.job_minutes * 60);
-  // As many as run in the long run are there from the beginning.
+  // Starts with the long-term average number of running jobs.
   while (static_cast<double>(pods_.size()) < wanted)
-    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+    Submit(
+        applications_[static_cast<std::size_t>(RandomShare() * static_cast<double>(applications_.size()))]);
 }
 
 std::string World::NodeName(std::size_t node) { return fmt::format("node-{:03}", node); }
@@ -57,7 +58,7 @@ api::Node World::MakeNode(std::size_t node) {
 }
 
 void World::Submit(const Application& application) {
-  const double ends = now_ - options_.job_minutes * 60 * std::log(1 - Chance());
+  const double ends = now_ - options_.job_minutes * 60 * std::log(1 - RandomShare());
   ++jobs_;
   for (int i = 0; i < application.task_managers; ++i) {
     TaskManager pod;
@@ -72,7 +73,7 @@ void World::Submit(const Application& application) {
     pod.pod = builder.Share();
     pod.application = &application;
     pod.job = jobs_;
-    pod.mood = Scatter(0.15);
+    pod.load_factor = Scatter(0.15);
     pod.submitted = now_;
     pod.ends = ends;
     fresh_.push_back(pod.pod);
@@ -83,7 +84,8 @@ void World::Submit(const Application& application) {
 void World::SubmitBurst(int task_managers) {
   const auto target = submitted_ + static_cast<std::size_t>(task_managers);
   while (submitted_ < target)
-    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+    Submit(
+        applications_[static_cast<std::size_t>(RandomShare() * static_cast<double>(applications_.size()))]);
 }
 
 World::Changes World::Step(double seconds) {
@@ -92,7 +94,8 @@ World::Changes World::Step(double seconds) {
   now_ += seconds;
   std::poisson_distribution<int> arrivals(jobs_per_second_ * seconds);
   for (int i = arrivals(random_); i > 0; --i)
-    Submit(applications_[static_cast<std::size_t>(Chance() * static_cast<double>(applications_.size()))]);
+    Submit(
+        applications_[static_cast<std::size_t>(RandomShare() * static_cast<double>(applications_.size()))]);
   for (auto at = pods_.begin(); at != pods_.end();) {
     if (at->second.ends > now_) {
       ++at;
@@ -120,7 +123,7 @@ double World::DemandOf(const TaskManager& pod) const {
   if (pod.node < 0 || now_ < pod.runs_from) return 0;
   const Application& app = *pod.application;
   const double volume = 1 + app.swing * Swing(now_, app.phase);
-  return std::min(app.cores * pod.mood * volume, kLimitCores);
+  return std::min(app.cores * pod.load_factor * volume, kLimitCores);
 }
 
 void World::Carry(double seconds, Work& work) {

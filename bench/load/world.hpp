@@ -1,5 +1,5 @@
-// A cluster of nodes that carry Flink-like jobs: TaskManager pods ask for what their configuration says and
-// use what their data demands, which is another thing, and changes. Somebody else says which pod goes where.
+// A cluster of nodes that run Flink-like jobs: the requests of TaskManager pods follow their configuration,
+// their usage follows their data and changes. The caller places the pods.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ namespace berth::bench {
 
 struct WorldOptions {
   std::size_t nodes = 250;
-  std::size_t applications = 120;  // each submits jobs again and again
-  double busy_share = 0.7;         // of the nodes' cores, asked for by the jobs that run in the long run
-  double job_minutes = 40;         // a job's life, on average
+  std::size_t applications = 120;  // each submits jobs repeatedly
+  double busy_share = 0.7;         // of the nodes' cores, requested by the jobs that run on average
+  double job_minutes = 40;         // average duration of a job
   std::uint64_t seed = 1;
 };
 
@@ -26,14 +26,14 @@ constexpr double kLinkBytes = 1.25e9;  // per second, each way: 10 Gbit/s
 constexpr double kRequestedCores = 2;  // by each TaskManager
 constexpr double kLimitCores = 6;
 
-// What all TaskManagers of an application have in common.
+// The common properties of an application's TaskManagers.
 struct Application {
   std::string name;
   int task_managers = 1;
-  double cores = 1;           // that a TaskManager demands, on average over time
+  double cores = 1;           // demanded by a TaskManager, average over time
   double bytes_per_core = 0;  // per second, each way
   double memory_bytes = 0;
-  double swing = 0;  // of the data volume, up and down
+  double swing = 0;  // amplitude of the data volume
   double phase = 0;
 };
 
@@ -41,25 +41,25 @@ struct TaskManager {
   api::PodPtr pod;
   const Application* application = nullptr;
   std::size_t job = 0;
-  double mood = 1;       // data is not spread evenly
+  double load_factor = 1;  // factor of this TaskManager: data is spread unevenly
   double submitted = 0;  // seconds
   double ends = 0;
-  int node = -1;  // -1: waits
+  int node = -1;  // -1: pending
   double runs_from = 0;
-  double cores = 0;  // used now, on average since the last step
+  double cores = 0;  // used cores, average since the last step
 };
 
 struct NodeLoad {
-  double background = 0;  // cores that nobody asked for
+  double background = 0;  // used cores without requests
   double background_phase = 0;
-  // Demanded now; more than the node has is not done.
+  // Current demand; usage is limited to the node's capacity.
   double cores = 0, bytes = 0, memory = 0;
-  // Counters, as the node's exporter shows them.
+  // Counters of the node's exporter.
   double busy_seconds = 0, received = 0;
   double Share() const { return cores / kCores; }
 };
 
-// What a step of the clock has cost.
+// The demanded and lost work of a step.
 struct Work {
   double demanded = 0, lost = 0;          // core-seconds of TaskManagers
   double job_demanded = 0, job_lost = 0;  // a job is as slow as its slowest TaskManager
@@ -76,20 +76,20 @@ class World {
   static std::string NodeName(std::size_t node);
   static api::Node MakeNode(std::size_t node);
 
-  // Goes on by some seconds: jobs are submitted and end, pods use what they demand.
+  // Advances by some seconds: jobs are submitted and end, pods use resources.
   struct Changes {
     std::vector<api::PodPtr> submitted;
     std::vector<api::PodPtr> ended;
     Work work;
   };
   Changes Step(double seconds);
-  // That many TaskManagers of several applications at once.
+  // Submits that many TaskManagers of several applications simultaneously.
   void SubmitBurst(int task_managers);
-  // The scheduler's word. Returns the pod as the API server shows it then.
+  // Binds the pod. Returns it in the form of the API server.
   api::PodPtr Place(const std::string& pod, const std::string& node, std::int64_t start_time);
 
  private:
-  double Chance() { return std::uniform_real_distribution<double>()(random_); }
+  double RandomShare() { return std::uniform_real_distribution<double>()(random_); }
   double Scatter(double sigma) { return std::lognormal_distribution<double>(0, sigma)(random_); }
   void Submit(const Application& application);
   void Carry(double seconds, Work& work);

@@ -1,1 +1,1 @@
-"""What bench/run is made of."""
+"""Modules of bench/run."""

@@ -1,11 +1,11 @@
-"""What there is to measure. To add a benchmark, add an entry to `every_benchmark`: a name, what it is about, and the
-program that measures it. The program prints an object per line with `value` and `unit` (and `name`, where it prints
-several lines); what it prints besides is shown, too: see SHOWN in measuring.py."""
+"""All benchmarks. To add one, add an entry to `every_benchmark`: a name, a description, and the
+program that measures it. The program prints one JSON object per line with `value` and `unit` (and `name`, if it prints
+several lines). Other fields are shown, too: see SHOWN in measuring.py."""
 import dataclasses
 import pathlib
 import typing
 
-MORE, LESS = "more", "less"  # which of two values is the better one
+MORE, LESS = "more", "less"  # which of two values is better
 
 SAMPLING = "kube-scheduler"
 ALL_NODES = "kube-scheduler, all nodes"
@@ -13,25 +13,26 @@ ALL_NODES = "kube-scheduler, all nodes"
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """One of those that are compared. `argv` is given the Context of the run."""
+    """One side of a comparison. `argv` is called with the Context of the run."""
     label: str
     argv: typing.Callable
 
 
 @dataclasses.dataclass(frozen=True)
 class Benchmark:
-    """The first side is Berth, the others are its baselines; the ratio is that to the first baseline."""
+    """The first side is Berth, the others are baselines; the ratio is that to the first baseline."""
     name: str
     about: str
     sides: tuple
     parameters: dict = dataclasses.field(default_factory=dict)
     better: str = MORE
-    line: dict = dataclasses.field(default_factory=dict)  # of a program that prints several: what is in the one that counts
+    # of a program that prints several lines: the fields of the relevant one
+    line: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
 class Growth:
-    """How the CPU time of a decision grows with something: the exponent of a power law through the points."""
+    """Growth of the CPU time of a decision: the exponent of a power law through the points."""
     name: str
     about: str
     points: tuple  # of (x, Benchmark)
@@ -39,11 +40,11 @@ class Growth:
 
 
 def program(*argv):
-    """Berth's side: an executable of the build folder."""
+    """Berth's side: an executable of the build directory."""
     return (Side("berth", lambda context: [str(context.bin / argv[0]), *argv[1:]]),)
 
 
-# Of these a node takes one pod; more than fit would only be turned away.
+# A node takes one pod of these workloads; additional pods would only be rejected.
 ONE_PER_NODE = {"anti-affinity", "suite/pod-anti-affinity", "suite/ns-selector/anti-affinity", "suite/filling"}
 
 
@@ -53,7 +54,7 @@ def most_pods(workload, nodes):
 
 @dataclasses.dataclass(frozen=True)
 class Decisions:
-    """Decisions about a workload: bench_decisions and the baseline are given the same objects."""
+    """Decisions of a workload: bench_decisions and the baseline get the same objects."""
     workload: str
     nodes: int
     pods: int
@@ -86,8 +87,8 @@ class Decisions:
 
 SIZES = (100, 1000, 5000, 20000, 100000)
 
-# Batching gives pods that are alike what was found out for the one before. With the default topology spread, which no
-# pod can opt out of, it never sets in; and it pays where a pod fills its node.
+# Opportunistic batching reuses results for identical pods. It never applies with the default topology spread,
+# which pods cannot disable; and it helps only if a pod fills its node.
 BATCHING = """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -102,9 +103,9 @@ def pods_for(nodes):
 
 
 def decisions(workloads):
-    """`workloads` is what bench_decisions knows: pairs of name and about."""
+    """`workloads` are those of bench_decisions: pairs of name and description."""
     for nodes in SIZES:
-        # Looking at 100,000 nodes takes kube-scheduler a second per pod.
+        # With 100,000 nodes kube-scheduler takes a second per pod if it evaluates all nodes.
         baselines = (SAMPLING, ALL_NODES) if nodes <= 20000 else (SAMPLING,)
         for workload, about in workloads:
             of = Decisions(workload, nodes, pods_for(nodes))
@@ -116,7 +117,7 @@ def decisions(workloads):
         for workload in ("classes-1", "suite/filling"):
             of = Decisions(workload, nodes, pods_for(nodes), config=BATCHING)
             yield of.benchmark(f"decisions/{nodes}/batching/{workload.removeprefix('suite/')}",
-                               "kube-scheduler may batch: no default topology spread, pods alike", baselines)
+                               "opportunistic batching possible: no default topology spread, identical pods", baselines)
 
 
 def growth():
@@ -128,11 +129,12 @@ def growth():
                      {"workload": workload})
         points = tuple((there, Decisions(workload, 1000, 500, there).benchmark(f"{there} pods per node", "", (SAMPLING,)))
                        for there in (0, 1, 3, 10, 30, 100))
-        yield Growth(f"growth/pods-per-node/{workload}", "CPU time of a decision by the pods that are there", points,
+        yield Growth(f"growth/pods-per-node/{workload}", "CPU time of a decision by the number of bound pods", points,
                      {"workload": workload, "nodes": 1000})
 
 
-    # So many that the first ones of each class, which look at all nodes, hardly count; kube-scheduler cannot be waited for.
+    # Enough pods that the first one of each class, which evaluates all nodes, hardly counts; too many for
+    # kube-scheduler.
     for workload in ("classes-1", "classes-5"):
         points = tuple((nodes, Decisions(workload, nodes, 10000).benchmark(f"{nodes} nodes", "", ())) for nodes in sizes)
         yield Growth(f"growth/long/{workload}", "CPU time of a decision by the number of nodes, 10,000 pods", points, {"workload": workload})
@@ -140,11 +142,11 @@ def growth():
 
 def queue():
     for pods in (10000, 100000):
-        for line, about in (("add", "a pod comes"), ("add-gated", "a pod comes that a plugin holds back"),
-                            ("pop-done", "a pod is taken and is done"), ("pop-rejected", "a pod is taken and comes back"),
-                            ("event-helps-none", "an event that helps none of them, per pod"),
-                            ("event-helps-all", "an event that helps all of them, per pod"),
-                            ("flush-backoff", "back-off ends for all of them, per pod"), ("delete", "a pod goes")):
+        for line, about in (("add", "a pod is added"), ("add-gated", "a gated pod is added"),
+                            ("pop-done", "a pod is popped and done"), ("pop-rejected", "a pod is popped and requeued"),
+                            ("event-helps-none", "an event that requeues none of them, per pod"),
+                            ("event-helps-all", "an event that requeues all of them, per pod"),
+                            ("flush-backoff", "backoff ends for all of them, per pod"), ("delete", "a pod is deleted")):
             name = f"queue/{pods}/{line}"
             yield Benchmark(name, about, program("bench_queue", "--pods", str(pods), "--json"), {"pods": pods}, LESS, {"name": name})
 
@@ -153,35 +155,35 @@ def doors():
     for nodes in (1000, 5000):
         for door in ("linked-all-nodes", "linked-one-node", "loaded-all-nodes", "loaded-one-node", "extender"):
             name = f"doors/{nodes}/{door}"
-            yield Benchmark(name, "what one small rule of one's own adds to a decision",
+            yield Benchmark(name, "overhead of a small custom rule per decision",
                             program("bench_plugin_interfaces", "--nodes", str(nodes), "--rounds", "9", "--json"), {"nodes": nodes}, LESS, {"name": name})
 
 
 def sandbox():
     for line, about in (("memory-per-pod", "of 50,000"), ("memory-per-watcher", "of 200, on all pods"),
-                        ("cpu-per-event", "that 200 watchers hear"), ("cpu-per-delivery", "of an event to a watcher"),
-                        ("peak", "memory with all of them")):
+                        ("cpu-per-event", "to 200 watchers"), ("cpu-per-delivery", "of an event to a watcher"),
+                        ("peak", "memory with all watchers")):
         name = f"sandbox/{line}"
         yield Benchmark(name, about, (Side("berth", lambda context: [
             str(context.bin / "bench_sandbox_watch"), "--berth", str(context.bin / "berth"), "--json"]),), {}, LESS, {"name": name})
 
 
 def memory():
-    for line, about in (("heap_per_node", "what a node takes"), ("heap_per_bound_pod", "what a bound pod takes"),
-                        ("heap_per_pending_pod", "what a waiting pod takes"), ("decode_node", "CPU to read a node"),
-                        ("decode_bound_pod", "CPU to read a bound pod")):
-        yield Benchmark(f"memory/5000/{line}", f"{about}, of 5,000 nodes and 30,000 pods",
+    for line, about in (("heap_per_node", "memory per node"), ("heap_per_bound_pod", "memory per bound pod"),
+                        ("heap_per_pending_pod", "memory per pending pod"), ("decode_node", "CPU to decode a node"),
+                        ("decode_bound_pod", "CPU to decode a bound pod")):
+        yield Benchmark(f"memory/5000/{line}", f"{about}, with 5,000 nodes and 30,000 pods",
                         program("bench_memory", "--nodes", "5000", "--pods", "30000", "--json"),
                         {"nodes": 5000, "pods": 30000}, LESS, {"name": line})
 
 
 def encodings():
     for encoding in ("json", "protobuf"):
-        yield Benchmark(f"encodings/{encoding}", "CPU to read a pod of a Deployment", program("bench_encodings", "--json", "--only", encoding),
+        yield Benchmark(f"encodings/{encoding}", "CPU to decode a pod of a Deployment", program("bench_encodings", "--json", "--only", encoding),
                         {}, LESS, {"name": f"encodings/{encoding}"})
 
 
-# Without a configuration file: what it costs to start is asked of the defaults.
+# Without a configuration file: measures the start with the defaults.
 BERTH_STARTS = "{berth} scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --berth-http-address=127.0.0.1:0"
 REAL_STARTS = "{real} kube-scheduler --kubeconfig {{kubeconfig}} --leader-elect=false --secure-port=0 --authentication-skip-lookup"
 
@@ -197,8 +199,8 @@ def start():
                  Side(SAMPLING, lambda context, run=scheduler: run(context, lambda c: REAL_STARTS.format(real=c.real))))
         for line, about, which in (("start_to_first_bind", "from the start to the first binding", {}),
                                    ("start_cpu", "CPU until the first binding", {"thread": "all"}),
-                                   ("rss", "memory two seconds later", {}), ("rss_peak", "memory at its highest", {})):
-            yield Benchmark(f"start/5000/{pods}/{line}", f"{about}, with 5,000 nodes and {pods:,} pods there", sides,
+                                   ("rss", "memory two seconds later", {}), ("rss_peak", "peak memory", {})):
+            yield Benchmark(f"start/5000/{pods}/{line}", f"{about}, with 5,000 nodes and {pods:,} bound pods", sides,
                             {"nodes": 5000}, LESS, {"name": line, **which})
 
 
@@ -208,13 +210,13 @@ REAL = "{real} kube-scheduler --config {{config}} --kubeconfig {{kubeconfig}} --
 
 def end_to_end():
     for nodes in (1000, 5000):
-        for kind, about in (("plain", "pods with requests only"), ("varied", "no two pods alike"),
+        for kind, about in (("plain", "pods with requests only"), ("varied", "all pods different"),
                             ("spread", "a hard spread over zones and hosts")):
             def scheduler(context, command, nodes=nodes, kind=kind):
                 return [str(context.bin / "bench_end_to_end"), "--nodes", str(nodes), "--pods", str(context.pods or 10000),
                         "--rounds", "1", "--pod-kind", kind, "--json", "--scheduler",
                         "it=" + command.format(berth=context.bin / "berth", real=context.real)]
-            yield Benchmark(f"end-to-end/{nodes}/{kind}", f"{about}, over HTTP from a sandbox",
+            yield Benchmark(f"end-to-end/{nodes}/{kind}", f"{about}, over HTTP against a sandbox",
                             (Side("berth", lambda context, run=scheduler: run(context, BERTH)),
                              Side(SAMPLING, lambda context, run=scheduler: run(context, REAL))),
                             {"nodes": nodes, "podKind": kind})

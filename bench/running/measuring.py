@@ -1,4 +1,4 @@
-"""Rounds of child processes, and what is made of them."""
+"""Runs rounds of child processes and aggregates their results."""
 import json
 import math
 import os
@@ -12,17 +12,17 @@ import time
 
 from running import benchmarks
 
-# What a side may print besides its value: shown as medians over the rounds.
+# Optional fields besides the value, shown as medians over the rounds.
 SHOWN = ("wallSeconds", "cpuSeconds", "cpuMicros", "p50Micros", "p99Micros", "p999Micros", "maxMicros", "unplaced",
          "feasible", "pods", "peakMiB")
 
 
 class Failure(Exception):
-    """A benchmark could not be measured."""
+    """A benchmark failed."""
 
 
 class Context:
-    """Where programs are, and what they leave for each other."""
+    """Paths of programs, and files that they share."""
 
     def __init__(self, bin_folder, baseline, real, pods):
         self.bin, self.baseline, self._real, self.pods = bin_folder, baseline, real, pods
@@ -31,7 +31,7 @@ class Context:
 
     @property
     def real(self):
-        """The control plane of the tests, which has kube-scheduler in it; built if it is not there."""
+        """The tests' control plane, which contains kube-scheduler; built if it is missing."""
         if self._real is None:
             build = pathlib.Path(__file__).resolve().parents[2] / "tests" / "cluster" / "build"
             self._real = subprocess.run([build], check=True, capture_output=True, text=True).stdout.strip()
@@ -41,7 +41,7 @@ class Context:
         return self._make(text, lambda file: file.write(text.encode()), suffix)
 
     def output_of(self, argv):
-        """A file with what a program prints."""
+        """A file with the output of a program."""
         def write(file):
             done = subprocess.run(argv, stdout=file, stderr=subprocess.PIPE, check=False)
             if done.returncode != 0:
@@ -57,15 +57,15 @@ class Context:
         return self._made[key]
 
     def forget(self):
-        """Clusters are large: those of a benchmark go when it is over."""
+        """Removes a benchmark's files after its end, because clusters are large."""
         for path in self._made.values():
             path.unlink(missing_ok=True)
         self._made.clear()
 
 
 def run_child(argv, one_line=True):
-    """The lines that a program prints, as objects. One that prints a single line is given the process's peak memory, wall and
-    CPU time where it does not tell; of several lines none is the whole process."""
+    """The output lines of a program as objects. A single line gets the process's peak memory, wall and CPU time
+    unless it contains them; with several lines none represents the whole process."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as errors:
         try:
@@ -87,18 +87,19 @@ def run_child(argv, one_line=True):
         except json.JSONDecodeError as error:
             raise Failure(f"{shlex.join(argv)}: not JSON: {line[:200]}") from error
     for line in lines if one_line else ():
-        line.setdefault("peakMiB", usage.ru_maxrss / 1024)  # at least this process's own: the child began as its copy
+        # at least this process's own value: the child began as its copy
+        line.setdefault("peakMiB", usage.ru_maxrss / 1024)
         line.setdefault("wallSeconds", time.monotonic() - began)
         line.setdefault("cpuSeconds", usage.ru_utime + usage.ru_stime)
     return lines
 
 
 class Runner:
-    """Measures benchmarks in rounds; within a round all sides of a benchmark take turns."""
+    """Measures benchmarks in rounds; each round runs all sides of a benchmark."""
 
     def __init__(self, context, rounds, with_baselines, tell):
         self.context, self.rounds, self.with_baselines, self.tell = context, rounds, with_baselines, tell
-        self._shared = {}  # lines of programs that measure several benchmarks at a time
+        self._shared = {}  # output of programs that measure several benchmarks in one run
 
     def sides(self, benchmark):
         return benchmark.sides if self.with_baselines else benchmark.sides[:1]
@@ -150,7 +151,7 @@ class Runner:
 
 
 def exponent(points):
-    """Of the power law that fits best, by least squares on the logarithms; points at 0 do not count."""
+    """The exponent of the best power law, by least squares on the logarithms; ignores points at 0."""
     logs = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0]
     mean_x, mean_y = (statistics.fmean(values) for values in zip(*logs))
     slope = sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs)
@@ -158,7 +159,7 @@ def exponent(points):
 
 
 def summary(label, lines):
-    """Medians over the rounds of one side, and how far its values lie apart."""
+    """Medians over the rounds of one side, and the spread of its values."""
     values = [line["value"] for line in lines]
     out = {"label": label, "value": statistics.median(values), "unit": lines[0]["unit"],
            "spread": [min(values), max(values)]}
@@ -170,7 +171,7 @@ def summary(label, lines):
 
 
 def ratio(ours, theirs, better):
-    """How many times better Berth is: above 1 in its favour."""
+    """The ratio to the baseline: above 1 if Berth is better."""
     above, below = (ours, theirs) if better == benchmarks.MORE else (theirs, ours)
     return round(above / below, 3) if below else None
 
@@ -196,7 +197,7 @@ def result(benchmark, sides):
 
 
 def progress(total):
-    """A function that tells on stderr what is being done."""
+    """A function that prints the progress to stderr."""
     state = {"number": 0}
 
     def tell(text):

@@ -1,4 +1,4 @@
-"""Tables of results, for people and for docs/performance.md."""
+"""Tables of results, as text and for docs/performance.md."""
 import os
 import pathlib
 import platform
@@ -17,7 +17,7 @@ def first_line(argv):
 
 
 def compiler_of(bin_folder):
-    """The one that the build folder was configured for."""
+    """The compiler of the build directory."""
     try:
         cache = (bin_folder.parent / "CMakeCache.txt").read_text()
     except OSError:
@@ -37,7 +37,7 @@ def field_of(path, key):
 
 
 def machine(bin_folder, baseline):
-    """What the figures were measured on, and of what."""
+    """The machine and the versions of the measurement."""
     memory = field_of("/proc/meminfo", "MemTotal").split()
     gib = f"{int(memory[0]) / (1 << 20):.1f} GiB" if memory[0].isdigit() else "unknown"
     return {"cpu": field_of("/proc/cpuinfo", "model name"), "cores": len(os.sched_getaffinity(0)), "memory": gib,
@@ -68,7 +68,7 @@ COLUMNS = (("value", 10), ("min..max", 21), ("unit", 12), ("cpu us", 9), ("p50 u
 
 
 def head(width):
-    """`width` is that of the longest name."""
+    """`width` is the length of the longest name."""
     return "benchmark".ljust(width) + " ".join(title.rjust(width) for title, width in COLUMNS)
 
 
@@ -81,7 +81,7 @@ def row(label, side, unit, width):
 
 
 def table(result, width):
-    """The lines of one benchmark: a row for each side."""
+    """The lines of one benchmark: one row per side."""
     if result["unit"] == "exponent":
         lines = [f"{result['name']}: CPU us per decision, and the exponent of the power law through them"]
         for side in result["sides"]:

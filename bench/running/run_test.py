@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""bench/run on tiny clusters, with a baseline that decides in no time: what it prints must be right, however fast it was.
+"""Runs bench/run on tiny clusters with a fake baseline and checks its output, independent of the measured times.
 
-run_test.py BIN, the folder with bench_decisions and bench_queue.
+Usage: run_test.py BIN, the directory with bench_decisions and bench_queue.
 """
 import json
 import pathlib
@@ -16,7 +16,8 @@ sys.path.insert(0, str(BENCH))
 
 from running import benchmarks, measuring  # noqa: E402
 
-# Reads the cluster as the real one does, and says how long that was; it leaves a pod without a node, for all nodes.
+# Reads the cluster like the real scheduler and reports the time. With all nodes it leaves one pod
+# unscheduled.
 BASELINE = """#!/usr/bin/env python3
 import json, sys
 if sys.argv[1:] == ["--version"]:
@@ -51,7 +52,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
-    def test_names_are_unique_and_of_every_family(self):
+    def test_names_are_unique_and_cover_every_family(self):
         names = [line.split()[0] for line in bench("--list").stdout.splitlines()]
         self.assertEqual(sorted(set(names)), sorted(names))
         for name in ("decisions/5000/distinct", "decisions/100000/classes-50", "decisions/5000/suite/ns-selector/affinity",
@@ -59,7 +60,7 @@ class RunTest(unittest.TestCase):
                      "start/5000/30000/rss_peak", "start/5000/150000/start_cpu", "end-to-end/5000/plain", "latency/5000/1000-per-second"):
             self.assertIn(name, names)
 
-    def test_sides_take_turns_and_are_compared(self):
+    def test_rounds_alternate_and_sides_are_compared(self):
         done = self.measure("^decisions/100/(classes-5|batching/filling)$", "--json")
         results = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([r["name"] for r in results], ["decisions/100/classes-5", "decisions/100/batching/filling"])
@@ -78,7 +79,7 @@ class RunTest(unittest.TestCase):
         self.assertRegex(done.stderr, r"decisions/100/classes-5: feasible nodes per decision: 3 for .*, \d\d+\.?\d* for berth")
         self.assertIn("decisions/100/classes-5: pods without a node: 1 for kube-scheduler, all nodes, 0 for berth", done.stderr)
 
-    def test_every_workload_can_be_told_and_decided_about(self):
+    def test_every_workload_can_be_loaded_and_scheduled(self):
         program = BIN / "bench_decisions"
         size = ["--nodes", "100", "--pods", "5"]
         done = subprocess.run([program, *size, "--rounds", "1", "--json"], capture_output=True, text=True, check=True)
@@ -93,19 +94,19 @@ class RunTest(unittest.TestCase):
             self.assertEqual(len(set(names)), len(names), workload)
             self.assertEqual(sum(o["kind"] == "Node" for o in objects), 100 + (workload == "suite/churn"), workload)
 
-    def test_a_program_that_prints_several_lines_is_run_once_a_round(self):
+    def test_a_program_with_several_output_lines_runs_once_per_round(self):
         results = [json.loads(line) for line in self.measure("^queue/10000/", "--json").stdout.splitlines()]
         self.assertIn("queue/10000/event-helps-none", [result["name"] for result in results])
         self.assertEqual({(result["unit"], result["better"]) for result in results}, {("ns", "less")})
 
-    def test_tables_are_printed_for_people_and_documents(self):
+    def test_tables_are_printed_as_text_and_markdown(self):
         table = self.measure("^decisions/100/distinct$").stdout
         self.assertIn("a fake baseline", table)
         self.assertRegex(table, r"\ndecisions/100/distinct .* decisions/s ")
         self.assertRegex(self.measure("^decisions/100/distinct$", "--markdown").stdout,
                          r"\n\| 100 nodes \|.*\n\|(---\|)+\n\| `distinct` \| [0-9,.]+ \|")
 
-    def test_mistakes_are_named(self):
+    def test_errors_are_reported(self):
         for arguments, text in ((["--filter", "("], "("), (["--rounds", "0"], "expected a number above 0"),
                                 (["--filter", "^nothing$"], "no benchmark has such a name"),
                                 (["--baseline", "/nowhere/baseline"], "/nowhere/baseline is missing: build it with")):
@@ -117,11 +118,11 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "decisions/100/distinct: .*exit code 3: no such cluster")
 
-    def test_an_exponent_is_that_of_the_points(self):
+    def test_the_exponent_matches_the_points(self):
         self.assertEqual(measuring.exponent([(x, 3 * x ** 1.5) for x in (10, 100, 5000)]), 1.5)
         self.assertEqual(measuring.exponent([(0, 7), (1, 5), (10, 5), (100, 5)]), 0)
 
-    def test_a_ratio_is_above_one_in_favour_of_berth(self):
+    def test_a_ratio_above_one_means_that_berth_is_better(self):
         self.assertEqual(measuring.ratio(20, 5, benchmarks.MORE), 4)
         self.assertEqual(measuring.ratio(20, 5, benchmarks.LESS), 0.25)
 

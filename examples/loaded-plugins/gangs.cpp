@@ -1,8 +1,8 @@
-// Gangs, a plugin in C++ that looks at one node at a time and takes part at every extension point: pods with
-// the labels `gang: <name>` and `gang-size: <n>` start together or not at all. A member that has a place
-// waits in Permit until n of them have one; when one gives up, all do. Members go where their namespace runs
-// few pods, and at most `mostPerNode` of them to one node. With `ledger` each start is written to that file
-// before the pod is bound.
+// Gangs, a C++ plugin that is called per node and implements every extension point. Pods with the labels
+// `gang: <name>` and `gang-size: <n>` start together or not at all. A reserved member waits in Permit until n
+// members are reserved; if one is unreserved, all are rejected. Nodes with few pods of the pod's namespace
+// score higher, and a node gets at most `mostPerNode` members. With `ledger` each start is written to that
+// file before the pod is bound.
 //
 //   pluginConfig:
 //   - name: Gangs
@@ -29,7 +29,7 @@ struct Gang {
   std::size_t size = 0;
 };
 
-// Everything happens on the scheduler's loop, except what `ledger_` is written by.
+// All methods run on the scheduling loop, except the writing of `ledger_`.
 class Gangs {
  public:
   Gangs(const berth_host& host, berth_scheduler* scheduler, berth_reply* reply)
@@ -41,7 +41,7 @@ class Gangs {
     ledger_ = ledger;
   }
 
-  // What is wrong with the arguments; null: nothing.
+  // The error of the arguments; null: none.
   const char* Mistake() const {
     if (most_per_node_ < 1) return "mostPerNode: Invalid value: must be greater than 0";
     if (wait_seconds_ < 1 || wait_seconds_ > 900)
@@ -49,7 +49,7 @@ class Gangs {
     return nullptr;
   }
 
-  // What the labels say is worked out once and kept with the attempt.
+  // Parses the labels once and stores the result with the attempt.
   std::int32_t PreFilter(const berth_attempt* attempt, berth_reply* reply) {
     const berth_pod* pod = host_.pod(attempt);
     const char* name = host_.pod_label(pod, "gang");
@@ -80,7 +80,7 @@ class Gangs {
     *score = Count(attempt, row, nullptr, nullptr);
     return BERTH_SUCCESS;
   }
-  // The fewest pods are the best.
+  // The fewest pods get the highest score.
   std::int32_t NormalizeNode(std::int64_t lowest, std::int64_t highest, std::int64_t* score) {
     *score = highest > lowest ? (highest - *score) * BERTH_MAX_SCORE / (highest - lowest) : BERTH_MAX_SCORE;
     return BERTH_SUCCESS;
@@ -90,7 +90,7 @@ class Gangs {
     if (const Gang* gang = GangOf(placement)) placed_[gang->name].insert(Uid(placement));
     return BERTH_SUCCESS;
   }
-  // One that gives up takes those with it that wait for it.
+  // A member that is unreserved rejects the members that wait for it.
   void Unreserve(const berth_placement* placement) {
     const Gang* gang = GangOf(placement);
     if (gang == nullptr || placed_[gang->name].erase(Uid(placement)) == 0) return;
@@ -111,7 +111,7 @@ class Gangs {
   std::int32_t PreBindPreFlight(const berth_placement* placement) {
     return GangOf(placement) != nullptr && !ledger_.empty() ? BERTH_SUCCESS : BERTH_SKIP;
   }
-  // On a thread of its own: writing to a disk may take its time.
+  // On another thread, because writing to a disk may block.
   std::int32_t PreBind(const berth_placement* placement, berth_reply* reply) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::FILE* file = std::fopen(ledger_.c_str(), "a");
@@ -128,7 +128,7 @@ class Gangs {
     const Gang* gang = GangOf(placement);
     if (gang == nullptr) return;
     if (host_.log_wanted(2)) host_.log(scheduler_, 2, ("A member of " + gang->name + " is bound").c_str());
-    // The gang is complete: who comes later begins a new one.
+    // The gang is complete: later members start a new one.
     placed_[gang->name].erase(Uid(placement));
     if (placed_[gang->name].empty()) placed_.erase(gang->name);
   }
@@ -141,7 +141,7 @@ class Gangs {
     return host_.pod_uid(host_.placement_pod(placement));
   }
 
-  // Pods of the incoming one's namespace on the node; with a key only those with that label.
+  // The pods of the incoming pod's namespace on the node; with a key only those with that label.
   std::int64_t Count(const berth_attempt* attempt, std::uint32_t row, const char* key,
                      const char* value) const {
     const char* ns = host_.pod_namespace(host_.pod(attempt));
@@ -160,15 +160,15 @@ class Gangs {
   std::int64_t most_per_node_ = 1000000;
   std::int64_t wait_seconds_ = 60;
   std::string ledger_;
-  std::mutex mutex_;                                     // one writer of the ledger
-  std::map<std::string, std::set<std::string>> placed_;  // by gang: uids of members that have a place
+  std::mutex mutex_;                                     // serialises writes to the ledger
+  std::map<std::string, std::set<std::string>> placed_;  // by gang: uids of reserved members
 };
 
-// --- the door: nothing that is thrown may leave through it ---
+// --- the C interface: no exception may leave it ---
 
 Gangs& Of(void* self) { return *static_cast<Gangs*>(self); }
 
-const berth_host* host_of_all = nullptr;  // what errors are said with
+const berth_host* host_of_all = nullptr;  // used to report errors
 
 template <class Call>
 std::int32_t Guarded(berth_reply* reply, Call call) noexcept {
@@ -186,7 +186,7 @@ void Guarded(Call call) noexcept {
   try {
     call();
   } catch (...) {
-    // What informs has nobody to complain to.
+    // The callback has no way to report an error.
   }
 }
 

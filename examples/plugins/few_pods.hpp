@@ -1,5 +1,5 @@
-// A plugin by the familiar door: one node at a time. Rejects nodes that run too many pods of the incoming
-// pod's namespace, and prefers those that run few.
+// A plugin with the per-node interface. Rejects nodes with too many pods of the incoming pod's namespace, and
+// prefers nodes with few.
 //
 //   pluginConfig:
 //   - name: FewPods
@@ -17,7 +17,7 @@ namespace fw = berth::framework;
 
 class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlugin {
  public:
-  // Arguments are decoded strictly: an unknown field or a value of the wrong kind stops the start.
+  // Arguments are decoded strictly: an unknown field or a value of the wrong type is a start-up error.
   static fw::PluginOrError Create(const fw::RawArgs& raw, fw::Handle&) {
     std::int64_t most = 10;
     if (raw.value != nullptr) {
@@ -34,7 +34,7 @@ class FewPods final : public fw::OneNodeFilterPlugin, public fw::OneNodeScorePlu
 
   std::string_view Name() const override { return "FewPods"; }
 
-  // A pod that leaves or a node that comes may change the answer; nothing else does.
+  // Only a deleted pod or a new node can make a rejected pod schedulable.
   std::vector<fw::EventRegistration> EventsToRegister() const override {
     return {fw::WhenAssignedPod(
                 fw::kDelete,

@@ -1,6 +1,6 @@
-// A plugin by the other door, the one Berth's own plugins use: asked once for all nodes, it answers with sets
-// and columns. Keeps pods that ask for no GPU off nodes that have some, and prefers nodes with few free GPUs
-// for those that do.
+// A plugin with the set-based interface of Berth's own plugins: called once for all nodes, it returns sets
+// and columns. Rejects nodes with GPUs for pods without GPU requests. For the others it prefers nodes with
+// few free GPUs.
 #pragma once
 
 #include "scheduler/framework/factory.hpp"
@@ -14,7 +14,7 @@ class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, pub
  public:
   explicit SpareGpus(fw::Handle& handle)
       : gpu_(handle.symbols.InternResource("nvidia.com/gpu")),
-        // A reason is interned once; rejecting a thousand nodes for it is filling one set.
+        // A reason is interned once; to reject a thousand nodes is to fill one set.
         reason_(handle.reasons.Intern("node(s) had GPUs to spare for pods that use them")),
         wants_(handle.NewKey<bool>()) {}
 
@@ -23,7 +23,7 @@ class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, pub
     return {{fw::EventResource::kNode, fw::kAdd | fw::kUpdateNodeAllocatable}};
   }
 
-  // What is the same for all nodes is worked out once per attempt and kept under a typed key.
+  // Values that are equal for all nodes are computed once per attempt and stored under a typed key.
   fw::PreFilterResult PreFilter(const fw::Attempt& attempt) const override {
     attempt.state().Write(wants_, attempt.pod().fit().Of(gpu_) > 0);
     return {};
@@ -41,7 +41,7 @@ class SpareGpus final : public fw::PreFilterPlugin, public fw::FilterPlugin, pub
 
   fw::Status Score(const fw::Attempt& attempt, const berth::RowSet& feasible,
                    fw::ScoreColumn& scores) const override {
-    if (!*attempt.state().Read(wants_)) return {};  // all nodes alike: nothing to write
+    if (!*attempt.state().Read(wants_)) return {};  // no GPU requests: all nodes are equal, nothing to write
     const auto offered = attempt.nodes().allocatable(gpu_);
     const auto taken = attempt.nodes().requested(gpu_);
     const auto values = scores.Overwrite();

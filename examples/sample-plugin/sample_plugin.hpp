@@ -1,4 +1,4 @@
-// A plugin at three extension points: it looks on, and logs at -v=3.
+// A plugin at three extension points that only logs, at -v=3.
 #pragma once
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ class SamplePlugin final : public framework::PreFilterPlugin,
     if (const auto log = berth::log::V(3)) log.Info(fmt::format("prebind node info: {}", placement.node));
     return {};
   }
-  // It rejects nobody, so no event can free a pod of it.
+  // It rejects no pod, so no event is relevant.
   std::vector<framework::EventRegistration> EventsToRegister() const override { return {}; }
 };
 

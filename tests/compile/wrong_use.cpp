@@ -1,6 +1,5 @@
-// Ways to get the plugin contract wrong that the compiler must refuse. wrong_use_test.py compiles this file
-// once as it is (that must work), and once for each CASE with the macro of that name defined (that must fail
-// with the text).
+// Misuses of the plugin interface that must not compile. wrong_use_test.py compiles this file once unchanged
+// (must succeed), and once per CASE with the macro of that name defined (must fail with the text).
 #include "scheduler/framework/one_node.hpp"
 
 using namespace berth::framework;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles wrong_use.cpp as it is, and once per CASE in it, which must fail with the text of the case.
+"""Compiles wrong_use.cpp unchanged, and once per CASE, which must fail with the text of the case.
 
     wrong_use_test.py COMPILER SOURCE_FOLDER
 """

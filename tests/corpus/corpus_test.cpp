@@ -1,4 +1,4 @@
-// The recorded answers of kube-scheduler's own plugins: for every scenario Berth says the same, byte for
+// Recorded results of kube-scheduler's plugins: for every scenario Berth's results must be equal, byte for
 // byte.
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kShownMismatches = 10;
 
-// What the engine lives through before it sees the cluster.
+// Changes applied to the engine before the scenario's cluster is loaded.
 using Past = std::function<void(assembly::Engine&, const std::string& cluster)>;
 
 std::vector<std::string> Evaluate(const std::string& config_text, const std::string& cluster, const Past& past) {
@@ -45,7 +45,7 @@ std::vector<std::string> Evaluate(const std::string& config_text, const std::str
   return records;
 }
 
-// Every `every`-th scenario is judged.
+// Evaluates every `every`-th scenario.
 void Compare(const Past& past, std::size_t every) {
   const std::string text = berth::testing::Decompressed(BERTH_CORPUS);
   simdjson::dom::parser parser;
@@ -99,7 +99,7 @@ TEST(Corpus, EveryRecordEqualsTheOneOfTheRealPlugins) {
   Compare([](assembly::Engine&, const std::string&) {}, 1);
 }
 
-// Counters that follow the cluster's changes are right in the middle of any sequence of them.
+// Counters that follow the cluster's changes must be correct after any sequence of changes.
 TEST(Corpus, WhatTheClusterWasBeforeMakesNoDifference) {
   std::uint64_t seed = 0;
   Compare([&](assembly::Engine& engine, const std::string& cluster) { LiveThrough(engine, cluster, ++seed); },

@@ -56,7 +56,7 @@ class History {
     }
   }
 
-  // Nodes that stay must keep their zone: it decides about their order, which shows in messages.
+  // Nodes that stay keep their zone: it determines the node order, which is visible in messages.
   api::NodePtr Changed(const api::Node& node) {
     auto changed = std::make_shared<api::Node>(node);
     if (nodes_leave_ && OneIn(2)) changed->metadata.labels = {};
@@ -76,14 +76,14 @@ class History {
     cache_.AddNode(Changed(*at->second));
   }
 
-  // A pod of the dump, on some node, looking like another of its pods.
+  // Adds a pod on some node with the properties of a pod of the dump.
   void AddPod() {
     if (pods_.empty() || dump_.Of<api::Node>().empty()) return;
     const api::PodPtr& original = AnyOf(pods_);
     const api::PodPtr& look = AnyOf(pods_);
     auto pod = std::make_shared<api::Pod>(*original);
-    // Used ports are a set: the first of two pods with one port takes the entry along, in the original as
-    // well.
+    // Used ports are a set: removing the first of two pods with the same port removes the entry, in
+    // kube-scheduler too.
     for (api::Container& container : pod->spec.containers) container.ports.clear();
     for (api::Container& container : pod->spec.init_containers) container.ports.clear();
     if (OneIn(2)) pod->metadata.labels = look->metadata.labels;
@@ -107,7 +107,7 @@ class History {
     if (!strangers_.empty()) cache_.RemovePod(*strangers_.begin());
   }
 
-  // Every object appears as it is, with the contents of another one of its kind, or not at all.
+  // Each object is added unchanged, or with the content of another one of its kind, or not at all.
   void ChangeObjects() {
     api::AllKinds::ForEach([&]<class T>() {
       const auto& all = dump_.Of<T>();
@@ -132,14 +132,14 @@ class History {
     });
   }
 
-  // Some again and again, so that what is remembered of them has to follow every change.
+  // Evaluates some pods repeatedly, so that cached results must follow every change.
   void JudgeSome() {
     if (pods_.empty()) return;
     for (const std::size_t among : {pods_.size(), std::min<std::size_t>(pods_.size(), 2)})
       Evaluate(pods_[random_.Below(among)],
             *engine_.profiles()[random_.Below(OneIn(4) ? engine_.profiles().size() : 1)]);
   }
-  // With and without memory.
+  // With and without the equivalence cache.
   void Evaluate(const api::PodPtr& pod, const runtime::Profile& profile) {
     const cluster::PodInfo info = cluster::PreparePod(pod, engine_.symbols());
     const algorithm::ClusterView view{cache_.nodes(), cache_.VisitingOrder(), algorithm::NamesOf(cache_.nodes())};

@@ -1,4 +1,4 @@
-// A past for a cluster: what was there before came, changed and went.
+// Random changes before a cluster is loaded: objects are added, changed and removed.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace berth {
 
-// Takes an engine through a random sequence of changes with the objects of a dump in other versions and on
-// other nodes, judging pods in between, so that everything that follows the cluster's changes has followed
-// some. What is left at the end is only what loading the dump replaces. The same seed gives the same past.
+// Applies a random sequence of changes to an engine, with the objects of a dump in other versions and on
+// other nodes, and evaluates pods in between. So everything that follows the cluster's changes has processed
+// some. At the end only objects remain that loading the dump replaces. The same seed gives the same changes.
 void LiveThrough(assembly::Engine& engine, const std::string& dump, std::uint64_t seed);
 
 }  // namespace berth

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a decision costs, without a clock: instructions per decision as callgrind counts them, compared with
+"""Cost of a decision independent of the machine's speed: instructions per decision counted by callgrind, compared with
 costs.json. A value that is off by more than the tolerance fails, in either direction: what has become cheaper
 is to be recorded, so that it stays cheap.
 
     tests/cost/check.py build/bin/bench_decisions             compare
     tests/cost/check.py build/bin/bench_decisions --update    record
 
-Callgrind shows the program a processor with AVX2 at most, and counts a copy by `rep movsb` by the byte."""
+Callgrind emulates a processor with at most AVX2, and counts a copy by `rep movsb` per byte."""
 import argparse
 import concurrent.futures
 import json
@@ -22,7 +22,7 @@ RECORDED = pathlib.Path(__file__).with_name("costs.json")
 TOLERANCE = 0.08
 SKIPPED = 77
 PODS = 150
-# (workload, nodes, flags): the plain path, the memory of classes, and the plugins that count pods.
+# (workload, nodes, flags): without cache, with the equivalence cache, and with plugins that count pods.
 CASES = [
     ("distinct", 1000, ()),
     ("distinct", 5000, ()),

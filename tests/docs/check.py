@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks what the documents say that can be checked: links and anchors, names of files, YAML, command lines.
+"""Checks links and anchors, names of files, YAML and command lines in the documents.
 
-    check.py <root of the repository> <the program berth>
+    check.py <root of the repository> <path of the program berth>
 
-Prints one line per mistake, "file:line: what", and exits with 1 if there is any.
+Prints one line per error, "file:line: text", and exits with 1 if there is any.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ import tempfile
 
 try:
     import yaml
-except ImportError:  # then only what berth itself reads is checked
+except ImportError:  # then only the YAML that berth reads is checked
     yaml = None
 
 ROOT = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ COMMAND = re.compile(r"(?:^|[|;&(]\s*|\s)(?:build/bin/|\.\./build/bin/|\$)?berth
 
 
 class Document:
-    """A page: its lines, which of them are code, and its headings as anchors."""
+    """A page: its lines, its code blocks, and the anchors of its headings."""
 
     def __init__(self, path):
         self.path = path
@@ -165,7 +165,7 @@ class Checker:
                 self.complain(document, first, f"a configuration that does not load: {result.stderr.strip()}")
 
     def check_command(self, document, line, text, whole=False):
-        """Subcommands and flags have to exist; in a whole command line those that are needed have to be there."""
+        """Checks that subcommands and flags exist, and that complete command lines contain the required ones."""
         try:
             words = shlex.split(text.replace("…", " "), comments=True)
         except ValueError:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Each kind of mistake in a document is found, and what is right is not complained about.
+"""Each kind of error in a document is reported, and correct content is not.
 
-    check_test.py <the program berth>
+    check_test.py <path of the program berth>
 """
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ CHECK = pathlib.Path(__file__).with_name("check.py")
 PACKAGING = CHECK.parents[2] / "packaging"
 OTHER = "# Here it is\n\n## `berth` and [links](page.md)\n\n## Twice\n\n## Twice\n"
 CASES = [
-    # page, what is complained about
+    # page, expected error
     ("[a](other.md) [b](other.md#twice-1) [c](#title) [d](https://nowhere.example/x#y)\n# Title\n", None),
     ("[a](other.md#berth-and-links)\n", None),
     ("[a](missing.md)\n", "missing.md: there is no such file"),

@@ -1,4 +1,4 @@
-// What all fuzzers share.
+// Shared by all fuzzers.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// libFuzzer's entry. Returns 0; a finding stops the program.
+// libFuzzer's entry point. Returns 0; a finding aborts the program.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace berth::fuzz {
@@ -19,7 +19,7 @@ inline std::string_view Text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// States what must hold for every input. An assertion that stays on in optimised builds.
+// An assertion about every input, enabled in optimised builds, too.
 inline void Require(bool holds, std::string_view what) {
   if (holds) return;
   fmt::print(stderr, "does not hold: {}\n", what);

@@ -1,5 +1,5 @@
-// The scheduler's configuration file, in every version and as a Policy: what is accepted is usable and can be
-// written as v1 and read again; what is refused has a reason, twice the same.
+// The scheduler's configuration file, in every version and as a Policy: an accepted file is usable and can be
+// written as v1 and read again; a rejected one has an error that is the same every time.
 #include <array>
 
 #include "scheduler/assembly/in_tree_plugins.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using berth::fuzz::Require;
 
-// A first character from '1' on stands for the head of a version, so that mutations go to what follows.
+// A first character from '1' on selects the header of a version, so that mutations affect the rest.
 std::string WithHead(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kVersions{"v1",      "v1beta3",  "v1beta2",
                                                              "v1beta1", "v1alpha2", "v1alpha1"};
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const std::string text = WithHead(berth::fuzz::Text(data, size));
   (void)berth::yaml::ParseValue(text);
-  (void)berth::config::ParseSchedulerConfig(text);  // arguments as written
+  (void)berth::config::ParseSchedulerConfig(text);  // without plugin arguments
   const auto config = berth::config::ParseSchedulerConfig(text, options);
   const auto again = berth::config::ParseSchedulerConfig(text, options);
   Require(config.has_value() == again.has_value(), "the same text, the same verdict");

@@ -1,5 +1,5 @@
-// Replies of extenders: whatever they say is understood or refused with a reason, and what is taken for JSON
-// is JSON to somebody else too.
+// Responses of extenders: each is decoded or rejected with an error. Whatever is accepted as JSON is JSON for
+// another parser, too.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 
@@ -26,7 +26,7 @@ void Walk(const Json& value, int depth) {
   }
 }
 
-// Go takes bytes that are no UTF-8, half surrogates, and numbers of any size.
+// Go accepts invalid UTF-8, half surrogates, and numbers of any size.
 void Compare(std::string_view text) {
   const auto odd = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   if (std::ranges::any_of(text, odd) || text.find("\\u") != text.npos) return;

@@ -1,6 +1,5 @@
-// The decoder on arbitrary bytes: an object by itself, in a list, and in a watch event must be the same
-// object, or be refused each time; and a parser that has seen anything before must answer as a fresh one
-// does.
+// The decoder on arbitrary bytes: an object alone, in a list, and in a watch event gives the same object or
+// is rejected each time. A reused parser gives the same results as a new one.
 #include "kubernetes/api/decode.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -8,7 +7,7 @@ namespace {
 
 using berth::fuzz::Require;
 
-// Of every kind the metadata; of pods and nodes more.
+// Compares the metadata of every kind; of pods and nodes more.
 template <class T>
 void Same(const T& a, const T& b) {
   Require(a.metadata.Key() == b.metadata.Key() && a.metadata.uid == b.metadata.uid, "same metadata");
@@ -43,7 +42,7 @@ void Decode(berth::api::Decoder& used, std::string_view text) {
   } else {
     Require(!object.error().message.empty(), "a refusal has a reason");
   }
-  // The bytes as such: any of the other forms of input.
+  // The bytes themselves, as any of the other forms of input.
   (void)used.List<T>(text);
   (void)used.Event<T>(text);
 
@@ -60,7 +59,7 @@ void Decode(berth::api::Decoder& used, std::string_view text) {
     Require(event->key == object->metadata.Key(), "the event knows the key");
     Require(event->resource_version == object->metadata.resource_version, "the event knows the version");
   }
-  // Text that is no JSON by itself may be some with ours around it.
+  // Text that is not JSON alone may become JSON inside the surrounding text.
   const bool json = object || !object.error().message.starts_with("not valid JSON");
   if (event && !object && json && event->type == berth::api::WatchEventType::kAdded) {
     Require(event->object == nullptr && !event->skipped.empty(),
@@ -73,7 +72,7 @@ void Decode(berth::api::Decoder& used, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static berth::api::Decoder used;
   const auto text = berth::fuzz::Text(data, size);
-  // A byte order mark is allowed at the start of a text and nowhere else, which is no disagreement of ours.
+  // A byte order mark is only allowed at the start of a text, so the results may differ.
   if (text.starts_with("\xef\xbb\xbf")) return 0;
   berth::api::AllKinds::ForEach([&]<class T>() { Decode<T>(used, text); });
   (void)used.ErrorStatus(text, 500);

@@ -1,4 +1,4 @@
-// kubeconfig: what is read can be written and read again; what is selected is what is there.
+// kubeconfig: a parsed file can be written and read again; a selected context has its cluster and user.
 #include "kubernetes/client/exec_plugin.hpp"
 #include "kubernetes/client/json_text.hpp"
 #include "kubernetes/client/kubeconfig.hpp"
@@ -58,7 +58,7 @@ void RoundTrip(const Kubeconfig& config) {
   }
 }
 
-// Text that JSON cannot carry as it is (control characters travel escaped, which YAML and JSON agree on).
+// Text without control characters, which travel escaped, and which YAML and JSON treat alike.
 bool PlainAscii(std::string_view text) {
   for (const char c : text) {
     if ((c < 0x20 && c != '\n') || c == 0x7f) return false;

@@ -1,4 +1,4 @@
-// Quantities obey arithmetic: order, sums and the two roundings agree with each other.
+// Arithmetic of quantities: order, sums and the two roundings are consistent.
 #include "kubernetes/api/quantity.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 using berth::api::Quantity;
 using berth::fuzz::Require;
 
-// Far enough from the ends of int64 that nothing saturates.
+// Far enough from the limits of int64 that nothing saturates.
 bool Moderate(const Quantity& q) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 40;
   return q.Compare(Quantity::FromInteger(kLimit)) < 0 && q.Compare(Quantity::FromInteger(-kLimit)) > 0;
@@ -26,7 +26,7 @@ void Alone(const Quantity& q) {
   Quantity stored = q;
   stored.RoundUpToMilli();
   Require((q.Compare(zero) >= 0) == (stored.Compare(zero) >= 0), "rounding keeps the sign");
-  // Where Go needs big numbers it rounds negative ones up instead of away from zero, and so do we.
+  // With big numbers Go rounds negative values up instead of away from zero, and so does Berth.
   if (!Moderate(q) || q.Compare(zero) < 0) return;
   Require(q.Value() == RoundUp(q.MilliValue()), "both roundings agree");
   Require(stored.Compare(Quantity::FromMilli(q.MilliValue())) == 0, "what is stored is the milli value");

@@ -1,5 +1,4 @@
-// What the API server says in reviews and in the ConfigMap of authentication, and what a front proxy says in
-// headers.
+// Responses of the API server to reviews, the ConfigMap of authentication, and a front proxy's headers.
 #include <boost/json.hpp>
 
 #include "service/auth/config_map_watch.hpp"

@@ -1,4 +1,4 @@
-// Server-side apply and the patches: laws that hold for any two objects.
+// Server-side apply and patches: properties that hold for any two objects.
 #include <algorithm>
 
 #include "sandbox/apiserver/apply/ownership.hpp"
@@ -11,21 +11,21 @@ namespace {
 using namespace berth::sandbox;
 using berth::fuzz::Require;
 
-// An object of the right shape for its type, as a client could have written it.
+// An object of the right structure for its type, as a client could write it.
 std::optional<json::object> Shaped(const ResourceType& type, const std::string& text) {
   auto document = Document::Parse(text);
   if (!document) return std::nullopt;
   DropNulls(document->root());
   if (!CheckShape(type, document->root(), {})) return std::nullopt;
   document->root().erase("status");
-  json::object copy(document->root(), json::storage_ptr());  // the document's arena goes
+  json::object copy(document->root(), json::storage_ptr());  // a copy that outlives the document's arena
   json::object& metadata = ObjectAt(copy, "metadata");
   metadata.erase("managedFields");
   return copy;
 }
 
-// Objects and lists that say nothing own nothing by themselves and vanish when the object goes through its
-// types, so the laws of apply are about configurations without them.
+// Empty objects and lists own nothing by themselves and vanish in normalization. The properties of apply hold
+// for configurations without them.
 bool HasBlanks(const json::value& value) {
   if (value.is_array()) {
     return value.get_array().empty() || std::ranges::any_of(value.get_array(), HasBlanks);
@@ -71,7 +71,7 @@ void CheckApply(const SchemaMessage* schema, const json::object& live, const jso
 
 }  // namespace
 
-// Lines: which type, the live object, the configuration.
+// Lines: the type, the live object, the configuration.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto lines = berth::fuzz::Lines(berth::fuzz::Text(data, size));
   if (lines.size() < 3) return 0;

@@ -1,4 +1,5 @@
-// The sandbox's API server: whatever is asked, it answers, in JSON where it says so, and goes on.
+// The sandbox's API server answers every request, with JSON where the content type promises it, and
+// continues.
 #include "sandbox/cluster/test_cluster.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -26,18 +27,18 @@ std::size_t Choice(const std::string& line, std::size_t count) {
   return sum % count;
 }
 
-void CheckAnswer(const RecordedResponse& heard) {
-  Require(heard.answered, "every request is answered");
-  Require(heard.status >= 200 && heard.status < 600, "with a status of HTTP");
-  if (heard.content_type != "application/json" || heard.text.empty()) return;
+void CheckAnswer(const RecordedResponse& response) {
+  Require(response.answered, "every request is answered");
+  Require(response.status >= 200 && response.status < 600, "with a status of HTTP");
+  if (response.content_type != "application/json" || response.text.empty()) return;
   boost::system::error_code error;
   json::parse_options options;
   options.max_depth = 300;
-  const json::value body = json::parse(heard.text, error, {}, options);
+  const json::value body = json::parse(response.text, error, {}, options);
   Require(!error, "what is called JSON is JSON");
-  if (heard.status >= 400) {
+  if (response.status >= 400) {
     Require(body.is_object() && FindString(body.get_object(), "kind") == "Status", "errors are Statuses");
-    Require(At(body, "code") == std::to_string(heard.status), "whose code is the answer's");
+    Require(At(body, "code") == std::to_string(response.status), "whose code is the answer's");
   }
 }
 
@@ -50,12 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   cluster.CreatePod("web", "", R"("labels":{"app":"web"})");
   cluster.Create("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a"},"data":{"k":"v"}})");
   for (std::size_t i = 0; i + 3 < lines.size() && i < 40; i += 4) {
-    const auto heard =
+    const auto response =
         cluster.Open(std::string(kMethods[Choice(lines[i], std::size(kMethods))]), lines[i + 1], lines[i + 3],
                      std::string(kTypes[Choice(lines[i + 2], std::size(kTypes))]),
                      std::string(kAccepts[Choice(lines[i + 2], std::size(kAccepts))]));
-    if (!heard->answered) cluster.Pass(std::chrono::seconds(4));  // it waits for a version
-    CheckAnswer(*heard);
+    if (!response->answered) cluster.Pass(std::chrono::seconds(4));  // waits for a version
+    CheckAnswer(*response);
   }
   Require(cluster.Get("/api/v1/namespaces/default").status == 200, "and the server goes on");
   return 0;

@@ -1,4 +1,5 @@
-// Selectors: what parses has no errors and what does not has some; opposite operators are opposites.
+// Selectors: a parsed selector has no errors, a rejected one has some; opposite operators give opposite
+// results.
 #include "kubernetes/api/selectors.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

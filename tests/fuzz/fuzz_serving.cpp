@@ -1,4 +1,4 @@
-// The way of a request through the secure server: bytes off the wire, who asks, may they, the answer.
+// The path of a request through the secure server: parsing, authentication, authorization, response.
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -25,7 +25,7 @@ using namespace berth::service;
 using fuzz::Require;
 namespace asio = boost::asio;
 
-// Everybody of the name in the token is let in as a master, everybody else may nothing.
+// Authenticates the user of the token's name as a master; denies everything else.
 std::string Review(const client::ApiRequest& request) {
   if (request.path.ends_with("/tokenreviews")) {
     return R"({"status":{"authenticated":true,"user":{"username":"u","groups":["system:masters"]}}})";
@@ -76,7 +76,7 @@ struct World {
   std::unique_ptr<http::Server> server;
 };
 
-// Nothing in it blocks: libFuzzer's timer interrupts system calls, and a connect that was interrupted is lost.
+// Must not block: libFuzzer's timer interrupts system calls, and an interrupted connect is lost.
 std::string Exchange(World& world, std::string_view bytes) {
   using Error = boost::system::error_code;
   asio::ip::tcp::socket client(world.io);
@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto text = fuzz::Text(data, size);
   const std::string answer = Exchange(world, text);
   Require(answer.empty() || answer.starts_with("HTTP/1.1 "), "what is answered is HTTP");
-  // Whatever was said before, the door still works as it should.
+  // The server still works after any input.
   const std::string open = Exchange(world, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   Require(open.starts_with("HTTP/1.1 200 OK\r\n") && open.ends_with("\r\n\r\nok"), "an open path is open");
   const std::string closed = Exchange(world, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

@@ -1,6 +1,6 @@
 // Kubernetes' protobuf on arbitrary bytes: as an object, as the raw part of one, in a list, and in a frame of
-// a watch. An object must be understood or refused alike in all of them, and give what a fresh decoder gives.
-// The same bytes are frames, too, in pieces of any size.
+// a watch. All forms must give the same object or be rejected, with the result of a new decoder. The same
+// bytes are also read as frames, in pieces of any size.
 #include "kubernetes/api/decode.hpp"
 #include "http/length_splitter.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = berth::fuzz::Text(data, size);
   Decode<berth::api::Pod>(used, bytes);
   Decode<berth::api::Node>(used, bytes);
-  // The bytes as such: whatever they claim to be.
+  // The bytes themselves, without a valid envelope.
   (void)used.Object<berth::api::Pod>(bytes);
   (void)used.List<berth::api::Node>(bytes);
   (void)used.Event<berth::api::Pod>(bytes);

@@ -1,4 +1,4 @@
-// Feeds every file of the given folders to the fuzzer it is linked with.
+// Runs the linked fuzzer on every file of the given folders.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

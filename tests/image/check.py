@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the container image of a program twice and looks at it as a registry, a scanner and a kubelet would.
+"""Builds the container image of a program twice and checks it like a registry, a scanner and a kubelet.
    check.py <berth>"""
 import gzip
 import hashlib
@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from findings import DATE, SKIPPED, Findings  # noqa: E402 (the folder is known now)
+from findings import DATE, SKIPPED, Findings  # noqa: E402 (needs the path set above)
 
-# Everything that may be in the image.
+# All files that the image may contain.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework)", r"bin", r"usr/local/bin/kube-scheduler",
     r"etc/(passwd|group|nsswitch\.conf)", r"etc/ssl/certs/ca-certificates\.crt", r"usr/lib/ssl/cert\.pem",
@@ -100,7 +100,7 @@ def check_bill(bill, members):
 
 
 def check_dockerfile(config, binary, plain, run):
-    """The Dockerfile copies what --rootfs lays out, and ends with the same configuration."""
+    """The Dockerfile copies the output of --rootfs and has the same configuration."""
     done = subprocess.run([ROOT / "script/image", "--binary", binary, "--rootfs", run / "rootfs"], capture_output=True, text=True)
     check(done.returncode == 0, f"--rootfs: {done.stderr}")
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
@@ -119,7 +119,7 @@ def check_dockerfile(config, binary, plain, run):
 
 
 def check_manifests(tag, members):
-    """The manifests of the tutorials name this image, and programs that it has."""
+    """The manifests of the tutorials use this image and programs that exist in it."""
     programs = {member.name.removeprefix("usr/bin/") for member in members if member.name.startswith("usr/bin/")}
     manifests = [path.read_text() for path in sorted((ROOT / "examples/tutorials").rglob("*.yaml"))]
     named = {name for text in manifests for name in re.findall(r"image: (berth:\S+)", text)}
@@ -130,7 +130,7 @@ def check_manifests(tag, members):
 
 
 def run_inside(tree, command, said=""):
-    """What a container runtime does, as far as it matters here: another root, mounted read-only, another user."""
+    """A minimal container runtime: another root, mounted read-only, another user."""
     script = ('mount --bind "$1" "$1" && mount -o remount,bind,ro,nosuid,nodev "$1" && tree=$1 && shift && '
               'exec chroot --userspec=65532:65532 --groups=65532 "$tree" "$@"')
     return subprocess.run(["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", tree, *command], env={"PATH": os.environ["PATH"]},
@@ -138,7 +138,7 @@ def run_inside(tree, command, said=""):
 
 
 def check_running(tree):
-    """Every way in which a manifest may start it."""
+    """Every command with which a manifest may start it."""
     for command, words in ((["/usr/bin/berth", "--version"], "berth "), (["kube-scheduler", "--help"], "--leader-elect"),
                            (["/usr/local/bin/kube-scheduler", "--version"], "Kubernetes v"),
                            (["/bin/kube-scheduler", "--version"], "Kubernetes v"), (["sample-scheduler-framework", "--version"], "Kubernetes v"),
@@ -157,7 +157,7 @@ def check_running(tree):
 
 
 def check_errors(binary, run):
-    """What cannot become an image is refused with a reason."""
+    """Unusable input is rejected with an error."""
     text = run / "text"
     text.write_text("#!/bin/sh\necho berth 9.9.9\n")
     text.chmod(0o755)

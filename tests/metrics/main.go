@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	berth := flag.String("berth", "", "the program berth")
+	berth := flag.String("berth", "", "path of the program berth")
 	real := flag.String("real", "", "Kubernetes' control plane (tests/cluster/build)")
 	keep := flag.String("keep", "", "a directory for what was scraped and the logs (default: none is kept)")
 	flag.Parse()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Evaluates every expression of deploy/monitoring in a real Prometheus that scrapes a scheduler at work.
+"""Evaluates every expression of deploy/monitoring in a real Prometheus that scrapes a running scheduler.
 
-    check.py <the program berth>
+    check.py <path of the program berth>
 
 Needs prometheus (script/setup --monitoring). A cluster in memory, a scheduler that leads, a few pods that find a node and
 some that do not; then each expression of the alerts, the recording rules and the dashboard must be understood, must name
@@ -23,9 +23,9 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = ("alerts.yaml", "recording-rules.yaml")
-# Families that appear when something goes wrong, which it does not here; that the code has them is checked.
+# Families that only appear after failures, which do not occur here; checks that the code contains them.
 RARE = {"berth_reflector_failures_total", "berth_objects_skipped_total", "berth_plugin_overruns_total"}
-# What has no value in a cluster where all is well, by a part of the expression.
+# Expressions without a value in a healthy cluster, by a part of the expression.
 QUIET = ("absent(", "== 0", "> 1", "> 0.05", "> 10", "> 100", 'code=~"5..', "berth_reflector_failures_total",
          "berth_objects_skipped_total", "berth_plugin_overruns_total", "increase(berth_events_dropped_total",
          "increase(berth_overcommitted_placements_total")
@@ -33,9 +33,9 @@ METRIC = re.compile(r"\b((?:scheduler|leader_election|rest_client|process|berth)
 
 
 def expressions():
-    """(where it stands, the expression) for each expression that is shipped."""
+    """(position, expression) for each shipped expression."""
     for name in RULES:
-        # promtool reads the rules; here only the expressions are needed, and they stand behind "expr:".
+        # promtool checks the rules; only the expressions after "expr:" are needed here.
         lines = (MONITORING / name).read_text().splitlines()
         for number, line in enumerate(lines):
             if not (found := re.match(r"\s*expr: (.*)", line)):
@@ -89,7 +89,7 @@ class Prometheus:
         self.url = f"http://127.0.0.1:{port}/api/v1/"
 
     def query(self, expression):
-        """The samples, or the error as text."""
+        """The samples, or the error text."""
         try:
             return json.loads(get(self.url + "query?" + urllib.parse.urlencode({"query": expression})))["data"]["result"]
         except urllib.error.HTTPError as error:
@@ -125,7 +125,7 @@ def main():
             work(pods)
             scheduled = 'scheduler_schedule_attempts_total{result="scheduled"} >= 41'
             wait_for("scheduling", lambda: prometheus.query(scheduled))
-            # Two scrapes of everything that was counted, so that rates have something to go by.
+            # Two scrapes of all counters, so that rates have values.
             seen = time.time()
             wait_for("another scrape", lambda: float(prometheus.query("timestamp(up)")[0]["value"][1]) > seen + 1)
             sys.exit(judge(prometheus))

@@ -1,4 +1,4 @@
-"""Node exporters of many nodes in one process, and a man in the middle of Prometheus who can be told to misbehave."""
+"""Node exporters of many nodes in one process, and a proxy of Prometheus that can inject errors."""
 
 import http.server
 import threading
@@ -24,7 +24,7 @@ class Server:
             daemon_threads = True
 
             def handle_error(self, *args):
-                pass  # whoever asked has hung up
+                pass  # the client has disconnected
 
         self.listener = Listener(("127.0.0.1", 0), Handler)
         self.port = self.listener.server_address[1]
@@ -84,7 +84,7 @@ class Exporter:
 
 
 class Middle:
-    """Passes queries on to Prometheus and counts them; mode says what it does instead."""
+    """Forwards queries to Prometheus and counts them; mode selects an error instead."""
 
     def __init__(self, port):
         self.target = f"http://127.0.0.1:{port}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Places pods by what a real Prometheus says of nodes, and takes the Prometheus away.
+"""Tests load-aware scheduling with a real Prometheus, and during its outages.
 
-    measurements.py <the program berth> [--nodes N]
+    measurements.py <path of the program berth> [--nodes N]
 
 Needs prometheus and prometheus-node-exporter (script/setup --monitoring). A cluster in memory; an exporter that plays its
 nodes, but for one whose numbers are a real node exporter's; schedulers with CPUUsage, NetworkTraffic and LoadAware, which ask
@@ -21,7 +21,7 @@ from check import Prometheus, free_port, get, pod, wait_for
 from fake_nodes import Exporter, Middle
 
 FAMILY = re.compile(r"^([a-z0-9_]+)\{([^}]*)\} (\S+)$")
-# The outages that the scheduler lives through, one after the other.
+# The kinds of outages, in order.
 OUTAGES = ("error", "html", "half", "hang")
 
 
@@ -51,7 +51,7 @@ class Run:
             self.failures.append(what)
             print("WRONG", what)
 
-    # --- the parts
+    # --- the parts ---
 
     def cluster(self):
         self.start("sandbox", self.berth, "sandbox", f"--nodes={self.nodes}", "--node-cpus=8", f"--port={self.api}",
@@ -117,7 +117,7 @@ class Run:
         self.start("scheduler", self.berth, "scheduler", "--config=config.yaml", "--secure-port=0",
                    "--berth-metric-sources=sources.yaml", f"--berth-http-address=127.0.0.1:{self.own}")
 
-    # --- questions
+    # --- the checks ---
 
     def metrics(self):
         samples = {}
@@ -141,7 +141,7 @@ class Run:
         return json.loads(get(f"{self.pods}/{name}"))["spec"].get("nodeName")
 
     def measured(self):
-        """The real machine has no ens192, and what is stale is not believed."""
+        """The real machine has no ens192, and stale values are ignored."""
         fresh = self.nodes - (1 if self.stale else 0)
         least = {"cpu": fresh, "memory": fresh, "network receive": fresh - 1}
         return all(self.sample("berth_measurement_nodes", 'state="measured"', f'signal="{signal}"')[0] >= count
@@ -178,7 +178,7 @@ def right_nodes(run):
 
 
 def by_hand(run):
-    """The same questions without a scheduler."""
+    """The same queries without a scheduler."""
     (run.directory / "nodes.json").write_text(get(run.pods.split("/namespaces")[0] + "/nodes"))
     body = pod("by-hand", "100m")
     body.update(apiVersion="v1", kind="Pod")
@@ -214,11 +214,11 @@ def outages(run):
 
 
 def disappearance(run):
-    """Killed, and frozen: after holdFor LoadAware has no say, and then it has again."""
+    """Prometheus killed and frozen: after holdFor the signals are ignored, and used again after the recovery."""
     run.children["prometheus"].kill()
     run.children["prometheus"].wait()
     wait_for("the signals of LoadAware to be gone", lambda: 0 in run.usable(), 30)
-    # Without measurements there is no threshold: any node will do.
+    # Without measurements thresholds are ignored: any node is accepted.
     run.place("without", "loadaware")
     run.prometheus()
     wait_for("measurements after the restart", lambda: run.up() and 0 not in run.usable() and run.measured(), 60)

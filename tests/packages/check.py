@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Debian packages of a build twice, looks through them, and installs, upgrades, removes and purges them in a root
+"""Builds the Debian packages twice, checks their contents, and installs, upgrades, removes and purges them in a root
    of their own.
    check.py <build folder> [--lintian]"""
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from findings import DATE, SKIPPED, Findings  # noqa: E402 (the folder is known now)
+from findings import DATE, SKIPPED, Findings  # noqa: E402 (needs the path set above)
 
-# Everything that the package of the program may have.
+# All files that the package may contain.
 ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler)", r"usr/lib/systemd/system/berth\.service", r"etc/berth/scheduler\.yaml", r"etc/default/berth",
     r"usr/share/man/man1/(berth|kube-scheduler)\.1\.gz", r"usr/share/bash-completion/completions/(berth|kube-scheduler)",
@@ -41,7 +41,7 @@ def package(build, output, *arguments, **environment):
 
 
 def entries(root):
-    """Files and links; what dpkg itself keeps is not counted."""
+    """Files and links, without dpkg's own files."""
     return sorted(str(path.relative_to(root)) for path in root.rglob("*")
                   if (path.is_symlink() or not path.is_dir()) and not path.is_relative_to(root / "var/lib/dpkg"))
 
@@ -56,7 +56,7 @@ def check_contents(root):
 
 
 def check_manual(page):
-    """Every command and every flag of the scheduler is in it, and the formatter has nothing to say."""
+    """The manual page contains every command and flag, and the formatter reports no errors."""
     done = run("man", "--warnings", "-l", page, env={**os.environ, "MANROFFSEQ": "", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
     check(done.returncode == 0 and not done.stderr, f"berth.1: {done.stderr}")
     for words in ("BERTH SANDBOX", "BERTH EXTENDER CHECK", "--leader-elect-lease-duration", "/etc/berth/kubeconfig"):
@@ -85,19 +85,19 @@ def check_unit(unit, root, folder):
     if not shutil.which("systemd-analyze"):
         print("packages: no systemd-analyze: the unit was not verified")
         return
-    # Where the program is in this test.
+    # The program's path in this test.
     here = folder / "berth.service"
     here.write_text(text.replace("=/usr/bin/berth ", f"={root}/usr/bin/berth "))
     done = run("systemd-analyze", "--man=no", "verify", here)
     check(done.returncode == 0 and "berth" not in done.stderr, f"berth.service: {done.stderr}")
-    # 10 is a service that may do everything; 15 stands for 1.5.
+    # The scale goes up to 10 (no restrictions); --threshold=15 means 1.5.
     done = run("systemd-analyze", "--offline=true", "--threshold=15", "security", here)
     check(done.returncode == 0, f"berth.service: {done.stdout[-120:]}")
     print(done.stdout.strip().splitlines()[-1])
 
 
 def check_life(first, second, root):
-    """Install, upgrade, remove, purge: settings are kept until they are purged, and nothing but them."""
+    """Install, upgrade, remove, purge: only settings are kept, until they are purged."""
     for folder in ("info", "updates", "triggers"):
         (root / "var/lib/dpkg" / folder).mkdir(parents=True)
     (root / "var/lib/dpkg/status").touch()
@@ -130,7 +130,7 @@ def check_life(first, second, root):
 
 
 def check_development(package_, root):
-    """A scheduler with a plugin of its own finds the package; its folder names nothing of this machine."""
+    """A scheduler with a custom plugin finds the CMake package, which contains no paths of this machine."""
     run("dpkg-deb", "-x", package_, root)
     for path in (root / "usr/lib/cmake/berth").iterdir():
         check(str(ROOT) not in path.read_text(), f"{path.name}: names the tree that it was built from")

@@ -1,4 +1,4 @@
-// Libraries that must be refused: which one this is, a macro says.
+// Libraries that must be rejected; a macro selects the defect.
 #include <berth_plugin.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds examples/loaded-plugins with nothing but the compiler and the header, has the scheduler load them in a cluster in
-# memory, and then puts another library into the place of one of them: without building Berth anew pods go elsewhere.
+# Builds examples/loaded-plugins with only the compiler and the header, loads them into the scheduler on a simulated
+# cluster, and then replaces one library: pods are placed differently without rebuilding Berth.
 #   cluster_test.sh <berth> <folder of berth_plugin.h>
 set -euo pipefail
 berth=$1 include=$2
@@ -23,12 +23,12 @@ wait_for() {
   fail "$1 did not happen within 30 s"
 }
 
-# --- what an author does
+# --- building a plugin ---
 compile_c() { ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
 compile_cpp() { ${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I"$include" "$1" -o "$2"; }
 compile_c "$examples/headroom.c" "$run/headroom.so"
 compile_cpp "$examples/gangs.cpp" "$run/gangs.so"
-# The same plugin with another opinion: nodes are filled up.
+# The same plugin with the opposite score: prefers full nodes.
 sed 's|left \* BERTH_MAX_SCORE / allocatable\[row\]|BERTH_MAX_SCORE - left * BERTH_MAX_SCORE / allocatable[row]|' \
   "$examples/headroom.c" >"$run/packing.c"
 cmp -s "$examples/headroom.c" "$run/packing.c" && fail "the line to change is not in headroom.c"
@@ -48,7 +48,7 @@ profiles:
   - {name: Gangs, args: {mostPerNode: 1, waitSeconds: 5, ledger: $run/ledger}}
 END
 
-# --- before anything runs
+# --- checks without a cluster ---
 loading=("--berth-plugin=$run/headroom.so" "--berth-plugin=$run/gangs.so")
 "$berth" config check "${loading[@]}" "$run/config.yaml" >"$run/check.log" 2>&1 || fail "the configuration is refused: $(cat "$run/check.log")"
 refused() {
@@ -66,7 +66,7 @@ sed 's/"Headroom"/"NodeName"/' "$examples/headroom.c" >"$run/namesake.c"
 compile_c "$run/namesake.c" "$run/namesake.so"
 refused 'plugin "NodeName" already exists' explain "--berth-plugin=$run/namesake.so" -f "$run/config.yaml"
 
-# A mistake while it decides is an error of that pod, in which the plugin is named.
+# An error during a decision fails the pod, with the plugin's name.
 cat >"$run/cluster.yaml" <<END
 apiVersion: v1
 kind: List
@@ -85,7 +85,7 @@ mistaken 's|left \* BERTH_MAX_SCORE / allocatable|left * 1000 / allocatable|' 'H
 mistaken 's|return BERTH_SKIP|return 77|; s|? BERTH_SKIP|? 77|; s|: BERTH_SUCCESS;|: 77;|' 'pre_filter returned 77, expected one of 0 (Success)'
 mistaken 's|if (rejected == NULL) return;|if (rejected != NULL) rejected[0] = 4; else return;|' 'filter rejected row 2 of a table of 2'
 
-# --- a cluster
+# --- a cluster ---
 "$berth" sandbox --nodes=3 --port=0 --kubeconfig="$run/kubeconfig" >"$run/sandbox.log" 2>&1 &
 pids+=($!)
 wait_for "the cluster" '[ -s "$run/kubeconfig" ]'
@@ -117,7 +117,7 @@ placed() {
   node_of "$1"
 }
 
-# --- as it is: pods keep apart, and a gang starts together
+# --- the original libraries: pods are spread, and a gang starts together ---
 start
 create one ""
 first=$(placed one)
@@ -133,7 +133,7 @@ left=$(placed left) right=$(placed right)
 grep -q "default/crew left $left" "$run/ledger" && grep -q "default/crew right $right" "$run/ledger" ||
   fail "PreBind wrote: $(cat "$run/ledger")"
 wait_for "PostBind" 'grep -q "A member of default/crew is bound" "$run/scheduler.log"'
-# Two of three: when the first has waited long enough, the second must go, too.
+# Two of three members: when the first one times out, the second must be rejected, too.
 create early "gang: half, gang-size: '3'"
 wait_for "the waiting of the first of three" 'grep -q "default/early" "$run/scheduler.log"'
 sleep 1
@@ -147,7 +147,7 @@ curl -sf -X DELETE "$pods/right" >/dev/null
 wait_for "the end of the gang" '! node_of left && ! node_of right'
 stop
 
-# --- another library at the same place
+# --- another library at the same path ---
 cp "$run/packing.so" "$run/new.so" && mv "$run/new.so" "$run/headroom.so"
 start
 create three ""

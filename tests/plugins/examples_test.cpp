@@ -1,4 +1,4 @@
-// The examples of examples/loaded-plugins, loaded as the scheduler loads them.
+// Tests examples/loaded-plugins, loaded in the same way as in the scheduler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -58,7 +58,7 @@ TEST(Loader, SaysWhatAFileIsNot) {
   EXPECT_THAT(ErrorOf(folder + "/missing.so"), HasSubstr("no such file"));
   EXPECT_THAT(ErrorOf(folder), HasSubstr("not a regular file"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("no file given"));
-  // A program is not a library, though its file looks like one.
+  // A program is not a library, although it has the same file format.
   EXPECT_THAT(ErrorOf("/proc/self/exe"), HasSubstr("cannot be loaded: "));
 }
 

@@ -1,4 +1,4 @@
-"""A machine for somebody new: a clean Debian 12 in a directory, with processes, host name and network of its own."""
+"""A clean Debian 12 in a directory, with its own processes, host name and network."""
 import hashlib
 import os
 import re
@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 RELEASE = "bookworm"
-# What an installation of Debian has and debootstrap's smallest variant lacks, as far as a person would miss it.
+# Packages of a usual Debian installation that debootstrap's minimal variant lacks.
 USUAL = ("apt-utils", "bash-completion", "ca-certificates", "curl", "man-db")
 CLEAN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "TERM": "dumb",
          "MANWIDTH": "100", "PAGER": "cat", "DEBIAN_FRONTEND": "noninteractive", "KUBECONFIG": "/etc/kubernetes/admin.conf"}
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
-# The first process of the machine: it ends with the program that started it, and all others with it.
+# The first process of the machine: it ends with the program that started it, and ends all others.
 FIRST = """set -e
 root=$1
 ip link set lo up
@@ -29,11 +29,11 @@ while read -r _; do :; done
 
 
 class Unavailable(Exception):
-    """This machine cannot do it."""
+    """This machine lacks a prerequisite."""
 
 
 def repositories():
-    """Where this machine gets Debian 12 from: [(address, suite, components)], the release itself first."""
+    """The machine's package sources of Debian 12: [(address, suite, components)], the release itself first."""
     said = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages"],
                           capture_output=True, text=True, check=True).stdout
     found = {}
@@ -46,14 +46,14 @@ def repositories():
 
 
 def apt_settings():
-    """How this machine gets there: proxies, and what it does about dates."""
+    """The machine's apt settings: proxies, and the check of dates."""
     said = subprocess.run(["apt-config", "dump", "--format", '%f "%v";%n', "Acquire"], capture_output=True, text=True, check=True).stdout
     return "".join(f"{line}\n" for line in said.splitlines()
                    if re.match(r"Acquire::(https?(::[^ ]+)?|Check-[A-Za-z-]+|Retries) \"[^\"]", line))
 
 
 def base(cache, say):
-    """A tarball of the bare system; made once for each mirror and list of packages."""
+    """A tarball of the base system; created once per mirror and package list."""
     address = repositories()[0][0]
     key = hashlib.sha256(" ".join((address, RELEASE, *USUAL)).encode()).hexdigest()[:12]
     tarball = cache / f"debian-{RELEASE}-{key}.tar"
@@ -83,7 +83,7 @@ class Machine:
         subprocess.run(["tar", "--numeric-owner", "-C", root, "-xpf", tarball], check=True)
         lines = [f"deb {address} {suite} main\n" for address, suite in repositories()]
         (root / "etc/apt/sources.list").write_text("".join(lines))
-        # It would warn of scripts: there is no terminal.
+        # Suppresses apt's warning about scripts: there is no terminal.
         (root / "etc/apt/apt.conf.d/50walk").write_text(apt_settings() + 'Apt::Cmd::Disable-Script-Warning "true";\n')
         for name in ("resolv.conf", "hosts"):
             shutil.copy(f"/etc/{name}", root / "etc" / name)
@@ -98,18 +98,18 @@ class Machine:
         self._enter = f"/proc/{children[0]}/ns/"
 
     def within(self, *, network=True):
-        """The words by which a program gets this machine's network alone, or gets into it without that."""
+        """The command prefix that runs a program in the machine's namespaces, with or without the outside network."""
         if network:
             return ["nsenter", f"--net={self._enter}net"]
         return ["nsenter", f"--mount={self._enter}mnt", f"--uts={self._enter}uts", f"--pid={self._enter}pid"]
 
     def shell(self, line, *, online=False, timeout=600):
-        """Types a line as root; online: with the network of the outside, for downloads. What is started stays."""
+        """Runs a command line as root; online: with the outside network, for downloads. Started processes continue."""
         words = self.within(network=False) + ([] if online else [f"--net={self._enter}net"])
         environment = dict(CLEAN)
         if online:
             environment.update({name: os.environ[name] for name in PROXIES if name in os.environ})
-        # A file, not a pipe: services that are started keep it open.
+        # A file, not a pipe: started services keep it open.
         output = self.root / "tmp/output"
         with output.open("w") as said:
             done = subprocess.run([*words, "chroot", self.root, "/usr/bin/env", "-C", "/root", "bash", "-c", line], env=environment,
@@ -117,7 +117,7 @@ class Machine:
         return done.returncode, output.read_text(errors="replace")
 
     def files(self):
-        """All that somebody could have left behind; not what apt, dpkg, logs and caches keep for themselves."""
+        """All files that an installation could leave behind, without those of apt, dpkg, logs and caches."""
         own = re.compile(r"(tmp|proc|dev|run|root|var/(cache|log|tmp|lib/(apt|dpkg))|etc/kubernetes)(/|\Z)|etc/(ld\.so\.cache|\.pwd\.lock)\Z")
         found = set()
         for folder, folders, names in os.walk(self.root):

@@ -1,16 +1,18 @@
-"""What somebody does who follows docs/guide/first-afternoon.md, and what must be seen then."""
+"""The commands of docs/guide/first-afternoon.md with their expected output."""
 from dataclasses import dataclass
 
 
 @dataclass
 class Step:
-    line: str  # as it is typed, and as it stands in the guide
-    sees: tuple[str, ...] = ()  # regular expressions, each of which a line must match; what the first one finds is reported
+    line: str  # the command line, as in the guide
+    # regular expressions that must each match a line; the first one's match is reported
+    sees: tuple[str, ...] = ()
     never: str = r"\b[Ff]orbidden\b|[Pp]ermission denied|command not found|Traceback"
-    online: bool = False  # needs the outside
-    patience: int = 0  # seconds in which it is typed again until all is seen
-    also: str = ""  # a line that must succeed then; a look that nobody has to take, so the guide does not have it
-    headline: bool = False  # what was seen here stands for all under its heading
+    online: bool = False  # needs network access
+    patience: int = 0  # seconds in which the command is repeated until everything is seen
+    # a command that must succeed afterwards; an additional check that the guide does not contain
+    also: str = ""
+    headline: bool = False  # the result that represents all steps of its section
 
 
 EXAMPLES = "/usr/share/doc/berth/examples"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Drives the real kubectl against `berth sandbox`: what people type must work, and print what they are used to.
+# Runs the real kubectl against `berth sandbox`: common commands must work and print their usual output.
 #   tests/sandbox/kubectl_test.sh <berth>
 set -eu
 berth=${1:?usage: kubectl_test.sh <path of the program berth>}

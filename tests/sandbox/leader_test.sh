@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two replicas of `berth scheduler` stand by for each other in front of `berth sandbox`.
+# Two replicas of `berth scheduler` with leader election on `berth sandbox`.
 #   tests/sandbox/leader_test.sh <berth>
 set -eu
 berth=${1:?usage: leader_test.sh <path of the program berth>}
@@ -31,7 +31,7 @@ wait_for() {
 }
 wait_for "the sandbox is there" test -f "$work/kubeconfig"
 
-# replica <name> <more of the configuration>
+# replica <name> <additional configuration>
 replica() {
   cat >"$work/$1.yaml" <<EOF
 apiVersion: kubescheduler.config.k8s.io/v1

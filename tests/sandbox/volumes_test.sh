@@ -1,6 +1,6 @@
 #!/bin/sh
-# Volumes from claim to pod: `berth sandbox` plays the provisioner and the controller that binds, `berth scheduler`
-# chooses the node and says so to both.
+# Volumes from claim to pod: `berth sandbox` simulates the provisioner and the binding controller, `berth scheduler`
+# selects the node.
 #   tests/sandbox/volumes_test.sh <berth>
 set -eu
 berth=${1:?usage: volumes_test.sh <path of the program berth>}

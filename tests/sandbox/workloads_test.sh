@@ -1,6 +1,6 @@
 #!/bin/sh
-# Drives the real kubectl against `berth sandbox` with `berth scheduler` beside it: workloads, their controllers,
-# failing nodes, saving and loading.
+# Runs the real kubectl against `berth sandbox` and `berth scheduler`: workloads, their controllers, failing nodes,
+# saving and loading.
 #   tests/sandbox/workloads_test.sh <berth>
 set -eu
 berth=${1:?usage: workloads_test.sh <path of the program berth>}
@@ -162,7 +162,7 @@ check "leaves the pods"            "pods: 5"                     count app=web
 check "delete in the foreground"   "deleted"                     kubectl delete daemonset agent --cascade=foreground --timeout 30s
 check "leaves nothing"             "pods: 0"                     count app=agent
 
-# It would go on making pods, one of them perhaps while the cluster is being saved.
+# Otherwise it would continue to create pods, perhaps while the cluster is being saved.
 check "the failing job goes"       "deleted"                     kubectl delete job bad --cascade=foreground --timeout 30s
 pods=$(kubectl get pods -o 'jsonpath={range .items[*]}{.metadata.uid}{" "}{.spec.nodeName}{"\n"}{end}')
 kill -USR1 "$sandbox"

@@ -159,7 +159,7 @@ func (h *host) change(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
-	if err := h.shows(ctx, program+" --check", " is there, image "); err != nil {
+	if err := h.shows(ctx, program+" --check", "the scheduler is "); err != nil {
 		return err
 	}
 	text, _ := os.ReadFile(h.manifest())

@@ -17,19 +17,19 @@ type unknown struct {
 
 // unknowns: what the script does not understand it must refuse; what others write, and means the same, it takes.
 var unknowns = []unknown{
-	{"another kind", "kind: Pod", "kind: Job", "it is no Pod"},
+	{"another kind", "kind: Pod", "kind: Job", "it is not a Pod"},
 	{"another program", "    - kube-scheduler\n", "    - sh\n    - kube-scheduler\n", `its command begins with "sh"`},
-	{"another container", "    name: kube-scheduler\n", "    name: scheduler\n", `its container is called "scheduler"`},
+	{"another container", "    name: kube-scheduler\n", "    name: scheduler\n", `its container has the name "scheduler"`},
 	{"two containers", "  hostNetwork:", "  - name: another\n    image: example/another\n  hostNetwork:", "it has 2 containers"},
-	{"no image", "    image: ", "    picture: ", "no image is found"},
+	{"no image", "    image: ", "    picture: ", "its container has no image"},
 	{"two documents", "status: {}\n", "status: {}\n---\nkind: Pod\n", "more than one document"},
 	{"carriage returns", "kind: Pod\n", "kind: Pod\r\n", "carriage returns"},
 	{"tabs", "  hostNetwork: true", "\thostNetwork: true", "tabs"},
-	{"a last line that does not end", "status: {}\n", "status: {}", "the changes could not be taken back"},
+	{"a last line that does not end", "status: {}\n", "status: {}", "the changes cannot be reverted"},
 	{"a security context in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n",
 		"  securityContext: {seccompProfile: {type: RuntimeDefault}}\n", "written in one line"},
 	{"not root, but nobody else", "  securityContext:\n", "  securityContext:\n    runAsNonRoot: true\n", "a user other than root"},
-	{"nothing", "", "", "it is no Pod"},
+	{"nothing", "", "", "it is not a Pod"},
 
 	{"a user", "  securityContext:\n", "  securityContext:\n    runAsUser: 991\n", ""},
 	{"a user in one line", "  securityContext:\n    seccompProfile:\n      type: RuntimeDefault\n", "  securityContext: {runAsUser: 991}\n", ""},
@@ -110,7 +110,7 @@ func (h *host) copyBeside(ctx context.Context, text string) error {
 	if err := os.Remove(beside); err != nil {
 		return err
 	}
-	if said, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(said, "the kubelet would run it") {
+	if said, err := h.script(ctx, "--backup="+h.path("manifests/old")); err == nil || !strings.Contains(said, "the kubelet would run the backup") {
 		h.complain("a backup in the folder: %s", said)
 	}
 	// A manifest of Berth's that was changed by hand is kept on the way back.

@@ -56,7 +56,7 @@ func parse(args []string) (*options, error) {
 	flags.IntVar(&o.rounds, "rounds", 1, "rounds of each scheduler and kind")
 	flags.StringVar(&o.dump, "dump", "", "write the bound pods into this `DIRECTORY` as the API server lists them: pods.json, pods.pb; for bench_encodings")
 	flags.BoolVar(&o.jsonWatch, "json-watch", false, "somebody else watches all pods in JSON")
-	flags.BoolVar(&o.json, "json", false, "one object per line")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object per line")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Pods and nodes in both encodings, as Kubernetes' own serializers write them (../main.go): what Berth makes of
-// one must equal what it makes of the other.
+// Compares pods and nodes in both encodings, written by Kubernetes' serializers (../main.go): Berth must
+// decode both to equal objects.
 //
 //   compare_encodings FILE...
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ using api::Pod;
 
 class Comparison {
  public:
-  // See ../main.go for what the record is of.
+  // ../main.go defines the records.
   void Compare(std::string_view what, std::string_view json, std::string_view protobuf) {
     ++records_;
     place_ = fmt::format("record {} ({})", records_, what);
@@ -48,7 +48,7 @@ class Comparison {
     if (equal) return;
     if (++differences_ <= 20) fmt::print("{}: {} differs\n", place_, what);
   }
-  // Paths are spelt alike; what is wrong is said in the words of each encoding.
+  // Error paths are equal; the error texts depend on the encoding.
   template <class Result>
   bool BothFine(const Result& json, const Result& protobuf) {
     if (json && protobuf) return true;
@@ -122,7 +122,7 @@ class Comparison {
     Expect(a.retry_after_seconds == b.retry_after_seconds && a.cause_reasons == b.cause_reasons, "details");
   }
 
-  // What lies between two lengths, which a stream may bring in any pieces.
+  // The frame between two lengths; a stream may deliver it in pieces of any size.
   std::string_view Frame(std::string_view framed) {
     http::LengthSplitter splitter(framed.size());
     frame_.clear();

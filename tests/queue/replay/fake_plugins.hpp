@@ -1,5 +1,5 @@
-// The plugins of a recorded sequence. Their answers follow from the objects alone, and plugins.go computes
-// the same ones.
+// The plugins of a recorded sequence. Their results depend on the objects only; plugins.go computes the same
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct FakePlugin {
   std::vector<FakeRegistration> events;
 };
 
-// The profile has those of the plugins that name it, in their order. Clock and handle outlive it.
+// A profile with those plugins that list it, in their order. Clock and handle must outlive it.
 std::unique_ptr<runtime::Profile> BuildProfile(const std::string& name,
                                                const std::vector<FakePlugin>& plugins, const Clock& clock,
                                                framework::Handle& handle);
 
 framework::EventResource ResourceNamed(const std::string& name);
-// An object of that kind which has a name and nothing else; null for the empty name.
+// An object of that kind with only a name; null for the empty name.
 std::shared_ptr<const void> ObjectOf(framework::EventResource kind, const std::string& name);
 
 }  // namespace berth::replay

@@ -1,8 +1,8 @@
-// Drives Berth's scheduling queue through recorded sequences of kube-scheduler's and compares all that can be
-// seen after every step.
+// Runs Berth's scheduling queue through recorded sequences of kube-scheduler's queue and compares the visible
+// state after every step.
 //
-//   queue_replay FILE.ndjson.zst    a recording: prints what differs; exit code 1 if anything does
-//   queue_replay -                  sequences on stdin, one per line; answers each with "ok" or what differs
+//   queue_replay FILE.ndjson.zst    a recording: prints the differences; exit code 1 if there are any
+//   queue_replay -                  sequences on stdin, one per line; prints "ok" or the differences for each
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace berth::replay {
 namespace {
 
 constexpr int kShownMismatches = 10;
-constexpr std::size_t kLeastSequences = 100;  // fewer are a broken recording
+constexpr std::size_t kLeastSequences = 100;  // fewer indicate a broken recording
 
 std::string FirstDifference(const State& wanted, const State& got) {
   const auto of = [](const State& state, const std::string& key) {
@@ -37,7 +37,7 @@ std::string FirstDifference(const State& wanted, const State& got) {
   return "";
 }
 
-// Empty if the queues agree to the end.
+// Empty if the queues agree until the end.
 std::string Compare(const Sequence& sequence) {
   World world(sequence.options, sequence.start_millis, sequence.plugins);
   State wanted;
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string path = argv[1];
-  // Hints that fail are ordinary here, and each of them is logged.
+  // Failing hints are normal here, and each is logged.
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return 2;
   try {
     return path == "-" ? berth::replay::ReplayInput() : berth::replay::ReplayFile(path);

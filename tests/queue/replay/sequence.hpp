@@ -1,4 +1,4 @@
-// A recorded sequence: one line of JSON (sequence.go says what is in it).
+// A recorded sequence: one line of JSON (sequence.go defines its content).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace berth::replay {
 
 struct Step {
   Operation operation;
-  State set;                      // what became visible or changed
-  std::vector<std::string> gone;  // what is not visible any more
+  State set;                      // new or changed entries
+  std::vector<std::string> gone;  // removed entries
 };
 
 struct Sequence {
@@ -24,7 +24,7 @@ struct Sequence {
   std::vector<Step> steps;
 };
 
-// Throws std::runtime_error for lines that are not sequences.
+// Throws std::runtime_error for invalid lines.
 Sequence ParseSequence(std::string_view line);
 
 }  // namespace berth::replay

@@ -25,7 +25,7 @@ std::int64_t Millis(MonoTime time) {
   return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
 }
 
-// Labels of events live as long as the metrics that use them.
+// Labels of events must live as long as the metrics that use them.
 const char* Kept(const std::string& label) {
   static std::set<std::string> kept;
   return kept.insert(label).first->c_str();
@@ -99,7 +99,7 @@ std::string World::Apply(const Operation& op) {
   return "";
 }
 
-// --- what the queue asks, answered as core does ---
+// --- the queue's callbacks, implemented as in core ---
 
 bool World::Less(const QueuedPod& a, const QueuedPod& b) const { return profiles_.front()->Less(a, b); }
 
@@ -120,7 +120,7 @@ framework::Requeue World::EvaluateHint(const QueuedPod& pod, const ClusterEvent&
   return profiles_[pod.profile]->EvaluateHint(event, objects, pod.info, pod.rejectors, pod.pending);
 }
 
-// --- what happens ---
+// --- operations ---
 
 void World::Advance(Duration by) {
   const MonoTime target = clock_.Now() + by;
@@ -210,7 +210,7 @@ std::uint32_t World::ProfileOf(const api::Pod& pod) const {
   return pod.spec.scheduler_name == kProfiles[0] ? 0 : 1;
 }
 
-// --- what can be seen ---
+// --- visible state ---
 
 State World::Look() const {
   State seen;
@@ -231,8 +231,8 @@ State World::Look() const {
   return seen;
 }
 
-// `name{a="x",b="y"} 3` of the families that are compared becomes "short x y" -> "3"; the queue
-// comes before the event in the recorded sequences.
+// `name{a="x",b="y"} 3` of the compared families becomes "short x y" -> "3"; in the recorded sequences the
+// queue label precedes the event label.
 void World::LookAtMetrics(State& seen) const {
   static const std::map<std::string_view, std::string> kFamilies{
       {"scheduler_pending_pods", "pending"},

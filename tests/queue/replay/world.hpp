@@ -1,4 +1,4 @@
-// Berth's queue, and what surrounds it in a recorded sequence: clock, API objects, attempts under way. The
+// Berth's queue with its environment in a recorded sequence: clock, API objects, attempts in flight. The
 // counterpart of ../world.go and ../state.go.
 #pragma once
 
@@ -31,17 +31,17 @@ struct Operation {
   Event event;
   std::vector<std::string> pods;
   std::int64_t millis = 0;
-  std::string popped;  // whom the original popped
+  std::string popped;  // the pod that kube-scheduler's queue popped
 };
 
-// What can be seen, one line per pod, nomination and metric; what is zero or empty is left out.
+// The visible state: one line per pod, nomination and metric; zero and empty values are omitted.
 using State = std::map<std::string, std::string>;
 
 class World final : public queue::QueuePolicy {
  public:
   World(queue::QueueOptions options, std::int64_t start_millis, const std::vector<FakePlugin>& plugins);
 
-  // The UID of the pod that a pop took.
+  // Returns the UID of a popped pod.
   std::string Apply(const Operation& op);
   State Look() const;
 
@@ -75,8 +75,8 @@ class World final : public queue::QueuePolicy {
   metrics::Registry metrics_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
   std::map<std::string, api::PodPtr> objects_;           // by UID
-  std::map<std::string, framework::QueuedPodPtr> held_;  // by UID: popped
-  std::set<std::string> uids_;                           // of all pods that ever were
+  std::map<std::string, framework::QueuedPodPtr> held_;  // by UID: popped pods
+  std::set<std::string> uids_;                           // of all pods that ever existed
 };
 
 }  // namespace berth::replay
