@@ -63,7 +63,7 @@ struct StreamOptions {
 };
 
 // Error codes tell the caller what it may do:
-//   kUnavailable  nothing was sent (connection refused, name not resolved, TLS failure, deadline passed before
+//   kUnavailable  nothing was sent (refused, name not resolved, TLS failure, deadline passed before
 //                 sending): safe to repeat
 //   kAmbiguous    sent, at least partly, and the connection broke before the response was complete
 //   kTimeout      sent, and the deadline passed: as ambiguous
