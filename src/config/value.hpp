@@ -1,5 +1,5 @@
-// A configuration file as a tree, JSON or YAML, and strict reading of it: every field is known, has the right
-// type and occurs once, or the mistake is named with its path.
+// A configuration file as a tree, from JSON or YAML, and a strict reader: every field must be known, have the
+// right type and occur once; otherwise the error names its path.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace berth::config {
 struct Value {
   enum class Kind { kNull, kBool, kNumber, kString, kList, kMap };
   Kind kind = Kind::kNull;
-  // Where the value comes in the walk that a Go program makes through the document: of several mistakes the
+  // The position of the value in the order in which a Go program visits the document: of several errors the
   // one with the lowest number is reported first.
   std::uint32_t order = 0;
   std::string text;  // kNumber: as JSON has it; kString; kBool: "true" or "false"
   std::vector<Value> items;
   std::vector<std::pair<std::string, Value>> members;  // in the order of the file, keys unique
 
-  // Defined elsewhere, because a pair with Value inside is incomplete here; clang minds, g++ does not.
+  // Defined in value.cpp, because clang rejects a pair with the incomplete type Value here; g++ accepts it.
   Value();
   Value(const Value&);
   Value(Value&&) noexcept;
@@ -41,28 +41,29 @@ struct Value {
 
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
-  // Adds the member or replaces it. Only for a map.
+  // Adds or replaces the member. Only for a map.
   Value& Set(std::string_view key, Value value);
   void Remove(std::string_view key);
-  friend bool operator==(const Value& a, const Value& b);  // whatever the order of members
+  friend bool operator==(const Value& a, const Value& b);  // ignores the order of members
 };
 
 struct ParsedText {
   Value root;
   bool json = false;
-  // One text if members occur more than once, in the words of Go's YAML or JSON reader; the last one counts.
+  // One text if members occur more than once, with the message of Go's YAML or JSON reader; the last one is
+  // used.
   std::vector<std::string> duplicates;
 };
 
-// One document: JSON if it begins with a brace, else YAML 1.1 as Kubernetes' parser reads it. Errors name
-// the line ("yaml: line 5: ...").
+// Parses one document: JSON if it begins with a brace, else YAML 1.1 as Kubernetes' parser reads it. Errors
+// name the line ("yaml: line 5: ...").
 Expected<ParsedText> ParseText(std::string_view text);
 
-// The same; a member that occurs twice is an error ("line 5: key \"parallelism\" already set in map").
+// The same; a repeated member is an error ("line 5: key \"parallelism\" already set in map").
 Expected<Value> ParseValue(std::string_view text);
 
-// Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a
-// wrong type ends the report.
+// Collects the errors of a document. Unknown fields are reported together, as in kube-scheduler; a wrong type
+// ends the report.
 class Problems {
  public:
   // `order` as in Value.
@@ -71,16 +72,16 @@ class Problems {
   void WrongType(std::string_view got, std::string_view type_name, std::string_view field,
                  std::string_view go_type, std::uint32_t order = 0);
   void Other(std::string text, std::uint32_t order = 0);
-  // A mistake that is listed with the unknown fields, after those of the document itself.
+  // An error that is listed with the unknown fields, after those of the document itself.
   void Strict(std::string text, std::vector<std::string> hints = {});
-  // From now on nothing is read, but told: every field that is asked for, with its type (empty: any), and
-  // what is in objects and lists, as if there were an empty one.
+  // From now on nothing is read. Instead `tell` is called for every field that is requested, with its type
+  // (empty: any); objects and lists are visited as if each had one empty element.
   using TellField = std::function<void(const std::string& path, std::string_view go_type)>;
   void Describe(TellField tell) { tell_field_ = std::move(tell); }
   const TellField& describing() const { return tell_field_; }
   bool empty() const { return fatal_.empty() && unknown_.empty() && strict_.empty(); }
   bool fatal() const { return !fatal_.empty(); }
-  // What is listed, without "strict decoding error: "; hints apart.
+  // The strict errors without "strict decoding error: "; hints excluded.
   std::vector<std::string> StrictTexts() const;
   std::vector<std::string> Hints() const;
   // Empty if there are no problems.
@@ -102,17 +103,16 @@ class Problems {
   TellField tell_field_;
 };
 
-// Reads the members of one object into variables; what was not asked for by the time of Finish is unknown. An
-// absent or null member leaves its variable alone.
+// Reads the members of one object into variables; members not requested before Finish are unknown fields. An
+// absent or null member leaves its variable unchanged.
 class StructReader {
  public:
   using Visit = std::function<void(const Value&, const std::string&)>;
 
-  // `type_name` is the Go type in error texts, `path` what comes before a field's name in them
-  // ("profiles[0]").
+  // `type_name` is the Go type in error texts, `path` the prefix of field names in them ("profiles[0]").
   StructReader(const Value& value, std::string type_name, std::string path, Problems& problems);
 
-  // Names are compared as Go's own JSON reader does, whatever their case.
+  // Compares names case-insensitively, as Go's own JSON reader does.
   void IgnoreCase() { ignore_case_ = true; }
 
   bool Has(std::string_view name) const;
@@ -121,15 +121,15 @@ class StructReader {
   void Read(std::string_view name, std::int64_t& out, std::string_view go_type = "int64");
   void Read(std::string_view name, double& out, std::string_view go_type = "float32");
   void Read(std::string_view name, std::vector<std::string>& out);
-  // Calls each(value, path) for the items of a list. `element_type` is the Go type of an item that must be an
-  // object.
+  // Calls each(value, path) for the items of a list. `element_type` is the Go type of items that must be
+  // objects.
   void Each(std::string_view name, const Visit& each, std::string_view element_type = "");
-  // Calls with(value, path) if the member is there.
+  // Calls with(value, path) if the member is present.
   void With(std::string_view name, const Visit& with, std::string_view go_type = "object");
-  // Takes note of a member that is read elsewhere or on purpose not at all.
+  // Marks a member as known that is read elsewhere or deliberately ignored.
   const Value* Take(std::string_view name);
   void Finish();
-  // The members that nobody asked for, instead of Finish: their paths.
+  // The paths of members that were not requested; call instead of Finish.
   std::vector<std::string> Rest() const;
   std::string PathOf(std::string_view name) const;
 
