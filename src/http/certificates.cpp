@@ -46,7 +46,7 @@ bool Extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   return true;
 }
 
-// A certificate with a serial number, a time and a key, and nothing else yet.
+// A certificate with only serial number, validity and key set.
 Certificate Blank(EVP_PKEY* key) {
   Certificate certificate(X509_new());
   X509_set_version(certificate.get(), 2);

@@ -41,7 +41,7 @@ bool InNetwork(std::string_view network, const ip::address& address) {
   return ip::network_v6(address.to_v6(), net.prefix_length()).canonical() == net.canonical();
 }
 
-// One entry of NO_PROXY, without space around it.
+// Whether one entry of NO_PROXY, without surrounding space, matches.
 bool Speaks(std::string_view entry, const std::string& host, std::uint16_t port) {
   boost::system::error_code ec;
   const auto address = ip::make_address(host, ec);

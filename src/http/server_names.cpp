@@ -33,7 +33,7 @@ bool IsFor(SSL_CTX* context, const std::string& name) {
                                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1;
 }
 
-// Null: the standard certificate.
+// Returns null for the standard certificate.
 SSL_CTX* Choose(const ServerNames& names, SSL_CTX* standard, const std::string& name) {
   if (const auto exact = names.by_name.find(name); exact != names.by_name.end()) return exact->second.get();
   if (const auto dot = name.find('.'); dot != name.npos) {

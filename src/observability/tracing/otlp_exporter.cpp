@@ -26,8 +26,8 @@ bool MayBeTriedAgain(const Expected<http::ClientResponse>& answer) {
 
 }  // namespace
 
-// What follows `loop` belongs to the loop's thread; `waiting` counts the attempts handed over and not yet
-// sent, so that the scheduler never piles up more than fits.
+// Members after `loop` are used on the loop's thread only; `waiting` counts attempts submitted and not yet
+// sent, which bounds the queue.
 struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
   Impl(http::Loop& loop, http::Transport& transport, const Clock& clock, metrics::Registry& registry,
        ExporterOptions options)
@@ -98,7 +98,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
 
   const ExporterOptions options;
   const Clock& clock;
-  Random random;  // the scheduler loop's
+  Random random;  // used on the scheduler loop
   metrics::Counter& exported;
   metrics::Counter& dropped;
   std::atomic<std::size_t> waiting{0};
