@@ -15,7 +15,7 @@ struct Decoder::Impl {
   KeepTexts keep;
   Sharing sharing;
 
-  // What a whole list needed, many times its text, is not kept for the sake of single objects.
+  // Frees the memory that a whole list needed, many times its text; single objects do not need it.
   void ForgetLarge() {
     constexpr std::size_t kKept = 1U << 20;
     if (parser.capacity() > kKept) parser = simdjson::dom::parser();
@@ -210,7 +210,7 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   Failure ignored;
   if (wire::IsEnvelope(body)) {
     if (auto read = wire::ReadStatus(body)) status = *std::move(read);
-    body = {};  // not for people's eyes
+    body = {};  // not a readable text
   } else if (const auto root = impl_->Parse(body)) {
     std::string_view kind;
     if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status")
@@ -224,7 +224,7 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   return status;
 }
 
-// One line per kind: all three readers.
+// Instantiates all three readers of one kind.
 #define BERTH_DECODES(Kind)                                                  \
   template Expected<Kind> Decoder::Object<Kind>(std::string_view);           \
   template Expected<ObjectList<Kind>> Decoder::List<Kind>(std::string_view); \

@@ -1,4 +1,4 @@
-// Files of objects. YAML becomes JSON first, so that there is one decoder with one set of rules.
+// Files of objects. YAML is converted to JSON first, so that there is one decoder with one set of rules.
 #include <fmt/format.h>
 #include <simdjson.h>
 #include <yaml-cpp/yaml.h>
@@ -28,8 +28,8 @@ bool IsJsonNumber(const std::string& text) {
   return parser.parse(text).get(element) == simdjson::SUCCESS && element.is_number();
 }
 
-// Plain scalars as Kubernetes reads them (YAML 1.1 booleans, the spellings of null, numbers); quoted ones are
-// text.
+// Plain scalars with Kubernetes' rules (YAML 1.1 booleans, the spellings of null, numbers); quoted ones are
+// strings.
 std::string ScalarToJson(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return JsonString(text);
@@ -69,7 +69,7 @@ Expected<std::string> YamlToJson(const YAML::Node& node, int depth) {
   return "null";
 }
 
-// One parsed document: an object, or a List of them (nested Lists too, as kubectl prints for several kinds).
+// One parsed document: an object, or a List (also nested, as kubectl prints for several kinds).
 Expected<void> SplitList(const simdjson::dom::element& root, const std::string& location, Documents& out) {
   simdjson::dom::object object;
   if (root.get(object) != simdjson::SUCCESS) return Invalid(location + ": expected a Kubernetes object");
@@ -87,7 +87,7 @@ Expected<void> SplitList(const simdjson::dom::element& root, const std::string& 
     const std::string place = fmt::format("{}, items[{}]", location, index++);
     std::string_view own_kind;
     if (item["kind"].get(own_kind) != simdjson::SUCCESS && !item_kind.empty()) {
-      // Typed lists (PodList) leave the kind out of their items.
+      // Typed lists (PodList) omit the kind in their items.
       out.objects.push_back({item_kind, simdjson::minify(item), place});
     } else if (auto split = SplitList(item, place, out); !split) {
       out.errors.push_back(split.error().message);
@@ -113,8 +113,7 @@ Expected<Documents> SplitDocuments(std::string_view text) {
   if (first == std::string_view::npos) return out;
   if (text[first] == '{') {
     if (auto whole = AddJson(text, "document 1", out)) return out;
-    // Not JSON after all, or several JSON documents: YAML's flow style covers both. Its message is the better
-    // one.
+    // Not JSON, or several JSON documents: YAML's flow style covers both, and its error message is better.
     out = {};
   }
   std::vector<YAML::Node> documents;
