@@ -32,7 +32,7 @@ void Discovery::Follow(const Resource& resource, Found found) {
   auto& group = groups_[std::string(resource.group)];
   if (group == nullptr) {
     group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kBackoff)});
-    // Later, so that all resources of the group are in when it is asked for.
+    // Posted, so that all resources of the group are registered before the request.
     loop_.Post([this, name = group->name] {
       if (const auto it = groups_.find(name); it != groups_.end()) Begin(*it->second);
     });
@@ -105,7 +105,8 @@ void Discovery::Conclude(Group& group) {
       break;
     }
     something_absent = something_absent || !path;
-    // An answer that a resource is gone may be a server half upgraded; those who have one keep it.
+    // A response without the resource may come from a server in the middle of an upgrade; a known path is
+    // kept.
     if (wish.told && (path == wish.path || !path)) continue;
     if (!path) {
       log::Info("The server has no such resource; it is looked for again later",

@@ -16,11 +16,11 @@
 namespace berth::client {
 namespace {
 
-// An API server that has just started refuses everything until it has read its roles.
+// An API server that has just started rejects all requests until it has loaded its roles.
 constexpr Duration kPatience = std::chrono::seconds(5);
 
-// What is missed where a kind cannot be listed. Empty: nothing is decided without it, since a node might be
-// given too much, a budget be overspent, or every pod with volumes fail.
+// The consequence of a kind that cannot be listed. Empty: scheduling waits for it, since without it a node
+// might be overcommitted, a disruption budget violated, or every pod with volumes fail.
 std::string_view MissedWithout(std::string_view kind) {
   if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
   if (kind == "CSIDriver") return "free capacity of storage is not looked at";
@@ -34,7 +34,7 @@ std::string_view MissedWithout(std::string_view kind) {
   return {};
 }
 
-// Finished pods hold nothing and are not delivered: one that finishes comes as a deletion.
+// Terminated pods use no resources and are not delivered; a pod that terminates is delivered as a deletion.
 template <class T>
 constexpr std::string_view kFieldSelector = "";
 template <>
@@ -74,7 +74,7 @@ struct ClusterSource::Impl {
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 
-  // Pods and nodes are nearly all that comes. Texts for others to read are JSON.
+  // Pods and nodes are nearly all of the traffic. Objects whose text is kept must be JSON.
   template <class T>
   Encoding EncodingFor() const {
     const api::KeepTexts& texts = options.texts;
@@ -83,7 +83,7 @@ struct ClusterSource::Impl {
     return Encoding::kJson;
   }
 
-  // The core group needs no looking for: without pods and nodes there is nothing to schedule.
+  // The core group needs no discovery: without pods and nodes there is nothing to schedule.
   template <class T>
   void Find() {
     constexpr const Resource& resource = ResourceOf<T>();
@@ -100,8 +100,7 @@ struct ClusterSource::Impl {
     });
   }
 
-  // Keeps in step with what is at `path`. One that comes after the start, where there was nothing, is not
-  // waited for.
+  // Watches the resource at `path`. A kind that appears after the start does not delay OnSynced.
   template <class T>
   void Follow(const std::string& path, bool counts = true) {
     auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
@@ -133,7 +132,7 @@ struct ClusterSource::Impl {
     reflector->Start();
   }
 
-  // A role that was written for an older scheduler does not name the kinds that came later.
+  // A role written for an older scheduler lacks kinds that were added later.
   void DoWithout(const Resource& resource, bool& waited_for) {
     const std::string_view missed = MissedWithout(resource.kind);
     if (missed.empty() || !std::exchange(waited_for, false)) return;
@@ -147,7 +146,7 @@ struct ClusterSource::Impl {
     const MonoTime since = loop.Now();
     const auto prove = [&]<class T>() {
       auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
-      if (reflector == nullptr) return;  // not wanted
+      if (reflector == nullptr) return;  // not selected
       ++unproven;
       reflector->ProveFresh(
           [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
@@ -174,7 +173,7 @@ struct ClusterSource::Impl {
     if (auto tell = std::exchange(catching_up, nullptr)) tell();
   }
 
-  // One kind more has been delivered, or does not exist.
+  // One more kind has been delivered, or does not exist.
   void Settled() {
     if (--unsettled > 0) return;
     log::Info("Caches are synced",
@@ -183,7 +182,7 @@ struct ClusterSource::Impl {
     if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
-    // The lists have left holes that would stay: nothing as large comes again.
+    // Returns the memory of the initial lists to the system; nothing as large follows.
     ::malloc_trim(0);
   }
 

@@ -21,7 +21,7 @@ namespace berth::client {
 namespace {
 
 constexpr double kJitterFactor = 1.2;
-// The end of a candidacy waits so long for its last event to be written.
+// The time that Release waits for its last event to be written.
 constexpr Duration kEventPatience = std::chrono::seconds(1);
 
 Duration Scaled(Duration d, double by) {
@@ -62,7 +62,7 @@ Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
   if (options.lease_duration < Duration(1)) return wrong("leaseDuration must be greater than zero");
   if (options.renew_deadline < Duration(1)) return wrong("renewDeadline must be greater than zero");
   if (options.retry_period < Duration(1)) return wrong("retryPeriod must be greater than zero");
-  // A Lease holds whole seconds, and the API server wants one at least.
+  // A Lease stores whole seconds, and the API server requires at least one.
   if (options.lease_duration < std::chrono::seconds(1)) return wrong("leaseDuration must be at least 1s");
   return {};
 }
@@ -96,30 +96,30 @@ struct LeaderElector::Impl {
   LeaseWatch watch;
 
   Phase phase = Phase::kIdle;
-  http::Loop::TimerId next = http::Loop::TimerId::kNone;      // attempt or round
-  http::Loop::TimerId expiry = http::Loop::TimerId::kNone;    // of somebody else's lease
-  http::Loop::TimerId deadline = http::Loop::TimerId::kNone;  // of a round of renewal, or of the release
-  MonoTime next_poll{};                                       // of the round
+  http::Loop::TimerId next = http::Loop::TimerId::kNone;      // next attempt or round
+  http::Loop::TimerId expiry = http::Loop::TimerId::kNone;    // expiry of another holder's lease
+  http::Loop::TimerId deadline = http::Loop::TimerId::kNone;  // end of a renewal round, or of the release
+  MonoTime next_poll{};                                       // next poll of the round
   bool attempting = false;
-  bool hurry = false;  // something happened while an attempt was under way: try once more
+  bool hurry = false;  // the Lease changed during an attempt: try once more
   std::move_only_function<void(bool)> released{};
-  bool free = false;  // what it will be told
-  // Events on their way; they may outlive us.
+  bool free = false;  // the argument for its callback
+  // Events in flight; they may outlive this object.
   std::shared_ptr<int> telling = std::make_shared<int>(0);
 
-  // The way to the lease.
+  // Acquiring the lease.
   void Acquire();
   void OnAcquired(Outcome outcome);
   void ArmExpiry();
   void Hurry();
   void OnSeen(const LeaseRecord& record);
   void Lead();
-  // Keeping it.
+  // Renewing it.
   void StartRound();
   void Poll();
   void OnPolled(Outcome outcome);
   void Lose(std::string_view why);
-  // Giving it back.
+  // Releasing it.
   void StartRelease();
   void EndRelease(bool is_free);
   void TellReleased();
@@ -179,7 +179,7 @@ void LeaderElector::Impl::OnAcquired(Outcome outcome) {
   next = loop.After(Scaled(options.retry_period, factor), [this] { Acquire(); });
 }
 
-// The original would find out that a lease has run out when it polls next.
+// client-go would notice an expired lease only at its next poll.
 void LeaderElector::Impl::ArmExpiry() {
   loop.Cancel(expiry);
   expiry = http::Loop::TimerId::kNone;
@@ -201,7 +201,7 @@ void LeaderElector::Impl::Hurry() {
   Acquire();
 }
 
-// What the watch tells may be old; an attempt begins with reading the Lease, so that no harm comes of it.
+// The watch may deliver old versions. This is harmless because an attempt begins with reading the Lease.
 void LeaderElector::Impl::OnSeen(const LeaseRecord& record) {
   if (phase != Phase::kAcquiring) return;
   hold.See(record);
@@ -259,7 +259,7 @@ void LeaderElector::Impl::Lose(std::string_view why) {
 // --- giving it back ---
 void LeaderElector::Impl::StartRelease() {
   const bool leads = phase == Phase::kLeading;
-  const bool held = leads || attempting;  // an attempt that is cut off may have succeeded
+  const bool held = leads || attempting;  // a cancelled attempt may have succeeded
   if (phase != Phase::kEnded) phase = Phase::kReleasing;
   fence.Close();
   watch.Stop();

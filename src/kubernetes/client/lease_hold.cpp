@@ -10,7 +10,7 @@
 namespace berth::client {
 namespace {
 
-// As a candidate of client-go sees a record: it compares them as JSON in which times have whole seconds.
+// The record as client-go compares it: as JSON, with times in whole seconds.
 LeaseRecord Cut(LeaseRecord record) {
   for (std::string* time : {&record.acquired, &record.renewed}) {
     if (const auto dot = time->find('.'); dot != time->npos) time->resize(dot);
@@ -45,7 +45,7 @@ void LeaseHold::Attempt(bool leads, Attempted done) {
       .renewed = now};
   if (!IsOurs() || Left() <= Duration::zero() || !lease_)
     return Read(leads, std::move(wanted), std::move(done));
-  // The leader assumes that nobody has touched the Lease since.
+  // The leader assumes that the Lease has not changed since.
   LeaseRecord renewal = wanted;
   renewal.acquired = observed_.acquired;
   renewal.transitions = observed_.transitions;
@@ -120,7 +120,7 @@ void LeaseHold::Update(LeaseRecord wanted, std::move_only_function<void(Expected
        });
 }
 
-// What came of a write of ours.
+// Processes the response to a write.
 Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime since) {
   BERTH_TRY(lease_, LeaseOf(reply));
   Observe(written);
@@ -153,8 +153,8 @@ void LeaseHold::Observe(const LeaseRecord& record) {
   observed_at_ = clock_.BootNow();
 }
 
-// From when on others may count the lease that this record, written now, stands for. What looks the same to
-// them is no renewal, and an attempt whose answer was lost may have been seen.
+// The time from which others may count the lease of this record, written now. A record that looks the same to
+// them is no renewal, and an attempt whose response was lost may have been observed.
 BootTime LeaseHold::SinceWhen(const LeaseRecord& written) {
   if (LeaseRecord cut = Cut(written); cut != written_) {
     written_ = std::move(cut);
@@ -189,7 +189,7 @@ void LeaseHold::OnReleaseRead(Reply reply, std::move_only_function<void(bool)> d
            log::Error("Failed to release lease", {{"lock", described_}, {"err", written.error().message}});
            return done(false);
          }
-         // A renewal that was cancelled on its way has reached the server after all.
+         // A renewal that was cancelled in flight reached the server after all.
          if (const auto log = log::V(4))
            log.Info("Conflict when releasing lease, retrying", {{"lock", described_}});
          Release(std::move(done));

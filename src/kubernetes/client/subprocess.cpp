@@ -40,7 +40,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// The running program; the destructor kills it, with its group, unless it has been waited for.
+// The running program; the destructor kills its process group unless it has already been waited for.
 class Child {
  public:
   Expected<> Start(const Command& command) {
@@ -55,7 +55,8 @@ class Child {
     if (!command.interactive) {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
       posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETPGROUP);  // a group of its own, to be killed as one
+                               // its own process group, so that all of it can be killed
+                               POSIX_SPAWN_SETPGROUP);
       grouped_ = true;
     }
     std::vector<std::string> args{command.program};
@@ -87,7 +88,7 @@ class Child {
     if (got > 0) out.append(buffer, static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
   }
-  // Has it ended?
+  // Whether the program has ended.
   bool Ended(int& exit_code) {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;

@@ -21,8 +21,7 @@ struct Reader::Node {
     return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
   }
   YAML::Node Field(std::string_view key) const {
-    // Found by walking: indexing a mapping that has non-scalar keys throws, and it creates what it does not
-    // find.
+    // Iterates because indexing a mapping with non-scalar keys throws, and indexing creates missing keys.
     for (const auto& entry : node) {
       if (entry.first.IsScalar() && entry.first.Scalar() == key) return entry.second;
     }
@@ -56,7 +55,7 @@ bool IsNumber(const std::string& text) {
   return end == text.c_str() + text.size();
 }
 
-// What a node is once YAML 1.1 has had its say.
+// The type of a node by YAML 1.1 rules.
 std::string_view TypeOf(const YAML::Node& node) {
   if (!node.IsDefined() || node.IsNull()) return "null";
   if (node.IsMap()) return "a map";
@@ -76,7 +75,7 @@ std::string Wanted(std::string_view what, const YAML::Node& found) {
 
 constexpr int kDepthMax = 100;
 
-// 0x10, .5 and +1 are numbers in YAML only.
+// 0x10, .5 and +1 are valid numbers in YAML, not in JSON.
 void AppendNumber(const std::string& text, std::string& out) {
   const auto digits = text.find_first_not_of('-');
   const bool leading_zero = digits + 1 < text.size() && text[digits] == '0';
@@ -87,7 +86,7 @@ void AppendNumber(const std::string& text, std::string& out) {
   }
 }
 
-// What is nested too deep is null.
+// Values that are nested too deeply become null.
 void AppendJson(const YAML::Node& node, std::string& out, int depth = 0) {
   if (depth > kDepthMax) {
     out += "null";
