@@ -22,7 +22,7 @@ namespace {
 const std::vector<std::string> kPodLabels = {"namespace", "pod"};
 const std::vector<NodePattern> kAsTheyAre;
 
-// What the loop's side of a signal is told with, alive as long as a message is on its way.
+// The data that messages about a signal carry to the scheduler loop; alive as long as a message is in flight.
 struct Target {
   Target(SignalId id, const SignalSpec& spec, const std::string& source,
          metrics::Registry& registry)
@@ -38,15 +38,16 @@ struct Target {
   const std::string name;
   const std::string expression;
   const Duration every;
-  std::optional<SeriesCatalog> pods;  // nothing: its series are of nodes, numbered with those of the others
+  // nullopt: its series describe nodes and share the numbering of the others
+  std::optional<SeriesCatalog> pods;
   std::optional<MonoTime> asked;
-  std::string error;  // of the last answer; empty: it was good
+  std::string error;  // of the last response; empty: success
   SignalMetrics meters;
   log::Once said{16};
   bool unmatched_said = false;
 };
 
-// The signals that one source answers. On the io loop.
+// The signals of one source. On the io loop.
 class Rounds {
  public:
   Rounds(SourceSettings settings, std::unique_ptr<QueryClient> client, PollerParts& parts, Random& random)
@@ -129,7 +130,7 @@ class Rounds {
     });
   }
 
-  // Once, and again after it was well for a while. On the scheduler's loop.
+  // Logs once, and again after the problem was gone for a while. On the scheduler loop.
   static void SayUnmatched(Target& target, const SignalCoverage& coverage) {
     const bool wrong =
         coverage.unmatched_series > 0 || coverage.measured + coverage.distrusted < coverage.nodes;

@@ -146,7 +146,7 @@ void QueryClient::Send(std::shared_ptr<Query> query) {
 
 void QueryClient::Received(std::shared_ptr<Query> query, Expected<http::ClientResponse> response) {
   if (!response) {
-    // On our way out there are no servers any more.
+    // During destruction there are no servers any more.
     if (response.error().code == ErrorCode::kCancelled) return query->done(std::unexpected(response.error()));
     return PassOver(std::move(query), response.error());
   }
