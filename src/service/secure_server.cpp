@@ -43,7 +43,7 @@ http::ServerOptions OptionsOf(const SecureServingOptions& serving, const Serving
 
 }  // namespace
 
-// In the order in which each needs those before it.
+// Members are in dependency order.
 struct SecureServer::Impl {
   Impl(Parts parts, const ServingLimits& limits) : parts(parts), limits(limits), meters(parts.metrics) {}
 
@@ -181,7 +181,7 @@ Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
   return {};
 }
 
-// New connections see what is there now.
+// Applies the current certificates to new connections.
 void SecureServer::Impl::Renew() {
   if (!server) return;
   http::ServerTlsOptions tls = certificates->tls();

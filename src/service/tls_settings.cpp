@@ -13,10 +13,10 @@ namespace {
 
 struct Suite {
   std::string_view go;
-  std::string_view openssl;  // empty: of TLS 1.3, always on
+  std::string_view openssl;  // empty: TLS 1.3 suite, always enabled
   bool insecure = false;
 };
-constexpr std::string_view kGone = "-";  // OpenSSL 3 does not have it
+constexpr std::string_view kGone = "-";  // not supported by OpenSSL 3
 
 // In Go's order of preference.
 constexpr Suite kSuites[] = {
@@ -106,7 +106,7 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
     std::int64_t id;
     std::string_view openssl;
   };
-  // The order of the flag does not count: this is Go's.
+  // The order in the flag is irrelevant: this is Go's order.
   constexpr Curve kCurves[] = {{4588, kGone}, {4587, kGone}, {4589, kGone}, {29, "X25519"},
                                {23, "P-256"}, {24, "P-384"}, {25, "P-521"}};
   std::set<std::int64_t> wanted;

@@ -22,7 +22,7 @@ User WithGroup(User user) {
   return user;
 }
 
-// As several errors together read in Kubernetes: each text once, in brackets if there are more than one.
+// Joins errors as Kubernetes does: each text once, in brackets if there are several.
 Error Aggregate(std::vector<std::string> errors) {
   std::vector<std::string> once;
   for (std::string& error : errors) {

@@ -89,7 +89,7 @@ struct ConfigMapWatch::Impl {
         });
   }
 
-  // False ends the watch: only a new list can say how things are.
+  // False ends the watch: a new list is required.
   bool OnEvent(std::string_view line) {
     const auto event = Parse(line);
     if (!event) return false;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kPoll{1};
 
-// A JSON list of texts, or nothing at all.
+// A JSON list of strings, or an empty value.
 Expected<std::vector<std::string>> ParseList(const ConfigMapData& data, const std::string& key) {
   std::vector<std::string> list;
   const auto found = data.find(key);
@@ -35,7 +35,7 @@ constexpr const char* kProxies = "request-header";
 
 using Pool = std::shared_ptr<const http::AuthorityPool>;
 
-// `known` if it says the same.
+// Returns `known` if the content is unchanged.
 Expected<Pool> ReadAuthorities(const client::Environment& environment, const std::string& file,
                                std::string_view purpose, const Pool& known) {
   const auto failed = [&](Error error) {
