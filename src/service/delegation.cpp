@@ -71,7 +71,7 @@ Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const Authenticatio
       io.Sync([&] { outcome = trust.Take(*data); });
       // A missing key may be added later.
       if (const auto log = log::V(2); log && !outcome) {
-        log.Info("Part of the configuration of authentication is not there",
+        log.Info("The authentication configuration is incomplete",
                  {{"err", outcome.error().message}});
       }
       return {};

@@ -190,14 +190,14 @@ void SecureServer::Impl::Renew() {
   if (auto context = http::MakeServerTlsContext(tls)) {
     server->SetTls(std::move(*context));
   } else {
-    log::Error("Failed to use new certificates, the old ones stay", {{"err", context.error().message}});
+    log::Error("Failed to use new certificates; keeping the previous ones", {{"err", context.error().message}});
   }
 }
 
 void SecureServer::Impl::LookAtFiles() {
   const auto changed = certificates->Reload(parts.environment);
   if (!changed && complaints.First(changed.error().message)) {
-    log::Error("Failed to load the serving certificate, the old one stays",
+    log::Error("Failed to load the serving certificate; keeping the previous one",
                {{"err", changed.error().message}});
   }
   if (changed && *changed) {

@@ -80,7 +80,7 @@ Expected<> SetCipherSuites(const std::vector<std::string>& names, http::ServerTl
     }
     if (suite->insecure) log::Warning(fmt::format("Use of insecure cipher '{}' detected.", name));
     if (suite->openssl == kGone) {
-      log::Warning("OpenSSL does not have this cipher suite any more", {{"suite", name}});
+      log::Warning("OpenSSL does not support this cipher suite; ignoring it", {{"suite", name}});
     } else if (!suite->openssl.empty()) {
       wanted.insert(suite->openssl);
     }
@@ -122,7 +122,7 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
   for (const Curve& curve : kCurves) {
     if (!wanted.contains(curve.id)) continue;
     if (curve.openssl == kGone) {
-      log::Warning("OpenSSL does not have this key exchange yet", {{"curve", curve.id}});
+      log::Warning("OpenSSL does not support this key exchange; ignoring it", {{"curve", curve.id}});
     } else {
       Append(tls.groups, curve.openssl);
     }

@@ -72,14 +72,14 @@ void Discovery::AskNext(Group& group) {
       api_.Send({.path = Resource::GroupPath(group.name, version)}, [this, &group, version](Reply reply) {
         group.call = 0;
         if (!reply && reply.error().code != ErrorCode::kNotFound) {
-          log::Warning("Failed to find out which resources the server has",
+          log::Warning("Failed to discover the API server's resources",
                        {{"group", group.name}, {"version", version}, {"err", reply.error().message}});
           return Again(group, group.backoff.Next(loop_.Now(), random_));
         }
         if (reply) {
           auto names = decoder_.ResourceNames(*reply);
           if (!names) {
-            log::Warning("Failed to read which resources the server has",
+            log::Warning("Failed to parse the API server's list of resources",
                          {{"group", group.name}, {"version", version}, {"err", names.error().message}});
             return Again(group, group.backoff.Next(loop_.Now(), random_));
           }
@@ -109,7 +109,7 @@ void Discovery::Conclude(Group& group) {
     // kept.
     if (wish.told && (path == wish.path || !path)) continue;
     if (!path) {
-      log::Info("The server has no such resource; it is looked for again later",
+      log::Info("The API server does not have this resource; checking again later",
                 {{"group", group.name}, {"resource", wish.resource->plural}});
     }
     wish.told = true;

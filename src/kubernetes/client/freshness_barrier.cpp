@@ -75,7 +75,7 @@ void FreshnessBarrier::OnRead(bool whole, Reply reply) {
   const auto list = reply ? decoder_.Versions(*reply)
                           : Expected<api::VersionList>(std::unexpected(reply.error().ToError()));
   if (!list) {
-    log::Warning("Unable to read what the leader before has written; decisions wait",
+    log::Warning("Failed to read the state written by the previous leader; scheduling waits",
                  {{"resource", options_.resource}, {"err", list.error().message}});
     return Again(backoff_.Next(loop_.Now(), random_));
   }

@@ -136,7 +136,7 @@ struct ClusterSource::Impl {
   void DoWithout(const Resource& resource, bool& waited_for) {
     const std::string_view missed = MissedWithout(resource.kind);
     if (missed.empty() || !std::exchange(waited_for, false)) return;
-    log::Warning("Not allowed to list: deciding without",
+    log::Warning("Not allowed to list; scheduling continues without this resource",
                  {{"resource", resource.plural}, {"group", resource.group}, {"consequence", missed}});
     Settled();
   }
@@ -169,7 +169,7 @@ struct ClusterSource::Impl {
                    "is known.",
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
-    log::Info("Caught up with what was written before", {{"seconds", seconds}});
+    log::Info("All writes of the previous leader have been received", {{"seconds", seconds}});
     if (auto tell = std::exchange(catching_up, nullptr)) tell();
   }
 

@@ -326,7 +326,7 @@ void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
   skipped.Add();
   skipped_keys.insert(key);
   if (!skipped_once.First(key)) return;
-  log::Error("Skipped an object that cannot be understood",
+  log::Error("Skipped an object that cannot be decoded",
              {{"resource", options.resource}, {"object", key}, {"err", why}});
 }
 
@@ -335,7 +335,7 @@ template <class T>
 bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
   if (encoding == Encoding::kJson || !RefusesEncoding(error)) return false;
   encoding = Encoding::kJson;
-  log::Warning("The server refuses protobuf: reading JSON instead",
+  log::Warning("The API server rejects protobuf; using JSON instead",
                {{"resource", options.resource}, {"err", error.message}});
   return true;
 }

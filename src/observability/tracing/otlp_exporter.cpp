@@ -90,7 +90,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
     } else {
       dropped.Add(count);
       const std::string why = answer ? fmt::format("answered {}", answer->status) : answer.error().message;
-      if (complained.First(why)) log::Warning("The trace collector does not take traces", {{"err", why}});
+      if (complained.First(why)) log::Warning("Failed to export traces to the collector", {{"err", why}});
     }
     under_way = false;
     SendBatch();

@@ -115,7 +115,7 @@ class Rounds {
       meters_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
       if (target.said.First(text)) {
-        log::Warning("A metric source answers with warnings",
+        log::Warning("Metric source returned warnings",
                      {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
       }
     }
@@ -135,7 +135,7 @@ class Rounds {
     const bool wrong =
         coverage.unmatched_series > 0 || coverage.measured + coverage.distrusted < coverage.nodes;
     if (wrong && !target.unmatched_said) {
-      log::Warning("Some nodes are not measured, or some series belong to no node",
+      log::Warning("Some nodes have no value, or some series match no node",
                    {{"signal", target.name},
                     {"nodes", coverage.nodes},
                     {"measured", coverage.measured},
@@ -152,7 +152,7 @@ class Rounds {
       const SignalCoverage coverage = measurements.Failed(target->id, now, why);
       target->meters.Show(coverage);
       if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
-        log::Warning("No measurements any more: this signal has no say in decisions",
+        log::Warning("Signal expired; it is not used until new values arrive",
                      {{"signal", target->name}, {"err", why}});
       }
     });
@@ -170,10 +170,10 @@ class Rounds {
 
   void Tell(const std::string& why) {
     if (failing_) {
-      log::Warning("A metric source does not answer; the last measurements count for a while",
+      log::Warning("Metric source unavailable; using the last values until they expire",
                    {{"source", settings_.name}, {"err", why}});
     } else {
-      log::Info("The metric source answers again", {{"source", settings_.name}});
+      log::Info("Metric source available again", {{"source", settings_.name}});
     }
     if (parts_.told) parts_.told({settings_.name, failing_, why});
   }

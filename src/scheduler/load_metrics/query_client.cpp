@@ -101,7 +101,7 @@ void QueryClient::BeginRound() {
     if (trouble.empty()) tls_ = *tls;
   }
   if (trouble != file_trouble_ && !trouble.empty()) {
-    log::Warning("Credentials for a metric source cannot be read, the old ones stay",
+    log::Warning("Failed to read the credentials of a metric source; keeping the previous ones",
                  {{"source", settings_.name}, {"err", trouble}});
   }
   file_trouble_ = trouble;

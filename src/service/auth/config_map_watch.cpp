@@ -105,7 +105,7 @@ struct ConfigMapWatch::Impl {
 
   void Retry(const std::string& why) {
     if (complaints.First(why)) {
-      log::Warning("Failed to watch the configuration of authentication",
+      log::Warning("Failed to watch the authentication configuration",
                    {{"configMap", name}, {"err", why}});
     }
     timer = loop.After(pauses.Next(loop.Now(), random), [this] {

@@ -144,7 +144,7 @@ void Trust::Start() {
       [this](const ConfigMapData& data) {
         const auto taken = Take(data);
         if (const auto log = log::V(2); log && !taken) {
-          log.Info("Part of the configuration of authentication is not there",
+          log.Info("The authentication configuration is incomplete",
                    {{"err", taken.error().message}});
         }
       });
@@ -153,7 +153,7 @@ void Trust::Start() {
 
 void Trust::Poll() {
   if (const auto read = ReadFiles(); !read && complaints_.First(read.error().message)) {
-    log::Error("Failed to read a CA file, the old one stays", {{"err", read.error().message}});
+    log::Error("Failed to read a CA file; keeping the previous one", {{"err", read.error().message}});
   }
   timer_ = static_cast<std::uint64_t>(parts_.loop.After(kPoll, [this] { Poll(); }));
 }
