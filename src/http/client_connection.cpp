@@ -270,7 +270,7 @@ struct ClientConnection::Steps {
       bool wanted = true;
       if (!text.empty()) out.last_byte = c.now_();
       const bool fits = pieces.Feed(text, [&](std::string_view piece) { return wanted = Take(piece); });
-      if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "the reader has had enough"), false, false};
+      if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "stopped by the reader"), false, false};
       if (!fits) {
         co_return Carried{Invalid(fmt::format("a {} of the stream is longer than allowed", Splitter::kPiece)),
                           false, false};

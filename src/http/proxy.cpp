@@ -89,7 +89,7 @@ Expected<Proxy> ParseProxy(std::string_view url) {
     proxy.port = kSocksPort;
   } else if (scheme == "https") {
     return Invalid(
-        fmt::format("proxy-url {}: a proxy that is spoken to with TLS is not supported; "
+        fmt::format("proxy-url {}: a proxy with the scheme https is not supported; "
                     "expected http or socks5",
                     url));
   } else {
@@ -98,12 +98,12 @@ Expected<Proxy> ParseProxy(std::string_view url) {
   proxy.host = parsed->host();
   if (proxy.host.size() > 2 && proxy.host.front() == '[')
     proxy.host = proxy.host.substr(1, proxy.host.size() - 2);
-  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" names no host", url));
+  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" has no host", url));
   if (parsed->has_port() && !parsed->port().empty()) {
     const std::string_view digits = parsed->port();
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), proxy.port);
     if (ec != std::errc() || end != digits.data() + digits.size() || proxy.port == 0) {
-      return Invalid(fmt::format("proxy-url \"{}\" has no usable port", url));
+      return Invalid(fmt::format("proxy-url \"{}\" has no valid port", url));
     }
   }
   proxy.username = parsed->user();

@@ -47,10 +47,10 @@ Expected<> SetLimits(SSL_CTX* native, const ServerTlsOptions& options) {
   if (options.set_ciphers && options.ciphers.empty()) {
     SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION);
   } else if (options.set_ciphers && SSL_CTX_set_cipher_list(native, options.ciphers.c_str()) != 1) {
-    return Invalid("cipher suites: OpenSSL has none of " + options.ciphers);
+    return Invalid("cipher suites: OpenSSL supports none of " + options.ciphers);
   }
   if (!options.groups.empty() && SSL_CTX_set1_groups_list(native, options.groups.c_str()) != 1) {
-    return Invalid("curves: OpenSSL does not have all of " + options.groups);
+    return Invalid("curves: OpenSSL does not support all of " + options.groups);
   }
   return {};
 }
@@ -60,7 +60,7 @@ Expected<> AskForCertificate(ssl::context& context, const ServerTlsOptions& opti
   boost::system::error_code ec;
   if (!options.client_ca_pem.empty() &&
       context.add_certificate_authority(boost::asio::buffer(options.client_ca_pem), ec)) {
-    return Invalid("certificate authority of clients: " + ec.message());
+    return Invalid("client certificate authority: " + ec.message());
   }
   if (!options.trust_later) {
     if (!options.client_ca_pem.empty()) SSL_CTX_set_verify(native, SSL_VERIFY_PEER, &AcceptAnyPeer);

@@ -23,7 +23,7 @@ Expected<std::shared_ptr<ssl::context>> MakeTlsContext(const TlsOptions& options
     return failed("certificate authority");
   }
   if (options.certificate_pem.empty() != options.key_pem.empty()) {
-    return Invalid("a client certificate needs its key and a key its certificate");
+    return Invalid("a client certificate and its key must be given together");
   }
   if (!options.certificate_pem.empty()) {
     if (context->use_certificate_chain(boost::asio::buffer(options.certificate_pem), ec)) {

@@ -190,7 +190,8 @@ void SecureServer::Impl::Renew() {
   if (auto context = http::MakeServerTlsContext(tls)) {
     server->SetTls(std::move(*context));
   } else {
-    log::Error("Failed to use new certificates; keeping the previous ones", {{"err", context.error().message}});
+    log::Error("Failed to use new certificates; keeping the previous ones",
+               {{"err", context.error().message}});
   }
 }
 

@@ -94,7 +94,7 @@ class PolicyReader {
     bool check_all = false;
     reader.Read("alwaysCheckAllPredicates", check_all);
     for (const std::string& field : reader.Rest())
-      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in a Policy it always was", field));
+      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in all Policy files", field));
     if (has_predicates) UsePredicates();
     if (has_priorities) UsePriorities();
   }

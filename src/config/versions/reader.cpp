@@ -231,7 +231,7 @@ class Reader {
   void FinishOrNote(StructReader& reader) {
     if (version_ != Version::kV1Alpha1) return reader.Finish();
     for (const std::string& field : reader.Rest())
-      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in v1alpha1 it always was", field));
+      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in all v1alpha1 files", field));
   }
 
   const Version version_;
@@ -338,7 +338,7 @@ Expected<void> ReadConfiguration(const Value& root, Version version, const ReadF
   }
   const Value* source = reader.Take("algorithmSource");
   for (const std::string& field : reader.Rest())
-    document.Note(fmt::format("unknown field \"{}\" is ignored, as in v1alpha1 it always was", field));
+    document.Note(fmt::format("unknown field \"{}\" is ignored, as in all v1alpha1 files", field));
   if (source == nullptr || problems.fatal()) return {};
   return ReadAlgorithmSource(*source, read_file, document, problems);
 }

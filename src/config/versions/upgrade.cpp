@@ -26,7 +26,7 @@ void WriteOutWeights(Version version, ProfileDocument& profile, Document& docume
   PluginSet& multi = profile.at(Point::kMultiPoint);
   if (!multi.enabled.empty() || !multi.disabled.empty())
     document.Note(
-        fmt::format("{} has no effect, as it had none in v1beta2", profile.PathOf(Point::kMultiPoint)));
+        fmt::format("{} has no effect, as in v1beta2", profile.PathOf(Point::kMultiPoint)));
   multi = OldWeights(version);
 }
 
@@ -85,9 +85,8 @@ void ReplaceLock(Document& document) {
   if (std::ranges::find(kOld, lock) == std::end(kOld)) return;
   if (!lock.ends_with("leases") && document.config.leader_election.leader_elect)
     document.Note(
-        fmt::format("leaderElection.resourceLock \"{}\" is gone, a lease is used instead; a scheduler that "
-                    "still holds the "
-                    "old lock is not seen, stop it first",
+        fmt::format("leaderElection.resourceLock \"{}\" was removed from Kubernetes; a lease is used "
+                    "instead. A scheduler that still holds the old lock is not detected: stop it first",
                     lock));
   lock = "leases";
 }

@@ -167,7 +167,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   if (root["type"].get(type_name) != simdjson::SUCCESS) return Invalid("type: expected a string");
   if (root["object"].get(object) != simdjson::SUCCESS) return Invalid("object: missing");
   const auto type = EventType(type_name);
-  if (!type) return Invalid(fmt::format("type: \"{}\" is no watch event", type_name));
+  if (!type) return Invalid(fmt::format("type: \"{}\" is not a watch event type", type_name));
 
   WatchEvent<T> event;
   event.type = *type;

@@ -335,7 +335,7 @@ TEST(EveryKind, IsRefusedWithThePathOfTheField) {
                 .message,
             "spec.drivers[1].allocatable.count: expected an integer, got a string");
   EXPECT_EQ(Decoder().Object<Pod>(R"({"status": {"startTime": "noon"}})").error().message,
-            "status.startTime: \"noon\" is not a time as RFC 3339 has it");
+            "status.startTime: \"noon\" is not an RFC 3339 time");
 }
 
 // --- times ---

@@ -45,7 +45,7 @@ bool ReadTimestamp(const element& value, std::int64_t& out, Failure& failure) {
   std::string text;
   if (!Read(value, text, failure)) return false;
   const auto seconds = ParseTimestamp(text);
-  if (!seconds) return failure.Set("\"" + text + "\" is not a time as RFC 3339 has it");
+  if (!seconds) return failure.Set("\"" + text + "\" is not an RFC 3339 time");
   out = *seconds;
   return true;
 }

@@ -272,7 +272,7 @@ TEST(Decoder, ABrokenFrameIsRefused) {
   EXPECT_EQ(Decoder().Event<Pod>("{}").error().message, "type: expected a string");
   EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "ADDED"})").error().message, "object: missing");
   EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "GONE", "object": {}})").error().message,
-            "type: \"GONE\" is no watch event");
+            "type: \"GONE\" is not a watch event type");
 }
 
 // --- errors of the server ---

@@ -60,7 +60,7 @@ Expected<std::string> YamlToJson(const YAML::Node& node, int depth) {
       return "[" + out + "]";
     case YAML::NodeType::Map:
       for (const auto& entry : node) {
-        if (!entry.first.IsScalar()) return Invalid("a key is not a plain text");
+        if (!entry.first.IsScalar()) return Invalid("a key is not a string");
         BERTH_TRY(const std::string json, YamlToJson(entry.second, depth + 1));
         out += (out.empty() ? "" : ",") + JsonString(entry.first.Scalar()) + ":" + json;
       }

@@ -234,7 +234,8 @@ EventSink::EventSink(http::Loop& loop, Api& api, const Clock& clock, metrics::Re
     : impl_(new Impl{
           loop, api, clock, std::move(options),
           registry.Counter("berth_events_dropped_total",
-                           "[ALPHA] Events that were not written: too many at a time, or refused.")}) {}
+                           "[ALPHA] Events that were dropped because the queue was full or the API server "
+                           "rejected them.")}) {}
 
 EventSink::~EventSink() {
   impl_->loop.Sync([this] { impl_->Shutdown(); });

@@ -124,7 +124,7 @@ Expected<ExecCredential> ParseExecCredential(std::string_view output, std::strin
   }
   if (expires.empty()) return credential;
   const auto seconds = api::ParseTimestamp(expires);
-  if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is no time", expires));
+  if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is not a time", expires));
   // Nanoseconds cover the years 1677 to 2262; other times are clamped.
   constexpr std::int64_t kFarthest = 9'000'000'000;
   credential.expires = WallTime(std::chrono::seconds(std::clamp(*seconds, -kFarthest, kFarthest)));

@@ -22,12 +22,12 @@ constexpr Duration kPatience = std::chrono::seconds(5);
 // The consequence of a kind that cannot be listed. Empty: scheduling waits for it, since without it a node
 // might be overcommitted, a disruption budget violated, or every pod with volumes fail.
 std::string_view MissedWithout(std::string_view kind) {
-  if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
-  if (kind == "CSIDriver") return "free capacity of storage is not looked at";
-  if (kind == "CSIStorageCapacity") return "drivers that publish their free capacity seem to have none";
-  if (kind == "VolumeAttachment") return "limits on volumes count those of pods only";
+  if (kind == "Namespace") return "namespace selectors of affinity terms match no labels";
+  if (kind == "CSIDriver") return "free storage capacity is ignored";
+  if (kind == "CSIStorageCapacity") return "drivers that publish storage capacity appear to have none";
+  if (kind == "VolumeAttachment") return "volume limits count only volumes of pods";
   if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
-    return "its pods are not spread by default";
+    return "its pods get no default spreading";
   if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
       kind == "DeviceTaintRule")
     return "pods with resource claims wait";
@@ -165,8 +165,8 @@ struct ClusterSource::Impl {
     if (--unproven > 0) return;
     registry
         .Histogram("berth_leader_barrier_seconds",
-                   "[ALPHA] Time from the lease to the proof that everything the leader before had written "
-                   "is known.",
+                   "[ALPHA] Time from acquiring the lease until all writes of the previous leader have been "
+                   "received.",
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
     log::Info("All writes of the previous leader have been received", {{"seconds", seconds}});

@@ -278,7 +278,7 @@ TEST_F(Election, WhoMayNotHaveTheLeaseIsToldWhatToAllow) {
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
       AllOf(HasSubstr("Error retrieving lease lock"),
-            HasSubstr("hint=\"a Role in namespace kube-system has to allow create, get and update of leases"),
+            HasSubstr("hint=\"a Role in namespace kube-system must allow create, get and update of leases"),
             HasSubstr("leaderElection.resourceName")));
 }
 

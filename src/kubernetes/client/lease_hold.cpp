@@ -134,7 +134,7 @@ void LeaseHold::Complain(std::string_view what, const Error& error) const {
       what, {{"lock", described_},
              {"err", error.message},
              {"hint",
-              fmt::format("a Role in namespace {} has to allow create, get and update of leases, of this one "
+              fmt::format("a Role in namespace {} must allow create, get and update of leases, of this one "
                           "at least (deploy/rbac); leaderElection.resourceName chooses another one",
                           options_.ns)}});
 }

@@ -73,7 +73,8 @@ void LeaseWatch::OnEnd(Reply reply) {
   if (!reply) {
     const RequestError& error = reply.error();
     if (error.http_code == 403 || error.http_code == 404 || error.http_code == 405) {
-      log::Info("Not allowed to watch the lease; polling it instead", {{"lease", name_}, {"err", error.message}});
+      log::Info("Not allowed to watch the lease; polling it instead",
+                {{"lease", name_}, {"err", error.message}});
       return;
     }
   }

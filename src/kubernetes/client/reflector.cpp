@@ -41,7 +41,7 @@ struct Reflector<T>::Impl {
         encoding(this->options.encoding),
         store([this](ports::Change<T> change) { HandOn(std::move(change)); }),
         skipped(registry.Counter("berth_objects_skipped_total",
-                                 "[ALPHA] Objects from the API server that could not be understood.",
+                                 "[ALPHA] Objects from the API server that could not be decoded.",
                                  {{"resource", this->options.resource}})) {
     if (!this->options.kind.empty())
       meters.emplace(registry, this->options.group, this->options.kind, this->options.path);
@@ -356,7 +356,7 @@ template <class T>
 void Reflector<T>::Impl::Count(const RequestError& error) {
   registry
       .Counter("berth_reflector_failures_total",
-               "[ALPHA] Lists and watches that failed or broke off, by resource and what was wrong.",
+               "[ALPHA] Lists and watches that failed or were interrupted, by resource and reason.",
                {{"resource", options.resource}, {"reason", std::string(ReasonOf(error))}})
       .Add();
 }

@@ -129,7 +129,7 @@ Expected<CommandOutput> RunCommand(const Command& command, std::stop_token stop)
                   fmt::format("{} took longer than {} seconds", command.program,
                               std::chrono::duration_cast<std::chrono::seconds>(command.timeout).count()));
     }
-    if (output.out.size() > kOutputMax) return Invalid(command.program + " says more than a mebibyte");
+    if (output.out.size() > kOutputMax) return Invalid(command.program + " printed more than 1 MiB");
   }
 }
 

@@ -35,10 +35,10 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
         clock(clock),
         random(this->options.seed),
         exported(registry.Counter("berth_trace_attempts_exported_total",
-                                  "[ALPHA] Traced scheduling attempts that a collector has taken.")),
+                                  "[ALPHA] Traced scheduling attempts accepted by the collector.")),
         dropped(registry.Counter("berth_trace_attempts_dropped_total",
-                                 "[ALPHA] Traced scheduling attempts that were lost: the queue was full, or "
-                                 "no collector took them.")),
+                                 "[ALPHA] Traced scheduling attempts that were dropped because the queue was full "
+                                 "or the export failed.")),
         loop(loop),
         transport(transport) {}
 
@@ -89,7 +89,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
       return;
     } else {
       dropped.Add(count);
-      const std::string why = answer ? fmt::format("answered {}", answer->status) : answer.error().message;
+      const std::string why = answer ? fmt::format("HTTP status {}", answer->status) : answer.error().message;
       if (complained.First(why)) log::Warning("Failed to export traces to the collector", {{"err", why}});
     }
     under_way = false;

@@ -108,7 +108,7 @@ std::optional<std::int64_t> TakeTime(Message& at) {
   if (seconds == 0 && nanos == 0) return std::nullopt;
   constexpr std::int64_t kYear0 = -62'167'219'200, kYear10000 = 253'402'300'800;
   if (seconds < kYear0 || seconds >= kYear10000)
-    throw Unreadable(fmt::format("{} s is not a time as RFC 3339 has it", seconds));
+    throw Unreadable(fmt::format("{} s is not an RFC 3339 time", seconds));
   return seconds;
 }
 

@@ -155,7 +155,7 @@ Expected<WatchEvent<T>> ReadEvent(std::string_view frame, Sharing& sharing) {
                  ReadFields(TakeMessage(at), At<1>("raw", [&](Message& raw) { object = TakeBytes(raw); }));
                }));
     const auto type = EventType(type_name);
-    if (!type) throw Unreadable(fmt::format("type: \"{}\" is no watch event", type_name));
+    if (!type) throw Unreadable(fmt::format("type: \"{}\" is not a watch event type", type_name));
     event.type = *type;
     if (event.type == WatchEventType::kError) return Read(Open(object, "Status"), event.status);
     const Message message = Open(object, T::kKind);
