@@ -115,7 +115,7 @@ struct MergeCase {
   std::size_t size;
 };
 class MultiPointMerge : public testing::TestWithParam<MergeCase> {};
-TEST_P(MultiPointMerge, LaysTheUsersSetOverTheDefaults) {
+TEST_P(MultiPointMerge, MergesTheUsersSetIntoTheDefaults) {
   const auto config = Parse("profiles: [{plugins: {multiPoint: " + GetParam().multi_point + "}}]");
   ASSERT_TRUE(config) << config.error().message;
   const auto merged = MultiPoint(config->profiles[0]);
@@ -180,7 +180,7 @@ struct MistakeCase {
   std::string error;
 };
 class AMistakenConfig : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenConfig, IsNamedInTheWordsOfTheOriginal) {
+TEST_P(AMistakenConfig, IsReportedWithTheTextsOfKubernetes) {
   EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "value]"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AMistakenConfig, OfNoKindShowsTheText) {
+TEST(AMistakenConfig, WithoutKindIsReportedWithItsText) {
   const auto error = [](const char* text) { return ParseSchedulerConfig(text).error().message; };
   EXPECT_THAT(error(""), StartsWith("Object 'Kind' is missing in ''; expected"));
   EXPECT_THAT(error("apiVersion: v1\n"), StartsWith("Object 'Kind' is missing in 'apiVersion: v1\n'; "));
@@ -269,17 +269,17 @@ TEST(AMistakenConfig, OfNoKindShowsTheText) {
                              HasSubstr("one of v1, v1beta3, v1beta2, v1beta1, v1alpha2, v1alpha1")));
 }
 
-TEST(AMistakenConfig, ThatIsNoYamlNamesTheLine) {
+TEST(AMistakenConfig, WithInvalidYamlIsReportedWithTheLine) {
   EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line "));
 }
 
-TEST(AMistakenConfig, NestingHasABound) {
+TEST(AMistakenConfig, NestingIsLimited) {
   EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')),
               HasSubstr("nested deeper than 100 levels"));
 }
 
 // --- extenders ---
-TEST(Extenders, AreReadWhole) {
+TEST(Extenders, HaveAllFieldsRead) {
   const auto config = Parse(R"(
 extenders:
 - urlPrefix: https://e/
@@ -356,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // --- scalars ---
-TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
+TEST(Value, PlainScalarsAreParsedLikeKubernetesYaml) {
   const auto kind = [](const std::string& scalar) {
     return ParseValue("a: " + scalar).value().Find("a")->kind;
   };
@@ -370,7 +370,7 @@ TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   for (const auto* text : {"", "~", "null"}) EXPECT_EQ(kind(text), Value::Kind::kNull) << text;
 }
 
-TEST(Value, NumbersAreWrittenAsJsonHasThem) {
+TEST(Value, NumbersAreFormattedAsJson) {
   const auto number = [](const std::string& scalar) {
     const Value root = ParseValue("a: " + scalar).value();
     return root.Find("a")->kind == Value::Kind::kNumber ? root.Find("a")->text : "text";
@@ -397,13 +397,13 @@ TEST(Value, NumbersAreWrittenAsJsonHasThem) {
   for (const auto& [scalar, json] : rows) EXPECT_EQ(number(scalar), json) << scalar;
 }
 
-TEST(Value, MergedMapsLoseToNothing) {
+TEST(Value, MergedMapsDoNotOverrideExplicitMembers) {
   EXPECT_EQ(ParseValue("a: &a {x: 1}\nb: {<<: *a, y: 2}")->Find("b")->Find("x")->text, "1");
   EXPECT_THAT(ParseValue("a: &a {x: 1}\nb: {<<: *a, x: 2}").error().message,
               HasSubstr("key \"x\" already set in map"));
 }
 
-TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
+TEST(Value, ASmallFileThatExpandsToAHugeTreeIsRejected) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     text += fmt::format("a{}: &a{} [", i, i);
@@ -413,7 +413,7 @@ TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
   EXPECT_EQ(ParseValue(text).error().message, "yaml: document contains excessive aliasing");
 }
 
-TEST(SchedulerConfig, TheGateOfPodGroupsAddsTheirPlugin) {
+TEST(SchedulerConfig, ThePodGroupGateAddsItsPlugin) {
   std::vector<std::string> notes;
   const std::string on[] = {"GenericWorkload=true"};
   const auto gates = FeatureGates::Parse(on, notes);

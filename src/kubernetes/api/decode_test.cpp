@@ -413,7 +413,7 @@ TEST(Documents, ScalarsAreReadAsKubernetesReadsYaml) {
           R"("i":null,"j":"0x10"})"));
 }
 
-TEST(Documents, NestingHasABound) {
+TEST(Documents, NestingIsLimited) {
   std::string deep = "kind: X\na: ";
   deep += std::string(150, '[') + std::string(150, ']');
   EXPECT_THAT(Summary(deep), ElementsAre("error: document 1: nested deeper than 100 levels"));

@@ -79,7 +79,7 @@ struct MistakeCase {
   std::vector<std::string> errors;
 };
 class AMistakenRequirement : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenRequirement, IsNamedInTheWordsOfTheOriginal) {
+TEST_P(AMistakenRequirement, IsReportedWithTheTextsOfKubernetes) {
   std::vector<std::string> errors;
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", &errors));
   EXPECT_EQ(errors, GetParam().errors);
