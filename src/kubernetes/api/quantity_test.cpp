@@ -40,7 +40,7 @@ struct Wrong {
   std::string error;
 };
 class QuantityMistake : public testing::TestWithParam<Wrong> {};
-TEST_P(QuantityMistake, IsNamedAsTheOriginalNamesIt) {
+TEST_P(QuantityMistake, HasKubernetesErrorText) {
   const auto quantity = Quantity::Parse(GetParam().text);
   ASSERT_FALSE(quantity);
   EXPECT_EQ(quantity.error().message.substr(0, GetParam().error.size()), GetParam().error);

@@ -260,7 +260,7 @@ TEST_F(Rest, ACancelledCallIsNotHeardOfAgain) {
   EXPECT_EQ(transport_.sent, 1);
 }
 
-TEST_F(Rest, ItsEndIsToldToEverybody) {
+TEST_F(Rest, DestructionEndsEveryCall) {
   Send("GET");
   Send("POST");
   transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));
