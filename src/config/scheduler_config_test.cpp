@@ -179,12 +179,12 @@ struct MistakeCase {
   std::string body;
   std::string error;
 };
-class AMistakenConfig : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenConfig, IsReportedWithTheTextsOfKubernetes) {
+class AnInvalidConfig : public testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidConfig, IsReportedWithTheTextsOfKubernetes) {
   EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Strictness, AMistakenConfig,
+    Strictness, AnInvalidConfig,
     testing::Values(
         MistakeCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
         MistakeCase{"UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
-    Values, AMistakenConfig,
+    Values, AnInvalidConfig,
     testing::Values(
         MistakeCase{"Parallelism", "parallelism: 0",
                     "parallelism: Invalid value: 0: should be an integer value greater than zero"},
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "value]"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AMistakenConfig, WithoutKindIsReportedWithItsText) {
+TEST(AnInvalidConfig, WithoutKindIsReportedWithItsText) {
   const auto error = [](const char* text) { return ParseSchedulerConfig(text).error().message; };
   EXPECT_THAT(error(""), StartsWith("Object 'Kind' is missing in ''; expected"));
   EXPECT_THAT(error("apiVersion: v1\n"), StartsWith("Object 'Kind' is missing in 'apiVersion: v1\n'; "));
@@ -269,11 +269,11 @@ TEST(AMistakenConfig, WithoutKindIsReportedWithItsText) {
                              HasSubstr("one of v1, v1beta3, v1beta2, v1beta1, v1alpha2, v1alpha1")));
 }
 
-TEST(AMistakenConfig, WithInvalidYamlIsReportedWithTheLine) {
+TEST(AnInvalidConfig, WithInvalidYamlIsReportedWithTheLine) {
   EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line "));
 }
 
-TEST(AMistakenConfig, NestingIsLimited) {
+TEST(AnInvalidConfig, NestingIsLimited) {
   EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')),
               HasSubstr("nested deeper than 100 levels"));
 }
@@ -312,7 +312,7 @@ extenders:
   EXPECT_EQ(config->extenders[1].http_timeout, std::chrono::seconds(5)) << "the default";
 }
 INSTANTIATE_TEST_SUITE_P(
-    Extenders, AMistakenConfig,
+    Extenders, AnInvalidConfig,
     testing::Values(
         MistakeCase{"NoWeight", "extenders: [{urlPrefix: x, prioritizeVerb: p}]",
                     "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
@@ -337,7 +337,7 @@ INSTANTIATE_TEST_SUITE_P(
             "string"}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
-    LeaderElection, AMistakenConfig,
+    LeaderElection, AnInvalidConfig,
     testing::Values(
         MistakeCase{"Lock", "leaderElection: {resourceLock: endpoints}",
                     "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must be "

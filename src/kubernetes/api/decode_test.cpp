@@ -143,14 +143,14 @@ struct MistakeCase {
   std::string json;
   std::string error;
 };
-class AMistakenPod : public ::testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenPod, IsRejectedWithThePathOfTheField) {
+class AnInvalidPod : public ::testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidPod, IsRejectedWithThePathOfTheField) {
   const auto pod = PodOf(GetParam().json);
   ASSERT_FALSE(pod);
   EXPECT_EQ(pod.error().message, GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, AMistakenPod,
+    Table, AnInvalidPod,
     ::testing::Values(
         MistakeCase{R"([])", "expected an object, got a list"},
         MistakeCase{R"({"metadata": 5})", "metadata: expected an object, got a number"},

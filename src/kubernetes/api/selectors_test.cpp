@@ -78,15 +78,15 @@ struct MistakeCase {
   NodeSelectorRequirement requirement;
   std::vector<std::string> errors;
 };
-class AMistakenRequirement : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenRequirement, IsReportedWithTheTextsOfKubernetes) {
+class AnInvalidRequirement : public testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidRequirement, IsReportedWithTheTextsOfKubernetes) {
   std::vector<std::string> errors;
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", &errors));
   EXPECT_EQ(errors, GetParam().errors);
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", nullptr));
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, AMistakenRequirement,
+    Table, AnInvalidRequirement,
     testing::Values(
         MistakeCase{
             "UnknownOperator",

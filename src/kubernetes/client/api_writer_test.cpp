@@ -81,8 +81,8 @@ struct AgainCase {
   std::string name;
   Reply trouble;
 };
-class WriterTriesAgain : public Writer, public testing::WithParamInterface<AgainCase> {};
-TEST_P(WriterTriesAgain, FourTimesInAllWithGrowingDelays) {
+class WriterRetries : public Writer, public testing::WithParamInterface<AgainCase> {};
+TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
   Bind();
   for (const Duration delay : {10ms, 50ms, 250ms}) {
     api_.Answer(GetParam().trouble);
@@ -96,7 +96,7 @@ TEST_P(WriterTriesAgain, FourTimesInAllWithGrowingDelays) {
   EXPECT_THAT(results_, SizeIs(1));
   EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kPost, kPost));
 }
-INSTANTIATE_TEST_SUITE_P(Table, WriterTriesAgain,
+INSTANTIATE_TEST_SUITE_P(Table, WriterRetries,
                          testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError")},
                                          AgainCase{"AfterServiceUnavailable",
                                                    Refused(503, "ServiceUnavailable")},
@@ -108,8 +108,8 @@ struct LostCase {
   Reply pod;
   std::string want;
 };
-class WriterSettles : public Writer, public testing::WithParamInterface<LostCase> {};
-TEST_P(WriterSettles, AfterALostResponseByReadingThePod) {
+class WriterResolves : public Writer, public testing::WithParamInterface<LostCase> {};
+TEST_P(WriterResolves, AfterALostResponseByReadingThePod) {
   Bind();
   api_.Answer(AnswerLost());
   ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
@@ -117,7 +117,7 @@ TEST_P(WriterSettles, AfterALostResponseByReadingThePod) {
   EXPECT_THAT(results_, ElementsAre(GetParam().want));
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, WriterSettles,
+    Table, WriterResolves,
     testing::Values(LostCase{"BoundToOurNode", PodOn("n1"), "bind p: done"},
                     LostCase{"BoundElsewhere", PodOn("n2"),
                              fmt::format("bind p: {} pod p is already assigned to node \"n2\"",

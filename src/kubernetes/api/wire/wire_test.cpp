@@ -148,10 +148,10 @@ struct Malformed {
   std::string text;
   std::string error;
 };
-class RefusedObject : public ::testing::TestWithParam<Malformed> {};
-TEST_P(RefusedObject, HasPathAndReasonInItsError) { EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error)); }
+class AnInvalidProtobufObject : public ::testing::TestWithParam<Malformed> {};
+TEST_P(AnInvalidProtobufObject, HasPathAndReasonInItsError) { EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error)); }
 INSTANTIATE_TEST_SUITE_P(
-    Table, RefusedObject,
+    Table, AnInvalidProtobufObject,
     ::testing::Values(
         Malformed{"NothingButTheMagic", std::string("k8s\0", 4), "none"},
         Malformed{"AnotherKind", Enveloped("Secret", ""), "expected a Pod, got a Secret"},
