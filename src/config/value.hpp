@@ -74,11 +74,11 @@ class Problems {
   void Other(std::string text, std::uint32_t order = 0);
   // An error that is listed with the unknown fields, after those of the document itself.
   void Strict(std::string text, std::vector<std::string> hints = {});
-  // From now on nothing is read. Instead `tell` is called for every field that is requested, with its type
+  // From now on nothing is read. Instead `visit` is called for every field that is requested, with its type
   // (empty: any); objects and lists are visited as if each had one empty element.
-  using TellField = std::function<void(const std::string& path, std::string_view go_type)>;
-  void Describe(TellField tell) { tell_field_ = std::move(tell); }
-  const TellField& describing() const { return tell_field_; }
+  using FieldVisitor = std::function<void(const std::string& path, std::string_view go_type)>;
+  void Describe(FieldVisitor visit) { field_visitor_ = std::move(visit); }
+  const FieldVisitor& describing() const { return field_visitor_; }
   bool empty() const { return fatal_.empty() && unknown_.empty() && strict_.empty(); }
   bool fatal() const { return !fatal_.empty(); }
   // The strict errors without "strict decoding error: "; hints excluded.
@@ -100,7 +100,7 @@ class Problems {
   std::vector<std::string> strict_hints_;
   std::uint32_t fatal_order_ = 0;
   std::string fatal_;
-  TellField tell_field_;
+  FieldVisitor field_visitor_;
 };
 
 // Reads the members of one object into variables; members not requested before Finish are unknown fields. An

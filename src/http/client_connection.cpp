@@ -41,11 +41,11 @@ std::string RequestHead(const Origin& origin, const std::optional<Proxy>& proxy,
   const auto line = [&](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
-  const bool asks_proxy = proxy && proxy->kind == Proxy::Kind::kHttp && !origin.tls;
+  const bool uses_proxy_request = proxy && proxy->kind == Proxy::Kind::kHttp && !origin.tls;
   head.append(request.method).append(" ");
-  if (asks_proxy) head.append("http://").append(origin.Authority());
+  if (uses_proxy_request) head.append("http://").append(origin.Authority());
   head.append(origin.prefix).append(request.target).append(" HTTP/1.1\r\n");
-  if (asks_proxy) {
+  if (uses_proxy_request) {
     if (const auto who = proxy->Authorization(); !who.empty()) line("Proxy-Authorization", who);
   }
   line("Host", origin.Authority());

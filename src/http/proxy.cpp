@@ -42,7 +42,7 @@ bool InNetwork(std::string_view network, const ip::address& address) {
 }
 
 // Whether one entry of NO_PROXY, without surrounding space, matches.
-bool Speaks(std::string_view entry, const std::string& host, std::uint16_t port) {
+bool EntryMatches(std::string_view entry, const std::string& host, std::uint16_t port) {
   boost::system::error_code ec;
   const auto address = ip::make_address(host, ec);
   const bool is_address = !ec;
@@ -123,7 +123,7 @@ bool BypassesProxy(std::string_view no_proxy, std::string_view host, std::uint16
     const auto first = entry.find_first_not_of(" \t");
     if (first == entry.npos) continue;
     entry = entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
-    if (Speaks(entry, wanted, port)) return true;
+    if (EntryMatches(entry, wanted, port)) return true;
   }
   return false;
 }

@@ -87,7 +87,7 @@ void Connection::Start() {
   if (!shared_->options.tls) return Read();
   tls_.emplace(socket_, *shared_->options.tls);
   local_address_ = socket_.local_endpoint(ignored).address().to_string();
-  TellLocalAddress(tls_->native_handle(), local_address_);
+  SetLocalAddress(tls_->native_handle(), local_address_);
   Shake();
 }
 

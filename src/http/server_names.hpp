@@ -24,7 +24,7 @@ struct ServerNames {
 void ChooseByName(SSL_CTX* standard, ServerNames names);
 
 // Sets the local address of the connection; `address` must live as long as the handshake.
-void TellLocalAddress(SSL* connection, const std::string& address);
+void SetLocalAddress(SSL* connection, const std::string& address);
 
 // The names in a certificate: its common name if that can be a host name, and its DNS names.
 std::vector<std::string> NamesOf(X509* certificate);

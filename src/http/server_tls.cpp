@@ -22,7 +22,7 @@ int ChooseHttp11(SSL*, const unsigned char** out, unsigned char* out_size, const
 
 // A client with an untrusted certificate gets an HTTP response instead of a failed handshake.
 int AcceptAnyPeer(int, X509_STORE_CTX*) { return 1; }
-int LookLater(X509_STORE_CTX* context, void*) {
+int VerifyLater(X509_STORE_CTX* context, void*) {
   X509_STORE_CTX_set_error(context, X509_V_ERR_APPLICATION_VERIFICATION);
   return 1;
 }
@@ -55,7 +55,7 @@ Expected<> SetLimits(SSL_CTX* native, const ServerTlsOptions& options) {
   return {};
 }
 
-Expected<> AskForCertificate(ssl::context& context, const ServerTlsOptions& options) {
+Expected<> RequestClientCertificate(ssl::context& context, const ServerTlsOptions& options) {
   SSL_CTX* native = context.native_handle();
   boost::system::error_code ec;
   if (!options.client_ca_pem.empty() &&
@@ -67,7 +67,7 @@ Expected<> AskForCertificate(ssl::context& context, const ServerTlsOptions& opti
     return {};
   }
   SSL_CTX_set_verify(native, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_cert_verify_callback(native, &LookLater, nullptr);
+  SSL_CTX_set_cert_verify_callback(native, &VerifyLater, nullptr);
   STACK_OF(X509_NAME)* names = sk_X509_NAME_new_null();
   STACK_OF(X509_OBJECT)* known = X509_STORE_get0_objects(SSL_CTX_get_cert_store(native));
   for (int i = 0; i < sk_X509_OBJECT_num(known); ++i) {
@@ -113,7 +113,7 @@ Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOpti
                     own ? options.key_pem : options.named.front().key_pem));
   BERTH_TRY(ServerNames names, MakeNames(options));
   ChooseByName(native, std::move(names));
-  BERTH_RETURN_IF_ERROR(AskForCertificate(*context, options));
+  BERTH_RETURN_IF_ERROR(RequestClientCertificate(*context, options));
   return context;
 }
 

@@ -61,7 +61,7 @@ Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
       std::move(connection).error().In(fmt::format("failed to get delegated {} kubeconfig", what)));
 }
 
-Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
+Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
                        Trust& trust) {
   const client::Reply reply = Fetch(io, api);
   Expected<> outcome;

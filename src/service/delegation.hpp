@@ -29,7 +29,7 @@ Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
 // Reads kube-system/extension-apiserver-authentication once, waiting at most ten seconds, and passes it to
 // `trust`. Not on the io thread. An error only if `options` do not tolerate it; an absent ConfigMap is no
 // error.
-Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
+Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
                        Trust& trust);
 
 }  // namespace berth::service

@@ -44,7 +44,7 @@ class HealthPath {
   const std::string& name() const { return name_; }
 
  private:
-  std::optional<std::string> Look(const Check& check);
+  std::optional<std::string> Evaluate(const Check& check);
 
   const std::string name_;
   const std::vector<Check> checks_;

@@ -195,7 +195,7 @@ http::Response PlainError(int status, std::string text) {
 
 http::Response NotFound() { return PlainError(404, "404 page not found"); }
 
-bool WantsPretty(const http::Request& request, const Target& target) {
+bool ShouldIndent(const http::Request& request, const Target& target) {
   if (const std::string_view said = target.Get("pretty"); !said.empty()) {
     constexpr std::string_view kTrue[] = {"1", "t", "T", "true", "TRUE", "True"};
     return std::ranges::find(kTrue, said) != std::end(kTrue);
@@ -206,7 +206,7 @@ bool WantsPretty(const http::Request& request, const Target& target) {
 
 http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status,
                             bool with_protobuf) {
-  bool pretty = WantsPretty(request, target);
+  bool pretty = ShouldIndent(request, target);
   const std::string_view form = StatusForm(request, with_protobuf, pretty);
   if (form == kYaml) return Plain(status.code, YamlStatus(status), form);
   if (form == kProtobuf) return Plain(status.code, ProtobufStatus(status), form);

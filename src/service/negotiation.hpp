@@ -44,6 +44,6 @@ http::Response StatusAnswer(const http::Request& request, const Target& target, 
                             bool with_protobuf = true);
 
 // Whether the response should be indented.
-bool WantsPretty(const http::Request& request, const Target& target);
+bool ShouldIndent(const http::Request& request, const Target& target);
 
 }  // namespace berth::service

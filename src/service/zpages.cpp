@@ -64,7 +64,7 @@ std::optional<Form> Negotiate(const http::Request& request, const Target& target
       const auto version = range.params.find("v");
       const auto pretty = range.params.find("pretty");
       return Form{offer.kind, version == range.params.end() ? "" : version->second,
-                  WantsPretty(request, target) || (pretty != range.params.end() && pretty->second == "1")};
+                  ShouldIndent(request, target) || (pretty != range.params.end() && pretty->second == "1")};
     }
   }
   return std::nullopt;

@@ -69,7 +69,7 @@ void NameDefaultingType(ProfileDocument& profile) {
 }
 
 // Removes kind and apiVersion of old versions from arguments.
-void ForgetOldTypeMeta(Version version, ProfileDocument& profile) {
+void RemoveOldTypeMeta(Version version, ProfileDocument& profile) {
   const std::string api_version = ApiVersion(version);
   for (PluginConfigEntry& entry : profile.plugin_config) {
     if (!entry.args) continue;
@@ -104,7 +104,7 @@ void UpgradeProfile(Version version, ProfileDocument& profile, Document& documen
   changes.weights |= default_scores && version <= Version::kV1Beta2;
   changes.avoided_pods |=
       default_scores && version <= Version::kV1Beta1 && !score.Disables("NodePreferAvoidPods");
-  ForgetOldTypeMeta(version, profile);
+  RemoveOldTypeMeta(version, profile);
   if (version <= Version::kV1Beta2) WriteOutWeights(version, profile, document);
   if (version <= Version::kV1Beta1) NameDefaultingType(profile);
   JoinUnreserve(profile);

@@ -16,7 +16,7 @@ struct Decoder::Impl {
   Sharing sharing;
 
   // Frees the memory that a whole list needed, many times its text; single objects do not need it.
-  void ForgetLarge() {
+  void ReleaseLargeBuffers() {
     constexpr std::size_t kKept = 1U << 20;
     if (parser.capacity() > kKept) parser = simdjson::dom::parser();
   }
@@ -145,7 +145,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     }
     return true;
   });
-  impl_->ForgetLarge();
+  impl_->ReleaseLargeBuffers();
   if (!fine) return Invalid(failure.Text());
   return list;
 }

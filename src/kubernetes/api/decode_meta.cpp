@@ -82,7 +82,7 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
     if (member.get(amount) == simdjson::SUCCESS) {
       recent.Add(name, amount);
     } else {
-      recent.Odd();
+      recent.MarkUncacheable();
     }
   }
   if (const ResourceList* amounts = recent.Find()) {
@@ -96,7 +96,7 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
     Quantity& quantity = out[key];
     if (!member.is_null() && !Read(member, quantity, failure)) return failure.In(key);
   }
-  recent.Remember(out);
+  recent.Store(out);
   return true;
 }
 

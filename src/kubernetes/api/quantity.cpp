@@ -284,20 +284,20 @@ Quantity& Quantity::operator+=(const Quantity& other) {
       return *this;
     }
     const int scale = std::min(scale_, other.scale_);
-    const auto mine = ScaleUp(mantissa_, scale_ - scale);
-    const auto theirs = ScaleUp(other.mantissa_, other.scale_ - scale);
+    const auto left = ScaleUp(mantissa_, scale_ - scale);
+    const auto right = ScaleUp(other.mantissa_, other.scale_ - scale);
     std::int64_t sum = 0;
-    if (mine && theirs && !__builtin_add_overflow(*mine, *theirs, &sum)) {
+    if (left && right && !__builtin_add_overflow(*left, *right, &sum)) {
       mantissa_ = sum;
       scale_ = scale;
       return *this;
     }
   }
-  const cpp_int mine = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
-  const cpp_int theirs = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
+  const cpp_int left = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
+  const cpp_int right = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
   const int kept = std::max(big_ ? big_->digits : -std::min(scale_, kExponentCap),
                             other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap));
-  big_ = std::make_shared<Big>(Big{mine + theirs, kept});
+  big_ = std::make_shared<Big>(Big{left + right, kept});
   return *this;
 }
 
@@ -347,13 +347,13 @@ void Quantity::RoundUpToMilli() {
 int Quantity::Compare(const Quantity& other) const {
   if (!big_ && !other.big_) {
     const int scale = std::min(scale_, other.scale_);
-    const auto mine = ScaleUp(mantissa_, scale_ - scale);
-    const auto theirs = ScaleUp(other.mantissa_, other.scale_ - scale);
-    if (mine && theirs) return *mine < *theirs ? -1 : *mine > *theirs ? 1 : 0;
+    const auto left = ScaleUp(mantissa_, scale_ - scale);
+    const auto right = ScaleUp(other.mantissa_, other.scale_ - scale);
+    if (left && right) return *left < *right ? -1 : *left > *right ? 1 : 0;
   }
-  const cpp_int mine = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
-  const cpp_int theirs = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
-  return mine.compare(theirs);
+  const cpp_int left = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
+  const cpp_int right = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
+  return left.compare(right);
 }
 
 }  // namespace berth::api

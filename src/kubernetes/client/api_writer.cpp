@@ -148,7 +148,7 @@ struct ApiWriter::Impl {
     }
     return api.Send(std::move(request), std::move(done));
   }
-  void TellIdle() {
+  void NotifyIdle() {
     if (!lines.empty()) return;
     for (auto& tell : std::exchange(idle, {})) tell();
   }
@@ -163,7 +163,7 @@ struct ApiWriter::Impl {
   void SendObject(const WritePtr& write);
   void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
-  void Settle(const WritePtr& write, RequestError why);
+  void ResolveOutcome(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
   void OnPatched(const WritePtr& write, Reply reply);
   void OnDeleted(const WritePtr& write, Reply reply);
@@ -241,16 +241,16 @@ void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
-  if (error.ambiguous()) return Settle(write, error);
+  if (error.ambiguous()) return ResolveOutcome(write, error);
   // "already assigned" after an attempt with unknown effect may refer to that attempt's success.
-  if (error.code == ErrorCode::kConflict && write->settled_before) return Settle(write, error);
-  if (error.server_trouble()) write->settled_before = true;
-  if (error.server_trouble() || error.not_sent()) return Again(write, error);
+  if (error.code == ErrorCode::kConflict && write->settled_before) return ResolveOutcome(write, error);
+  if (error.temporary_server_failure()) write->settled_before = true;
+  if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
   Finish(write, std::unexpected(error.ToError()));
 }
 
 // Reads the pod to determine whether the binding took effect.
-void ApiWriter::Impl::Settle(const WritePtr& write, RequestError why) {
+void ApiWriter::Impl::ResolveOutcome(const WritePtr& write, RequestError why) {
   write->call =
       api.Send({.path = PodPath(write->binding->ns, write->binding->name)},
                [this, write, why = std::move(why)](Reply reply) { OnSeen(write, why, std::move(reply)); });
@@ -260,7 +260,7 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
   write->call = 0;
   const auto& binding = *write->binding;
   if (!reply) {
-    if (reply.error().answered() && !reply.error().server_trouble()) {
+    if (reply.error().answered() && !reply.error().temporary_server_failure()) {
       return Finish(write, std::unexpected(reply.error().ToError()));
     }
     if (write->tries >= kTriesMax) {
@@ -269,7 +269,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     }
     ++write->tries;
     write->timer =
-        loop.After(write->backoff.Next(loop.Now(), random), [this, write, why] { Settle(write, why); });
+        loop.After(write->backoff.Next(loop.Now(), random),
+                   [this, write, why] { ResolveOutcome(write, why); });
     return;
   }
   const auto pod = decoder.Object<api::Pod>(*reply);
@@ -312,7 +313,8 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
   const bool again =
-      error.server_trouble() || error.not_sent() || error.ambiguous() || error.code == ErrorCode::kConflict;
+      error.temporary_server_failure() || error.not_sent() || error.ambiguous() ||
+      error.code == ErrorCode::kConflict;
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
@@ -327,7 +329,7 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
-  if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
+  if (error.temporary_server_failure() || error.not_sent() || error.ambiguous()) return Again(write, error);
   // The precondition failed: there is another pod with that name.
   if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
   Finish(write, std::unexpected(error.ToError()));
@@ -345,7 +347,7 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (!reply) {
     const RequestError& error = reply.error();
-    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
     return Finish(write, std::unexpected(error.ToError()));
   }
   // Any kind with metadata can be decoded this way; a claim is used.
@@ -376,7 +378,7 @@ void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
   auto done = std::exchange(write->done, nullptr);
   Pump();
   done(std::move(result));
-  TellIdle();
+  NotifyIdle();
 }
 
 void ApiWriter::Impl::Shutdown() {
@@ -434,7 +436,7 @@ void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
 void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {
   impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
     impl->idle.push_back(std::move(idle));
-    impl->TellIdle();
+    impl->NotifyIdle();
   });
 }
 

@@ -57,7 +57,7 @@ struct Connection::Impl {
   }
 
   // A plugin's certificate replaces that of files.
-  std::shared_ptr<Credentials> AskPlugin(const Clock& clock, metrics::Registry& registry) {
+  std::shared_ptr<Credentials> MakePluginCredentials(const Clock& clock, metrics::Registry& registry) {
     KubeCluster cluster = config.cluster;
     if (cluster.ca_data.empty()) cluster.ca_data = tls.ca_pem;
     return std::make_shared<ExecPlugin>(
@@ -112,7 +112,7 @@ Expected<std::unique_ptr<Connection>> Connection::Open(http::IoThread& io, const
   auto impl =
       std::unique_ptr<Impl>(new Impl{io, config, environment, std::move(tls), std::move(http), nullptr});
   if (config.exec && !HasOwnCredentials(config)) {
-    credentials = impl->AskPlugin(clock, registry);
+    credentials = impl->MakePluginCredentials(clock, registry);
   }
   impl->CountTransport(registry);
   impl->rest = std::make_unique<RestClient>(io, *impl->http, registry,

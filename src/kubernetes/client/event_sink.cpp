@@ -62,7 +62,7 @@ struct EventSink::Impl {
   bool Repeats(const EventRecord& record, const std::string& key);
   void Enqueue(Sending sending);
   void Pump();
-  void TellIdle();
+  void NotifyIdle();
   void Send(const SendingPtr& sending);
   void OnSent(const SendingPtr& sending, Reply reply);
   void Finish(const Sending& sending);
@@ -93,7 +93,7 @@ void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {
 bool EventSink::Impl::Repeats(const EventRecord& record, const std::string& key) {
   const auto known = series.find(key);
   if (known == series.end()) {
-    if (series.size() >= options.series_remembered) {
+    if (series.size() >= options.max_series) {
       series.erase(series_order.front());
       series_order.pop_front();
     }
@@ -131,7 +131,7 @@ void EventSink::Impl::Pump() {
   }
 }
 
-void EventSink::Impl::TellIdle() {
+void EventSink::Impl::NotifyIdle() {
   if (!queue.empty() || !in_flight.empty()) return;
   for (auto& tell : std::exchange(idle, {})) tell();
 }
@@ -152,7 +152,7 @@ void EventSink::Impl::Send(const SendingPtr& sending) {
     in_flight.erase(*id);
     OnSent(sending, std::move(reply));
     Pump();
-    TellIdle();
+    NotifyIdle();
   });
   in_flight.emplace(*id, sending);
 }
@@ -244,7 +244,7 @@ EventSink::~EventSink() {
 void EventSink::WhenIdle(std::move_only_function<void()> idle) {
   impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
     impl->idle.push_back(std::move(idle));
-    impl->TellIdle();
+    impl->NotifyIdle();
   });
 }
 

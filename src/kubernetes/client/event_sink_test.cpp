@@ -187,7 +187,7 @@ TEST_F(Events, NamesAreUniqueWithinANanosecond) {
 }
 
 TEST_F(Events, TheNumberOfSeriesIsLimited) {
-  Make({.max_in_flight = 1000, .series_remembered = 2});
+  Make({.max_in_flight = 1000, .max_series = 2});
   Emit("FailedScheduling", "n", "1");
   Emit("FailedScheduling", "n", "2");
   Emit("FailedScheduling", "n", "3");

@@ -143,11 +143,11 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
 
   std::optional<ExecCredential> current{};
   std::uint64_t serial = 0;  // of `current`
-  bool doubted = false;      // the server rejected it
+  bool rejected = false;      // the server rejected it
   bool hinted = false;
   bool closed = false;
   std::vector<std::move_only_function<void(Expected<>)>> waiting{};
-  std::jthread thread{};  // runs iff a request waits or the credential is doubted
+  std::jthread thread{};  // runs iff a request waits or the credential is rejected
   bool running = false;
   std::atomic<double> expires_at{
       std::numeric_limits<double>::infinity()};  // expiry of the certificate, Unix seconds
@@ -163,7 +163,7 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
         use_certificate(std::move(use_certificate)) {}
 
   bool Fresh() const {
-    return current && !doubted && (!current->expires || clock.WallNow() < *current->expires);
+    return current && !rejected && (!current->expires || clock.WallNow() < *current->expires);
   }
   void Start();
   void OnOutput(Expected<CommandOutput> output);
@@ -221,7 +221,7 @@ Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
   }
   current = std::move(fresh);
   ++serial;
-  doubted = false;
+  rejected = false;
   return {};
 }
 
@@ -301,7 +301,7 @@ std::uint64_t ExecPlugin::Serial() const { return impl_->serial; }
 // The rejected request is not repeated; the next ones wait for the plugin. Of many concurrent requests with
 // one invalid credential only the first triggers a run.
 void ExecPlugin::OnUnauthorized(std::uint64_t serial) {
-  if (serial == impl_->serial) impl_->doubted = true;
+  if (serial == impl_->serial) impl_->rejected = true;
 }
 
 }  // namespace berth::client

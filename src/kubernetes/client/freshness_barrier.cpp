@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr BackoffOptions kBackoff{.initial = 100ms, .factor = 2, .jitter = 0.2, .cap = 2s};
 // The time that the watch has to prove freshness before the whole collection is read.
 constexpr Duration kHead = 20ms;
-constexpr Duration kPatience = 5s;
+constexpr Duration kReadInterval = 5s;
 // Protobuf costs an API server a fifth of what JSON does.
 constexpr const char* kNamesAndVersions =
     "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
@@ -84,7 +84,7 @@ void FreshnessBarrier::OnRead(bool whole, Reply reply) {
   if (EndIfFresh()) return;
   if (!whole) return Again(kHead);
   Compare(*list);
-  Again(kPatience);
+  Again(kReadInterval);
   if (compared_ && awaited_.empty()) End("list");
 }
 

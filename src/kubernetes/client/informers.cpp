@@ -17,7 +17,7 @@ namespace berth::client {
 namespace {
 
 // An API server that has just started rejects all requests until it has loaded its roles.
-constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr Duration kForbiddenGracePeriod = std::chrono::seconds(5);
 
 // The consequence of a kind that cannot be listed. Empty: scheduling waits for it, since without it a node
 // might be overcommitted, a disruption budget violated, or every pod with volumes fail.
@@ -122,11 +122,11 @@ struct ClusterSource::Impl {
                                  [this, waited_for] {
                                    if (std::exchange(*waited_for, false)) Settled();
                                  },
-                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); },
+                             .on_absent = [this] { discovery.Recheck(ResourceOf<T>().group); },
                              .on_refused =
                                  [this, waited_for, first = MonoTime{}]() mutable {
                                    if (first == MonoTime{}) first = loop.Now();
-                                   if (loop.Now() - first >= kPatience)
+                                   if (loop.Now() - first >= kForbiddenGracePeriod)
                                      DoWithout(ResourceOf<T>(), *waited_for);
                                  }});
     reflector->Start();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kJitterFactor = 1.2;
 // The time that Release waits for its last event to be written.
-constexpr Duration kEventPatience = std::chrono::seconds(1);
+constexpr Duration kEventTimeout = std::chrono::seconds(1);
 
 Duration Scaled(Duration d, double by) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(d.count()) * by));
@@ -101,11 +101,11 @@ struct LeaderElector::Impl {
   http::Loop::TimerId deadline = http::Loop::TimerId::kNone;  // end of a renewal round, or of the release
   MonoTime next_poll{};                                       // next poll of the round
   bool attempting = false;
-  bool hurry = false;  // the Lease changed during an attempt: try once more
+  bool attempt_again = false;  // the Lease changed during an attempt: try once more
   std::move_only_function<void(bool)> released{};
   bool free = false;  // the argument for its callback
   // Events in flight; they may outlive this object.
-  std::shared_ptr<int> telling = std::make_shared<int>(0);
+  std::shared_ptr<int> events_in_flight = std::make_shared<int>(0);
 
   // Acquiring the lease.
   void Acquire();
@@ -122,9 +122,9 @@ struct LeaderElector::Impl {
   // Releasing it.
   void StartRelease();
   void EndRelease(bool is_free);
-  void TellReleased();
+  void NotifyReleased();
 
-  void Tell(std::string_view what);
+  void EmitEvent(std::string_view what);
   void StopTimers();
   void Shutdown();
 };
@@ -165,7 +165,7 @@ void LeaderElector::Impl::Acquire() {
   phase = Phase::kAcquiring;
   next = http::Loop::TimerId::kNone;
   attempting = true;
-  hurry = false;
+  attempt_again = false;
   hold.Attempt(/*leads=*/false, [this](Outcome outcome) { OnAcquired(outcome); });
 }
 
@@ -174,7 +174,7 @@ void LeaderElector::Impl::OnAcquired(Outcome outcome) {
   if (outcome == Outcome::kOurs) return Lead();
   if (const auto log = log::V(4)) log.Info("Failed to acquire lease", {{"lock", hold.described()}});
   ArmExpiry();
-  if (hurry) return Acquire();
+  if (attempt_again) return Acquire();
   const double factor = 1 + kJitterFactor * random.Unit();
   next = loop.After(Scaled(options.retry_period, factor), [this] { Acquire(); });
 }
@@ -194,7 +194,7 @@ void LeaderElector::Impl::ArmExpiry() {
 void LeaderElector::Impl::Hurry() {
   if (phase != Phase::kAcquiring) return;
   if (attempting) {
-    hurry = true;
+    attempt_again = true;
     return;
   }
   loop.Cancel(next);
@@ -204,7 +204,7 @@ void LeaderElector::Impl::Hurry() {
 // The watch may deliver old versions. This is harmless because an attempt begins with reading the Lease.
 void LeaderElector::Impl::OnSeen(const LeaseRecord& record) {
   if (phase != Phase::kAcquiring) return;
-  hold.See(record);
+  hold.OnLeaseRead(record);
   ArmExpiry();
   if (record.holder.empty()) Hurry();
 }
@@ -213,7 +213,7 @@ void LeaderElector::Impl::Lead() {
   phase = Phase::kLeading;
   watch.Stop();
   StopTimers();
-  Tell("became leader");
+  EmitEvent("became leader");
   master.Set(1);
   log::Info("Successfully acquired lease", {{"lock", hold.described()}});
   handlers.on_started();
@@ -252,7 +252,7 @@ void LeaderElector::Impl::Lose(std::string_view why) {
   StopTimers();
   master.Set(0);
   log::Info("Failed to renew lease", {{"lock", hold.described()}, {"err", why}});
-  Tell("stopped leading");
+  EmitEvent("stopped leading");
   handlers.on_stopped();
 }
 
@@ -267,7 +267,7 @@ void LeaderElector::Impl::StartRelease() {
   StopTimers();
   if (!held) return EndRelease(false);
   master.Set(0);
-  if (leads) Tell("stopped leading");
+  if (leads) EmitEvent("stopped leading");
   deadline = loop.After(options.renew_deadline, [this] {
     hold.Cancel();
     log::Error("Failed to release lease", {{"lock", hold.described()}, {"err", "context deadline exceeded"}});
@@ -280,24 +280,24 @@ void LeaderElector::Impl::EndRelease(bool is_free) {
   phase = Phase::kEnded;
   StopTimers();
   free = is_free;
-  if (*telling == 0) return TellReleased();
-  deadline = loop.After(kEventPatience, [this] { TellReleased(); });
+  if (*events_in_flight == 0) return NotifyReleased();
+  deadline = loop.After(kEventTimeout, [this] { NotifyReleased(); });
 }
 
-void LeaderElector::Impl::TellReleased() {
+void LeaderElector::Impl::NotifyReleased() {
   StopTimers();
   if (auto done = std::exchange(released, nullptr)) done(free);
 }
 
-void LeaderElector::Impl::Tell(std::string_view what) {
+void LeaderElector::Impl::EmitEvent(std::string_view what) {
   if (!hold.lease()) return;
-  ++*telling;
+  ++*events_in_flight;
   SendLeaderEvent(events,
                   MakeLeaderEvent(*hold.lease(), options.ns, options.name, options.component,
                                   fmt::format("{} {}", options.identity, what), clock.WallNow()),
-                  [this, telling = std::weak_ptr(telling)] {
-                    const auto alive = telling.lock();
-                    if (alive && --*alive == 0 && phase == Phase::kEnded) TellReleased();
+                  [this, events_in_flight = std::weak_ptr(events_in_flight)] {
+                    const auto alive = events_in_flight.lock();
+                    if (alive && --*alive == 0 && phase == Phase::kEnded) NotifyReleased();
                   });
 }
 

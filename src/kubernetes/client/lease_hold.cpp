@@ -67,7 +67,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
            return Create(std::move(wanted), std::move(done));
          auto seen = LeaseOf(reply);
          if (!seen) {
-           Complain("Error retrieving lease lock", seen.error());
+           LogFailure("Error retrieving lease lock", seen.error());
            return done(Outcome::kFailed);
          }
          OnRead(leads, std::move(wanted), std::move(*seen), std::move(done));
@@ -77,7 +77,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
 void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted done) {
   lease_ = std::move(seen);
   const LeaseRecord& record = lease_->record();
-  See(record);
+  OnLeaseRead(record);
   if (leads && !IsOurs()) return done(Outcome::kForeign);
   if (!record.holder.empty() && Left() > Duration::zero() && !IsOurs()) {
     if (const auto log = log::V(4)) {
@@ -94,7 +94,7 @@ void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted don
   }
   Update(std::move(wanted), [this, done = std::move(done)](Expected<> updated) mutable {
     if (updated) return done(Outcome::kOurs);
-    Complain("Failed to update lease", updated.error());
+    LogFailure("Failed to update lease", updated.error());
     done(Outcome::kFailed);
   });
 }
@@ -106,7 +106,7 @@ void LeaseHold::Create(LeaseRecord wanted, Attempted done) {
        [this, since, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
          const Expected<> taken = Take(std::move(reply), wanted, since);
          if (taken) return done(Outcome::kOurs);
-         Complain("Error initially creating lease lock", taken.error());
+         LogFailure("Error initially creating lease lock", taken.error());
          done(Outcome::kFailed);
        });
 }
@@ -128,7 +128,7 @@ Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime sin
   return {};
 }
 
-void LeaseHold::Complain(std::string_view what, const Error& error) const {
+void LeaseHold::LogFailure(std::string_view what, const Error& error) const {
   if (!forbidden_) return log::Error(what, {{"lock", described_}, {"err", error.message}});
   log::Error(
       what, {{"lock", described_},
@@ -139,9 +139,9 @@ void LeaseHold::Complain(std::string_view what, const Error& error) const {
                           options_.ns)}});
 }
 
-void LeaseHold::See(const LeaseRecord& record) {
-  if (record == seen_) return;
-  seen_ = record;
+void LeaseHold::OnLeaseRead(const LeaseRecord& record) {
+  if (record == last_read_) return;
+  last_read_ = record;
   Observe(record);
 }
 

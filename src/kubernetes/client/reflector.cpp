@@ -91,7 +91,7 @@ struct Reflector<T>::Impl {
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   bool MakesDoWithJson(const RequestError& error);
-  void Complain(std::string_view what, const RequestError& error);
+  void LogFailure(std::string_view what, const RequestError& error);
   void Count(const RequestError& error);
 };
 
@@ -124,7 +124,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   call = 0;
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   if (!reply) {
-    Complain("Failed to list", reply.error());
+    LogFailure("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
     if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
     return Do(state.OnListFailed(reply.error(), loop.Now()));
@@ -133,7 +133,7 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   reply = std::string();  // the text is larger than the objects kept from it
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
-    Complain("Failed to read the list", error);
+    LogFailure("Failed to read the list", error);
     return Do(state.OnListFailed(error, loop.Now()));
   }
   for (auto& item : list->items) Collect(std::move(item));
@@ -317,7 +317,7 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   end.lasted = loop.Now() - opened_at;
   if (!reply && !end.error) end.error = std::move(reply).error();
-  if (end.error) Complain("Watch failed", *end.error);
+  if (end.error) LogFailure("Watch failed", *end.error);
   Do(state.OnStreamEnd(end, loop.Now()));
 }
 
@@ -341,7 +341,7 @@ bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
 }
 
 template <class T>
-void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& error) {
+void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& error) {
   if (error.code == ErrorCode::kCancelled) return;
   Count(error);
   // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings.

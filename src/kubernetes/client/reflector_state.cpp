@@ -15,7 +15,7 @@ constexpr BackoffOptions kBackoff{
 bool AnyVersion(const std::string& version) { return version.empty() || version == "0"; }
 
 // Whether a retry of the same request may help: the server is unreachable or requests a delay.
-bool AsksForPatience(const RequestError& error) {
+bool ShouldRetryLater(const RequestError& error) {
   return error.not_sent() || error.code == ErrorCode::kThrottled;
 }
 
@@ -100,7 +100,7 @@ ReflectorAction ReflectorState::OnStreamListEnd(const StreamEnd& end, MonoTime n
     // Falls back to a list instead of waiting for a bookmark that may never come.
     return VeryShort(end) ? FirstPage() : StreamList();
   }
-  if (AsksForPatience(*end.error)) return Wait(Kind::kStreamList, now);
+  if (ShouldRetryLater(*end.error)) return Wait(Kind::kStreamList, now);
   if (VersionUnavailable(*end.error)) {
     version_unavailable_ = true;
     return StreamList();
@@ -112,7 +112,7 @@ ReflectorAction ReflectorState::OnWatchEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
     return VeryShort(end) ? Wait(Kind::kWait, now) : Watch();
   }
-  if (AsksForPatience(*end.error)) return Wait(Kind::kWatch, now);
+  if (ShouldRetryLater(*end.error)) return Wait(Kind::kWatch, now);
   // An expired version does not set version_unavailable_: a list at that version means "at least as new as",
   // and requesting an older one could return a state older than the current one.
   return Wait(Kind::kWait, now);

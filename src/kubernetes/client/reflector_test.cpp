@@ -77,7 +77,7 @@ class ReflectorTest : public testing::Test {
                                : version(*c.before) + ">" + version(*c.after));
   }
   std::vector<std::string> Seen() { return std::exchange(seen_, {}); }
-  std::string LastAsked() const { return api_.asked.back(); }
+  std::string LastRequest() const { return api_.asked.back(); }
 
   http::FakeLoop loop_;
   FakeApi api_;
@@ -90,7 +90,7 @@ class ReflectorTest : public testing::Test {
 
 TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndContinuesAsAWatch) {
   Begin(true);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH /api/v1/nodes?allowWatchBookmarks=true"),
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH /api/v1/nodes?allowWatchBookmarks=true"),
                                  HasSubstr("resourceVersionMatch=NotOlderThan&sendInitialEvents=true"),
                                  HasSubstr("watch=true"), Not(HasSubstr("resourceVersion="))));
   api_.Line(Added("a", 5));
@@ -102,7 +102,7 @@ TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndContinuesAsAWatch)
   api_.Line(Deleted("b", 9));
   EXPECT_THAT(Seen(), ElementsAre("a@5>a@8", "-b@3"));
   api_.End();
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("resourceVersion=9"), Not(HasSubstr("sendInitialEvents"))));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=9"), Not(HasSubstr("sendInitialEvents"))));
   EXPECT_THAT(loop_.delays(), IsEmpty()) << "a proper end is reopened at once";
 }
 
@@ -161,10 +161,10 @@ TEST_F(ReflectorTest, ALongListThatIsNotAwaitedIsDeliveredWhenComplete) {
 TEST_F(ReflectorTest, AServerWithoutStreamedListsIsListed) {
   Begin(true);
   api_.End(Refused(422, "Invalid"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
   api_.Answer(ListJson(10, {NodeJson("a", 1)}));
   EXPECT_THAT(Seen(), ElementsAre("+a@1", "synced"));
-  EXPECT_THAT(LastAsked(),
+  EXPECT_THAT(LastRequest(),
               AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10"), HasSubstr("timeoutSeconds=")));
   EXPECT_THAT(loop_.delays(), IsEmpty());
 }
@@ -172,17 +172,17 @@ TEST_F(ReflectorTest, AServerWithoutStreamedListsIsListed) {
 TEST_F(ReflectorTest, AVeryShortStreamedListFallsBackToAList) {
   Begin(true);
   api_.End();
-  EXPECT_THAT(LastAsked(), HasSubstr("GET "));
+  EXPECT_THAT(LastRequest(), HasSubstr("GET "));
 }
 
 TEST_F(ReflectorTest, PagesAreCollectedBeforeAnythingIsDelivered) {
   Begin(false);
   api_.Answer(ListJson(10, {NodeJson("a", 1)}, "t1"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?continue=t1&limit=500");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?continue=t1&limit=500");
   EXPECT_THAT(Seen(), IsEmpty());
   api_.Answer(ListJson(10, {NodeJson("b", 2)}));
   EXPECT_THAT(Seen(), ElementsAre("+a@1", "+b@2", "synced"));
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=10"));
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=10"));
 }
 
 TEST_F(ReflectorTest, PagingContinuesIfTheFirstListCameInPages) {
@@ -191,14 +191,14 @@ TEST_F(ReflectorTest, PagingContinuesIfTheFirstListCameInPages) {
   api_.Answer(ListJson(10, {}));
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=10");
 }
 
 TEST_F(ReflectorTest, ExpiredPagesAreReplacedByOneFullList) {
   Begin(false);
   api_.Answer(ListJson(10, {NodeJson("a", 1)}, "t1"));
   api_.Answer(Refused(410, "Expired"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=0");
   api_.Answer(ListJson(12, {NodeJson("b", 2)}));
   EXPECT_THAT(Seen(), ElementsAre("+b@2", "synced")) << "pages of the abandoned list do not count";
 }
@@ -221,13 +221,13 @@ TEST_P(ReflectorGone, ListsAtTheLastVersionAndThenAtAnyVersion) {
   ASSERT_EQ(loop_.timers(), 1U);
   EXPECT_THAT(loop_.delays().back(), AllOf(Ge(800ms), Lt(1600ms)));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=" + last)
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=" + last)
       << "no limit: the server's cache can answer";
   api_.Answer(Refused(410, "Expired"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes") << "at once, and without a version";
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes") << "at once, and without a version";
   api_.Answer(ListJson(30, {NodeJson("a", 25)}));
   EXPECT_THAT(Seen(), ElementsAre("a@1>a@25"));
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=30")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=30")));
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ReflectorGone,
                          testing::Values(GoneCase{"AnEventWithReasonExpired", ErrorEvent(410, "Expired"), ""},
@@ -241,7 +241,7 @@ TEST_F(ReflectorTest, AVersionFromTheFutureIsListedWithoutAVersion) {
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
   api_.Answer(Refused(504, "Timeout", {"ResourceVersionTooLarge"}));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes");
 }
 
 TEST_F(ReflectorTest, AStreamedListAtAVersionFromTheFutureIsRepeatedWithoutAVersion) {
@@ -249,9 +249,9 @@ TEST_F(ReflectorTest, AStreamedListAtAVersionFromTheFutureIsRepeatedWithoutAVers
   api_.Line(Bookmark(50, true));
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("resourceVersion=50"), HasSubstr("sendInitialEvents=true")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=50"), HasSubstr("sendInitialEvents=true")));
   api_.Line(ErrorEvent(504, "Timeout", R"({"causes":[{"reason":"ResourceVersionTooLarge"}]})"));
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
 }
 
 struct ResumeCase {
@@ -264,7 +264,7 @@ TEST_P(ReflectorResumes, TheSameWatchAfterADelay) {
   api_.End(GetParam().refusal);
   EXPECT_THAT(loop_.delays(), testing::SizeIs(1));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ReflectorResumes,
                          testing::Values(ResumeCase{"WhenThrottled", Refused(429, "TooManyRequests")},
@@ -276,7 +276,7 @@ TEST_F(ReflectorTest, AThrottledStreamIsResumedToo) {
   api_.Line(Bookmark(11));
   api_.Line(ErrorEvent(429, "TooManyRequests"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
 }
 
 TEST_F(ReflectorTest, AVeryShortWatchCountsAsAFailure) {
@@ -284,14 +284,14 @@ TEST_F(ReflectorTest, AVeryShortWatchCountsAsAFailure) {
   api_.End();
   EXPECT_THAT(loop_.delays(), testing::SizeIs(1));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=10");
 }
 
 TEST_F(ReflectorTest, AShortWatchWithEventsIsNotAFailure) {
   BeginListed(10, {});
   api_.Line(Bookmark(11));
   api_.End();
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
 }
 
 TEST_F(ReflectorTest, ALongWatchWithoutEventsIsNotAFailure) {
@@ -299,7 +299,7 @@ TEST_F(ReflectorTest, ALongWatchWithoutEventsIsNotAFailure) {
   api_.Open();
   loop_.Advance(1s);
   api_.End(AnswerLost());
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
 }
 
 TEST_F(ReflectorTest, ARelistDeliversOnlyTheDifferences) {
@@ -330,7 +330,7 @@ TEST_F(ReflectorTest, AnOlderVersionEndsTheWatchAndLists) {
   api_.Line(Modified("a", 99));
   EXPECT_THAT(Seen(), IsEmpty()) << "what we know is newer";
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=100"));
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=100"));
   EXPECT_EQ(
       registry_.Counter("berth_reflector_failures_total", "", {{"resource", "nodes"}, {"reason", "disorder"}})
           .Value(),
@@ -353,7 +353,7 @@ TEST_F(ReflectorTest, AnObjectThatCannotBeDecodedIsSkippedCountedAndKeptInItsLas
   EXPECT_THAT(Seen(), IsEmpty());
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=11")) << "it was progress all the same";
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=11")) << "it was progress all the same";
   api_.Answer(ListJson(20, {bad, NodeJson("b", 12)}));
   EXPECT_THAT(Seen(), ElementsAre("+b@12")) << "a is not taken for deleted";
   EXPECT_EQ(registry_.Counter("berth_objects_skipped_total", "", {{"resource", "nodes"}}).Value(), 2U);
@@ -365,14 +365,14 @@ TEST_F(ReflectorTest, AMalformedFrameEndsTheWatchAndLists) {
   BeginListed(10, {NodeJson("a", 1)});
   api_.Line("{\"type\":\"ADDED\",\"obj");
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=10");
 }
 
 TEST_F(ReflectorTest, AMalformedListIsRequestedAgain) {
   Begin(false);
   api_.Answer("<html>");
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
 }
 
 TEST_F(ReflectorTest, DelaysGrowToACapAndAreResetAfterTwoQuietMinutes) {

@@ -18,7 +18,7 @@ namespace berth::client {
 namespace {
 
 constexpr std::size_t kOutputMax = 1U << 20;
-constexpr int kLookEveryMillis = 50;
+constexpr int kPollMillis = 50;
 
 std::vector<std::string> EnvironmentOf(const Command& command) {
   std::map<std::string, std::string> merged;
@@ -82,7 +82,7 @@ class Child {
   // False at the end of its output.
   bool Read(std::string& out) {
     pollfd waiting{read_, POLLIN, 0};
-    if (::poll(&waiting, 1, kLookEveryMillis) <= 0) return true;
+    if (::poll(&waiting, 1, kPollMillis) <= 0) return true;
     char buffer[4096];
     const auto got = ::read(read_, buffer, sizeof buffer);
     if (got > 0) out.append(buffer, static_cast<std::size_t>(got));

@@ -142,7 +142,7 @@ std::string StabilityOf(std::string_view help) {
 
 struct Registry::Impl {
   explicit Impl(RegistryOptions given) : options(std::move(given)) {
-    if (options.tells_of_itself) TellOfItself();
+    if (options.tells_of_itself) AddSelfMetrics();
   }
 
   const RegistryOptions options;
@@ -151,7 +151,7 @@ struct Registry::Impl {
   std::uint64_t unexpected_values = 0;
   std::map<std::string, std::uint64_t> levels{};  // families by stability level
 
-  void TellOfItself() {
+  void AddSelfMetrics() {
     OfRegistry("cardinality_enforcement_unexpected_categorizations_total",
                "[ALPHA] The count of unexpected categorizations during cardinality enforcement.", {},
                [this] { return static_cast<double>(unexpected_values); });

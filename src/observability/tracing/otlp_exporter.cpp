@@ -90,7 +90,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
     } else {
       dropped.Add(count);
       const std::string why = answer ? fmt::format("HTTP status {}", answer->status) : answer.error().message;
-      if (complained.First(why)) log::Warning("Failed to export traces to the collector", {{"err", why}});
+      if (logged_errors.First(why)) log::Warning("Failed to export traces to the collector", {{"err", why}});
     }
     under_way = false;
     SendBatch();
@@ -107,7 +107,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
   std::deque<IdentifiedTrace> queue;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
   bool under_way = false;
-  log::Once complained;
+  log::Once logged_errors;
 };
 
 OtlpExporter::OtlpExporter(http::Loop& loop, http::Transport& transport, const Clock& clock,

@@ -44,7 +44,7 @@ struct Target {
   std::string error;  // of the last response; empty: success
   SignalMetrics meters;
   log::Once said{16};
-  bool unmatched_said = false;
+  bool unmatched_logged = false;
 };
 
 // The signals of one source. On the io loop.
@@ -126,15 +126,15 @@ class Rounds {
     parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
       const SignalCoverage coverage = measurements.Take(answer);
       target->meters.Show(coverage);
-      SayUnmatched(*target, coverage);
+      LogUnmatched(*target, coverage);
     });
   }
 
   // Logs once, and again after the problem was gone for a while. On the scheduler loop.
-  static void SayUnmatched(Target& target, const SignalCoverage& coverage) {
+  static void LogUnmatched(Target& target, const SignalCoverage& coverage) {
     const bool wrong =
         coverage.unmatched_series > 0 || coverage.measured + coverage.distrusted < coverage.nodes;
-    if (wrong && !target.unmatched_said) {
+    if (wrong && !target.unmatched_logged) {
       log::Warning("Some nodes have no value, or some series match no node",
                    {{"signal", target.name},
                     {"nodes", coverage.nodes},
@@ -143,7 +143,7 @@ class Rounds {
                     {"unmatchedSeries", coverage.unmatched_series},
                     {"forExample", fmt::format("{}", fmt::join(coverage.unmatched, " "))}});
     }
-    target.unmatched_said = wrong;
+    target.unmatched_logged = wrong;
   }
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
@@ -164,11 +164,11 @@ class Rounds {
     const bool failing = failed != targets_.end();
     meters_.up.Set(!failing);
     if (failing != std::exchange(failing_, failing))
-      Tell(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
+      Report(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
     Rest();
   }
 
-  void Tell(const std::string& why) {
+  void Report(const std::string& why) {
     if (failing_) {
       log::Warning("Metric source unavailable; using the last values until they expire",
                    {{"source", settings_.name}, {"err", why}});

@@ -58,7 +58,7 @@ class QueryClient {
   const SourceParts parts_;
   http::TlsOptions tls_;
   std::string authorization_;  // the header's value; empty: none
-  std::string file_trouble_;   // the error logged last
+  std::string logged_file_error_;   // the error logged last
   std::vector<std::unique_ptr<Server>> servers_;
   std::size_t preferred_ = 0;
 };

@@ -172,7 +172,7 @@ TEST_F(Access, AuthoritiesComeFromFilesThatMayChange) {
   options.client_ca_file = "/ca";
   int changes = 0;
   Trust trust(options, {loop_, environment_, random_}, [&] { ++changes; });
-  EXPECT_TRUE(trust.WantsCertificates());
+  EXPECT_TRUE(trust.RequestsClientCertificates());
   EXPECT_EQ(trust.ReadFiles().error().message,
             "unable to load client CA provider: open /ca: no such file or directory");
   environment_.Put("/ca", "");
@@ -216,7 +216,7 @@ TEST_F(Access, WithSkipLookupTheClusterIsNotRead) {
   options.skip_lookup = true;
   const Trust trust(options, {loop_, environment_, random_, &api_}, [] {});
   EXPECT_FALSE(trust.NeedsCluster());
-  EXPECT_FALSE(trust.WantsCertificates());
+  EXPECT_FALSE(trust.RequestsClientCertificates());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Authenticator {
   void Ask(const http::Request& request, Done done);
 
  private:
-  Expected<std::optional<User>> AskCertificate(const http::Request& request);
+  Expected<std::optional<User>> ByCertificate(const http::Request& request);
 
   const Trust& trust_;
   TokenReviewer* const tokens_;

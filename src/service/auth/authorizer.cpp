@@ -12,7 +12,7 @@
 namespace berth::service {
 namespace {
 
-constexpr std::size_t kRemembered = 8192;
+constexpr std::size_t kCacheCapacity = 8192;
 // Requests of this length are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kTooLongToKeep = 10'000;
 
@@ -103,7 +103,7 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
   http::Loop& loop;
   const AlwaysAllowed always;
   const Duration authorized_ttl, unauthorized_ttl;
-  ExpiringCache<AccessVerdict> cache{kRemembered};  // by the full request
+  ExpiringCache<AccessVerdict> cache{kCacheCapacity};  // by the full request
   std::optional<ReviewClient> reviews;
 };
 

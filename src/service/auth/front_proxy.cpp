@@ -70,7 +70,7 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
   return user;
 }
 
-Expected<std::optional<User>> AskFrontProxy(const http::Request& request, const FrontProxy& proxy,
+Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
                                             WallTime now) {
   if (!request.peer || !proxy.authorities) return std::nullopt;
   BERTH_RETURN_IF_ERROR(proxy.authorities->Verify(*request.peer, now));

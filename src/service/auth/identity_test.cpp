@@ -127,7 +127,7 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
                      {"X-Remote-Extra-Acme.com%2fP", "1"},
                      {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
-  const auto ask = [&] { return AskFrontProxy(request, proxy, clock_.WallNow()); };
+  const auto ask = [&] { return UserOfFrontProxy(request, proxy, clock_.WallNow()); };
   EXPECT_FALSE(*ask()) << "no certificate, no opinion";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));

@@ -47,7 +47,7 @@ class Trust {
   void Start();
 
   // Whether clients are asked for certificates, now or after the ConfigMap has been read.
-  bool WantsCertificates() const { return wants_certificates_; }
+  bool RequestsClientCertificates() const { return wants_certificates_; }
   // Null: no client certificate is trusted at present.
   const std::shared_ptr<const http::AuthorityPool>& clients() const { return clients_; }
   const FrontProxy& front_proxy() const { return front_proxy_; }

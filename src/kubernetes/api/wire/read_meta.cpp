@@ -88,17 +88,17 @@ void Take(Message& at, ResourceList& out) {
   RecentAmounts recent;
   std::size_t count = 0;
   TakeRun(at, [&](const Amount& amount) {
-    amount.given ? recent.Add(amount.name, amount.text) : recent.Odd();
+    amount.given ? recent.Add(amount.name, amount.text) : recent.MarkUncacheable();
     ++count;
   });
-  if (!out.empty()) recent.Odd();  // entries are not consecutive, which Go never writes
+  if (!out.empty()) recent.MarkUncacheable();  // entries are not consecutive, which Go never writes
   if (const ResourceList* amounts = recent.Find()) {
     out = *amounts;
     return;
   }
   out.reserve(out.size() + count);
   TakeRun(again, [&](const Amount& amount) { Parse(amount, out); });
-  recent.Remember(out);
+  recent.Store(out);
 }
 
 std::optional<std::int64_t> TakeTime(Message& at) {
