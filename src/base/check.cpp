@@ -33,7 +33,7 @@ void Append(std::string& out, const Value& value) {
   out += '"';
 }
 
-// Cuts the source text of the next value off `names`: up to a comma outside of parentheses.
+// Removes the source text of the next value from `names`: up to a comma outside of parentheses.
 std::string_view NextName(std::string_view& names) {
   int depth = 0;
   std::size_t end = 0;
@@ -75,7 +75,7 @@ void Write(std::string_view text) {
 }  // namespace
 
 void Fail(const char* file, int line, const char* condition, const char* names, std::initializer_list<Value> values) {
-  // The reason first: finding the names of functions needs memory, which may be what is damaged.
+  // The report first: resolving function names needs memory, which may be corrupted.
   Write(Report(file, line, condition, names, values));
   void* frames[kFrames];
   const int depth = ::backtrace(frames, kFrames);

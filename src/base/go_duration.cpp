@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// value / unit with as many decimals as it needs and no more.
+// value / unit with as many decimals as necessary.
 std::string WithFraction(std::uint64_t value, std::uint64_t unit) {
   std::string text = std::to_string(value / unit);
   std::uint64_t rest = value % unit;
@@ -26,7 +26,7 @@ std::string WithFraction(std::uint64_t value, std::uint64_t unit) {
 std::string FormatGoDuration(Duration duration) {
   if (duration == Duration::zero()) return "0s";
   const std::int64_t signed_count = duration.count();
-  // The smallest number has no positive counterpart as int64.
+  // The smallest int64 has no positive counterpart.
   const std::uint64_t count = signed_count < 0 ? ~static_cast<std::uint64_t>(signed_count) + 1
                                                : static_cast<std::uint64_t>(signed_count);
   const std::string sign = signed_count < 0 ? "-" : "";

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-TEST(GoDuration, IsWrittenAsGoWritesIt) {
+TEST(GoDuration, FormatsLikeGo) {
   const std::pair<Duration, const char*> cases[] = {
       {Duration{0}, "0s"},
       {Duration{1}, "1ns"},
@@ -30,7 +30,7 @@ TEST(GoDuration, IsWrittenAsGoWritesIt) {
   for (const auto& [duration, text] : cases) EXPECT_EQ(FormatGoDuration(duration), text);
 }
 
-TEST(GoDuration, IsReadAsGoReadsIt) {
+TEST(GoDuration, ParsesLikeGo) {
   const std::pair<const char*, Duration> cases[] = {{"0", Duration{0}},
                                                     {"1us", Duration{1000}},
                                                     {"1µs", Duration{1000}},

@@ -16,7 +16,7 @@ auto Wrong(std::string_view function, std::string_view text, std::string_view wh
   return Invalid(fmt::format("strconv.{}: parsing \"{}\": {}", function, text, why));
 }
 
-// An underscore stands between two digits; the prefix of a base counts as one.
+// An underscore is valid only between two digits; the prefix of a base counts as a digit.
 bool UnderscoresAreFine(std::string_view digits, bool prefixed) {
   bool after_digit = prefixed;
   for (const char c : digits) {

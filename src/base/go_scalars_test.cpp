@@ -11,14 +11,14 @@
 namespace berth {
 namespace {
 
-TEST(GoScalars, ABooleanIsOneOfTwelveTexts) {
+TEST(GoScalars, ParseGoBoolAcceptsTwelveTexts) {
   for (const auto* yes : {"1", "t", "T", "TRUE", "true", "True"}) EXPECT_EQ(ParseGoBool(yes), true) << yes;
   for (const auto* no : {"0", "f", "F", "FALSE", "false", "False"}) EXPECT_EQ(ParseGoBool(no), false) << no;
   for (const auto* other : {"", "yes", "on", "tRUE", " true", "2"})
     EXPECT_EQ(ParseGoBool(other), std::nullopt) << other;
 }
 
-TEST(GoScalars, AnIntegerMayHaveABaseAndUnderscores) {
+TEST(GoScalars, ParseGoIntAcceptsBasePrefixesAndUnderscores) {
   const std::pair<const char*, std::int64_t> good[] = {
       {"0", 0},     {"-5", -5},   {"+5", 5},
       {"0x1F", 31}, {"-0x1", -1}, {"017", 15},
@@ -33,14 +33,14 @@ TEST(GoScalars, AnIntegerMayHaveABaseAndUnderscores) {
   EXPECT_EQ(ParseGoInt("-2147483648", 32).value(), -2147483648LL);
 }
 
-TEST(GoScalars, ALevelHas31Bits) {
+TEST(GoScalars, ParseGoLevelAccepts31Bits) {
   EXPECT_EQ(ParseGoLevel("2147483647").value(), 2147483647U);
   EXPECT_THAT(ParseGoLevel("2147483648").error().message, testing::HasSubstr("value out of range"));
   for (const auto* text : {"", "-1", "+1", "0x2", "1.5"})
     EXPECT_THAT(ParseGoLevel(text).error().message, testing::HasSubstr("invalid syntax")) << text;
 }
 
-TEST(GoScalars, AFloatIsWhatAFloat32CanHold) {
+TEST(GoScalars, ParseGoFloat32RejectsValuesOutOfRange) {
   const std::pair<const char*, double> good[] = {{"5", 5},     {"+5", 5},     {"-.5", -0.5}, {"5_0", 50},
                                                  {"0x1p3", 8}, {"1e3", 1000}, {"1e-400", 0}};
   for (const auto& [text, value] : good) EXPECT_EQ(ParseGoFloat32(text).value(), value) << text;
@@ -51,7 +51,7 @@ TEST(GoScalars, AFloatIsWhatAFloat32CanHold) {
     EXPECT_THAT(ParseGoFloat32(text).error().message, testing::HasSubstr("value out of range")) << text;
 }
 
-TEST(Trim, BlanksGoAtBothEnds) {
+TEST(Trim, RemovesBlanksAtBothEnds) {
   EXPECT_EQ(Trimmed(" \ta b\r\n"), "a b");
   EXPECT_EQ(Trimmed(" \n"), "");
   EXPECT_EQ(Trimmed(""), "");

@@ -15,7 +15,7 @@ TEST(LeaseFence, IsClosedBeforeTheFirstRenewal) {
   EXPECT_FALSE(LeaseFence(clock).Open());
 }
 
-TEST(LeaseFence, ClosesBeforeAnybodyElseMayTakeTheLease) {
+TEST(LeaseFence, ClosesBeforeAnotherCandidateMayAcquireTheLease) {
   ManualClock clock;
   LeaseFence fence(clock);
   fence.Renewed(clock.BootNow(), 15s);
@@ -25,7 +25,7 @@ TEST(LeaseFence, ClosesBeforeAnybodyElseMayTakeTheLease) {
   EXPECT_FALSE(fence.Open()) << "a twentieth of the lease is kept as a margin";
 }
 
-TEST(LeaseFence, CountsFromWhenTheRequestWasSent) {
+TEST(LeaseFence, CountsFromTheTimeTheRequestWasSent) {
   ManualClock clock;
   LeaseFence fence(clock);
   const BootTime sent = clock.BootNow();
@@ -37,7 +37,7 @@ TEST(LeaseFence, CountsFromWhenTheRequestWasSent) {
   EXPECT_FALSE(fence.Open());
 }
 
-TEST(LeaseFence, TimeGoesOnWhileTheMachineSleeps) {
+TEST(LeaseFence, IncludesSuspendedTime) {
   ManualClock clock;
   LeaseFence fence(clock);
   fence.Renewed(clock.BootNow(), 15s);
@@ -47,7 +47,7 @@ TEST(LeaseFence, TimeGoesOnWhileTheMachineSleeps) {
   EXPECT_FALSE(fence.Open());
 }
 
-TEST(LeaseFence, ALateAnswerToAnEarlierRenewalTakesNothingBack) {
+TEST(LeaseFence, ALateResponseToAnEarlierRenewalDoesNotMoveItBack) {
   ManualClock clock;
   LeaseFence fence(clock);
   const BootTime early = clock.BootNow();
@@ -58,7 +58,7 @@ TEST(LeaseFence, ALateAnswerToAnEarlierRenewalTakesNothingBack) {
   EXPECT_TRUE(fence.Open());
 }
 
-TEST(LeaseFence, StaysClosedOnceItIsClosedForGood) {
+TEST(LeaseFence, StaysClosedAfterClose) {
   ManualClock clock;
   LeaseFence fence(clock);
   fence.Renewed(clock.BootNow(), 15s);
@@ -68,7 +68,7 @@ TEST(LeaseFence, StaysClosedOnceItIsClosedForGood) {
   EXPECT_FALSE(fence.Open());
 }
 
-TEST(LeaseFence, IsAskedOnOtherThreadsThanItIsMovedOn) {
+TEST(LeaseFence, CanBeReadOnOtherThreadsThanTheWriters) {
   const SystemClock clock;
   LeaseFence fence(clock);
   std::atomic<bool> opened = false;

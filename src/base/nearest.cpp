@@ -33,7 +33,7 @@ std::string Nearest(std::string_view text, std::span<const std::string> candidat
   const std::string* best = nullptr;
   std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    // The beginning of a word is as likely an abbreviation as a slip.
+    // A prefix of a word is as likely an abbreviation as a misspelling.
     constexpr std::size_t kShortestPrefix = 3;
     const bool begins = text.size() >= kShortestPrefix && candidate.starts_with(text);
     const std::size_t distance = begins ? 1 : EditDistance(text, candidate);

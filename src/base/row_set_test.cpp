@@ -71,7 +71,7 @@ TEST(RowSet, AgreesWithStdSet) {
 }
 
 // Sets that are used again and again, of few and of many rows of tables that need several words of marks.
-TEST(RowSet, AgreesWithStdSetThroughAnySequenceOfOperations) {
+TEST(RowSet, AgreesWithStdSetForRandomSequencesOfOperations) {
   constexpr std::size_t kLarge = 10'000;
   Random random(3);
   const auto some_rows = [&](RowSet& set, std::set<std::size_t>& same) {
@@ -138,7 +138,7 @@ TEST(RowSet, AgreesWithStdSetThroughAnySequenceOfOperations) {
   }
 }
 
-TEST(RowSet, WordsWrittenThroughAPointerCount) {
+TEST(RowSet, WordsWrittenThroughAPointerAreMembers) {
   RowSet where(500);
   where.Add(130);
   RowSet set(500);
@@ -159,7 +159,7 @@ TEST(RowSet, BlocksEndWithTheColumn) {
   EXPECT_THAT(visited, ElementsAre(0, 3));
 }
 
-TEST(RowSet, LosesItsLastRowsByShrinking) {
+TEST(RowSet, ShrinkingRemovesTheLastRows) {
   RowSet set(10'000);
   set.Add(5);
   set.Add(9'000);
@@ -181,21 +181,21 @@ TEST(RowSet, EqualsAnotherOfADifferentCapacity) {
   EXPECT_FALSE(large == small);
 }
 
-TEST(RowSet, RowsBeyondItsCapacityAreNoMembersAndCanBeRemoved) {
+TEST(RowSet, RowsBeyondTheCapacityAreNotMembersAndCanBeRemoved) {
   RowSet set(64);
   EXPECT_FALSE(set.Has(64));
   set.Remove(1000);
   EXPECT_TRUE(set.Empty());
 }
 
-TEST(RowSet, RowsAddedByGrowingAreNoMembers) {
+TEST(RowSet, RowsAddedByResizeAreNotMembers) {
   RowSet set(64);
   set.Add(63);
   set.Resize(200);
   EXPECT_THAT(Members(set), ElementsAre(63));
 }
 
-TEST(RowSet, IntersectionWithASmallerTableLosesTheRowsBeyond) {
+TEST(RowSet, IntersectionWithASmallerSetRemovesTheRowsBeyondIt) {
   RowSet set;
   set.Add(5);
   set.Add(150);
@@ -261,7 +261,7 @@ TEST_P(RowGroupOfSize, CombinesWithSets) {
 }
 INSTANTIATE_TEST_SUITE_P(AsListAndAsBits, RowGroupOfSize, testing::Values(0, 1, 31, 32, 33, 60));
 
-TEST(RowSet, TheNthMemberIsTheOneBeforeWhichThereAreSoMany) {
+TEST(RowSet, NthSkipsThatManyMembers) {
   RowSet rows(300);
   const std::vector<std::size_t> members = {0, 1, 5, 63, 64, 127, 128, 200, 299};
   for (const std::size_t row : members) rows.Add(row);

@@ -20,7 +20,7 @@ std::string ReadProgram() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A structure somewhere in the file; nothing but zeros if it would not be inside.
+// Reads a structure at an offset in the file; all zero if the offset is out of range.
 template <class T>
 T At(const std::string& file, std::uint64_t offset) {
   T value{};
@@ -30,7 +30,7 @@ T At(const std::string& file, std::uint64_t offset) {
   return value;
 }
 
-// By how much a position-independent program was moved.
+// The load offset of a position-independent executable.
 std::uint64_t LoadBias() {
   std::uint64_t bias = 0;
   dl_iterate_phdr(

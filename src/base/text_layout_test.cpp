@@ -5,7 +5,7 @@
 namespace berth {
 namespace {
 
-TEST(TextLayout, BreaksBetweenWordsBeforeTheLineIsTooWideAndIndentsWhatFollows) {
+TEST(TextLayout, WrapsBetweenWordsAndIndentsFollowingLines) {
   struct Case {
     const char* what;
     const char* words;

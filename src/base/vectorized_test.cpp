@@ -27,7 +27,7 @@ TEST(Blocks, ReadZerosBeyondTheEndAndWriteNothingThere) {
   EXPECT_EQ(guarded[70], -1);
 }
 
-TEST(SmallToDouble, IsTheConversionForAllThatIsSmall) {
+TEST(SmallToDouble, ConvertsAllSmallIntegersExactly) {
   Random random(1);
   for (const std::int64_t value :
        {std::int64_t{0}, std::int64_t{1}, (std::int64_t{1} << 51) + 1, (std::int64_t{1} << 52) - 1})
@@ -38,7 +38,7 @@ TEST(SmallToDouble, IsTheConversionForAllThatIsSmall) {
   }
 }
 
-TEST(SpreadBits, MakesABytePerBit) {
+TEST(SpreadBits, SetsOneBytePerBit) {
   Random random(1);
   for (int round = 0; round < 1000; ++round) {
     const std::uint64_t word = random.Next() & random.Next();

@@ -27,14 +27,14 @@ TEST(Interner, IdsCountUpInTheOrderOfFirstAppearance) {
   EXPECT_EQ(words.Text(words.Find("b")), "b");
 }
 
-TEST(Interner, AWordNeverSeenHasNoId) {
+TEST(Interner, AnUnknownTextHasNoId) {
   Interner<WordTag> words;
   words.Intern("");
   EXPECT_TRUE(words.Find("").known());
   EXPECT_FALSE(words.Find("x").known());
 }
 
-TEST(Interner, TextsStayWhereTheyAreWhileItGrows) {
+TEST(Interner, TextsKeepTheirAddressWhenItGrows) {
   Interner<WordTag> words;
   const std::string* first = &words.Text(words.Intern("first"));
   for (int i = 0; i < 10000; ++i) words.Intern(std::to_string(i));
@@ -57,9 +57,9 @@ INSTANTIATE_TEST_SUITE_P(Table, NearestTo,
                                          Slip{"Locality", ""}, Slip{"Foo", ""}, Slip{"", ""},
                                          Slip{std::string(101, 'N'), ""}));
 
-TEST(NearestTo, NothingIsNearAmongNoCandidates) { EXPECT_EQ(Nearest("a", {}), ""); }
+TEST(NearestTo, IsEmptyWithoutCandidates) { EXPECT_EQ(Nearest("a", {}), ""); }
 
-TEST(Clock, TimesAreWrittenAsKubernetesWritesThem) {
+TEST(Clock, TimesAreFormattedLikeKubernetes) {
   const WallTime time(1700000000s + 1234567ns);
   EXPECT_EQ(FormatTime(time), "2023-11-14T22:13:20Z");
   EXPECT_EQ(FormatMicroTime(time), "2023-11-14T22:13:20.001234Z");
@@ -71,7 +71,7 @@ TEST(Clock, TimesBefore1970AreRoundedDown) {
   EXPECT_EQ(FormatMicroTime(WallTime(-1ns)), "1969-12-31T23:59:59.999999Z");
 }
 
-TEST(ManualClock, MovesBothTimesOnlyWhenToldTo) {
+TEST(ManualClock, AdvancesOnlyWhenMoved) {
   ManualClock clock;
   const MonoTime mono = clock.Now();
   const WallTime wall = clock.WallNow();
@@ -110,7 +110,7 @@ TEST(Wrap, SumsWrapAround) {
   EXPECT_EQ(WrapDiv(-7, 2), -3);
 }
 
-TEST(JsonText, OnlyWhatMustBeEscapedIsEscaped) {
+TEST(JsonText, EscapesOnlyWhatJsonRequires) {
   std::string out;
   AppendJsonString(out, "a\"b\\c\n\t\r\b\f\x01/<é>");
   EXPECT_EQ(out, "\"a\\\"b\\\\c\\n\\t\\r\\b\\f\\u0001/<é>\"");
@@ -126,7 +126,7 @@ Expected<int> Quarter(int number) {
   return quarter;
 }
 
-TEST(Result, TryReturnsTheFirstErrorToTheCaller) {
+TEST(Result, BerthTryReturnsTheFirstError) {
   EXPECT_EQ(*Quarter(8), 2);
   ASSERT_FALSE(Quarter(6));
   EXPECT_EQ(Quarter(6).error().code, ErrorCode::kInvalid);

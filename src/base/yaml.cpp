@@ -35,8 +35,8 @@ std::string JsonNumber(double value) {
   return text;
 }
 
-// An integer as strconv.ParseInt reads it with base 0: 0x, 0o, 0b and a leading 0 count. Decimal text, or
-// nothing.
+// Parses an integer as strconv.ParseInt with base 0: 0x, 0o, 0b and a leading 0 are prefixes. Returns decimal
+// text, or nullopt.
 std::optional<std::string> Integer(std::string text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.erase(0, 1);
@@ -72,7 +72,7 @@ std::optional<std::string> NumberOf(const std::string& plain) {
   return JsonNumber(value);
 }
 
-// Plain scalars by YAML 1.1 as Kubernetes' parser reads them; quoted ones are text.
+// Plain scalars by YAML 1.1 as in Kubernetes' parser; quoted ones are strings.
 Value ScalarOf(const YAML::Node& node) {
   std::string text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return Value::Text(std::move(text));
@@ -114,7 +114,7 @@ class YamlReader {
     if (depth > kDepthMax)
       return Invalid(
           fmt::format("yaml: line {}: nested deeper than {} levels", node.Mark().line + 1, kDepthMax));
-    // Only references to anchors make a file unfold into more values than it has characters.
+    // Only references to anchors can expand a file to more values than it has characters.
     if (++values_ > values_max_) return Invalid("yaml: document contains excessive aliasing");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
@@ -169,7 +169,7 @@ class YamlReader {
     return {};
   }
 
-  // The members of another map, or of several, as if they stood here.
+  // Merges the members of another map, or of several ("<<").
   Expected<void> Merge(const YAML::Node& source, int depth, Value& map) {
     if (depth > kDepthMax || (!source.IsMap() && !source.IsSequence()))
       return Invalid("yaml: map merge requires map or sequence of maps as the value");
@@ -279,7 +279,7 @@ struct TreeBuilder {
   }
 
   std::vector<Value> open_;        // from the outermost
-  std::vector<std::string> keys_;  // of each, the member being read
+  std::vector<std::string> keys_;  // for each open value, the current member
   std::string key_text_;
   std::string text_;
 };
@@ -302,7 +302,7 @@ Expected<ParsedText> ParseJson(std::string_view text) {
   return parsed;
 }
 
-// Go walks YAML by sorted keys, since it becomes JSON from a map first; JSON as it stands.
+// Go visits YAML by sorted keys, since it is converted to JSON through a map; JSON in file order.
 void Number(Value& value, bool by_key, std::uint32_t& next) {
   value.order = next++;
   for (Value& item : value.items) Number(item, by_key, next);

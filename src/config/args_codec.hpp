@@ -1,5 +1,5 @@
-// How the arguments of one kind of plugin are read, defaulted, checked and written back. Plugins register
-// theirs beside their factory.
+// Reading, defaulting, validation and writing of one plugin's arguments. Plugins register their codec with
+// their factory.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@ namespace berth::config {
 
 struct ArgsCodec {
   std::string kind;  // "VolumeBindingArgs"
-  // Reads strictly and returns all fields as the original writes them, defaults filled in; without kind and
-  // apiVersion, which are taken note of.
+  // Reads strictly and returns all fields as kube-scheduler writes them, with defaults; without kind and
+  // apiVersion, which are accepted.
   std::function<Value(const Value& given, const FeatureGates& gates, Problems& problems)> complete;
-  // What is wrong with completed arguments, each with its path below `path`.
+  // Returns the errors of completed arguments, each with its path below `path`.
   std::function<std::vector<std::string>(const Value& completed, const std::string& path,
                                          const FeatureGates& gates)>
       validate;
-  // kube-scheduler checks the arguments of NodeResourcesFit only when it builds the plugin.
+  // kube-scheduler validates the arguments of NodeResourcesFit only when it builds the plugin.
   bool checked_by_plugin = false;
-  // The kind is one of kube-scheduler's, so that the arguments are written with kind and apiVersion.
+  // The kind belongs to kube-scheduler, so the arguments are written with kind and apiVersion.
   bool in_tree = true;
 };
 
 using ArgsCodecs = std::map<std::string, ArgsCodec, std::less<>>;  // by plugin
 
-// From a typed reader, checker and writer.
+// Builds a codec from a typed reader, validator and writer.
 template <class Args>
 ArgsCodec MakeArgsCodec(std::string kind, Args (*decode)(const Value&, const FeatureGates&, Problems&),
                         std::vector<std::string> (*check)(const Args&, const std::string& path,
@@ -42,7 +42,7 @@ ArgsCodec MakeArgsCodec(std::string kind, Args (*decode)(const Value&, const Fea
   };
   codec.validate = [decode, check](const Value& completed, const std::string& path,
                                    const FeatureGates& gates) {
-    Problems ignored;  // it was read strictly before
+    Problems ignored;  // a strict read has already succeeded
     return check(decode(completed, gates, ignored), path, gates);
   };
   return codec;

@@ -1,4 +1,4 @@
-// What kube-scheduler v1.37.1 fills in where a file is silent.
+// The defaults of kube-scheduler v1.37.1.
 #include <algorithm>
 #include <set>
 
@@ -15,7 +15,7 @@ void ApplyProfileDefaults(ProfileDocument& profile, const FeatureGates& gates, c
   if (codecs == nullptr) return;
   std::set<std::string> enabled;
   for (std::size_t i = 0; i < kPointCount; ++i) {
-    if (static_cast<Point>(i) == Point::kPodGroupPostFilter) continue;  // the original forgets it
+    if (static_cast<Point>(i) == Point::kPodGroupPostFilter) continue;  // kube-scheduler omits it by mistake
     for (const PluginRef& plugin : profile.plugins[i].enabled) enabled.insert(plugin.name);
   }
   for (const std::string& name : enabled) {
@@ -63,8 +63,8 @@ PluginSet MergePluginSets(const PluginSet& defaults, const PluginSet& custom) {
   if (!custom.DisablesAll()) {
     for (const PluginRef& plugin : defaults.enabled) {
       if (custom.Disables(plugin.name)) continue;
-      // Of several entries with that name the last one; the others follow, and are found when plugins are
-      // built.
+      // Of several entries with that name the last one is used; the others follow and are reported when
+      // plugins are built.
       const auto again = std::find_if(custom.enabled.rbegin(), custom.enabled.rend(),
                                       [&](const PluginRef& ref) { return ref.name == plugin.name; });
       merged.enabled.push_back(again == custom.enabled.rend() ? plugin : *again);

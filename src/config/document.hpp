@@ -1,5 +1,5 @@
-// A configuration file after it has been read and before defaults: what the stages between text and
-// SchedulerConfig hand on to each other. Private to the module.
+// A configuration file after parsing and before defaults: the data passed between the stages from text to
+// SchedulerConfig. Private to the module.
 #pragma once
 
 #include <optional>
@@ -20,23 +20,23 @@ struct ProfileDocument {
   std::optional<std::string> scheduler_name;
   std::optional<std::int64_t> percentage_of_nodes_to_score;
   std::array<PluginSet, kPointCount> plugins;
-  PluginSet unreserve;  // a point of its own until 1.18
+  PluginSet unreserve;  // a separate extension point until 1.18
   std::vector<PluginConfigEntry> plugin_config;
   std::string path;  // "profiles[0]"; empty where the file is the profile
 
   PluginSet& at(Point point) { return plugins[static_cast<std::size_t>(point)]; }
   const PluginSet& at(Point point) const { return plugins[static_cast<std::size_t>(point)]; }
   PluginConfigEntry* FindConfig(std::string_view plugin);
-  // The arguments of a plugin as a map, made if there are none.
+  // The arguments of a plugin as a map; created if there are none.
   Value& ArgsOf(const std::string& plugin);
-  // The path of a plugin set, for texts.
+  // The path of a plugin set, for error texts.
   std::string PathOf(Point point) const;
 };
 
 struct Document {
   SchedulerConfig config;  // without profiles
   std::vector<ProfileDocument> profiles;
-  std::vector<std::string> errors;  // of a conversion: what has no successor
+  std::vector<std::string> errors;  // conversion errors: settings without a successor
   // Only in old versions.
   bool disable_preemption = false;
   std::optional<std::int64_t> bind_timeout_seconds;
@@ -45,7 +45,7 @@ struct Document {
   void Note(std::string text) { config.notes.push_back(std::move(text)); }
 };
 
-// Errors of validation; hints follow after all of them.
+// Validation errors; hints follow after all of them.
 struct Findings {
   std::vector<std::string> errors;
   std::vector<std::string> hints;
@@ -57,15 +57,15 @@ struct Findings {
 // defaults.cpp
 void ApplyDefaults(Document& document, const ArgsCodecs* codecs);
 PluginSet DefaultMultiPoint(const FeatureGates& gates);
-// Laid over the defaults: what stays keeps its place, what is named again takes the new weight there, the
-// rest follows in the given order.
+// Merges custom plugins into the defaults: default plugins keep their position, a plugin that is named again
+// takes the new weight at its default position, the others follow in the given order.
 PluginSet MergePluginSets(const PluginSet& defaults, const PluginSet& custom);
 
-// plugin_config.cpp: the arguments become complete. `api_version`: of the file.
+// plugin_config.cpp: completes the plugin arguments. `api_version`: of the file.
 Expected<void> CompleteArgs(Document& document, const std::string& api_version, const ArgsCodecs* codecs,
                             Problems& problems);
 
-// validation.cpp: of a document with defaults.
+// validation.cpp: validates a document with defaults.
 Findings Validate(const Document& document, const ArgsCodecs* codecs);
 
 }  // namespace berth::config

@@ -9,7 +9,7 @@
 namespace berth::config {
 namespace {
 
-// What time.ParseDuration says of a text that is no duration.
+// The error of time.ParseDuration for an invalid text.
 std::string WhatIsWrong(std::string_view text) {
   const std::string whole = fmt::format("\"{}\"", text);
   std::string_view rest = text;

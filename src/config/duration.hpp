@@ -8,8 +8,8 @@
 
 namespace berth::config {
 
-// Leaves `out` alone if the member is absent or null. A text that is no duration is a problem in the words of
-// Go's time.ParseDuration. True if there was one.
+// Leaves `out` unchanged if the member is absent or null. An invalid text is a problem with the message of
+// Go's time.ParseDuration. Returns true if there was a problem.
 bool ReadDuration(StructReader& reader, std::string_view name, std::chrono::nanoseconds& out,
                   Problems& problems);
 

@@ -1,4 +1,4 @@
-// A scheduler extender as the configuration names it (Extender of kubescheduler.config.k8s.io/v1).
+// The configuration of a scheduler extender (Extender of kubescheduler.config.k8s.io/v1).
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct ExtenderTls {
   bool insecure = false;
   std::string server_name;
   std::string cert_file, key_file, ca_file;
-  std::string cert_data, key_data, ca_data;  // as in the file, base64; they win over files
+  std::string cert_data, key_data, ca_data;  // as in the file, base64; they take precedence over files
 };
 
 struct ManagedResource {
@@ -25,7 +25,7 @@ struct ManagedResource {
 
 struct ExtenderConfig {
   std::string url_prefix;
-  // Empty: the extender does not offer that.
+  // Empty: the extender does not support this call.
   std::string filter_verb, preempt_verb, prioritize_verb, bind_verb;
   std::int64_t weight = 0;
   bool enable_https = false;
@@ -36,7 +36,7 @@ struct ExtenderConfig {
   bool ignorable = false;
 };
 
-// How extenders were written down.
+// The notation of extenders in the file's version.
 struct ExtenderForm {
   std::string_view https_key = "enableHTTPS";
   bool timeout_is_number = false;  // nanoseconds; else a duration like "5s"
@@ -46,10 +46,10 @@ struct ExtenderForm {
 ExtenderConfig ReadExtender(const Value& value, const std::string& path, const ExtenderForm& form,
                             Problems& problems);
 
-// Mistakes in kube-scheduler's words.
+// Errors with kube-scheduler's texts.
 std::vector<std::string> ValidateExtenders(const std::vector<ExtenderConfig>& extenders);
 
-// As v1 has it.
+// In v1 notation.
 Value WriteExtender(const ExtenderConfig& extender);
 
 }  // namespace berth::config

@@ -1,5 +1,5 @@
-// Every gate that kube-scheduler v1.37.1 accepts: stage, default, and whether the default can be changed; and
-// which gates need others. Facts of the release, sorted by name.
+// Every gate that kube-scheduler v1.37.1 accepts: stage, default, whether the default can be changed, and
+// dependencies between gates. Data of the release, sorted by name.
 #include "config/feature_gate_table.hpp"
 
 namespace berth::config {

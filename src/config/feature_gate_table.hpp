@@ -12,7 +12,7 @@ struct Gate {
   std::string_view name;
   GateStage stage;
   bool on;      // by default
-  bool locked;  // to the default
+  bool locked;  // cannot be changed from the default
 };
 struct GateNeed {
   std::string_view gate, needs;

@@ -14,8 +14,8 @@
 namespace berth::config {
 namespace {
 
-// Gates that change what a scheduler decides and that Berth does not ask: naming one with another value than
-// the default has no effect, and says so.
+// Gates that affect scheduling but that Berth does not implement: a value other than the default has no
+// effect and adds a note.
 constexpr std::string_view kWithoutEffect[] = {
     "CompositePodGroup",
     "DRANodeAllocatableResources",
@@ -44,7 +44,7 @@ struct Setting {
   bool on = false;
 };
 
-// "kube:A=true" or "A=true", but not both ways in one command line.
+// Accepts "kube:A=true" or "A=true", but not both forms in one command line.
 class SettingReader {
  public:
   Expected<Setting> Read(std::string_view text) {
@@ -133,7 +133,7 @@ Expected<void> FeatureGates::Set(const std::string& name, bool on, std::vector<s
   return {};
 }
 
-// In the original's words; one gate's needs are listed together.
+// Errors have kube-scheduler's texts; the unmet dependencies of one gate are listed together.
 std::string FeatureGates::UnmetNeeds() const {
   std::map<std::string_view, std::vector<std::string_view>> unmet;
   for (const GateNeed& need : AllGateNeeds()) {

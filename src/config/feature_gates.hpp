@@ -1,4 +1,4 @@
-// Kubernetes' feature gates, as kube-scheduler v1.37.1 knows them.
+// Kubernetes' feature gates of kube-scheduler v1.37.1.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,19 @@
 
 namespace berth::config {
 
-// Which features are on. A default-made object has every gate at its default.
+// The state of all gates. A default-constructed object has every gate at its default.
 class FeatureGates {
  public:
-  // The values of --feature-gates in their order, each "A=true,kube:B=false"; AllAlpha and AllBeta stand for
-  // all gates of a stage that are not named. Errors are kube-scheduler's texts. `notes` receives what should
-  // be in the log: gates that will go away, and gates about scheduling that make no difference to Berth.
+  // Parses the values of --feature-gates in order, each "A=true,kube:B=false"; AllAlpha and AllBeta apply to
+  // all gates of a stage that are not named. Errors have kube-scheduler's texts. `notes` receives texts for
+  // the log: gates that will be removed, and scheduling gates that have no effect in Berth.
   static Expected<FeatureGates> Parse(std::span<const std::string> values, std::vector<std::string>& notes);
 
-  // A gate that does not exist is a mistake in the program.
+  // The gate must exist.
   bool Enabled(std::string_view gate) const;
 
-  // AllAlpha, AllBeta, then every gate by name; the stage as metrics name it: ALPHA, BETA, DEPRECATED,
-  // nothing for general availability.
+  // Visits AllAlpha, AllBeta, then every gate by name; the stage as in metrics: ALPHA, BETA, DEPRECATED,
+  // empty for general availability.
   void ForEach(
       const std::function<void(std::string_view gate, std::string_view stage, bool on)>& visit) const;
 
@@ -32,8 +32,8 @@ class FeatureGates {
   Expected<void> Set(const std::string& gate, bool on, std::vector<std::string>& notes);
   std::string UnmetNeeds() const;
 
-  std::map<std::string, bool, std::less<>> set_;  // that were named
-  bool all_alpha_ = false;                        // as named, for metrics
+  std::map<std::string, bool, std::less<>> set_;  // gates set explicitly
+  bool all_alpha_ = false;                        // as set, for metrics
   bool all_beta_ = false;
 };
 

@@ -16,7 +16,7 @@ struct Case {
   bool on;
 };
 
-TEST(FeatureGates, TakeWhatIsSaidAndKeepTheirDefaultsElsewhere) {
+TEST(FeatureGates, SetNamedGatesAndKeepOtherDefaults) {
   const Case cases[] = {
       {"nothing is said", {}, "VolumeLimitScaling", true},
       {"nothing is said of an alpha feature", {}, "InterPodAffinityHostnameFastPath", false},
@@ -46,7 +46,7 @@ TEST(FeatureGates, TakeWhatIsSaidAndKeepTheirDefaultsElsewhere) {
   }
 }
 
-TEST(FeatureGates, MistakesAreNamedInKubeSchedulersWords) {
+TEST(FeatureGates, ErrorsHaveKubeSchedulersTexts) {
   const std::pair<const char*, const char*> cases[] = {
       {"Foo=true", "unrecognized feature gate: Foo"},
       {"=true", "unrecognized feature gate: "},
@@ -70,7 +70,7 @@ TEST(FeatureGates, MistakesAreNamedInKubeSchedulersWords) {
   }
 }
 
-TEST(FeatureGates, AGateThatMakesNoDifferenceToBerthIsNoted) {
+TEST(FeatureGates, AGateWithoutEffectInBerthAddsANote) {
   std::vector<std::string> notes;
   const std::string off[] = {"OpportunisticBatching=false"};
   ASSERT_TRUE(FeatureGates::Parse(off, notes).has_value());

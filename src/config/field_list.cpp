@@ -9,7 +9,7 @@
 namespace berth::config {
 namespace {
 
-// Each field once, with the best that is said of its type.
+// Collects each field once, with the most specific type reported.
 class Collector {
  public:
   void Attach(Problems& problems) {
@@ -35,7 +35,7 @@ class Collector {
   }
 
  private:
-  // Of lists the first item.
+  // For lists, uses the first item.
   static const Value* At(const Value& root, std::string_view path) {
     const Value* at = &root;
     while (at != nullptr && !path.empty()) {

@@ -1,4 +1,4 @@
-// Every field of a configuration file, as its readers know them.
+// Lists all fields of a configuration file, derived from the readers.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct FieldFact {
   std::string default_json;  // empty: none
 };
 
-// Of KubeSchedulerConfiguration, kubescheduler.config.k8s.io/v1, in the order in which it is read; without
-// the arguments of plugins.
+// The fields of KubeSchedulerConfiguration, kubescheduler.config.k8s.io/v1, in reading order; without plugin
+// arguments.
 std::vector<FieldFact> FieldsOfConfiguration();
-// Of a plugin's arguments, without kind and apiVersion.
+// The fields of a plugin's arguments, without kind and apiVersion.
 std::vector<FieldFact> FieldsOf(const ArgsCodec& codec);
 
 }  // namespace berth::config

@@ -14,7 +14,7 @@ const FieldFact* Find(const std::vector<FieldFact>& fields, std::string_view pat
   return found == fields.end() ? nullptr : &*found;
 }
 
-TEST(FieldList, KnowsTypesAndDefaultsAtEveryDepth) {
+TEST(FieldList, ListsTypesAndDefaultsAtEveryDepth) {
   const struct {
     const char* path;
     const char* type;
@@ -48,13 +48,13 @@ void ExpectKnown(const std::vector<FieldFact>& fields, const Value& value, const
   for (const Value& item : value.items) ExpectKnown(fields, item, path + "[]");
 }
 
-TEST(FieldList, KnowsEverythingThatIsWritten) {
+TEST(FieldList, ListsEveryFieldThatIsWritten) {
   const auto written = yaml::ParseValue(WriteConfigYaml(DefaultSchedulerConfig(), {}));
   ASSERT_TRUE(written);
   ExpectKnown(FieldsOfConfiguration(), *written, "");
 }
 
-TEST(FieldList, NamesEachFieldOnce) {
+TEST(FieldList, ListsEachFieldOnce) {
   auto fields = FieldsOfConfiguration();
   std::ranges::sort(fields, {}, &FieldFact::path);
   const auto twice = std::ranges::adjacent_find(fields, {}, &FieldFact::path);

@@ -1,4 +1,4 @@
-// Names that must be qualified like label keys, with one error for each mistake as kube-scheduler lists them.
+// Validation of qualified names (syntax of label keys), with one error per defect as in kube-scheduler.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace berth::config {
 
-// Appends "<path>: Invalid value: ..." texts. True if the name is right.
+// Appends "<path>: Invalid value: ..." texts. True if the name is valid.
 bool CheckQualifiedName(const std::string& path, const std::string& name, std::vector<std::string>& errors);
 
 }  // namespace berth::config

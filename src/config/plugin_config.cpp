@@ -1,4 +1,4 @@
-// The arguments of plugins: read strictly, completed with defaults.
+// Plugin arguments: strict reading and defaults.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 namespace berth::config {
 namespace {
 
-// What Go's decoder says of a document that is no object.
+// The error of Go's decoder for a document that is not an object.
 constexpr std::string_view kNoObject =
     "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct {{ "
     "APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}";
@@ -33,7 +33,7 @@ bool IsKnownKind(const std::string& kind, const ArgsCodecs& codecs) {
   return false;
 }
 
-// kind and apiVersion may be missing. Empty if they are right, else what is wrong with them.
+// kind and apiVersion may be missing. Returns the error, or an empty text.
 std::string WrongType(const PluginConfigEntry& entry, const ArgsCodec& codec, const std::string& api_version,
                       const ArgsCodecs& codecs) {
   const std::string kind = TextOf(*entry.args, "kind");
@@ -53,7 +53,7 @@ std::string WrongType(const PluginConfigEntry& entry, const ArgsCodec& codec, co
                      wanted, kGroup);
 }
 
-// Nothing, or a mistake that ends the reading.
+// Returns an error that ends the reading, or an empty text.
 std::string CompleteOne(PluginConfigEntry& entry, const std::string& api_version, const ArgsCodec& codec,
                         const ArgsCodecs& codecs, const FeatureGates& gates, Problems& problems) {
   if (!entry.args) entry.args = Value::Map();

@@ -12,7 +12,7 @@
 namespace berth::config {
 namespace {
 
-// What a file says it is; empty where the field is missing.
+// A file's kind and apiVersion; empty if the field is missing.
 struct TypeMeta {
   std::string kind;
   std::string api_version;
@@ -64,7 +64,7 @@ std::string UnknownType(const TypeMeta& meta) {
       meta.kind, meta.api_version, kKind, kGroup, fmt::join(versions, ", "));
 }
 
-// All that can be wrong with the text of a document, in one list, as the original reports it.
+// Reports all errors in the text of a document in one list, as kube-scheduler does.
 Expected<void> Report(const yaml::ParsedText& parsed, const Problems& problems) {
   if (problems.fatal()) return Invalid(problems.Text());
   std::vector<std::string> texts = parsed.duplicates;
@@ -76,7 +76,7 @@ Expected<void> Report(const yaml::ParsedText& parsed, const Problems& problems) 
   return Invalid(text);
 }
 
-// Extenders that account for a resource take it away from NodeResourcesFit, in every profile.
+// Resources managed by extenders are ignored by NodeResourcesFit, in every profile.
 Expected<void> IgnoreManagedResources(Document& document) {
   Value ignored = Value::List();
   for (const ExtenderConfig& extender : document.config.extenders) {
@@ -137,7 +137,8 @@ Expected<void> ReadAny(const yaml::ParsedText& parsed, const TypeMeta& meta, con
   Upgrade(*version, document);
   if (!document.errors.empty()) return Invalid(api::JoinErrors(document.errors));
   BERTH_RETURN_IF_ERROR(CompleteArgs(document, ApiVersion(Version::kV1), options.codecs, problems));
-  if (*version == Version::kV1Alpha1) return Report({}, problems);  // of two members the last one counted
+  // of repeated members the last one is used
+  if (*version == Version::kV1Alpha1) return Report({}, problems);
   return Report(parsed, problems);
 }
 

@@ -1,5 +1,5 @@
-// The scheduler's configuration as the program uses it, whatever the file's age: read, converted to the form
-// of kubescheduler.config.k8s.io/v1, defaulted, validated as kube-scheduler v1.37.1 does. The way:
+// The effective configuration, for files of all supported versions: read, converted to the form of
+// kubescheduler.config.k8s.io/v1, defaulted and validated as in kube-scheduler v1.37.1. The stages:
 //
 //   text -> Value (value.hpp) -> the version's reader (versions/) -> this form -> defaults -> validation
 #pragma once
@@ -62,8 +62,8 @@ struct Profile {
   std::string scheduler_name;
   std::optional<std::int64_t> percentage_of_nodes_to_score;
   std::array<PluginSet, kPointCount> plugins;
-  // Complete, with defaults, for plugins with a codec: those of the file and those that are enabled. Others
-  // as written.
+  // Complete arguments with defaults, for plugins with a codec that are in the file or enabled. Arguments of
+  // other plugins are unchanged.
   std::map<std::string, Value, std::less<>> plugin_args;
   std::map<std::string, std::string, std::less<>>
       args_paths;  // "profiles[0].pluginConfig[1].args", for errors
@@ -88,8 +88,8 @@ struct ClientConnection {
   std::string kubeconfig;
   std::string accept_content_types;
   std::string content_type = "application/vnd.kubernetes.protobuf";
-  // Requests per second of each client. Where the file is silent (see `limits_given`) Berth has no limit: the
-  // API server's fairness decides.
+  // Requests per second of each client. If the file does not set it (see `limits_given`) Berth has no limit
+  // and relies on the API server's priority and fairness.
   double qps = 50;
   std::int64_t burst = 100;
   bool limits_given = false;
@@ -108,26 +108,27 @@ struct SchedulerConfig {
   FeatureGates gates;                     // --feature-gates
   std::vector<Profile> profiles;          // at least one; multiPoint merged with the defaults
   std::vector<ExtenderConfig> extenders;  // in the order of the file
-  // What the file was: "kubescheduler.config.k8s.io/v1beta2", "Policy"; empty without one.
+  // The version of the file: "kubescheduler.config.k8s.io/v1beta2", "Policy"; empty without a file.
   std::string version;
-  std::vector<std::string> notes;  // what an old file says and means otherwise now: for the log
+  // settings of an old version that now have a different meaning: for the log
+  std::vector<std::string> notes;
 };
 
 struct ParseOptions {
   FeatureGates gates;
-  const ArgsCodecs* codecs = nullptr;  // null: arguments stay as written and are not looked at
-  // For a v1alpha1 file whose algorithmSource names a policy file. Without it such a file is refused.
+  const ArgsCodecs* codecs = nullptr;  // null: arguments are neither read nor changed
+  // For a v1alpha1 file whose algorithmSource names a policy file. If empty, such a file is rejected.
   std::function<Expected<std::string>(const std::string& path)> read_file;
-  // What is laid over the file's fields before they are checked: flags. May be empty.
+  // Applies flags that override the file's fields before validation. May be empty.
   std::function<void(LeaderElection&)> adjust_election{};
 };
 
-// What runs without a configuration file: one profile, default-scheduler, all default plugins. Feature gates
-// decide which those are.
+// The configuration without a file: one profile, default-scheduler, all default plugins. Feature gates
+// determine the default plugins.
 SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates = {}, const ArgsCodecs* codecs = nullptr);
 
-// Reads a KubeSchedulerConfiguration of any version, or a Policy. Errors are kube-scheduler's texts, followed
-// by "; " and a hint where there is one. All validation errors are reported at once.
+// Reads a KubeSchedulerConfiguration of any version, or a Policy. Errors have kube-scheduler's texts,
+// followed by "; " and a hint if there is one. All validation errors are reported together.
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const ParseOptions& options);
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates = {});
 

@@ -115,7 +115,7 @@ struct MergeCase {
   std::size_t size;
 };
 class MultiPointMerge : public testing::TestWithParam<MergeCase> {};
-TEST_P(MultiPointMerge, LaysTheUsersSetOverTheDefaults) {
+TEST_P(MultiPointMerge, MergesTheUsersSetIntoTheDefaults) {
   const auto config = Parse("profiles: [{plugins: {multiPoint: " + GetParam().multi_point + "}}]");
   ASSERT_TRUE(config) << config.error().message;
   const auto merged = MultiPoint(config->profiles[0]);
@@ -179,12 +179,12 @@ struct MistakeCase {
   std::string body;
   std::string error;
 };
-class AMistakenConfig : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenConfig, IsNamedInTheWordsOfTheOriginal) {
+class AnInvalidConfig : public testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidConfig, IsReportedWithTheTextsOfKubernetes) {
   EXPECT_EQ(ErrorOf(GetParam().body), GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Strictness, AMistakenConfig,
+    Strictness, AnInvalidConfig,
     testing::Values(
         MistakeCase{"UnknownField", "foo: 1", "strict decoding error: unknown field \"foo\""},
         MistakeCase{"UnknownFieldsTogetherWithHints", "paralelism: 1\nprofiles: [{schedulerNam: x, bar: 1}]",
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
-    Values, AMistakenConfig,
+    Values, AnInvalidConfig,
     testing::Values(
         MistakeCase{"Parallelism", "parallelism: 0",
                     "parallelism: Invalid value: 0: should be an integer value greater than zero"},
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "value]"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AMistakenConfig, OfNoKindShowsTheText) {
+TEST(AnInvalidConfig, WithoutKindIsReportedWithItsText) {
   const auto error = [](const char* text) { return ParseSchedulerConfig(text).error().message; };
   EXPECT_THAT(error(""), StartsWith("Object 'Kind' is missing in ''; expected"));
   EXPECT_THAT(error("apiVersion: v1\n"), StartsWith("Object 'Kind' is missing in 'apiVersion: v1\n'; "));
@@ -269,17 +269,17 @@ TEST(AMistakenConfig, OfNoKindShowsTheText) {
                              HasSubstr("one of v1, v1beta3, v1beta2, v1beta1, v1alpha2, v1alpha1")));
 }
 
-TEST(AMistakenConfig, ThatIsNoYamlNamesTheLine) {
+TEST(AnInvalidConfig, WithInvalidYamlIsReportedWithTheLine) {
   EXPECT_THAT(ErrorOf("profiles: [{\n"), StartsWith("yaml: line "));
 }
 
-TEST(AMistakenConfig, NestingHasABound) {
+TEST(AnInvalidConfig, NestingIsLimited) {
   EXPECT_THAT(ErrorOf("profiles: " + std::string(150, '[') + std::string(150, ']')),
               HasSubstr("nested deeper than 100 levels"));
 }
 
 // --- extenders ---
-TEST(Extenders, AreReadWhole) {
+TEST(Extenders, HaveAllFieldsRead) {
   const auto config = Parse(R"(
 extenders:
 - urlPrefix: https://e/
@@ -312,7 +312,7 @@ extenders:
   EXPECT_EQ(config->extenders[1].http_timeout, std::chrono::seconds(5)) << "the default";
 }
 INSTANTIATE_TEST_SUITE_P(
-    Extenders, AMistakenConfig,
+    Extenders, AnInvalidConfig,
     testing::Values(
         MistakeCase{"NoWeight", "extenders: [{urlPrefix: x, prioritizeVerb: p}]",
                     "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
@@ -337,7 +337,7 @@ INSTANTIATE_TEST_SUITE_P(
             "string"}),
     [](const auto& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(
-    LeaderElection, AMistakenConfig,
+    LeaderElection, AnInvalidConfig,
     testing::Values(
         MistakeCase{"Lock", "leaderElection: {resourceLock: endpoints}",
                     "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must be "
@@ -356,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // --- scalars ---
-TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
+TEST(Value, PlainScalarsAreParsedLikeKubernetesYaml) {
   const auto kind = [](const std::string& scalar) {
     return yaml::ParseValue("a: " + scalar).value().Find("a")->kind;
   };
@@ -370,7 +370,7 @@ TEST(Value, PlainScalarsAreReadAsKubernetesReadsYaml) {
   for (const auto* text : {"", "~", "null"}) EXPECT_EQ(kind(text), Value::Kind::kNull) << text;
 }
 
-TEST(Value, NumbersAreWrittenAsJsonHasThem) {
+TEST(Value, NumbersAreFormattedAsJson) {
   const auto number = [](const std::string& scalar) {
     const Value root = yaml::ParseValue("a: " + scalar).value();
     return root.Find("a")->kind == Value::Kind::kNumber ? root.Find("a")->text : "text";
@@ -397,13 +397,13 @@ TEST(Value, NumbersAreWrittenAsJsonHasThem) {
   for (const auto& [scalar, json] : rows) EXPECT_EQ(number(scalar), json) << scalar;
 }
 
-TEST(Value, MergedMapsLoseToNothing) {
+TEST(Value, MergedMapsDoNotOverrideExplicitMembers) {
   EXPECT_EQ(yaml::ParseValue("a: &a {x: 1}\nb: {<<: *a, y: 2}")->Find("b")->Find("x")->text, "1");
   EXPECT_THAT(yaml::ParseValue("a: &a {x: 1}\nb: {<<: *a, x: 2}").error().message,
               HasSubstr("key \"x\" already set in map"));
 }
 
-TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
+TEST(Value, ASmallFileThatExpandsToAHugeTreeIsRejected) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     text += fmt::format("a{}: &a{} [", i, i);
@@ -413,7 +413,7 @@ TEST(Value, ASmallFileThatUnfoldsIntoAHugeTreeIsRefused) {
   EXPECT_EQ(yaml::ParseValue(text).error().message, "yaml: document contains excessive aliasing");
 }
 
-TEST(SchedulerConfig, TheGateOfPodGroupsAddsTheirPlugin) {
+TEST(SchedulerConfig, ThePodGroupGateAddsItsPlugin) {
   std::vector<std::string> notes;
   const std::string on[] = {"GenericWorkload=true"};
   const auto gates = FeatureGates::Parse(on, notes);

@@ -29,7 +29,7 @@ std::string_view KindName(Value::Kind kind) {
   return "value";
 }
 
-// "profiles[0].plugins" as Go names it in errors about types: "profiles.plugins".
+// The path as in Go's type errors: "profiles[0].plugins" becomes "profiles.plugins".
 std::string WithoutIndices(std::string_view path) {
   std::string out;
   bool inside = false;
@@ -112,7 +112,7 @@ StructReader::StructReader(const Value& value, std::string type_name, std::strin
 
 const Value* StructReader::FindMember(std::string_view name) const {
   if (!ignore_case_) return value_.Find(name);
-  const Value* found = nullptr;  // of several spellings the last one counts, as in Go
+  const Value* found = nullptr;  // of several spellings the last one is used, as in Go
   for (const auto& [key, member] : value_.members) {
     if (SameIgnoringCase(key, name)) found = &member;
   }

@@ -1,4 +1,4 @@
-// What kube-scheduler v1.37.1 checks of a configuration, in its order and words.
+// The validation of kube-scheduler v1.37.1, with its order and texts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +38,7 @@ void CheckLeaderElection(const LeaderElection& election, std::vector<std::string
                                   "resourceLock value must be \"leases\""));
 }
 
-// As the original's internal type prints itself.
+// Formats as kube-scheduler's internal type.
 std::string PluginSetJson(const PluginSet& set) {
   const auto list = [](const auto& items, auto&& entry) {
     std::string text;
@@ -55,7 +55,7 @@ std::string PluginSetJson(const PluginSet& set) {
            [](const std::string& name) { return fmt::format("{{\"Name\":\"{}\",\"Weight\":0}}", name); }));
 }
 
-// Pods of all profiles wait in one queue.
+// All profiles share one queue.
 void CheckCommonQueueSort(const std::vector<ProfileDocument>& profiles, std::vector<std::string>& errors) {
   const PluginSet& first = profiles.front().at(Point::kQueueSort);
   if (first.enabled.size() > 1) {
@@ -70,7 +70,7 @@ void CheckCommonQueueSort(const std::vector<ProfileDocument>& profiles, std::vec
   }
 }
 
-// Plugins of volumes that every CSI driver's own limits replaced.
+// Volume plugins that were replaced by the limits of CSI drivers.
 bool WasRemovedFromV1(std::string_view plugin) {
   static constexpr std::string_view kRemoved[] = {"AzureDiskLimits", "CinderLimits", "EBSLimits",
                                                   "GCEPDLimits"};

@@ -17,8 +17,8 @@ namespace berth::config {
 // The tree that files are read into (base/yaml.hpp).
 using yaml::Value;
 
-// Collects what is wrong with a document. Unknown fields are reported together, as kube-scheduler does; a
-// wrong type ends the report.
+// Collects the errors of a document. Unknown fields are reported together, as in kube-scheduler; a wrong type
+// ends the report.
 class Problems {
  public:
   // `order` as in Value.
@@ -27,16 +27,16 @@ class Problems {
   void WrongType(std::string_view got, std::string_view type_name, std::string_view field,
                  std::string_view go_type, std::uint32_t order = 0);
   void Other(std::string text, std::uint32_t order = 0);
-  // A mistake that is listed with the unknown fields, after those of the document itself.
+  // An error that is listed with the unknown fields, after those of the document itself.
   void Strict(std::string text, std::vector<std::string> hints = {});
-  // From now on nothing is read, but told: every field that is asked for, with its type (empty: any), and
-  // what is in objects and lists, as if there were an empty one.
-  using TellField = std::function<void(const std::string& path, std::string_view go_type)>;
-  void Describe(TellField tell) { tell_field_ = std::move(tell); }
-  const TellField& describing() const { return tell_field_; }
+  // From now on nothing is read. Instead `visit` is called for every field that is requested, with its type
+  // (empty: any); objects and lists are visited as if each had one empty element.
+  using FieldVisitor = std::function<void(const std::string& path, std::string_view go_type)>;
+  void Describe(FieldVisitor visit) { field_visitor_ = std::move(visit); }
+  const FieldVisitor& describing() const { return field_visitor_; }
   bool empty() const { return fatal_.empty() && unknown_.empty() && strict_.empty(); }
   bool fatal() const { return !fatal_.empty(); }
-  // What is listed, without "strict decoding error: "; hints apart.
+  // The strict errors without "strict decoding error: "; hints excluded.
   std::vector<std::string> StrictTexts() const;
   std::vector<std::string> Hints() const;
   // Empty if there are no problems.
@@ -55,20 +55,19 @@ class Problems {
   std::vector<std::string> strict_hints_;
   std::uint32_t fatal_order_ = 0;
   std::string fatal_;
-  TellField tell_field_;
+  FieldVisitor field_visitor_;
 };
 
-// Reads the members of one object into variables; what was not asked for by the time of Finish is unknown. An
-// absent or null member leaves its variable alone.
+// Reads the members of one object into variables; members not requested before Finish are unknown fields. An
+// absent or null member leaves its variable unchanged.
 class StructReader {
  public:
   using Visit = std::function<void(const Value&, const std::string&)>;
 
-  // `type_name` is the Go type in error texts, `path` what comes before a field's name in them
-  // ("profiles[0]").
+  // `type_name` is the Go type in error texts, `path` the prefix of field names in them ("profiles[0]").
   StructReader(const Value& value, std::string type_name, std::string path, Problems& problems);
 
-  // Names are compared as Go's own JSON reader does, whatever their case.
+  // Compares names case-insensitively, as Go's own JSON reader does.
   void IgnoreCase() { ignore_case_ = true; }
 
   bool Has(std::string_view name) const;
@@ -77,15 +76,15 @@ class StructReader {
   void Read(std::string_view name, std::int64_t& out, std::string_view go_type = "int64");
   void Read(std::string_view name, double& out, std::string_view go_type = "float32");
   void Read(std::string_view name, std::vector<std::string>& out);
-  // Calls each(value, path) for the items of a list. `element_type` is the Go type of an item that must be an
-  // object.
+  // Calls each(value, path) for the items of a list. `element_type` is the Go type of items that must be
+  // objects.
   void Each(std::string_view name, const Visit& each, std::string_view element_type = "");
-  // Calls with(value, path) if the member is there.
+  // Calls with(value, path) if the member is present.
   void With(std::string_view name, const Visit& with, std::string_view go_type = "object");
-  // Takes note of a member that is read elsewhere or on purpose not at all.
+  // Marks a member as known that is read elsewhere or deliberately ignored.
   const Value* Take(std::string_view name);
   void Finish();
-  // The members that nobody asked for, instead of Finish: their paths.
+  // The paths of members that were not requested; call instead of Finish.
   std::vector<std::string> Rest() const;
   std::string PathOf(std::string_view name) const;
 

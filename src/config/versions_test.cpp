@@ -50,7 +50,7 @@ struct WeightCase {
   std::string score;
 };
 class DefaultsOfAVersion : public testing::TestWithParam<WeightCase> {};
-TEST_P(DefaultsOfAVersion, KeepTheirWeights) {
+TEST_P(DefaultsOfAVersion, KeepTheirFormerWeights) {
   const SchedulerConfig config = Read(Head(GetParam().version));
   EXPECT_EQ(config.version, "kubescheduler.config.k8s.io/" + GetParam().version);
   ASSERT_EQ(config.profiles.size(), 1U);
@@ -177,7 +177,7 @@ struct MistakeCase {
   std::string error;
 };
 class AnOldFile : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AnOldFile, IsRefusedForWhatItsVersionDidNotHave) {
+TEST_P(AnOldFile, IsRejectedForFieldsItsVersionDidNotHave) {
   EXPECT_THAT(ErrorOf(GetParam().text), StartsWith(GetParam().error));
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // --- v1alpha1 ---
-TEST(V1Alpha1, IsOneProfileWithItsFieldsAtTheTop) {
+TEST(V1Alpha1, HasOneProfileWithFieldsAtTheTopLevel) {
   const SchedulerConfig config = Read(Head("v1alpha1") + R"(
 schedulerName: mine
 hardPodAffinitySymmetricWeight: 5
@@ -250,7 +250,7 @@ pluginConfig: [{name: Mine, args: {a: 1}}]
   EXPECT_THAT(config.notes, Contains(HasSubstr("resourceLock \"endpoints\" is gone")));
 }
 
-TEST(V1Alpha1, MayFillNodesLikeTheClusterAutoscalerProvider) {
+TEST(V1Alpha1, SupportsTheClusterAutoscalerProvider) {
   const SchedulerConfig config =
       Read(Head("v1alpha1") + "algorithmSource: {provider: ClusterAutoscalerProvider}");
   EXPECT_EQ(Shown(config.profiles[0].at(Point::kScore)), "+NodeResourcesFit 1 -VolumeBinding");
@@ -258,7 +258,7 @@ TEST(V1Alpha1, MayFillNodesLikeTheClusterAutoscalerProvider) {
             R"({"scoringStrategy":{"type":"MostAllocated"}})");
 }
 
-TEST(V1Alpha1, MayNameAPolicyFile) {
+TEST(V1Alpha1, SupportsAPolicyFile) {
   ParseOptions options;
   options.read_file = [](const std::string& path) -> Expected<std::string> {
     EXPECT_EQ(path, "/etc/policy.cfg");
@@ -277,7 +277,7 @@ TEST(V1Alpha1, MayNameAPolicyFile) {
 }
 
 // --- Policy ---
-TEST(Policy, NamesPredicatesAndPriorities) {
+TEST(Policy, ConvertsPredicatesAndPriorities) {
   const SchedulerConfig config = Read(R"({"predicates":[{"name":"HostName"},{"name":"MatchNodeSelector"},
     {"name":"PodFitsResources"}],"priorities":[{"name":"LeastRequestedPriority","weight":1}],"extenders":[
     {"urlPrefix":"http://e/","filterVerb":"filter","enableHttps":false,"HTTPTimeout":5000000000}]})");
@@ -296,13 +296,13 @@ TEST(Policy, NamesPredicatesAndPriorities) {
   EXPECT_EQ(config.extenders[0].http_timeout, std::chrono::seconds(5));
 }
 
-TEST(Policy, WithoutListsMeansTheDefaults) {
+TEST(Policy, WithoutListsUsesTheDefaults) {
   const SchedulerConfig config = Read("kind: Policy\napiVersion: v1\nhardPodAffinitySymmetricWeight: 7\n");
   EXPECT_EQ(Shown(config.profiles[0].at(Point::kFilter)), "");
   EXPECT_EQ(ArgsOf(config.profiles[0], "InterPodAffinity"), R"({"hardPodAffinityWeight":7})");
 }
 
-TEST(Policy, HasArgumentsForLabelsAndRatios) {
+TEST(Policy, ConvertsArgumentsForLabelsAndRatios) {
   const SchedulerConfig config = Read(R"({"kind":"Policy","predicates":[{"name":"any","argument":
     {"labelsPresence":{"labels":["a"],"presence":true}}}],"priorities":[{"name":"x","weight":3,"argument":
     {"requestedToCapacityRatioArguments":{"shape":[{"utilization":0,"score":1}]}}},{"name":"EqualPriority","weight":1}]})");
@@ -317,7 +317,7 @@ TEST(Policy, IsReadLeniently) {
   EXPECT_THAT(config.notes, Contains(HasSubstr("unknown field \"foo\"")));
 }
 
-TEST(Policy, NamesTheNearestPredicate) {
+TEST(Policy, SuggestsTheNearestPredicate) {
   EXPECT_EQ(
       ErrorOf(R"({"predicates":[{"name":"PodFitsResource"}]})"),
       "couldn't create scheduler from policy: predicate type not found for \"PodFitsResource\"; did you mean "
@@ -339,7 +339,7 @@ struct ScalarCase {
   std::string yaml;
 };
 class ATextInYaml : public testing::TestWithParam<ScalarCase> {};
-TEST_P(ATextInYaml, IsQuotedWhereItWouldBeReadAsSomethingElse) {
+TEST_P(ATextInYaml, IsQuotedIfItWouldBeReadAsAnotherType) {
   EXPECT_EQ(ToYaml(Value::Text(GetParam().text)), GetParam().yaml + "\n");
   EXPECT_EQ(yaml::ParseValue(ToYaml(Value::Text(GetParam().text)))->text, GetParam().text);
 }

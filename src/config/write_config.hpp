@@ -1,4 +1,4 @@
-// The effective configuration as a file of kubescheduler.config.k8s.io/v1.
+// Writes the effective configuration as a file of kubescheduler.config.k8s.io/v1.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace berth::config {
 
-// Byte for byte what kube-scheduler v1.37.1 --write-config-to writes: keys sorted, defaults filled in,
-// multiPoint not expanded, arguments only of plugins that are enabled.
+// Byte for byte the output of kube-scheduler v1.37.1 --write-config-to: keys sorted, defaults filled in,
+// multiPoint not expanded, arguments only of enabled plugins.
 std::string WriteConfigYaml(const SchedulerConfig& config, const ArgsCodecs& codecs);
 
 // For /configz: {"componentconfig":{...}} on one line, without a newline.

@@ -18,14 +18,14 @@ std::vector<const std::pair<std::string, Value>*> Sorted(const Value& map) {
   return members;
 }
 
-// Would the plain text be read as something else than text?
+// Whether the plain text would be read as another type than string.
 bool ReadsAsSomethingElse(const std::string& text) {
   if (text.empty()) return true;
   static constexpr std::string_view kNotNumbers[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF",
                                                      "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
   if (std::ranges::find(kNotNumbers, text) != std::end(kNotNumbers)) return true;
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  // Dates, and numbers to the base of sixty, which older readers know.
+  // Dates, and base-60 numbers, which older readers support.
   if (text.size() >= 8 && std::ranges::all_of(text.substr(0, 4), digit) && text[4] == '-') return true;
   if (text.find(':') != std::string::npos && text.find_first_not_of("0123456789+-_:.") == std::string::npos &&
       (digit(text[0]) || text[0] == '-' || text[0] == '+'))
@@ -36,7 +36,7 @@ bool ReadsAsSomethingElse(const std::string& text) {
          read->kind != Value::Kind::kList;
 }
 
-// May it stand without quotes in a block?
+// Whether the text may be unquoted in a block.
 bool MayBePlain(const std::string& text) {
   if (text.front() == ' ' || text.back() == ' ') return false;
   if (text.starts_with("---") || text.starts_with("...")) return false;
@@ -61,7 +61,7 @@ std::string Quoted(const std::string& text) {
   return out;
 }
 
-// Text of several lines keeps them.
+// Writes text of several lines as a literal block.
 void AppendLiteral(std::string& out, const std::string& text, std::size_t indent) {
   std::string_view rest = text;
   out += rest.ends_with("\n\n") ? "|+" : rest.ends_with('\n') ? "|" : "|-";
@@ -113,7 +113,7 @@ bool IsNested(const Value& value) {
   return (value.kind == Value::Kind::kList || value.kind == Value::Kind::kMap) && !IsEmpty(value);
 }
 
-// `begun`: the first line's indentation stands there already.
+// `begun`: the first line is already indented.
 void AppendYaml(std::string& out, const Value& value, std::size_t indent, bool begun) {
   const auto new_line = [&] {
     if (!begun) out.append(indent, ' ');

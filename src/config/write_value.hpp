@@ -1,4 +1,4 @@
-// A tree becomes text: the YAML of Kubernetes' own writer, byte for byte, or compact JSON.
+// Writes a tree as text: YAML as Kubernetes' own writer, byte for byte, or compact JSON.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace berth::config {
 
-// Keys sorted, lists not indented, text quoted only where it would be read as something else; ends with a
-// newline.
+// Keys sorted, lists not indented, text quoted only if it would otherwise be read as another type; ends with
+// a newline.
 std::string ToYaml(const Value& value);
 
 // Keys sorted, no spaces.

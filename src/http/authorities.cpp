@@ -17,7 +17,7 @@ Certificate FromDer(const std::string& der) {
   return Certificate(d2i_X509(nullptr, &bytes, static_cast<long>(der.size())));
 }
 
-// Without an extended key usage anything goes.
+// Without an extended key usage every use is allowed.
 bool MayBeAClient(X509* certificate) {
   auto* usages =
       static_cast<EXTENDED_KEY_USAGE*>(X509_get_ext_d2i(certificate, NID_ext_key_usage, nullptr, nullptr));
@@ -81,7 +81,7 @@ Expected<> AuthorityPool::Verify(const PeerCertificate& peer, WallTime now) cons
   const std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>> check(X509_STORE_CTX_new());
   X509_STORE_CTX_init(check.get(), store_->store.get(), leaf.get(), between.get());
   X509_VERIFY_PARAM* rules = X509_STORE_CTX_get0_param(check.get());
-  // In Go a trusted certificate need not be a root, and what is signed with SHA-1 counts as not signed.
+  // As in Go, a trusted certificate need not be a root, and SHA-1 signatures are invalid.
   X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_auth_level(rules, 1);
   X509_VERIFY_PARAM_set_time(

@@ -1,4 +1,4 @@
-// Authorities that sign the certificates of clients.
+// Certificate authorities that sign client certificates.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,15 @@ namespace berth::http {
 
 struct PeerCertificate;
 
-// Immutable; any thread.
+// Immutable; thread-safe.
 class AuthorityPool {
  public:
-  // A bundle of PEM certificates, at least one. Errors read as client-go's.
+  // Parses a bundle of PEM certificates, at least one. Errors have client-go's texts.
   static Expected<std::shared_ptr<const AuthorityPool>> Parse(std::string_view pem);
 
-  // Whether a chain leads from the client's certificate to one of these, all of it is valid now, and all of
-  // it may be used by clients; as Go's crypto/x509 judges. The error says which of these fails.
+  // Checks that a chain leads from the client's certificate to one of these authorities, that all of it is
+  // valid at `now`, and that all of it may be used by clients; with the rules of Go's crypto/x509. The error
+  // names the failed check.
   Expected<> Verify(const PeerCertificate& peer, WallTime now) const;
 
   const std::string& pem() const { return pem_; }

@@ -22,7 +22,7 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   std::ranges::copy_if(text, std::back_inserter(packed), [](char c) { return c != '\n' && c != '\r'; });
   if (packed.empty()) return "";
   const auto padding = static_cast<std::size_t>(packed.ends_with("==") ? 2 : packed.ends_with('=') ? 1 : 0);
-  // EVP_DecodeBlock takes white space and stray padding as they come; Go does not.
+  // EVP_DecodeBlock accepts white space and misplaced padding; Go does not.
   const auto legal = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
   };

@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it, with padding.
+// Base64 of RFC 4648, with padding.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace berth::http {
 
 std::string EncodeBase64(std::string_view bytes);
 
-// As strict as Go's: line breaks are passed over, anything else that does not belong there makes it nothing.
+// As strict as Go's: line breaks are ignored; nullopt for any other invalid character.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace berth::http

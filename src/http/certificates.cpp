@@ -46,7 +46,7 @@ bool Extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   return true;
 }
 
-// A certificate with a serial number, a time and a key, and nothing else yet.
+// A certificate with only serial number, validity and key set.
 Certificate Blank(EVP_PKEY* key) {
   Certificate certificate(X509_new());
   X509_set_version(certificate.get(), 2);
@@ -83,7 +83,7 @@ struct CertificateAuthority::Pair {
 Expected<CertificateAuthority> CertificateAuthority::Make(std::string_view name) {
   auto pair = std::make_shared<Pair>();
   pair->key.reset(EVP_EC_gen("P-256"));
-  if (!pair->key) return Fail(ErrorCode::kInternal, "cannot make a key");
+  if (!pair->key) return Fail(ErrorCode::kInternal, "cannot create a key");
   pair->certificate = Blank(pair->key.get());
   X509* x = pair->certificate.get();
   AddName(X509_get_subject_name(x), "CN", name);
@@ -109,7 +109,7 @@ Expected<KeyPair> CertificateAuthority::ForServer(const std::vector<std::string>
   }
   X509* issuer = pair_->certificate.get();
   if (!Extend(certificate.get(), issuer, NID_subject_alt_name, alternatives))
-    return Invalid("cannot make a certificate for " + alternatives);
+    return Invalid("cannot create a certificate for " + alternatives);
   Extend(certificate.get(), issuer, NID_key_usage, "critical,digitalSignature");
   Extend(certificate.get(), issuer, NID_ext_key_usage, "serverAuth");
   return pair_->Sign(std::move(certificate), key.get());

@@ -1,4 +1,4 @@
-// Certificates for servers that have none: an authority of one's own, and what it signs.
+// Self-signed certificates: a local authority and the certificates it signs.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct KeyPair {
   std::string key;
 };
 
-// Lives as long as the process; its key (P-256) never leaves it. Certificates are valid from an hour ago for
+// The key (P-256) never leaves the process and is lost with it. Certificates are valid from one hour ago for
 // ten years.
 class CertificateAuthority {
  public:
@@ -25,7 +25,7 @@ class CertificateAuthority {
   std::string pem() const;
   // `names`: host names and IP addresses.
   Expected<KeyPair> ForServer(const std::vector<std::string>& names) const;
-  // As Kubernetes reads client certificates: the common name is the user, each organization a group.
+  // As Kubernetes interprets client certificates: the common name is the user, each organization a group.
   Expected<KeyPair> ForClient(std::string_view user, const std::vector<std::string>& groups) const;
 
  private:

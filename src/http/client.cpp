@@ -12,7 +12,7 @@
 namespace berth::http {
 namespace {
 
-// What HTTP calls idempotent and Go's client repeats on a stale connection.
+// Requests that are idempotent in HTTP and that Go's client repeats on a stale connection.
 bool Idempotent(const ClientRequest& request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS";
 }
@@ -28,7 +28,7 @@ const std::string* ClientResponse::Find(std::string_view name) const {
   return nullptr;
 }
 
-// The pool. Everything but the atomic counter belongs to the io thread.
+// The pool. Only the atomic counter is used outside of the io thread.
 struct Client::Impl {
   using ConnectionPtr = std::shared_ptr<ClientConnection>;
   using OutgoingPtr = std::shared_ptr<Outgoing>;
@@ -37,7 +37,7 @@ struct Client::Impl {
     ConnectionPtr connection{};  // null while it waits for one
     bool counted = false;        // against max_connections
     MonoTime connect_by = MonoTime::max();
-    MonoTime due = MonoTime::max();  // its place in `deadlines`; looked at again then, see NextDeadline
+    MonoTime due = MonoTime::max();  // its key in `deadlines`; recomputed then, see NextDeadline
   };
 
   Impl(IoThread& io, ClientOptions options) : io(io), options(std::move(options)) {}
@@ -49,7 +49,7 @@ struct Client::Impl {
   std::atomic<CallId> last_id{0};
   boost::unordered_flat_map<CallId, Active> active;
   std::deque<OutgoingPtr> waiting;
-  std::vector<ConnectionPtr> idle;  // the last used at the back
+  std::vector<ConnectionPtr> idle;  // most recently used at the back
   std::size_t busy = 0;             // connections counted against max_connections
   std::set<std::pair<MonoTime, CallId>> deadlines;
   MonoTime timer_at = MonoTime::max();
@@ -117,7 +117,7 @@ void Client::Impl::Carry(const OutgoingPtr& outgoing) {
   outgoing->last_byte = io.Now();
   Schedule(entry);
   connection->Carry(outgoing, [this, outgoing, connection, generation = tls_generation](Carried carried) {
-    if (outgoing->ended) return;  // cut earlier, perhaps by Shutdown: `this` may be gone
+    if (outgoing->ended) return;  // cancelled earlier, possibly by Shutdown: `this` may be destroyed
     OnCarried(outgoing, connection, generation, std::move(carried));
   });
 }
@@ -143,7 +143,7 @@ void Client::Impl::Finish(const OutgoingPtr& outgoing, Expected<ClientResponse> 
   outgoing->done(std::move(result));
 }
 
-// Ends a call from our side.
+// Ends a call with an error.
 void Client::Impl::Cut(CallId id, Error why) {
   const auto found = active.find(id);
   if (found == active.end()) return;
@@ -156,7 +156,7 @@ void Client::Impl::Cut(CallId id, Error why) {
     return Finish(entry.outgoing, std::move(response));
   }
   if (entry.connection) {
-    // A deadline that strikes before the request could be sent leaves no doubt about its effect.
+    // If the deadline passes before the request could be sent, it certainly had no effect.
     if (why.code == ErrorCode::kTimeout && !entry.connection->connected()) why.code = ErrorCode::kUnavailable;
     entry.connection->Abort(why);
   } else {
@@ -200,13 +200,13 @@ MonoTime Client::Impl::NextDeadline(const Active& entry) const {
   return next;
 }
 
-// Deadlines move (a connection is established, a byte arrives) far more often than they strike: they are
-// computed again when the timer looks at them, not when they move.
+// Deadlines change (a connection is established, a byte arrives) far more often than they expire. They are
+// recomputed when the timer fires, not when they change.
 void Client::Impl::Schedule(Active& entry) {
   deadlines.erase({entry.due, entry.outgoing->id});
   entry.due = NextDeadline(entry);
-  // While it connects, a stream's idle timeout does not run yet, but it may end before the time to connect
-  // would.
+  // While the connection is being established, a stream's idle timeout does not run yet, but it may expire
+  // before the connect timeout.
   const auto& stream = entry.outgoing->stream;
   if (stream && stream->idle_timeout > Duration::zero()) {
     entry.due = std::min(entry.due, io.Now() + stream->idle_timeout);

@@ -33,8 +33,7 @@ constexpr std::size_t kChunkBytes = 64U << 10;
 constexpr std::uint64_t kSmallBytes = 4U << 10;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
-// What goes before the body. Written down here, not by Beast: its messages cost more than all the rest of a
-// small request.
+// The request head. Written directly because Beast's messages cost more than the rest of a small request.
 std::string RequestHead(const Origin& origin, const std::optional<Proxy>& proxy, const ClientRequest& request,
                         std::size_t body_bytes) {
   std::string head;
@@ -42,11 +41,11 @@ std::string RequestHead(const Origin& origin, const std::optional<Proxy>& proxy,
   const auto line = [&](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
-  const bool asks_proxy = proxy && proxy->kind == Proxy::Kind::kHttp && !origin.tls;
+  const bool uses_proxy_request = proxy && proxy->kind == Proxy::Kind::kHttp && !origin.tls;
   head.append(request.method).append(" ");
-  if (asks_proxy) head.append("http://").append(origin.Authority());
+  if (uses_proxy_request) head.append("http://").append(origin.Authority());
   head.append(origin.prefix).append(request.target).append(" HTTP/1.1\r\n");
-  if (asks_proxy) {
+  if (uses_proxy_request) {
     if (const auto who = proxy->Authorization(); !who.empty()) line("Proxy-Authorization", who);
   }
   line("Host", origin.Authority());
@@ -65,7 +64,7 @@ ClientResponse Head(const bhttp::response_header<Fields>& header) {
   return response;
 }
 
-// A peer that vanished without a word is noticed after about a minute, also on a watch that is silent for
+// Detects a peer that disappeared without closing after about a minute, also on a watch that is silent for
 // long.
 void KeepAlive(asio::ip::tcp::socket& socket) {
   error_code ignored;
@@ -87,11 +86,11 @@ bool IsAddress(const std::string& host) {
 
 }  // namespace
 
-// The story of one exchange, top to bottom. Stream is the plain socket or the TLS stream on top of it.
+// The steps of one exchange, in order. Stream is the plain socket or the TLS stream on top of it.
 struct ClientConnection::Steps {
   ClientConnection& c;
   Outgoing& out;
-  bool received = false;  // a byte of the answer
+  bool received = false;  // a byte of the response has arrived
 
   asio::awaitable<Carried> Run() {
     if (!c.connected_) {
@@ -122,7 +121,7 @@ struct ClientConnection::Steps {
     if (connect_ec || c.aborted_) co_return Unreached(fmt::format("dial tcp {}: connect", where), connect_ec);
     KeepAlive(c.socket_);
     if (c.proxy_ && (c.tls_ || c.proxy_->kind == Proxy::Kind::kSocks5)) {
-      // Not one expression: g++ 12 destroys the temporaries of a conditional co_await twice.
+      // Not a conditional expression: g++ 12 destroys the temporaries of a conditional co_await twice.
       Expected<> tunnel;
       if (c.proxy_->kind == Proxy::Kind::kHttp) {
         tunnel = co_await HttpTunnel(c.socket_, *c.proxy_, c.origin_);
@@ -166,10 +165,10 @@ struct ClientConnection::Steps {
     }
     const std::array<asio::const_buffer, 2> message = {asio::buffer(head_text), asio::buffer(body)};
     const auto [write_ec, written] = co_await asio::async_write(stream, message, kAwait);
-    // A peer that refuses a body answers before it has read it all; a failed write is told only if the read
-    // fails.
+    // A peer that rejects a body responds before it has read it all; a failed write is reported only if the
+    // read fails.
     std::optional<bhttp::response_parser<bhttp::empty_body>> head;
-    do {  // 100 Continue and its like come before the real head
+    do {  // 1xx responses such as 100 Continue precede the real head
       head.emplace();
       head->header_limit(kHeaderLimitBytes);
       head->body_limit(boost::none);
@@ -185,8 +184,8 @@ struct ClientConnection::Steps {
     co_return co_await Collect(stream, *head, std::move(response));
   }
 
-  // What bhttp::async_read does, without its layers of operations within operations: with small answers they
-  // were a third of the thread's work.
+  // Like bhttp::async_read, but without its nested operations: with small responses these took a third of the
+  // thread's time.
   template <class Stream, class Parser, class Done>
   asio::awaitable<error_code> Read(Stream& stream, Parser& parser, Done done) {
     error_code ec;
@@ -215,14 +214,15 @@ struct ClientConnection::Steps {
   template <class Stream>
   asio::awaitable<Carried> Collect(Stream& stream, bhttp::response_parser<bhttp::empty_body>& head,
                                    ClientResponse response) {
-    // Beast compares a Content-Length with the limit while it parses the head, so that is ours to do here.
+    // Beast compares Content-Length with the limit only while it parses the head, so this check is needed
+    // here.
     if (head.content_length().value_or(0) > out.request.body_limit_bytes) {
       co_return Broken("reading the body", bhttp::error::body_limit);
     }
     bhttp::response_parser<bhttp::string_body> parser(std::move(head));
     parser.body_limit(out.request.body_limit_bytes);
     if (!parser.is_done()) {
-      // Beast reads as much as the buffer has room for, which is little at first.
+      // Beast reads as much as the buffer can hold, which is little at first.
       if (parser.content_length().value_or(kChunkBytes) > kSmallBytes) c.buffer_.reserve(kChunkBytes);
       if (out.request.keep_cut_body) {
         out.head = response;
@@ -258,7 +258,7 @@ struct ClientConnection::Steps {
     Splitter pieces(out.stream->max_line_bytes);
     out.last_byte = c.now_();
     if (out.stream->on_open) out.stream->on_open();
-    // Beast reads as much as the buffer has room for: 512 bytes, if nobody asks for more.
+    // Beast reads as much as the buffer can hold: 512 bytes by default.
     c.buffer_.reserve(kChunkBytes);
     const auto chunk = std::make_unique_for_overwrite<char[]>(kChunkBytes);
     while (!parser.is_done() && !out.ended) {
@@ -270,7 +270,7 @@ struct ClientConnection::Steps {
       bool wanted = true;
       if (!text.empty()) out.last_byte = c.now_();
       const bool fits = pieces.Feed(text, [&](std::string_view piece) { return wanted = Take(piece); });
-      if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "the reader has had enough"), false, false};
+      if (!wanted) co_return Carried{Fail(ErrorCode::kCancelled, "stopped by the reader"), false, false};
       if (!fits) {
         co_return Carried{Invalid(fmt::format("a {} of the stream is longer than allowed", Splitter::kPiece)),
                           false, false};

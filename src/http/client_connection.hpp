@@ -13,7 +13,7 @@
 
 namespace berth::http {
 
-// A request on its way, shared by the pool and the connection that carries it.
+// A pending request, shared by the pool and the connection that carries it.
 struct Outgoing {
   Transport::CallId id = 0;
   ClientRequest request;
@@ -21,9 +21,9 @@ struct Outgoing {
   ClientDone done;
   MonoTime deadline = MonoTime::max();
   MonoTime last_byte{};   // of a stream's body, for the idle timeout
-  bool replayed = false;  // it has been sent once more already
-  bool ended = false;     // `done` has been called: nobody wants to hear more
-  // While a body is collected that is wanted even if it is cut short: what there is of the answer.
+  bool replayed = false;  // it has already been sent a second time
+  bool ended = false;     // `done` has been called; further data is ignored
+  // With keep_cut_body: the response as far as received.
   std::optional<ClientResponse> head{};
   const std::string* body_so_far = nullptr;
 
@@ -52,11 +52,12 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
                    std::shared_ptr<boost::asio::ssl::context> tls, std::string server_name,
                    std::function<MonoTime()> now);
 
-  // Connects if need be, sends, receives. One exchange at a time; `done` is called later, never from within.
+  // Connects if necessary, sends, receives. One exchange at a time; `done` is called later, never from
+  // within.
   void Carry(std::shared_ptr<Outgoing> outgoing, Done done);
-  // Ends what is going on with this error. An error before anything was sent is reported as kUnavailable.
+  // Ends the current exchange with this error. An error before anything was sent is reported as kUnavailable.
   void Abort(Error why);
-  // Connected, idle, and the peer has neither closed nor sent anything unasked.
+  // Whether the connection is open and idle, and the peer has sent no unsolicited data.
   bool Usable() const;
   bool connected() const { return connected_; }
 
@@ -77,7 +78,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   const std::function<MonoTime()> now_;
   std::optional<Error> aborted_;
   bool connected_ = false;
-  bool used_ = false;  // has carried an exchange
+  bool used_ = false;  // has completed an exchange before
 };
 
 }  // namespace berth::http

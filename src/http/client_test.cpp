@@ -50,7 +50,7 @@ class HttpClient : public testing::Test {
   IoThread io_{clock_};
 };
 
-TEST_F(HttpClient, SendsTheRequestBehindThePrefixAndReturnsTheAnswer) {
+TEST_F(HttpClient, SendsTheRequestWithThePrefixAndReturnsTheResponse) {
   std::string seen;
   FakeServer server([&](FakePeer& peer, int) {
     seen = *peer.Read();
@@ -77,7 +77,7 @@ TEST_F(HttpClient, ReusesAConnection) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(HttpClient, BoundsItsConnectionsAndLosesNoRequest) {
+TEST_F(HttpClient, LimitsItsConnectionsAndLosesNoRequest) {
   FakeServer server([](FakePeer& peer, int) {
     while (peer.Read()) peer.Answer(200, "x");
   });
@@ -110,7 +110,7 @@ TEST_F(HttpClient, ARefusedConnectionMeansThatNothingWasSent) {
               AllOf(StartsWith("dial tcp 127.0.0.1:"), HasSubstr("Connection refused")));
 }
 
-TEST_F(HttpClient, ALostAnswerIsAmbiguous) {
+TEST_F(HttpClient, ALostResponseIsAmbiguous) {
   FakeServer server([](FakePeer& peer, int number) {
     peer.Read();
     if (number == 1) peer.Reset();
@@ -120,7 +120,7 @@ TEST_F(HttpClient, ALostAnswerIsAmbiguous) {
   EXPECT_EQ(Do(*client, Post("x")).error().code, ErrorCode::kAmbiguous) << "reset";
 }
 
-TEST_F(HttpClient, AHalfAnswerIsAmbiguous) {
+TEST_F(HttpClient, APartialResponseIsAmbiguous) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this");
@@ -159,7 +159,7 @@ TEST_F(HttpClient, AConnectionThatTheServerHasClosedIsNotUsed) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST_F(HttpClient, RubbishIsAnInvalidAnswer) {
+TEST_F(HttpClient, InvalidHttpIsAnInvalidResponse) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Write("SSH-2.0-OpenSSH\r\n\r\n");
@@ -168,7 +168,7 @@ TEST_F(HttpClient, RubbishIsAnInvalidAnswer) {
   EXPECT_EQ(Do(*client, Get("/")).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(HttpClient, ABodyLargerThanAllowedIsRefused) {
+TEST_F(HttpClient, ABodyLargerThanAllowedIsRejected) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Answer(200, std::string(1000, 'x'));
@@ -177,7 +177,7 @@ TEST_F(HttpClient, ABodyLargerThanAllowedIsRefused) {
   EXPECT_EQ(Do(*client, {.target = "/", .body_limit_bytes = 999}).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(HttpClient, ADeadlineEndsARequestThatIsNotAnswered) {
+TEST_F(HttpClient, ADeadlineEndsARequestWithoutAResponse) {
   FakeServer server([](FakePeer& peer, int) {
     while (peer.Read()) continue;
   });
@@ -185,7 +185,7 @@ TEST_F(HttpClient, ADeadlineEndsARequestThatIsNotAnswered) {
   EXPECT_EQ(Do(*client, {.target = "/", .timeout = 30ms}).error().code, ErrorCode::kTimeout);
 }
 
-TEST_F(HttpClient, ADeadlineThatStrikesBeforeSendingLeavesNoDoubt) {
+TEST_F(HttpClient, ADeadlineBeforeSendingIsUnavailable) {
   FakeServer server([](FakePeer& peer, int) {
     while (peer.Read()) continue;
   });
@@ -221,7 +221,7 @@ TEST_F(HttpClient, StreamsLineByLine) {
   EXPECT_EQ(server.connections(), 1) << "a stream that ended properly leaves a usable connection";
 }
 
-TEST_F(HttpClient, AStreamThatIsCutIsAmbiguousAfterItsLastWholeLine) {
+TEST_F(HttpClient, AnInterruptedStreamIsAmbiguousAfterItsLastCompleteLine) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Write(kStreamHead);
@@ -238,7 +238,7 @@ TEST_F(HttpClient, AStreamThatIsCutIsAmbiguousAfterItsLastWholeLine) {
 constexpr std::string_view kFramedHead =
     "HTTP/1.1 200 OK\r\nContent-Type: application/framed;stream=watch\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-TEST_F(HttpClient, StreamsFrameByFrameIfTheAnswerIsOfThatType) {
+TEST_F(HttpClient, StreamsFrameByFrameIfTheResponseHasTheFramedType) {
   FakeServer server([](FakePeer& peer, int) {
     while (peer.Read()) {
       peer.Write(kFramedHead);
@@ -277,7 +277,7 @@ TEST_F(HttpClient, AStreamThatEndsWithinAFrameIsAmbiguous) {
   EXPECT_EQ(end.error().code, ErrorCode::kAmbiguous);
 }
 
-TEST_F(HttpClient, AFrameLongerThanAllowedEndsTheStreamByItsLengthAlone) {
+TEST_F(HttpClient, AFrameWithATooLargeLengthEndsTheStream) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Write(kFramedHead);
@@ -293,7 +293,7 @@ TEST_F(HttpClient, AFrameLongerThanAllowedEndsTheStreamByItsLengthAlone) {
   EXPECT_EQ(end.error().message, "a frame of the stream is longer than allowed");
 }
 
-TEST_F(HttpClient, AStreamThatIsRefusedIsCollected) {
+TEST_F(HttpClient, AnErrorResponseToAStreamIsCollected) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Answer(410, "{\"reason\":\"Expired\"}\n");
@@ -332,7 +332,7 @@ TEST_F(HttpClient, ASilentStreamEndsAfterItsIdleTimeout) {
   EXPECT_EQ(lines, 1);
 }
 
-TEST_F(HttpClient, TheReaderMayEndAStream) {
+TEST_F(HttpClient, TheReaderCanEndAStream) {
   FakeServer server([](FakePeer& peer, int) {
     peer.Read();
     peer.Write(kStreamHead);
@@ -346,7 +346,7 @@ TEST_F(HttpClient, TheReaderMayEndAStream) {
   EXPECT_EQ(lines, 2);
 }
 
-TEST_F(HttpClient, ACallCanBeCancelledFromElsewhere) {
+TEST_F(HttpClient, ACallCanBeCancelledFromAnotherThread) {
   FakeServer server([](FakePeer& peer, int) {
     while (peer.Read()) continue;
   });
@@ -375,7 +375,7 @@ TEST_F(HttpClient, DestructionEndsEveryCall) {
   EXPECT_EQ(cancelled, 6);
 }
 
-TEST_F(HttpClient, ARequestIsAskedForItsLeaveAfterTheConnectionIsThere) {
+TEST_F(HttpClient, RefusedIsCalledAfterTheConnectionIsEstablished) {
   std::atomic<int> accepted = 0;
   std::atomic<int> read = 0;
   FakeServer server([&](FakePeer& peer, int) {

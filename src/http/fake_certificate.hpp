@@ -1,4 +1,4 @@
-// Throw-away certificates for tests: self-signed, valid from yesterday for a week.
+// Temporary certificates for tests: self-signed, valid from yesterday for a week.
 #pragma once
 
 #include <openssl/evp.h>
@@ -38,7 +38,7 @@ class FakeCertificate {
       PEM_write_bio_PrivateKey(out, key_.get(), nullptr, nullptr, 0, nullptr, nullptr);
     });
   }
-  // For a server that shows this certificate and, if `client` is given, asks its peer for that one.
+  // For a server that presents this certificate and, if `client` is given, requests that one from its peer.
   std::shared_ptr<SSL_CTX> ServerContext(const FakeCertificate* client = nullptr) const {
     std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
     SSL_CTX_use_certificate(context.get(), certificate_.get());

@@ -1,4 +1,4 @@
-// A Loop for tests: nothing runs until the test says so, and time stands still until it is moved.
+// A Loop for tests: tasks run and time advances only when the test calls Run or Advance.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ class FakeLoop final : public Loop {
   bool OnThread() const override { return true; }
   MonoTime Now() const override { return clock_.Now(); }
 
-  // Runs what was posted, and what that posts.
+  // Runs posted tasks, including those that they post.
   void Run() {
     while (!posted_.empty()) {
       Task task = std::move(posted_.front());
@@ -31,7 +31,7 @@ class FakeLoop final : public Loop {
       task();
     }
   }
-  // Moves time forward, running timers in the order in which they are due.
+  // Advances time and runs timers in the order in which they are due.
   void Advance(Duration by) {
     const MonoTime end = clock_.Now() + by;
     Run();
@@ -46,9 +46,9 @@ class FakeLoop final : public Loop {
   }
 
   const ManualClock& clock() const { return clock_; }
-  ManualClock& clock() { return clock_; }  // time may jump, too
+  ManualClock& clock() { return clock_; }  // lets a test make time jump
   std::size_t timers() const { return timers_.size(); }
-  // Every delay anybody has asked for, in order.
+  // All delays that were passed to After, in order.
   const std::deque<Duration>& delays() const { return delays_; }
 
  private:

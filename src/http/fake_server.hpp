@@ -1,5 +1,5 @@
-// A server for tests that does exactly what it is told, nonsense and silence included: one thread per
-// connection, blocking sockets, optionally TLS.
+// A scripted server for tests, which can also send invalid data or nothing: one thread per connection,
+// blocking sockets, optionally TLS.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,12 +20,12 @@
 
 namespace berth::http {
 
-// One connection as the script sees it.
+// A script's interface to one connection.
 class FakePeer {
  public:
   FakePeer(int socket, SSL* tls) : socket_(socket), tls_(tls) {}
 
-  // The next request, head and body as sent; nothing if the client has closed.
+  // The next request, head and body as sent; nullopt if the client has closed the connection.
   std::optional<std::string> Read() {
     std::size_t body_at = 0;
     while ((body_at = pending_.find("\r\n\r\n")) == pending_.npos) {
@@ -55,7 +55,7 @@ class FakePeer {
     std::snprintf(size, sizeof size, "%zx\r\n", data.size());
     Write(size + std::string(data) + "\r\n");
   }
-  // Closes with a TCP reset instead of a farewell.
+  // Closes with a TCP reset.
   void Reset() {
     const linger now{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -83,7 +83,7 @@ class FakeServer {
   using Script = std::function<void(FakePeer&, int number)>;
 
   explicit FakeServer(Script script, SSL_CTX* tls = nullptr) : script_(std::move(script)), tls_(tls) {
-    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets whose peer has gone
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets whose peer has closed
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

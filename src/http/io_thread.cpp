@@ -25,7 +25,7 @@ struct IoThread::Impl {
 
 IoThread::IoThread(const Clock& clock) : impl_(std::make_unique<Impl>(clock)) {
   impl_->thread = std::thread([impl = impl_.get()] {
-    ::pthread_setname_np(::pthread_self(), "berth-io");  // for those who look at CPU by thread
+    ::pthread_setname_np(::pthread_self(), "berth-io");  // shown by tools that list CPU time per thread
     impl->io.run();
     impl->ended.set_value();
   });
@@ -46,7 +46,8 @@ Loop::TimerId IoThread::After(Duration delay, Task task) {
   const std::uint64_t id = ++impl_->last_timer;
   auto timer = std::make_unique<asio::steady_timer>(impl_->io, delay);
   timer->async_wait([impl = impl_.get(), id, task = std::move(task)](boost::system::error_code) mutable {
-    // Cancelled timers may already be on their way: only the table says whether anybody still wants them.
+    // The handler of a cancelled timer may already be queued: only the table shows whether the timer is still
+    // active.
     if (impl->timers.erase(id) != 0) task();
   });
   impl_->timers.emplace(id, std::move(timer));

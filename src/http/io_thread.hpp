@@ -1,4 +1,4 @@
-// The thread on which sockets live.
+// The thread that runs all socket operations.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ class io_context;
 
 namespace berth::http {
 
-// Runs until it is destroyed. Whatever lives on it must be destroyed before; the destructor gives handlers
-// that are already on their way two seconds to finish. A task that throws stops the program: there is nobody
-// to tell.
+// Runs until it is destroyed. Objects that live on it must be destroyed before; the destructor gives pending
+// handlers two seconds to finish. A task that throws ends the process, because no caller could handle the
+// exception.
 class IoThread final : public Loop {
  public:
   explicit IoThread(const Clock& clock);  // for Now() only: timers run on the system's steady clock

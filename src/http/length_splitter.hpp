@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into frames that have their length before them.
+// Splits a stream of bytes into length-prefixed frames.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace berth::http {
 
-// Four bytes of length, the highest first, and so many bytes; empty frames are dropped. A frame that lies
-// within one chunk is not copied.
+// A frame is four bytes of length, big-endian, and that many bytes; empty frames are dropped. A frame within
+// one chunk is not copied.
 class LengthSplitter {
  public:
   static constexpr std::string_view kPiece = "frame";
 
   explicit LengthSplitter(std::size_t max_frame_bytes) : max_frame_bytes_(max_frame_bytes) {}
 
-  // Calls take(frame) for every frame that `chunk` completes, until it returns false. False: a frame is
-  // longer than allowed, or the taker has had enough; the splitter is not to be used any more.
+  // Calls take(frame) for every frame that `chunk` completes, until it returns false. Returns false if a
+  // frame is longer than allowed or `take` returned false; the splitter must not be used any more.
   template <class Take>
   [[nodiscard]] bool Feed(std::string_view chunk, Take&& take) {
     while (!chunk.empty()) {
@@ -38,7 +38,7 @@ class LengthSplitter {
     return true;
   }
 
-  // The stream has ended. False: within a frame.
+  // The stream has ended. False: it ended within a frame.
   template <class Take>
   bool End(Take&&) const {
     return begun_.empty();
@@ -55,7 +55,7 @@ class LengthSplitter {
   static bool Whole(std::string_view bytes) {
     return bytes.size() >= kLengthBytes && bytes.size() - kLengthBytes >= SizeOf(bytes);
   }
-  // Moves what the frame that has begun still lacks from the chunk to it, first of all its length.
+  // Moves the missing bytes of the current frame from the chunk to it, its length first.
   void Borrow(std::string_view& chunk) {
     const auto move = [&](std::size_t until) {
       const std::size_t bytes = std::min(until - std::min(until, begun_.size()), chunk.size());

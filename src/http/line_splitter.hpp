@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into lines.
+// Splits a stream of bytes into lines.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,15 @@
 
 namespace berth::http {
 
-// Lines end with \n, which is not part of them; empty lines are dropped. A line that lies within one chunk is
-// not copied.
+// Lines end with \n, which is removed; empty lines are dropped. A line within one chunk is not copied.
 class LineSplitter {
  public:
   static constexpr std::string_view kPiece = "line";
 
   explicit LineSplitter(std::size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
-  // Calls take(line) for every line that `chunk` completes, until it returns false. False: a line is longer
-  // than allowed, or the taker has had enough; the splitter is not to be used any more.
+  // Calls take(line) for every line that `chunk` completes, until it returns false. Returns false if a line
+  // is longer than allowed or `take` returned false; the splitter must not be used any more.
   template <class Take>
   [[nodiscard]] bool Feed(std::string_view chunk, Take&& take) {
     while (true) {
@@ -32,7 +31,7 @@ class LineSplitter {
     return begun_.size() <= max_line_bytes_;
   }
 
-  // The stream has ended: what follows the last \n is a line, too, or half of one if the stream was cut. True.
+  // The stream has ended: the text after the last \n is passed as a line, complete or cut off. Returns true.
   template <class Take>
   bool End(Take&& take) {
     if (!begun_.empty()) static_cast<void>(take(std::string_view(begun_)));

@@ -1,5 +1,5 @@
-// A single thread of execution with timers, as an argument: production code runs on an IoThread, tests on a
-// FakeLoop whose time they move.
+// A single thread of execution with timers, as an interface: production code runs on an IoThread, tests on a
+// FakeLoop with simulated time.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ class Loop {
   enum class TimerId : std::uint64_t { kNone = 0 };
 
   virtual ~Loop() = default;
-  // Runs `task` on the loop's thread, after everything that was posted before. Any thread.
+  // Runs `task` on the loop's thread, after everything posted before. Any thread.
   virtual void Post(Task task) = 0;
   // Runs `task` on the loop's thread once the delay is over. On the loop's thread only.
   virtual TimerId After(Duration delay, Task task) = 0;
-  // Forgets a timer; does nothing if it has run. On the loop's thread only.
+  // Cancels a timer; does nothing if it has run. On the loop's thread only.
   virtual void Cancel(TimerId timer) = 0;
   virtual bool OnThread() const = 0;
   virtual MonoTime Now() const = 0;
 
-  // Runs `task` on the loop's thread and returns when it has run; at once if we are there already. This is
-  // how objects that live on the loop are destroyed from elsewhere.
+  // Runs `task` on the loop's thread and returns when it has run; runs it directly if called on that thread.
+  // Used to destroy objects that live on the loop from other threads.
   void Sync(Task task) {
     if (OnThread()) return task();
     std::promise<void> ran;

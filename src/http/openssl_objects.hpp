@@ -1,4 +1,4 @@
-// What OpenSSL hands out, owned.
+// Owning pointers for OpenSSL objects.
 #pragma once
 
 #include <openssl/bio.h>

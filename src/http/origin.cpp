@@ -41,12 +41,12 @@ Expected<Origin> ParseOrigin(std::string_view url) {
   if (origin.host.size() > 2 && origin.host.front() == '[') {
     origin.host = origin.host.substr(1, origin.host.size() - 2);
   }
-  if (origin.host.empty()) return Invalid(fmt::format("\"{}\" names no host", url));
+  if (origin.host.empty()) return Invalid(fmt::format("\"{}\" has no host", url));
   if (view.has_port() && !view.port().empty()) {
     const std::string_view digits = view.port();
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), origin.port);
     if (ec != std::errc() || end != digits.data() + digits.size() || origin.port == 0) {
-      return Invalid(fmt::format("\"{}\" has no usable port", url));
+      return Invalid(fmt::format("\"{}\" has no valid port", url));
     }
   }
   if (bare && origin.port == kHttpsPort) origin.tls = true;

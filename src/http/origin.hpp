@@ -1,4 +1,4 @@
-// Where requests go: the scheme, host and port of a URL, and the path in front of every request.
+// The target of requests: the scheme, host and port of a URL, and a path prefix for every request.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ struct Origin {
   bool tls = false;
   std::string host{};  // a name or an address, IPv6 without brackets
   std::uint16_t port = 0;
-  std::string prefix{};  // path without a slash at its end; empty for the root
+  std::string prefix{};  // path without a trailing slash; empty for the root
 
-  // "host:port" as it goes into the Host header; the scheme's own port is left out, IPv6 is bracketed.
+  // "host:port" for the Host header; the scheme's default port is omitted, IPv6 is bracketed.
   std::string Authority() const;
   // "host:port" always, for messages and metrics.
   std::string HostPort() const;
 };
 
 // Accepts "https://host[:port][/prefix]" and "http://...". A text without scheme is an http origin, or https
-// if the port is 443, as client-go takes it.
+// if the port is 443, as in client-go.
 Expected<Origin> ParseOrigin(std::string_view url);
 
-// Percent-encodes everything but unreserved characters: fit for a query value.
+// Percent-encodes everything but unreserved characters, for use in a query value.
 std::string EncodeQuery(std::string_view text);
 
 }  // namespace berth::http

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
         OriginCase{"WithoutSchemeOnPort443ItIsHttps", "h:443", "h:443", "h", "", true}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Origin, RefusesWhatIsNoOrigin) {
+TEST(Origin, RejectsInvalidOrigins) {
   for (const char* url :
        {"", "https://", "ftp://h", "https://h:99999", "https://h:0", "https://a b", "/path"}) {
     EXPECT_FALSE(ParseOrigin(url)) << url;

@@ -68,7 +68,7 @@ std::shared_ptr<const PeerCertificate> PeerOf(SSL* ssl) {
   std::tm end{};
   if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) == 1) peer->not_after = timegm(&end);
   peer->chain.push_back(Der(certificate.get()));
-  // On a server's side the chain does not hold the client's own certificate.
+  // On the server side the chain does not contain the client's own certificate.
   STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl);
   for (int i = 0; i < sk_X509_num(chain); ++i) peer->chain.push_back(Der(sk_X509_value(chain, i)));
   return peer;

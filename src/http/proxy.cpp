@@ -41,8 +41,8 @@ bool InNetwork(std::string_view network, const ip::address& address) {
   return ip::network_v6(address.to_v6(), net.prefix_length()).canonical() == net.canonical();
 }
 
-// One entry of NO_PROXY, without space around it.
-bool Speaks(std::string_view entry, const std::string& host, std::uint16_t port) {
+// Whether one entry of NO_PROXY, without surrounding space, matches.
+bool EntryMatches(std::string_view entry, const std::string& host, std::uint16_t port) {
   boost::system::error_code ec;
   const auto address = ip::make_address(host, ec);
   const bool is_address = !ec;
@@ -89,7 +89,7 @@ Expected<Proxy> ParseProxy(std::string_view url) {
     proxy.port = kSocksPort;
   } else if (scheme == "https") {
     return Invalid(
-        fmt::format("proxy-url {}: a proxy that is spoken to with TLS is not supported; "
+        fmt::format("proxy-url {}: a proxy with the scheme https is not supported; "
                     "expected http or socks5",
                     url));
   } else {
@@ -98,12 +98,12 @@ Expected<Proxy> ParseProxy(std::string_view url) {
   proxy.host = parsed->host();
   if (proxy.host.size() > 2 && proxy.host.front() == '[')
     proxy.host = proxy.host.substr(1, proxy.host.size() - 2);
-  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" names no host", url));
+  if (proxy.host.empty()) return Invalid(fmt::format("proxy-url \"{}\" has no host", url));
   if (parsed->has_port() && !parsed->port().empty()) {
     const std::string_view digits = parsed->port();
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), proxy.port);
     if (ec != std::errc() || end != digits.data() + digits.size() || proxy.port == 0) {
-      return Invalid(fmt::format("proxy-url \"{}\" has no usable port", url));
+      return Invalid(fmt::format("proxy-url \"{}\" has no valid port", url));
     }
   }
   proxy.username = parsed->user();
@@ -123,7 +123,7 @@ bool BypassesProxy(std::string_view no_proxy, std::string_view host, std::uint16
     const auto first = entry.find_first_not_of(" \t");
     if (first == entry.npos) continue;
     entry = entry.substr(first, entry.find_last_not_of(" \t") - first + 1);
-    if (Speaks(entry, wanted, port)) return true;
+    if (EntryMatches(entry, wanted, port)) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// A proxy between us and an origin.
+// A proxy between the client and an origin.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace berth::http {
 
-// kHttp: https goes through a tunnel (CONNECT), http as requests with a whole URL. kSocks5: a tunnel in any
-// case, names are resolved by the proxy.
+// kHttp: https uses a tunnel (CONNECT), http uses requests with an absolute URL. kSocks5: always a tunnel;
+// the proxy resolves names.
 struct Proxy {
   enum class Kind { kHttp, kSocks5 };
   Kind kind = Kind::kHttp;
@@ -26,20 +26,20 @@ struct Proxy {
   friend bool operator==(const Proxy&, const Proxy&) = default;
 };
 
-// "http://[user:password@]host[:port]", "socks5://...", "socks5h://...". A proxy that is itself spoken to
-// with TLS (https://) is refused.
+// Parses "http://[user:password@]host[:port]", "socks5://...", "socks5h://...". A proxy that uses TLS itself
+// (https://) is rejected.
 Expected<Proxy> ParseProxy(std::string_view url);
 
 struct Origin;
 
-// What HTTP_PROXY, HTTPS_PROXY and NO_PROXY (or their lower-case forms) say of an origin; Go's programs
-// follow them where nothing else is said.
+// The proxy for an origin by HTTP_PROXY, HTTPS_PROXY and NO_PROXY (or their lower-case forms); Go programs
+// use these if no proxy is configured.
 Expected<std::optional<Proxy>> ProxyFromVariables(
     const Origin& origin, const std::function<std::optional<std::string>(const std::string&)>& variable);
 
-// Does NO_PROXY speak of this host? By the rules of Go: names with their subdomains, ".names", "*",
-// addresses, networks in CIDR form, each with or without a port. localhost and loopback addresses never go by
-// a proxy.
+// Whether NO_PROXY excludes this host. With Go's rules: names with their subdomains, ".names", "*",
+// addresses, networks in CIDR form, each with or without a port. localhost and loopback addresses never use a
+// proxy.
 bool BypassesProxy(std::string_view no_proxy, std::string_view host, std::uint16_t port);
 
 }  // namespace berth::http

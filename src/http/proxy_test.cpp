@@ -13,7 +13,7 @@ TEST(Proxy, IsReadFromAUrl) {
             (Proxy{Proxy::Kind::kHttp, "p", 1, "us@er", "pa:ss"}));
 }
 
-TEST(Proxy, OfAKindThatWeDoNotSpeakIsRefused) {
+TEST(Proxy, WithAnUnsupportedSchemeIsRejected) {
   EXPECT_NE(ParseProxy("https://p").error().message.find("not supported"), std::string::npos);
   EXPECT_EQ(ParseProxy("ftp://p").error().message,
             "unsupported scheme \"ftp\", must be http, https, or socks5");
@@ -22,7 +22,7 @@ TEST(Proxy, OfAKindThatWeDoNotSpeakIsRefused) {
   EXPECT_FALSE(ParseProxy("http://p:70000"));
 }
 
-TEST(Proxy, AuthorizesItsUser) {
+TEST(Proxy, SendsProxyAuthorization) {
   EXPECT_EQ(ParseProxy("http://a:b@p")->Authorization(), "Basic YTpi");
   EXPECT_EQ(ParseProxy("http://p")->Authorization(), "");
 }
@@ -33,7 +33,7 @@ struct BypassCase {
   bool bypassed;
 };
 class NoProxy : public ::testing::TestWithParam<BypassCase> {};
-TEST_P(NoProxy, SpeaksOfHosts) {
+TEST_P(NoProxy, MatchesHosts) {
   EXPECT_EQ(BypassesProxy(GetParam().no_proxy, GetParam().host, 443), GetParam().bypassed)
       << GetParam().no_proxy << " and " << GetParam().host;
 }

@@ -35,7 +35,7 @@ std::string AddressText(const asio::ip::tcp::endpoint& endpoint) {
   return fmt::format(fmt::runtime(endpoint.address().is_v6() ? "[{}]:{}" : "{}:{}"), host, endpoint.port());
 }
 
-// Go's texts of the system's errors begin in lower case.
+// Go's texts of system errors begin in lower case.
 std::string GoErrorText(const error_code& error) {
   std::string text = error.message();
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
@@ -84,7 +84,7 @@ Expected<std::unique_ptr<Server>> Server::Listen(asio::io_context& io, ServerOpt
     }
   };
   BERTH_RETURN_IF_ERROR(impl->Listen());
-  impl->Sweep();  // accepts, too
+  impl->Sweep();  // also starts accepting
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
@@ -98,7 +98,7 @@ Expected<void> Server::Impl::Listen() {
   const auto address = asio::ip::make_address(options.address, error);
   if (error) return Invalid(fmt::format("\"{}\" is not an IP address to listen on", options.address));
   if (options.both_families && address.is_unspecified()) {
-    // A machine without IPv6 has only one family to offer.
+    // A machine without IPv6 supports only one family.
     if (Open({asio::ip::address_v6::any(), options.port})) return {};
     acceptor.close(error);
     return Open({asio::ip::address_v4::any(), options.port});
@@ -151,13 +151,13 @@ bool Server::Impl::MakeRoom() {
 void Server::Impl::Accept() {
   const std::size_t limit = shared->options.max_connections;
   if (accepting || (limit != 0 && connections.size() >= limit && !MakeRoom())) return;
-  if (accepting) return;  // the connection that made room has seen to it
+  if (accepting) return;  // closing a connection has already restarted accepting
   accepting = true;
   acceptor.async_accept([weak = weak_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
     const auto self = weak.lock();
     if (!self || self->shared->stopping || error == asio::error::operation_aborted) return;
     self->accepting = false;
-    // Out of descriptors, most likely: the sweep tries again when connections have had time to close.
+    // Most likely out of descriptors: the next sweep tries again when connections may have closed.
     if (error) return;
     auto connection = std::make_shared<Connection>(std::move(socket), self->shared);
     self->connections.emplace(connection.get(), connection);

@@ -20,10 +20,10 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 16 << 10;
-// Streams are sent in batches: large enough to make system calls rare, small enough to keep many watchers
-// going.
+// Streams are sent in batches: large enough to make system calls rare, small enough to serve many watchers
+// fairly.
 constexpr std::size_t kBatchBytes = 256 << 10;
-// From here on a body is cheaper to send from its own buffer than to copy behind its head.
+// From this size on a body is cheaper to send from its own buffer than to copy behind its head.
 constexpr std::size_t kSharedBytes = 16 << 10;
 
 bool SpeaksPlainHttp(const error_code& error) {
@@ -33,7 +33,7 @@ bool SpeaksPlainHttp(const error_code& error) {
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
-// The handler's end of a stream.
+// The handler's interface to a stream.
 class ConnectionStream final : public Stream {
  public:
   explicit ConnectionStream(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -68,7 +68,7 @@ class ConnectionExchange final : public Exchange {
   }
 
  private:
-  std::shared_ptr<Connection> connection_;  // null once answered
+  std::shared_ptr<Connection> connection_;  // null after the response
   ServerShared& shared_;                    // the connection keeps it alive
 };
 
@@ -87,7 +87,7 @@ void Connection::Start() {
   if (!shared_->options.tls) return Read();
   tls_.emplace(socket_, *shared_->options.tls);
   local_address_ = socket_.local_endpoint(ignored).address().to_string();
-  TellLocalAddress(tls_->native_handle(), local_address_);
+  SetLocalAddress(tls_->native_handle(), local_address_);
   Shake();
 }
 
@@ -129,7 +129,8 @@ void Connection::OnRead(const error_code& error, std::size_t bytes) {
   reading_ = false;
   if (closed_) return;
   if (error) {
-    // An answer under way may still reach a peer that has only stopped talking; a stream has lost its reader.
+    // A peer that closed only its sending side can still receive a current response; a stream has lost its
+    // reader.
     if (error != asio::error::eof || stream_ || lingering_ || (!busy_ && !writing_)) return Cut();
     peer_done_ = true;
     return;
@@ -192,12 +193,12 @@ void Connection::Dispatch() {
   try {
     shared_->handler(std::move(request), std::move(exchange));
   } catch (const std::exception&) {
-    // Unwinding has dropped the exchange, which has answered 500; a handler that kept it elsewhere still owes
-    // its answer.
+    // Stack unwinding destroyed the exchange, which sent 500. A handler that stored the exchange elsewhere
+    // must still respond.
   }
 }
 
-// The rest of a request that we refuse to read would be taken for the next one: answer, then close.
+// The rest of a rejected request would be parsed as the next one: responds, then closes.
 void Connection::Refuse(int status) {
   parser_.reset();
   busy_ = true;
@@ -211,8 +212,8 @@ void Connection::RequestAnswered() {
   busy_ = false;
   served_ = true;
   read_since_ = shared_->now;
-  if (processing_) return;  // its loop goes on with the next request
-  // Not from within the handler's call: it may have more to do before it wants to see another request.
+  if (processing_) return;  // its loop continues with the next request
+  // Not from within the handler's call: it may have work left before it can handle another request.
   if (in_.size() > 0) {
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Process(); });
   }
@@ -235,7 +236,7 @@ void Connection::Respond(Response response) {
 
 void Connection::StartStream(Response head, std::size_t queue_limit_bytes) {
   if (closed_) return;
-  if (version_ < 11) keep_alive_ = false;  // without chunks, closing marks the end
+  if (version_ < 11) keep_alive_ = false;  // without chunked encoding, closing marks the end
   AppendHead(head, true);
   stream_.emplace();
   stream_->limit_bytes = queue_limit_bytes;
@@ -298,7 +299,7 @@ std::string& Connection::Tail() {
   return out_.back().own;
 }
 
-// Many small pieces become one chunk of one buffer.
+// Combines many small pieces into one chunk in one buffer.
 void Connection::DrainStream() {
   std::size_t bytes = 0;
   std::size_t pieces = 0;
@@ -325,7 +326,7 @@ void Connection::DrainStream() {
   }
 }
 
-// What is written in one turn of the io_context leaves in one system call.
+// Pieces written in one iteration of the io_context are sent in one system call.
 void Connection::ScheduleFlush() {
   if (flush_scheduled_ || writing_ || closed_) return;
   flush_scheduled_ = true;

@@ -15,37 +15,37 @@ namespace berth::http {
 
 class Connection;
 
-// The subject of the client's certificate; null if it showed none.
+// The identity in the client's certificate; null if it presented none.
 std::shared_ptr<const PeerCertificate> PeerOf(SSL* ssl);
 
-// What all connections of a server share.
+// State shared by all connections of a server.
 struct ServerShared {
   ServerOptions options;
   Handler handler;
-  MonoTime now;      // as of the last sweep: timeouts are a matter of seconds
+  MonoTime now;      // updated by each periodic check; timeouts are in seconds
   std::string date;  // the Date header's line, renewed with `now`
   std::function<void(Connection&)> closed;
-  bool stopping = false;  // each answer is the connection's last
+  bool stopping = false;  // each response is the last one of its connection
 };
 
-// Reads ahead while a request is being answered, so that a peer that leaves is noticed, but handles one
-// request after the other: the answers leave in the order of the requests, which is what pipelining promises.
+// Reads ahead while a request is handled, so that a disconnecting peer is noticed, but handles one request
+// after the other: responses are sent in the order of the requests, as pipelining requires.
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerShared> shared);
 
   void Start();
-  // Closes when idle, after the answer under way otherwise; a stream is ended.
+  // Closes when idle, otherwise after the current response; ends a stream.
   void Finish();
-  // Closes now.
+  // Closes immediately.
   void Cut();
-  // Between two requests: nobody is hurt if it is cut.
+  // Whether the connection is between two requests, so that closing it affects no request.
   bool Idle() const { return served_ && !busy_ && !parser_ && !writing_ && !shaking_; }
   MonoTime idle_since() const { return read_since_; }
-  // Cuts itself if a timeout has passed.
+  // Closes the connection if a timeout has passed.
   void CheckTimeouts();
 
-  // For the exchange under way.
+  // Responds to the current exchange.
   void Respond(Response response);
   void StartStream(Response head, std::size_t queue_limit_bytes);
   void OnStreamGone(std::function<void()> callback);
@@ -57,10 +57,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   struct OutgoingText {
     std::string own;    // used if `shared` is null
-    SharedText shared;  // large bodies are sent from where they are
+    SharedText shared;  // large bodies are sent without a copy
   };
   struct OpenStream {
-    OpenStream() {}  // clang needs a constructor of its own where an optional of a nested class is a member
+    OpenStream() {}  // clang needs an explicit constructor where an optional of a nested class is a member
     std::deque<Piece> queue;
     std::size_t queued_bytes = 0;
     std::size_t limit_bytes = 0;
@@ -69,7 +69,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   };
 
   void Shake();
-  // The peer speaks plain HTTP where TLS is spoken: tell it so in words that it understands.
+  // The peer sent plain HTTP to a TLS port: responds with a plain HTTP error.
   void AnswerInTheClear();
   void Read();
   void OnRead(const boost::system::error_code& error, std::size_t bytes);
@@ -92,26 +92,26 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ServerShared> shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
-  std::vector<OutgoingText> out_;  // filled while `sending_` is on the wire
+  std::vector<OutgoingText> out_;  // filled while `sending_` is being sent
   std::vector<OutgoingText> sending_;
   std::optional<OpenStream> stream_;
 
-  MonoTime read_since_;   // start of the present request, or of idleness
-  MonoTime write_since_;  // last time the peer took a byte
+  MonoTime read_since_;   // start of the current request or idle period
+  MonoTime write_since_;  // last progress of sending
   unsigned version_ = 11;
   bool keep_alive_ = true;
-  std::string local_address_;  // ours, as text, for choosing a certificate by it
-  bool served_ = false;        // at least one request has been answered
-  bool shaking_ = false;       // the TLS handshake is not over
-  bool continued_ = false;     // "100 Continue" was said for the present request
-  bool busy_ = false;          // a request is with the handler, or being streamed
-  bool head_only_ = false;     // the present request is a HEAD
+  std::string local_address_;  // local address as text, for selecting a certificate
+  bool served_ = false;        // at least one request has been completed
+  bool shaking_ = false;       // the TLS handshake is not complete
+  bool continued_ = false;     // "100 Continue" was sent for the current request
+  bool busy_ = false;          // a request is being handled or streamed
+  bool head_only_ = false;     // the current request is a HEAD
   bool processing_ = false;    // Process is on the stack
   bool reading_ = false;
   bool writing_ = false;
   bool flush_scheduled_ = false;
-  bool peer_done_ = false;  // the peer sends nothing more
-  bool lingering_ = false;  // all said; what the peer still sends is thrown away
+  bool peer_done_ = false;  // the peer has closed its sending side
+  bool lingering_ = false;  // everything was sent; further input is discarded
   bool closed_ = false;
 };
 

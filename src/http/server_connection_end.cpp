@@ -1,4 +1,4 @@
-// How connections of the server end.
+// Closing of server connections.
 #include <boost/asio/post.hpp>
 
 #include "http/server_connection.hpp"
@@ -8,8 +8,8 @@ namespace berth::http {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// Closing while the peer still sends would reset the connection, and the peer might never read our last
-// words.
+// Closing while the peer still sends would reset the connection, and the peer might not read the last
+// response.
 void Connection::LingerBeforeClosing() {
   if (lingering_) return;
   if (peer_done_) return Cut();
@@ -39,7 +39,7 @@ void Connection::Cut() {
   if (stream_) {
     const auto gone = std::move(stream_->gone);
     stream_.reset();
-    // Later: the caller may be in the midst of writing to all its streams.
+    // Posted: the caller may be iterating over its streams.
     if (gone) asio::post(socket_.get_executor(), gone);
   }
   shared_->closed(*this);

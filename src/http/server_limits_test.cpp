@@ -97,7 +97,7 @@ class ServerLimits : public testing::Test {
   std::unique_ptr<Server> server;
 };
 
-TEST_F(ServerLimits, AHandshakeThatDoesNotGoOnIsEnded) {
+TEST_F(ServerLimits, AStalledHandshakeIsClosed) {
   ServerOptions options = Secure(FakeCertificate("DNS:main.test"));
   options.handshake_timeout = 20ms;
   Listen(std::move(options));
@@ -109,7 +109,7 @@ TEST_F(ServerLimits, AHandshakeThatDoesNotGoOnIsEnded) {
   WaitUntil([&] { return server->connections() == 0; });
 }
 
-TEST_F(ServerLimits, HalfARequestIsNotWaitedForForEver) {
+TEST_F(ServerLimits, AnIncompleteRequestTimesOut) {
   ServerOptions options;
   options.request_timeout = 20ms;
   Listen(std::move(options));
@@ -122,7 +122,7 @@ TEST_F(ServerLimits, HalfARequestIsNotWaitedForForEver) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-TEST_F(ServerLimits, ATrickleOfBytesDoesNotStretchTheTimeOfARequest) {
+TEST_F(ServerLimits, SlowBytesDoNotExtendTheRequestTimeout) {
   ServerOptions options;
   options.request_timeout = 40ms;
   Listen(std::move(options));
@@ -149,7 +149,7 @@ TEST_F(ServerLimits, AnIdleConnectionIsClosed) {
   EXPECT_THAT(Read(client), EndsWith("\r\n\r\nok"));
 }
 
-TEST_F(ServerLimits, AReaderThatNeverReadsIsCut) {
+TEST_F(ServerLimits, AConnectionWithoutReadsIsClosed) {
   ServerOptions options;
   options.write_timeout = 20ms;
   Listen(std::move(options),
@@ -160,7 +160,7 @@ TEST_F(ServerLimits, AReaderThatNeverReadsIsCut) {
   WaitUntil([&] { return server->connections() == 0; });
 }
 
-TEST_F(ServerLimits, WhoWaitsForAnAnswerIsNotCut) {
+TEST_F(ServerLimits, AConnectionThatWaitsForAResponseIsNotClosed) {
   std::shared_ptr<Exchange> waiting;
   ServerOptions options;
   options.request_timeout = options.idle_timeout = options.write_timeout = 10ms;
@@ -175,7 +175,7 @@ TEST_F(ServerLimits, WhoWaitsForAnAnswerIsNotCut) {
   EXPECT_THAT(Read(client, "at last"), StartsWith("HTTP/1.1 200 OK"));
 }
 
-TEST_F(ServerLimits, HeadersThatAreTooLargeAreRefused) {
+TEST_F(ServerLimits, TooLargeHeadersAreRejected) {
   ServerOptions options;
   options.header_limit_bytes = 1000;
   options.refusal = [](int status) {
@@ -189,7 +189,7 @@ TEST_F(ServerLimits, HeadersThatAreTooLargeAreRefused) {
   EXPECT_THAT(Read(client), StartsWith("HTTP/1.1 431 "));
 }
 
-TEST_F(ServerLimits, AtTheLimitTheLongestIdleConnectionMakesRoom) {
+TEST_F(ServerLimits, AtTheLimitTheLongestIdleConnectionIsClosed) {
   ServerOptions options;
   options.max_connections = 2;
   Listen(std::move(options));
@@ -206,7 +206,7 @@ TEST_F(ServerLimits, AtTheLimitTheLongestIdleConnectionMakesRoom) {
   EXPECT_LE(server->connections(), 2u);
 }
 
-TEST_F(ServerLimits, AtTheLimitNewOnesWaitForBusyOnes) {
+TEST_F(ServerLimits, AtTheLimitNewConnectionsWaitForBusyOnes) {
   std::vector<std::shared_ptr<Exchange>> busy;
   ServerOptions options;
   options.max_connections = 2;
@@ -222,7 +222,7 @@ TEST_F(ServerLimits, AtTheLimitNewOnesWaitForBusyOnes) {
   WaitUntil([&] { return busy.size() == 3; });
 }
 
-TEST_F(ServerLimits, PlainHttpOnTheTlsPortIsToldSo) {
+TEST_F(ServerLimits, PlainHttpOnTheTlsPortGetsAnErrorResponse) {
   Listen(Secure(FakeCertificate("DNS:main.test")));
   auto client = Connect();
   Send(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -230,7 +230,7 @@ TEST_F(ServerLimits, PlainHttpOnTheTlsPortIsToldSo) {
             "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n");
 }
 
-TEST_F(ServerLimits, ACertificateIsChosenByName) {
+TEST_F(ServerLimits, TheCertificateIsSelectedByServerName) {
   const FakeCertificate standard("DNS:main.test"), a("DNS:a.test"), wild("DNS:x.wild.test");
   ServerTlsOptions tls = TlsOf(standard);
   tls.named.push_back({a.CertificatePem(), a.KeyPem()});
@@ -247,7 +247,7 @@ TEST_F(ServerLimits, ACertificateIsChosenByName) {
   EXPECT_EQ(Shown(""), "x.wild.test") << "by the address that was called";
 }
 
-TEST_F(ServerLimits, ANewCertificateIsShownToNewConnectionsAndOldOnesLiveOn) {
+TEST_F(ServerLimits, NewConnectionsGetTheNewCertificateAndOldOnesContinue) {
   const FakeCertificate before("DNS:main.test"), after("DNS:new.test");
   Listen(Secure(before));
   EXPECT_EQ(Shown(""), "main.test");
@@ -255,7 +255,7 @@ TEST_F(ServerLimits, ANewCertificateIsShownToNewConnectionsAndOldOnesLiveOn) {
   EXPECT_EQ(Shown(""), "new.test");
 }
 
-TEST(ServerTls, SaysWhatCannotBeUsed) {
+TEST(ServerTls, ErrorsNameTheUnusablePart) {
   const FakeCertificate one("DNS:a"), other("DNS:b");
   ServerTlsOptions options = TlsOf(one);
   options.key_pem = other.KeyPem();
@@ -269,7 +269,7 @@ TEST(ServerTls, SaysWhatCannotBeUsed) {
   EXPECT_THAT(MakeServerTlsContext(options).error().message, StartsWith("curves: "));
 }
 
-TEST(ListeningErrors, ReadAsGos) {
+TEST(ListeningErrors, HaveGosTexts) {
   asio::io_context io;
   const auto first = Server::Listen(io, {}, {});
   ServerOptions options;
@@ -285,7 +285,7 @@ TEST(ListeningErrors, ReadAsGos) {
       "listen tcp 192.0.2.1:" + std::to_string(options.port) + ": bind: cannot assign requested address");
 }
 
-TEST_F(ServerLimits, EveryAddressMeansBothFamilies) {
+TEST_F(ServerLimits, TheUnspecifiedAddressMeansBothFamilies) {
   ServerOptions options;
   options.address = "0.0.0.0";
   options.both_families = true;

@@ -33,7 +33,7 @@ bool IsFor(SSL_CTX* context, const std::string& name) {
                                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1;
 }
 
-// Null: the standard certificate.
+// Returns null for the standard certificate.
 SSL_CTX* Choose(const ServerNames& names, SSL_CTX* standard, const std::string& name) {
   if (const auto exact = names.by_name.find(name); exact != names.by_name.end()) return exact->second.get();
   if (const auto dot = name.find('.'); dot != name.npos) {
@@ -62,7 +62,7 @@ int OnServerName(SSL* connection, int*, void*) {
   return SSL_TLSEXT_ERR_OK;
 }
 
-bool LooksLikeAName(std::string_view text) {
+bool IsHostNameLike(std::string_view text) {
   unsigned char buffer[16];
   const std::string copy(text);
   if (inet_pton(AF_INET, copy.c_str(), buffer) == 1 || inet_pton(AF_INET6, copy.c_str(), buffer) == 1) {
@@ -88,7 +88,7 @@ void ChooseByName(SSL_CTX* standard, ServerNames names) {
   SSL_CTX_set_tlsext_servername_callback(standard, &OnServerName);
 }
 
-void TellLocalAddress(SSL* connection, const std::string& address) {
+void SetLocalAddress(SSL* connection, const std::string& address) {
   SSL_set_ex_data(connection, AddressIndex(), const_cast<std::string*>(&address));
 }
 
@@ -103,7 +103,7 @@ std::vector<std::string> NamesOf(X509* certificate) {
     if (size >= 0) common_name.assign(reinterpret_cast<char*>(text), static_cast<std::size_t>(size));
     OPENSSL_free(text);
   }
-  if (LooksLikeAName(common_name)) names.push_back(Lower(common_name));
+  if (IsHostNameLike(common_name)) names.push_back(Lower(common_name));
   auto* alternatives =
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {

@@ -1,4 +1,4 @@
-// Which certificate a TLS server shows, by the name that the client asks for. Private to http.
+// Selects a TLS server's certificate by the server name that the client requests. Private to http.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -10,9 +10,9 @@
 
 namespace berth::http {
 
-// Contexts by lower-case name; "*.example.com" stands for any first label, and addresses for clients that ask
-// for no name. Chosen as Go's crypto/tls chooses: by name, by wildcard, then the first certificate that says
-// it is for the name (`standard` before `all`), else `standard`.
+// Contexts by lower-case name; "*.example.com" matches any first label, and addresses match clients without a
+// server name. Selected as in Go's crypto/tls: by name, by wildcard, then the first certificate that is valid
+// for the name (`standard` before `all`), else `standard`.
 struct ServerNames {
   using Context = std::shared_ptr<SSL_CTX>;
 
@@ -20,13 +20,13 @@ struct ServerNames {
   std::vector<Context> all;
 };
 
-// The table belongs to `standard` from now on.
+// Attaches the table to `standard`, which owns it from now on.
 void ChooseByName(SSL_CTX* standard, ServerNames names);
 
-// On which of our addresses the client called: `address` must live as long as the handshake.
-void TellLocalAddress(SSL* connection, const std::string& address);
+// Sets the local address of the connection; `address` must live as long as the handshake.
+void SetLocalAddress(SSL* connection, const std::string& address);
 
-// The names that a certificate claims: its common name if that could be one, and its DNS names.
+// The names in a certificate: its common name if that can be a host name, and its DNS names.
 std::vector<std::string> NamesOf(X509* certificate);
 
 }  // namespace berth::http

@@ -64,7 +64,7 @@ Response Text(std::string text) {
   return response;
 }
 
-TEST_F(ServerTest, AnswersARequest) {
+TEST_F(ServerTest, RespondsToARequest) {
   Listen([](Request request, auto exchange) {
     exchange->Respond(Text(request.method + " " + request.target + " " + request.body));
   });
@@ -77,7 +77,7 @@ TEST_F(ServerTest, AnswersARequest) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\nPOST /a?b=c hi"));
 }
 
-TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrderEvenIfTheFirstTakesItsTime) {
+TEST_F(ServerTest, PipelinedResponsesKeepTheOrderOfRequests) {
   std::shared_ptr<Exchange> first;
   Listen([&](Request request, auto exchange) {
     if (request.target == "/1")
@@ -95,7 +95,7 @@ TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrderEvenIfTheFirstTakesItsTime
   EXPECT_LT(answers.find("/2"), answers.find("/3"));
 }
 
-TEST_F(ServerTest, ARequestInPiecesIsPutTogether) {
+TEST_F(ServerTest, ARequestInPiecesIsReassembled) {
   Listen([](Request request, auto exchange) { exchange->Respond(Text(request.body)); });
   auto client = Connect();
   for (const std::string_view piece : {"POST / HT", "TP/1.1\r\nTransfer-Encoding: chu",
@@ -106,7 +106,7 @@ TEST_F(ServerTest, ARequestInPiecesIsPutTogether) {
   EXPECT_THAT(ReadUntil(client, "abcde"), EndsWith("\r\n\r\nabcde"));
 }
 
-TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionLivesOn) {
+TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionStaysOpen) {
   std::shared_ptr<Stream> stream;
   Listen([&](Request request, auto exchange) {
     if (request.target == "/watch")
@@ -127,7 +127,7 @@ TEST_F(ServerTest, AStreamIsChunkedAndTheConnectionLivesOn) {
   EXPECT_THAT(ReadUntil(client, "after"), StartsWith("0\r\n\r\nHTTP/1.1 200 OK"));
 }
 
-TEST_F(ServerTest, AnIdleStreamCostsNothing) {
+TEST_F(ServerTest, AnIdleStreamCausesNoWork) {
   std::shared_ptr<Stream> stream;
   Listen([&](Request, auto exchange) { stream = exchange->StartStream({}, 1 << 20); });
   auto client = Connect();
@@ -137,7 +137,7 @@ TEST_F(ServerTest, AnIdleStreamCostsNothing) {
   EXPECT_EQ(io.poll(), 0u);
 }
 
-TEST_F(ServerTest, AStreamNoticesThatItsReaderHasGone) {
+TEST_F(ServerTest, AStreamDetectsADisconnectedReader) {
   std::shared_ptr<Stream> stream;
   bool gone = false;
   Listen([&](Request, auto exchange) {
@@ -153,7 +153,7 @@ TEST_F(ServerTest, AStreamNoticesThatItsReaderHasGone) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-TEST_F(ServerTest, AReaderThatIsTooSlowIsCutOff) {
+TEST_F(ServerTest, ATooSlowReaderIsDisconnected) {
   std::shared_ptr<Stream> stream;
   bool gone = false;
   Listen([&](Request, auto exchange) {
@@ -169,7 +169,7 @@ TEST_F(ServerTest, AReaderThatIsTooSlowIsCutOff) {
   EXPECT_TRUE(gone);
 }
 
-TEST_F(ServerTest, ABodyThatIsTooLargeIsRefusedAndTheConnectionClosed) {
+TEST_F(ServerTest, ATooLargeBodyIsRejectedAndTheConnectionClosed) {
   ServerOptions options;
   options.body_limit_bytes = 10;
   options.refusal = [](int status) {
@@ -187,7 +187,7 @@ TEST_F(ServerTest, ABodyThatIsTooLargeIsRefusedAndTheConnectionClosed) {
   EXPECT_THAT(answer, EndsWith("\r\n\r\nno"));
 }
 
-TEST_F(ServerTest, RubbishIsABadRequest) {
+TEST_F(ServerTest, InvalidHttpIsABadRequest) {
   Listen([](Request, auto exchange) { exchange->Respond(Text("ok")); });
   for (const std::string_view rubbish : {"\x16\x03\x01\x02\x00", "GET / HTTP/9.9\r\n\r\n", "hello\r\n\r\n",
                                          "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"}) {
@@ -199,7 +199,7 @@ TEST_F(ServerTest, RubbishIsABadRequest) {
   }
 }
 
-TEST_F(ServerTest, AForgottenExchangeIsAnInternalError) {
+TEST_F(ServerTest, AnExchangeWithoutAResponseIsAnInternalError) {
   Listen([](Request, auto) {});
   auto client = Connect();
   Send(client, "GET / HTTP/1.1\r\n\r\n");
@@ -232,7 +232,7 @@ TEST_F(ServerTest, OldClientsGetAStreamWithoutChunks) {
   EXPECT_THAT(ReadUntil(client, ""), EndsWith("\r\n\r\nall of it"));
 }
 
-TEST_F(ServerTest, LargeBodiesArriveWhole) {
+TEST_F(ServerTest, LargeBodiesArriveComplete) {
   const std::string large(5 << 20, 'x');
   Listen([&](Request, auto exchange) { exchange->Respond(Text(large)); });
   auto client = Connect();
@@ -241,7 +241,7 @@ TEST_F(ServerTest, LargeBodiesArriveWhole) {
   EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), large);
 }
 
-TEST_F(ServerTest, StopsWhenAnswersAndStreamsHaveEnded) {
+TEST_F(ServerTest, StopsWhenResponsesAndStreamsHaveEnded) {
   std::shared_ptr<Exchange> pending;
   std::shared_ptr<Stream> stream;
   Listen([&](Request request, auto exchange) {
@@ -267,7 +267,7 @@ TEST_F(ServerTest, StopsWhenAnswersAndStreamsHaveEnded) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
-TEST_F(ServerTest, AnAddressThatIsNoneIsAnError) {
+TEST_F(ServerTest, AnInvalidAddressIsAnError) {
   ServerOptions options;
   options.address = "nowhere";
   EXPECT_EQ(Server::Listen(io, options, {}).error().message, "\"nowhere\" is not an IP address to listen on");

@@ -1,4 +1,4 @@
-// What a server shows and asks for in the handshake.
+// Server settings of the TLS handshake.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
 
@@ -20,9 +20,9 @@ int ChooseHttp11(SSL*, const unsigned char** out, unsigned char* out_size, const
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
-// Whoever shows a certificate that we do not trust is told so in HTTP, not by a broken handshake.
+// A client with an untrusted certificate gets an HTTP response instead of a failed handshake.
 int AcceptAnyPeer(int, X509_STORE_CTX*) { return 1; }
-int LookLater(X509_STORE_CTX* context, void*) {
+int VerifyLater(X509_STORE_CTX* context, void*) {
   X509_STORE_CTX_set_error(context, X509_V_ERR_APPLICATION_VERIFICATION);
   return 1;
 }
@@ -41,33 +41,33 @@ Expected<> Use(ssl::context& context, const std::string& certificate, const std:
 
 Expected<> SetLimits(SSL_CTX* native, const ServerTlsOptions& options) {
   const int min_version = options.min_version == 0 ? TLS1_2_VERSION : options.min_version;
-  // OpenSSL does not speak what is older than 1.2 unless it may use the signatures of that time.
+  // OpenSSL supports versions before TLS 1.2 only with security level 0, which allows their signatures.
   if (min_version < TLS1_2_VERSION) SSL_CTX_set_security_level(native, 0);
   SSL_CTX_set_min_proto_version(native, min_version);
   if (options.set_ciphers && options.ciphers.empty()) {
     SSL_CTX_set_min_proto_version(native, TLS1_3_VERSION);
   } else if (options.set_ciphers && SSL_CTX_set_cipher_list(native, options.ciphers.c_str()) != 1) {
-    return Invalid("cipher suites: OpenSSL has none of " + options.ciphers);
+    return Invalid("cipher suites: OpenSSL supports none of " + options.ciphers);
   }
   if (!options.groups.empty() && SSL_CTX_set1_groups_list(native, options.groups.c_str()) != 1) {
-    return Invalid("curves: OpenSSL does not have all of " + options.groups);
+    return Invalid("curves: OpenSSL does not support all of " + options.groups);
   }
   return {};
 }
 
-Expected<> AskForCertificate(ssl::context& context, const ServerTlsOptions& options) {
+Expected<> RequestClientCertificate(ssl::context& context, const ServerTlsOptions& options) {
   SSL_CTX* native = context.native_handle();
   boost::system::error_code ec;
   if (!options.client_ca_pem.empty() &&
       context.add_certificate_authority(boost::asio::buffer(options.client_ca_pem), ec)) {
-    return Invalid("certificate authority of clients: " + ec.message());
+    return Invalid("client certificate authority: " + ec.message());
   }
   if (!options.trust_later) {
     if (!options.client_ca_pem.empty()) SSL_CTX_set_verify(native, SSL_VERIFY_PEER, &AcceptAnyPeer);
     return {};
   }
   SSL_CTX_set_verify(native, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_cert_verify_callback(native, &LookLater, nullptr);
+  SSL_CTX_set_cert_verify_callback(native, &VerifyLater, nullptr);
   STACK_OF(X509_NAME)* names = sk_X509_NAME_new_null();
   STACK_OF(X509_OBJECT)* known = X509_STORE_get0_objects(SSL_CTX_get_cert_store(native));
   for (int i = 0; i < sk_X509_OBJECT_num(known); ++i) {
@@ -81,7 +81,7 @@ Expected<> AskForCertificate(ssl::context& context, const ServerTlsOptions& opti
 
 Expected<ServerNames> MakeNames(const ServerTlsOptions& options) {
   ServerNames table;
-  ServerNames claimed;  // by the certificates themselves: what was said explicitly counts more
+  ServerNames claimed;  // names in the certificates; explicitly configured names take precedence
   for (const NamedCertificate& named : options.named) {
     ssl::context context(ssl::context::tls_server);
     BERTH_RETURN_IF_ERROR(Use(context, named.certificate_pem, named.key_pem));
@@ -105,7 +105,7 @@ Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOpti
   SSL_CTX* native = context->native_handle();
   BERTH_RETURN_IF_ERROR(SetLimits(native, options));
   SSL_CTX_set_alpn_select_cb(native, &ChooseHttp11, nullptr);
-  // Resumed sessions would have to remember who the client is.
+  // Resumed sessions would not contain the client's identity.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   const bool own = !options.certificate_pem.empty() || options.named.empty();
@@ -113,7 +113,7 @@ Expected<std::shared_ptr<ssl::context>> MakeServerTlsContext(const ServerTlsOpti
                     own ? options.key_pem : options.named.front().key_pem));
   BERTH_TRY(ServerNames names, MakeNames(options));
   ChooseByName(native, std::move(names));
-  BERTH_RETURN_IF_ERROR(AskForCertificate(*context, options));
+  BERTH_RETURN_IF_ERROR(RequestClientCertificate(*context, options));
   return context;
 }
 

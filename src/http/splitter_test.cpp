@@ -29,7 +29,7 @@ TEST(LengthSplitter, FindsTheSameFramesInPiecesOfAnySize) {
   }
 }
 
-TEST(LengthSplitter, AStreamThatWasCutIsNotComplete) {
+TEST(LengthSplitter, AnInterruptedStreamIsIncomplete) {
   for (std::size_t size : {1u, 3u, 4u, 6u}) {
     LengthSplitter splitter(10);
     ASSERT_TRUE(splitter.Feed(kStream.substr(0, size), [](std::string_view) { return true; }));
@@ -37,7 +37,7 @@ TEST(LengthSplitter, AStreamThatWasCutIsNotComplete) {
   }
 }
 
-TEST(LengthSplitter, ALengthBeyondTheLimitIsRefusedBeforeItIsStored) {
+TEST(LengthSplitter, ALengthBeyondTheLimitIsRejectedBeforeAllocation) {
   for (const std::size_t piece : {1u, 4u, 8u}) {
     LengthSplitter splitter(16);
     constexpr std::string_view kLong{
@@ -51,7 +51,7 @@ TEST(LengthSplitter, ALengthBeyondTheLimitIsRefusedBeforeItIsStored) {
   }
 }
 
-TEST(LengthSplitter, TheTakerMayHaveEnough) {
+TEST(LengthSplitter, TheCallbackCanStop) {
   LengthSplitter splitter(10);
   int taken = 0;
   EXPECT_FALSE(splitter.Feed(kStream, [&](std::string_view) { return ++taken < 1; }));

@@ -12,7 +12,7 @@ Expected<std::shared_ptr<ssl::context>> MakeTlsContext(const TlsOptions& options
   boost::system::error_code ec;
   const auto failed = [&](std::string_view what) { return Invalid(std::string(what) + ": " + ec.message()); };
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
-  // We speak HTTP/1.1 only; without this a server that offers h2 is free to choose.
+  // Only HTTP/1.1 is supported; without this a server that offers h2 may choose it.
   static constexpr unsigned char kAlpn[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
   SSL_CTX_set_alpn_protos(context->native_handle(), kAlpn, sizeof kAlpn);
   context->set_verify_mode(options.insecure ? ssl::verify_none : ssl::verify_peer);
@@ -23,7 +23,7 @@ Expected<std::shared_ptr<ssl::context>> MakeTlsContext(const TlsOptions& options
     return failed("certificate authority");
   }
   if (options.certificate_pem.empty() != options.key_pem.empty()) {
-    return Invalid("a client certificate needs its key and a key its certificate");
+    return Invalid("a client certificate and its key must be given together");
   }
   if (!options.certificate_pem.empty()) {
     if (context->use_certificate_chain(boost::asio::buffer(options.certificate_pem), ec)) {

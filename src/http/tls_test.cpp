@@ -35,14 +35,14 @@ class Tls : public testing::Test {
   std::shared_ptr<SSL_CTX> context_ = certificate_.ServerContext();
 };
 
-TEST_F(Tls, AServerWithACertificateOfOurAuthorityIsTrusted) {
+TEST_F(Tls, AServerCertificateOfTheConfiguredAuthorityIsTrusted) {
   FakeServer server(Serve, context_.get());
   const auto answer = Get(server, {.ca_pem = certificate_.CertificatePem()});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "secret");
 }
 
-TEST_F(Tls, AnybodyElseIsNotAndNothingIsSent) {
+TEST_F(Tls, OtherServersAreNotTrustedAndNothingIsSent) {
   FakeServer server(Serve, context_.get());
   const FakeCertificate other("DNS:localhost");
   for (const std::string& ca : {other.CertificatePem(), std::string()}) {
@@ -53,7 +53,7 @@ TEST_F(Tls, AnybodyElseIsNotAndNothingIsSent) {
   }
 }
 
-TEST_F(Tls, TheNameInTheCertificateCounts) {
+TEST_F(Tls, TheCertificateMustMatchTheName) {
   const FakeCertificate elsewhere("DNS:elsewhere");
   const auto context = elsewhere.ServerContext();
   FakeServer server(Serve, context.get());
@@ -65,7 +65,7 @@ TEST_F(Tls, TheNameInTheCertificateCounts) {
   EXPECT_TRUE(Get(server, {.insecure = true})) << "nobody looks";
 }
 
-TEST_F(Tls, AClientCertificateIsShown) {
+TEST_F(Tls, TheClientCertificateIsSent) {
   const FakeCertificate ours("DNS:client");
   const auto context = certificate_.ServerContext(&ours);
   FakeServer server(Serve, context.get());
@@ -76,7 +76,7 @@ TEST_F(Tls, AClientCertificateIsShown) {
   EXPECT_TRUE(answer) << answer.error().message;
 }
 
-TEST_F(Tls, NewCredentialsCountFromTheNextConnectionOn) {
+TEST_F(Tls, NewCredentialsApplyFromTheNextConnectionOn) {
   FakeServer server(Serve, context_.get());
   auto client = *Client::Make(io_, {.origin = {.tls = true, .host = "127.0.0.1", .port = server.port()},
                                     .tls = {.ca_pem = certificate_.CertificatePem()}});
@@ -97,7 +97,7 @@ struct BadTls {
   std::string want;
 };
 class TlsRefuses : public testing::TestWithParam<BadTls> {};
-TEST_P(TlsRefuses, AndSaysWhichPart) {
+TEST_P(TlsRefuses, WithTheNameOfTheInvalidPart) {
   const auto context = MakeTlsContext(GetParam().options);
   ASSERT_FALSE(context);
   EXPECT_EQ(context.error().code, ErrorCode::kInvalid);

@@ -26,8 +26,8 @@ Expected<> Broken(const Proxy& proxy, std::string_view what) {
   return Fail(ErrorCode::kUnavailable, fmt::format("proxy {}: {}", proxy.HostPort(), what));
 }
 
-// Sends `out` and reads exactly `in`; empty if that went well.
-asio::awaitable<error_code> Turn(Socket& socket, const std::string& out, asio::mutable_buffer in) {
+// Sends `out` and reads exactly `in`; returns no error on success.
+asio::awaitable<error_code> RoundTrip(Socket& socket, const std::string& out, asio::mutable_buffer in) {
   const auto [write_ec, written] = co_await asio::async_write(socket, asio::buffer(out), kAwait);
   if (write_ec) co_return write_ec;
   const auto [read_ec, got] = co_await asio::async_read(socket, in, kAwait);
@@ -56,7 +56,7 @@ asio::awaitable<Expected<>> HttpTunnel(Socket& socket, const Proxy& proxy, const
     request.set(bhttp::field::proxy_authorization, who);
   const auto [write_ec, written] = co_await bhttp::async_write(socket, request, kAwait);
   if (write_ec) co_return Broken(proxy, write_ec.message());
-  // The origin does not speak first (TLS clients do), so that nothing of its words can end up in the buffer.
+  // The origin does not send first (TLS clients do), so the buffer cannot contain data of the origin.
   boost::beast::flat_buffer buffer;
   bhttp::response_parser<bhttp::empty_body> parser;
   parser.skip(true);
@@ -74,7 +74,7 @@ asio::awaitable<Expected<>> SocksTunnel(Socket& socket, const Proxy& proxy, cons
   std::array<unsigned char, 2> answer{};
   const std::string greeting =
       with_password ? std::string("\x05\x02\x00\x02", 4) : std::string("\x05\x01\x00", 3);
-  if (const auto ec = co_await Turn(socket, greeting, asio::buffer(answer)); ec) {
+  if (const auto ec = co_await RoundTrip(socket, greeting, asio::buffer(answer)); ec) {
     co_return Broken(proxy, ec.message());
   }
   if (answer[0] != 5) co_return Broken(proxy, "no SOCKS5 server");
@@ -84,7 +84,7 @@ asio::awaitable<Expected<>> SocksTunnel(Socket& socket, const Proxy& proxy, cons
     }
     const std::string login = std::string("\x01") + static_cast<char>(proxy.username.size()) +
                               proxy.username + static_cast<char>(proxy.password.size()) + proxy.password;
-    if (const auto ec = co_await Turn(socket, login, asio::buffer(answer)); ec)
+    if (const auto ec = co_await RoundTrip(socket, login, asio::buffer(answer)); ec)
       co_return Broken(proxy, ec.message());
     if (answer[1] != 0) co_return Broken(proxy, "username/password authentication failed");
   } else if (answer[1] != 0) {
@@ -110,10 +110,10 @@ asio::awaitable<Expected<>> SocksTunnel(Socket& socket, const Proxy& proxy, cons
   request += static_cast<char>(origin.port >> 8);
   request += static_cast<char>(origin.port & 0xff);
   std::array<unsigned char, 4> reply{};
-  if (const auto ec = co_await Turn(socket, request, asio::buffer(reply)); ec)
+  if (const auto ec = co_await RoundTrip(socket, request, asio::buffer(reply)); ec)
     co_return Broken(proxy, ec.message());
   if (reply[1] != 0) co_return Broken(proxy, SocksError(reply[1]));
-  // The address that follows is of no use to us, but has to be read.
+  // The address that follows is not used, but must be read.
   std::array<unsigned char, kNameMax + 3> bound{};
   std::size_t length = reply[3] == 4 ? 16 : 4;
   if (reply[3] == 3) {

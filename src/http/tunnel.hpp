@@ -1,4 +1,4 @@
-// Ways through a proxy; private to this module.
+// Tunnels through a proxy; private to this module.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,11 +10,11 @@
 
 namespace berth::http {
 
-// On a socket that is connected to the proxy: once they succeed the origin is at its other end. A refusal
-// is told with the proxy's words.
+// HTTP CONNECT on a socket that is connected to the proxy: after success the other end is the origin. An
+// error contains the proxy's message.
 boost::asio::awaitable<Expected<>> HttpTunnel(boost::asio::ip::tcp::socket& socket, const Proxy& proxy,
                                               const Origin& origin);
-// RFC 1928, with user and password (RFC 1929) if the proxy has them.
+// SOCKS 5 (RFC 1928), with user and password (RFC 1929) if the proxy has them.
 boost::asio::awaitable<Expected<>> SocksTunnel(boost::asio::ip::tcp::socket& socket, const Proxy& proxy,
                                                const Origin& origin);
 

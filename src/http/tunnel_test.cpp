@@ -32,7 +32,7 @@ class ThroughAProxy : public testing::Test {
   IoThread io_{clock_};
 };
 
-TEST_F(ThroughAProxy, PlainHttpGoesWithItsWholeUrl) {
+TEST_F(ThroughAProxy, PlainHttpUsesTheAbsoluteUrl) {
   std::string seen;
   FakeServer proxy([&](FakePeer& peer, int) {
     seen = *peer.Read();
@@ -46,7 +46,7 @@ TEST_F(ThroughAProxy, PlainHttpGoesWithItsWholeUrl) {
                   HasSubstr("Host: api.example:6443\r\n"), HasSubstr("Proxy-Authorization: Basic YTpi\r\n")));
 }
 
-TEST_F(ThroughAProxy, ARefusedTunnelMeansThatNothingWasSent) {
+TEST_F(ThroughAProxy, ARejectedTunnelMeansThatNothingWasSent) {
   std::string seen;
   FakeServer proxy([&](FakePeer& peer, int) {
     seen = *peer.Read();
@@ -60,7 +60,7 @@ TEST_F(ThroughAProxy, ARefusedTunnelMeansThatNothingWasSent) {
                           HasSubstr("Proxy-Authorization: Basic YTpi\r\n")));
 }
 
-TEST_F(ThroughAProxy, AProxyThatIsNoSocksServerIsRecognized) {
+TEST_F(ThroughAProxy, AProxyWithoutSocksSupportIsDetected) {
   FakeServer proxy([&](FakePeer& peer, int) { peer.Write("HTTP/1.1 400 Bad Request\r\n\r\n"); });
   const auto answer = Get(proxy, true, "socks5");
   ASSERT_FALSE(answer);

@@ -13,7 +13,7 @@ namespace berth::service {
 namespace {
 
 constexpr const char* kPath = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-// As the original's: reviews must not wait for our own limits.
+// As in kube-scheduler: reviews must not be delayed by client-side limits.
 constexpr double kQps = 200;
 constexpr int kBurst = 400;
 
@@ -35,7 +35,7 @@ Expected<std::optional<client::ConnectionConfig>> LoadReviewConnection(
     if (loaded) return std::move(*loaded);
     const std::string context = fmt::format("failed to get delegated {} kubeconfig", what);
     Error error = std::move(loaded).error().In(context);
-    // The original says it twice where authentication is concerned.
+    // kube-scheduler repeats the context for authentication.
     return std::unexpected(what == "authentication" ? std::move(error).In(context) : std::move(error));
   }
   auto in_cluster = client::InClusterConnection(environment);
@@ -61,7 +61,7 @@ Expected<std::unique_ptr<client::Connection>> ConnectForReviews(
       std::move(connection).error().In(fmt::format("failed to get delegated {} kubeconfig", what)));
 }
 
-Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
+Expected<> ReadTrustFromCluster(http::IoThread& io, client::Api& api, const AuthenticationOptions& options,
                        Trust& trust) {
   const client::Reply reply = Fetch(io, api);
   Expected<> outcome;
@@ -69,9 +69,9 @@ Expected<> LookUpTrust(http::IoThread& io, client::Api& api, const Authenticatio
     const auto data = ParseConfigMap(*reply);
     if (data) {
       io.Sync([&] { outcome = trust.Take(*data); });
-      // A key that is missing may come later.
+      // A missing key may be added later.
       if (const auto log = log::V(2); log && !outcome) {
-        log.Info("Part of the configuration of authentication is not there",
+        log.Info("The authentication configuration is incomplete",
                  {{"err", outcome.error().message}});
       }
       return {};

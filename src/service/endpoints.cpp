@@ -16,7 +16,8 @@
 namespace berth::service {
 namespace {
 
-// What is said about names that are not plain ASCII; ours all are, so it makes no difference to the text.
+// The escaping parameter for metric names outside ASCII; Berth's names are all ASCII, so the text is the
+// same.
 std::string_view Escaping(const http::Request& request) {
   constexpr std::string_view kKnown[] = {"allow-utf-8", "underscores", "dots", "values"};
   std::string_view escaping = "underscores";
@@ -32,7 +33,7 @@ std::string_view Escaping(const http::Request& request) {
   return escaping;
 }
 
-// As writePlainText of apiserver's routes: no charset, and a newline.
+// As writePlainText in apiserver's routes: no charset, and a newline.
 http::Response FlagAnswer(int status, const std::string& text) {
   http::Response response = Plain(status, text + "\n", "text/plain");
   response.headers.Add("X-Content-Type-Options", "nosniff");
@@ -85,7 +86,7 @@ http::Response MetricsAnswer(const http::Request& request, std::string text) {
 
 struct Endpoints::Impl {
   metrics::Registry& metrics;
-  // Shown by itself, as upstream: service levels are scraped more often than the rest.
+  // A separate registry, as upstream: /metrics/slis is scraped more often than the rest.
   metrics::Registry slis{};
   std::map<std::string, HealthPath, std::less<>> health{};
   std::map<std::string, Page, std::less<>> pages{};
@@ -104,7 +105,7 @@ struct Endpoints::Impl {
   const Page* Find(std::string_view path) const {
     if (const auto page = pages.find(path); page != pages.end()) return &page->second;
     const Page* found = nullptr;
-    // In the order of the alphabet the longest prefix of a path comes last.
+    // In alphabetical order the longest matching prefix comes last.
     for (const auto& [prefix, page] : prefixes) {
       if (path.starts_with(prefix)) found = &page;
     }

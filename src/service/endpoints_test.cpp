@@ -88,7 +88,7 @@ TEST_F(EndpointsTest, MetricsAreShownAndReset) {
   EXPECT_THAT(*Get("/metrics").body, HasSubstr("x_total 0\n"));
 }
 
-TEST_F(EndpointsTest, HealthChecksAreCountedApart) {
+TEST_F(EndpointsTest, HealthChecksAreCountedSeparately) {
   Get("/readyz");
   const auto text = *Get("/metrics/slis").body;
   EXPECT_THAT(text, HasSubstr("kubernetes_healthcheck{name=\"sched-handler-sync\",type=\"readyz\"} 0\n"));
@@ -126,7 +126,7 @@ TEST_F(EndpointsTest, TheProcessIsDescribed) {
   }
 }
 
-TEST_F(EndpointsTest, WithoutTlsOnlyHealthAndMetricsAreServedAndOnlyToBeRead) {
+TEST_F(EndpointsTest, WithoutTlsOnlyHealthAndMetricsAreServedReadOnly) {
   const SystemClock clock;
   http::IoThread io(clock);
   endpoints_.AddPage("/configz", "application/json", [] { return std::string("{}"); });

@@ -1,4 +1,4 @@
-// Clients' certificates for tests that need no connection.
+// Client certificates for tests without a connection.
 #pragma once
 
 #include <openssl/pem.h>
@@ -25,7 +25,7 @@ inline std::string DerOf(const std::string& pem) {
   return der;
 }
 
-// As the server would tell of a client that shows such a certificate.
+// The identity that the server derives from such a certificate.
 inline std::shared_ptr<const http::PeerCertificate> Peer(const http::CertificateAuthority& authority,
                                                          const std::string& name,
                                                          const std::vector<std::string>& groups = {}) {

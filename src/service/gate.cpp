@@ -19,7 +19,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// So that no answer looks like HTML.
+// Escapes characters so that no response is interpreted as HTML.
 std::string Sanitized(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// The way of a request: who asks, may they, and only then the answer.
+// The request pipeline: authentication, authorization, then the response.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class Authorizer;
 class Endpoints;
 class FilterMetrics;
 
-// As kube-scheduler's chain of filters: 401 for wrong credentials, 403 for who may not, both as a
-// metav1.Status; 500 if nobody could say. Lives on the loop; everything handed in outlives it.
+// Like kube-scheduler's filter chain: 401 for invalid credentials, 403 for denied requests, both as a
+// metav1.Status; 500 if authorization failed with an error. Lives on the loop; arguments must outlive it.
 class Gate {
  public:
   struct Parts {
@@ -42,10 +42,10 @@ class Gate {
   const Parts parts_;
 };
 
-// An exchange that may be answered, or let go of, on any thread. A second answer is thrown away.
+// Wraps an exchange so that it may be responded to, or released, on any thread. A second response is ignored.
 std::shared_ptr<http::Exchange> FromAnyThread(http::Loop& loop, std::shared_ptr<http::Exchange> exchange);
 
-// For what is no request, or names no path.
+// The response to an invalid request or path.
 http::Response BadRequest();
 
 }  // namespace berth::service

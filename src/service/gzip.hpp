@@ -5,10 +5,10 @@
 
 namespace berth::service {
 
-// The text as gzip.
+// Compresses the text with gzip.
 std::string Gzip(std::string_view text);
 
-// Whether an Accept-Encoding header would rather have gzip than the text itself.
+// Whether an Accept-Encoding header prefers gzip to uncompressed text.
 bool PrefersGzip(std::string_view accept_encoding);
 
 }  // namespace berth::service

@@ -20,7 +20,7 @@ HealthPath::HealthPath(std::string name, std::vector<Check> checks, metrics::Reg
       checks_(checks.empty() ? std::vector<Check>{Ping()} : std::move(checks)),
       slis_(slis) {}
 
-std::optional<std::string> HealthPath::Look(const Check& check) {
+std::optional<std::string> HealthPath::Evaluate(const Check& check) {
   auto failure = check.failure();
   slis_
       .Gauge("kubernetes_healthcheck", "[STABLE] This metric records the result of a single healthcheck.",
@@ -43,7 +43,7 @@ HealthAnswer HealthPath::All(bool verbose, const std::vector<std::string>& exclu
     if (excluded.contains(check.name)) {
       unknown.erase(check.name);
       lines += fmt::format("[+]{} excluded: ok\n", check.name);
-    } else if (const auto failure = Look(check)) {
+    } else if (const auto failure = Evaluate(check)) {
       lines += fmt::format("[-]{} failed: reason withheld\n", check.name);
       failed.push_back(fmt::format("[-]{} failed: {}", check.name, *failure));
     } else {

@@ -1,4 +1,4 @@
-// Health checks as k8s.io/apiserver v0.37 answers them.
+// Health checks as in k8s.io/apiserver v0.37.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@ class Registry;
 
 namespace berth::service {
 
-// A named condition. `failure` says why it does not hold, or nothing; called on the server's thread, must not
-// block.
+// A named condition. `failure` returns the reason if it does not hold, else nullopt; called on the server's
+// thread, must not block.
 struct Check {
   std::string name;
   std::function<std::optional<std::string>()> failure;
 };
 
-// A check that always holds: the process answers.
+// A check that always succeeds: the process responds.
 Check Ping();
 
 struct HealthAnswer {
@@ -28,23 +28,23 @@ struct HealthAnswer {
   std::string body;
 };
 
-// The checks behind one path, e.g. "readyz". Every look counts in kubernetes_healthcheck{name,type} and
-// kubernetes_healthchecks_total{name,type,status} of `slis`, which outlives this object. One thread.
+// The checks of one path, e.g. "readyz". Every evaluation counts in kubernetes_healthcheck{name,type} and
+// kubernetes_healthchecks_total{name,type,status} of `slis`, which must outlive this object. One thread.
 class HealthPath {
  public:
-  // Without checks it is a ping.
+  // Without checks it has only ping.
   HealthPath(std::string name, std::vector<Check> checks, metrics::Registry& slis);
 
-  // "ok", or with `verbose` a line per check. A failure is always told line by line, without its reason: the
-  // path is open to everybody, reasons go to the log.
+  // "ok", or with `verbose` a line per check. A failure is always reported line by line, without its reason:
+  // the path is public, reasons are logged.
   HealthAnswer All(bool verbose, const std::vector<std::string>& exclude);
-  // A single check, with its reason; nothing if there is none of that name.
+  // A single check, with its reason; nullopt if there is no check with this name.
   std::optional<HealthAnswer> One(std::string_view check);
 
   const std::string& name() const { return name_; }
 
  private:
-  std::optional<std::string> Look(const Check& check);
+  std::optional<std::string> Evaluate(const Check& check);
 
   const std::string name_;
   const std::vector<Check> checks_;

@@ -17,7 +17,7 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kYaml = "application/yaml";
 constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 
-// Takes what stands before the separator off the text.
+// Removes and returns the text before the separator.
 std::string_view Next(std::string_view& text, char separator) {
   const auto end = std::min(text.find(separator), text.size());
   const std::string_view item = text.substr(0, end);
@@ -54,7 +54,7 @@ bool Before(const MediaRange& a, const MediaRange& b) {
   return a.quality > b.quality || (a.type != "*" && b.type == "*") || (a.subtype != "*" && b.subtype == "*");
 }
 
-// "application/json" and so on; empty: none of the forms will do.
+// "application/json" and so on; empty: no supported format is accepted.
 std::string_view StatusForm(const http::Request& request, bool with_protobuf, bool& pretty) {
   const std::string_view accept = request.headers.Find("Accept");
   if (accept.empty()) return kJson;
@@ -63,7 +63,7 @@ std::string_view StatusForm(const http::Request& request, bool with_protobuf, bo
       if (form == kProtobuf && !with_protobuf) continue;
       const bool same = range.type == "application" && form.substr(12) == range.subtype;
       if (!same && !(range.subtype == "*" && (range.type == "application" || range.type == "*"))) continue;
-      // A Status cannot be had as a kind or of a version of the client's choice, nor as a stream.
+      // A Status is not available as another kind or version, nor as a stream.
       const auto has = [&](std::string_view name) { return range.params.contains(name); };
       const auto said = [&](std::string_view name) {
         const auto found = range.params.find(name);
@@ -135,7 +135,7 @@ void AppendField(std::string& out, int number, std::string_view bytes) {
   out += bytes;
 }
 
-// As Kubernetes' generated code writes it: texts are there even if they are empty.
+// As Kubernetes' generated code writes it: strings are present even if empty.
 std::string ProtobufStatus(const StatusText& status) {
   std::string list_meta;
   for (const int field : {1, 2, 3}) AppendField(list_meta, field, "");
@@ -171,7 +171,7 @@ std::vector<MediaRange> ParseAccept(std::string_view header) {
   while (!header.empty()) {
     MediaRange range;
     if (!ParseRange(Trimmed(Next(header, ',')), range)) continue;
-    // Sorted in by insertion: the order is not a strict one, and this is what the original does with it.
+    // Insertion sort: the comparison is not a strict order, and this gives apiserver's result.
     auto at = ranges.insert(ranges.end(), std::move(range));
     for (; at != ranges.begin() && Before(*at, *(at - 1)); --at) std::iter_swap(at, at - 1);
   }
@@ -195,7 +195,7 @@ http::Response PlainError(int status, std::string text) {
 
 http::Response NotFound() { return PlainError(404, "404 page not found"); }
 
-bool WantsPretty(const http::Request& request, const Target& target) {
+bool ShouldIndent(const http::Request& request, const Target& target) {
   if (const std::string_view said = target.Get("pretty"); !said.empty()) {
     constexpr std::string_view kTrue[] = {"1", "t", "T", "true", "TRUE", "True"};
     return std::ranges::find(kTrue, said) != std::end(kTrue);
@@ -206,11 +206,11 @@ bool WantsPretty(const http::Request& request, const Target& target) {
 
 http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status,
                             bool with_protobuf) {
-  bool pretty = WantsPretty(request, target);
+  bool pretty = ShouldIndent(request, target);
   const std::string_view form = StatusForm(request, with_protobuf, pretty);
   if (form == kYaml) return Plain(status.code, YamlStatus(status), form);
   if (form == kProtobuf) return Plain(status.code, ProtobufStatus(status), form);
-  // What went wrong must not be hidden behind the form in which it cannot be told.
+  // If no accepted format is supported, the error is still reported, as JSON.
   return Plain(status.code, JsonStatus(status, pretty || form.empty()), kJson);
 }
 

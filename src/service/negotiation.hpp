@@ -1,4 +1,4 @@
-// What a client wants to read, and answers in the form it wants.
+// Content negotiation: the formats that a client accepts, and responses in them.
 #pragma once
 
 #include <map>
@@ -21,29 +21,29 @@ struct MediaRange {
   std::map<std::string, std::string, std::less<>> params{};
 };
 
-// Best first; of two that are equally good, the more specific, then the first one.
+// Sorted by preference; at equal quality the more specific range first, then the order in the header.
 std::vector<MediaRange> ParseAccept(std::string_view header);
 
-// text/plain of ours, with the headers that every answer carries.
+// A plain-text response with the headers that every response carries.
 http::Response Plain(int status, std::string body, std::string_view content_type = kPlainText);
-// As net/http's Error: the text, a newline, and no guessing what it might be.
+// Like net/http's Error: the text, a newline, and X-Content-Type-Options: nosniff.
 http::Response PlainError(int status, std::string text);
 http::Response NotFound();
 
-// What a metav1.Status says.
+// The content of a metav1.Status.
 struct StatusText {
   int code = 500;
   std::string reason;
   std::string message;
-  bool with_details = false;  // an empty object, as errors of the generic API server have
+  bool with_details = false;  // an empty object, as in errors of the generic API server
 };
 
-// The status as JSON, YAML or protobuf, whatever the request's Accept likes best; indented for people (curl,
-// wget, browsers, ?pretty=true). Where none of them will do it is indented JSON all the same.
+// The status as JSON, YAML or protobuf, by the request's Accept; indented for human readers (curl, wget,
+// browsers, ?pretty=true). If the client accepts none of these, indented JSON.
 http::Response StatusAnswer(const http::Request& request, const Target& target, const StatusText& status,
                             bool with_protobuf = true);
 
-// Whether the answer is to be indented.
-bool WantsPretty(const http::Request& request, const Target& target);
+// Whether the response should be indented.
+bool ShouldIndent(const http::Request& request, const Target& target);
 
 }  // namespace berth::service

@@ -70,7 +70,7 @@ class Pages : public ::testing::Test {
   const SystemClock clock_;
 };
 
-TEST(Targets, AreReadAsGoReadsThem) {
+TEST(Targets, AreParsedLikeGo) {
   const auto target = ParseTarget("/a%2Fb+c?x=1+2&y&z=%41&bad=%4&s;t=1");
   EXPECT_EQ(target->path, "/a/b+c");
   EXPECT_EQ(target->Get("x"), "1 2");
@@ -83,7 +83,7 @@ TEST(Targets, AreReadAsGoReadsThem) {
     EXPECT_FALSE(ParseTarget(wrong)) << wrong;
 }
 
-TEST(Accepting, IsSortedByQualityThenByPrecision) {
+TEST(Accepting, IsSortedByQualityThenBySpecificity) {
   std::vector<std::string> types;
   for (const auto& range :
        ParseAccept("*/*;q=0.8, text/html ;q=0.9, a/*, b/c;x=1, nonsense, d/e/f, text/plain;q=no")) {
@@ -92,7 +92,7 @@ TEST(Accepting, IsSortedByQualityThenByPrecision) {
   EXPECT_THAT(types, ElementsAre("b/c", "a/*", "text/html", "text/plain", "*/*"));
 }
 
-TEST(Texts, OfStrangersAreMadeHarmless) {
+TEST(Texts, OfUntrustedClientsAreSanitized) {
   std::string json;
   AppendGoJsonString(json, "<a&b>\"\n\xC0\xE2\x80\xA8");
   EXPECT_EQ(json, R"("\u003ca\u0026b\u003e\"\n)"
@@ -101,7 +101,7 @@ TEST(Texts, OfStrangersAreMadeHarmless) {
   EXPECT_EQ(GoQuoted("a\"\\\n\x01\xFFé"), R"("a\"\\\n\x01\xffé")");
 }
 
-TEST(Statuses, ComeInTheFormThatIsLiked) {
+TEST(Statuses, HaveTheNegotiatedFormat) {
   const StatusText status{.code = 403, .reason = "Forbidden", .message = "it's: no", .with_details = true};
   const auto answer = [&](const Asked& asked) {
     return StatusAnswer(RequestOf(asked), *ParseTarget(asked.target), status);
@@ -118,7 +118,7 @@ TEST(Statuses, ComeInTheFormThatIsLiked) {
   EXPECT_EQ(answer({"/", "text/html"}).content_type, "application/json") << "an error must not get lost";
 }
 
-TEST_F(Pages, MetricsAreCompressedForWhoLikesIt) {
+TEST_F(Pages, MetricsAreCompressedOnRequest) {
   registry_.Counter("x_total", "help").Add(3);
   auto request = RequestOf({"/metrics", "text/plain;escaping=allow-utf-8"});
   request.headers.Add("Accept-Encoding", "deflate, gzip;q=0.8");
@@ -131,7 +131,7 @@ TEST_F(Pages, MetricsAreCompressedForWhoLikesIt) {
   }
 }
 
-TEST_F(Pages, FlagsAndStatusAreToldInTextOrAsObjects) {
+TEST_F(Pages, FlagsAndStatusAreServedAsTextOrObjects) {
   endpoints_.AddHealth("healthz", {});
   AddFlagz(endpoints_, [] { return std::map<std::string, std::string>{{"v", "0"}, {"a", "x<y"}}; });
   AddStatusz(endpoints_, {"1.37.1", "1.37"}, clock_);
@@ -157,7 +157,7 @@ TEST_F(Pages, FlagsAndStatusAreToldInTextOrAsObjects) {
   }
 }
 
-TEST(PodResources, AreWrittenAsTheOriginalWritesThem) {
+TEST(PodResources, AreFormattedLikeKubeScheduler) {
   auto pod = MakePod("a").OnNode("n").Priority(7).Container(
       MakeContainer().Request("cpu", "300m").Limit("cpu", "1").Memory("1Gi").Request("example.com/x", "0"));
   const auto ended = MakePod("b").OnNode("n").Cpu("1").Phase("Succeeded");
@@ -183,7 +183,7 @@ TEST(PodResources, AreWrittenAsTheOriginalWritesThem) {
       "scheduler=\"default-scheduler\",unit=\"bytes\"} 1.073741824e+09\n");
 }
 
-TEST_F(Pages, ResourcesOfPodsAreAnsweredOnceTheyAreThere) {
+TEST_F(Pages, PodResourcesAreServedOnceThePodsAreAvailable) {
   std::vector<std::move_only_function<void(std::vector<api::PodPtr>)>> taken;
   bool leading = false;
   std::vector<std::string> answers;
@@ -205,7 +205,7 @@ TEST_F(Pages, ResourcesOfPodsAreAnsweredOnceTheyAreThere) {
   taken[0]({});  // too late: nobody is there any more
 }
 
-TEST_F(Pages, ProfilesThatAreNotThereAreUnknown) {
+TEST_F(Pages, UnsupportedProfilesAreUnknown) {
   http::FakeLoop loop;
   Pprof pprof(endpoints_, loop, clock_);
   EXPECT_EQ(Get({"/debug/pprof", ""}).status, 302);
@@ -217,7 +217,7 @@ TEST_F(Pages, ProfilesThatAreNotThereAreUnknown) {
   }
 }
 
-TEST_F(Pages, SymbolsAreNamed) {
+TEST_F(Pages, SymbolsAreResolved) {
   http::FakeLoop loop;
   Pprof pprof(endpoints_, loop, clock_);
   EXPECT_EQ(*Get({"/debug/pprof/symbol", ""}).body, "num_symbols: 1\n");
@@ -226,7 +226,7 @@ TEST_F(Pages, SymbolsAreNamed) {
               HasSubstr(fmt::format("{:#x} berth::service::Gzip", address)));
 }
 
-TEST(Profiles, HoldWhereTimeWasSpent) {
+TEST(Profiles, ContainTheSampledStacks) {
   const Symbols symbols;
   const auto address = reinterpret_cast<std::uintptr_t>(&Gzip) + 1;
   const std::vector<std::vector<std::uint64_t>> stacks = {{address}, {address}, {address, 2}};

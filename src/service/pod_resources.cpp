@@ -16,7 +16,7 @@
 namespace berth::service {
 namespace {
 
-// In the order in which series are sorted.
+// Members are in sort order.
 struct Series {
   enum Label { kNamespace, kNode, kPod, kPriority, kResource, kScheduler, kUnit, kLabels };
   std::array<std::string, kLabels> labels;
@@ -31,7 +31,7 @@ std::string_view UnitOf(std::string_view resource) {
   return "";
 }
 
-// Amounts are stored to a thousandth.
+// Amounts have a precision of 1/1000.
 double Number(const api::Quantity& quantity) {
   constexpr std::int64_t kMilliFits = INT64_MAX / 1000;
   if (std::abs(quantity.Value()) >= kMilliFits) return static_cast<double>(quantity.Value());
@@ -40,7 +40,7 @@ double Number(const api::Quantity& quantity) {
   return static_cast<double>(milli) * 0.001;
 }
 
-// As Go prints the shortest form: with an exponent from a million on.
+// As Go's shortest format: with an exponent from 10^6 on.
 std::string NumberText(double value) {
   char buffer[512];
   const auto written =
@@ -156,7 +156,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
       if (waiting.empty()) {
         asking = false;
       } else {
-        Fetch();  // for those who came while this was being written
+        Fetch();  // for requests that arrived while this text was written
       }
     });
   }
@@ -165,7 +165,7 @@ struct PodResources::State : std::enable_shared_from_this<State> {
   std::mutex mutex;
   std::vector<Waiting> waiting;
   bool asking = false;
-  std::jthread writer;  // ends first
+  std::jthread writer;  // joined first
 };
 
 PodResources::PodResources(Endpoints& endpoints, std::function<bool()> leading, PodSource pods)

@@ -1,4 +1,4 @@
-// /metrics/resources: what pods ask for, as kube-scheduler v1.37 tells it.
+// /metrics/resources: the resource requests and limits of pods, in kube-scheduler v1.37's format.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,16 @@ namespace berth::service {
 
 class Endpoints;
 
-// kube_pod_resource_request and kube_pod_resource_limit of every pod that has not ended, in Prometheus' text
-// format.
+// kube_pod_resource_request and kube_pod_resource_limit of every pod that is not terminated, in Prometheus'
+// text format.
 std::string PodResourcesText(const std::vector<api::PodPtr>& pods);
 
-// Hands all pods that are known to `take`, later and on any thread: whoever owns them lists pointers when it
-// has a moment, and the rest is not its business.
+// Passes all known pods to `take`, later and on any thread. The owner of the pods only copies pointers.
 using PodSource = std::function<void(std::move_only_function<void(std::vector<api::PodPtr>)> take)>;
 
-// The page. While `leading` says no it is empty. The text is written on a thread of our own; who asks while
-// it is being written shares one answer. Lives as long as `endpoints` are asked; `pods` may answer after
-// that.
+// The page. It is empty while `leading` returns false. The text is written on a separate thread; requests
+// that arrive meanwhile share one response. Must live as long as `endpoints` are used; `pods` may respond
+// after that.
 class PodResources {
  public:
   PodResources(Endpoints& endpoints, std::function<bool()> leading, PodSource pods);

@@ -24,7 +24,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Field 0 of /proc/self/statm is the size, field 1 what is resident; both in pages.
+// Field 0 of /proc/self/statm is the virtual size, field 1 the resident size; both in pages.
 double Memory(int field) {
   std::ifstream statm("/proc/self/statm");
   double pages = 0;
@@ -39,7 +39,7 @@ double OpenFiles() {
        it != std::filesystem::end(it); ++it) {
     ++count;
   }
-  return count - 1;  // the one we look with
+  return count - 1;  // without the descriptor of this directory listing
 }
 
 double Limit(decltype(RLIMIT_AS) resource) {
@@ -48,8 +48,7 @@ double Limit(decltype(RLIMIT_AS) resource) {
   return static_cast<double>(limit.rlim_cur);
 }
 
-// /proc/self/net/netstat has pairs of lines, names and numbers: "IpExt: InNoRoutes ... InOctets OutOctets
-// ..."
+// /proc/self/net/netstat has pairs of lines, names and values: "IpExt: InNoRoutes ... InOctets OutOctets ..."
 double NetworkBytes(std::string_view counter) {
   std::ifstream netstat("/proc/self/net/netstat");
   std::string names;
@@ -71,7 +70,7 @@ double ReadProcessStart() {
   std::ifstream stat("/proc/self/stat");
   std::string text;
   std::getline(stat, text);
-  // The name in parentheses may hold anything; the start is the twentieth number behind it.
+  // The name in parentheses may contain any character; the start time is the 20th field after it.
   std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
   std::string field;
   for (int i = 0; i < 20; ++i) fields >> field;

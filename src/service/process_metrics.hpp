@@ -1,4 +1,4 @@
-// What Prometheus' client libraries tell about a process, and who we are.
+// The process metrics of Prometheus' client libraries, and build information.
 #pragma once
 
 namespace berth::metrics {
@@ -8,11 +8,11 @@ class Registry;
 namespace berth::service {
 
 // process_cpu_seconds_total, process_resident_memory_bytes, process_virtual_memory_bytes, process_open_fds,
-// process_max_fds, process_start_time_seconds, read from /proc when somebody looks; and
-// kubernetes_build_info of the release that we stand in for. There are no go_* metrics: they would be a lie.
+// process_max_fds, process_start_time_seconds, read from /proc on each scrape; and kubernetes_build_info of
+// the release that Berth replaces. There are no go_* metrics, since there is no Go runtime.
 void AddProcessMetrics(metrics::Registry& registry);
 
-// When this process began, in seconds since 1970; as the kernel says, whose clock ticks a hundred times a
+// The start time of this process in seconds since 1970, with the kernel's resolution of a hundredth of a
 // second.
 double ProcessStart();
 

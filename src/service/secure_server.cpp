@@ -22,7 +22,7 @@
 namespace berth::service {
 namespace {
 
-constexpr std::chrono::seconds kLookAtFiles{1};
+constexpr std::chrono::seconds kFilePollInterval{1};
 
 http::Response Refusal(int status) {
   if (status == 400) return BadRequest();
@@ -43,7 +43,7 @@ http::ServerOptions OptionsOf(const SecureServingOptions& serving, const Serving
 
 }  // namespace
 
-// In the order in which each needs those before it.
+// Members are in dependency order.
 struct SecureServer::Impl {
   Impl(Parts parts, const ServingLimits& limits) : parts(parts), limits(limits), meters(parts.metrics) {}
 
@@ -53,7 +53,7 @@ struct SecureServer::Impl {
   Expected<> Listen(const SecureServingOptions& serving);
   Expected<> UseCertificates();
   void Renew();
-  void LookAtFiles();
+  void PollFiles();
 
   client::Api* authn_api() const { return authn ? &authn->api() : nullptr; }
   client::Api* authz_api() const { return authz ? &authz->api() : nullptr; }
@@ -92,7 +92,7 @@ Expected<std::unique_ptr<SecureServer>> SecureServer::Start(const SecureServingO
   parts.io.Sync([&] { impl.Assemble(authentication, authorization, std::move(always)); });
   BERTH_RETURN_IF_ERROR(impl.trust->ReadFiles());
   if (impl.trust->NeedsCluster()) {
-    BERTH_RETURN_IF_ERROR(LookUpTrust(parts.io, *impl.authn_api(), authentication, *impl.trust));
+    BERTH_RETURN_IF_ERROR(ReadTrustFromCluster(parts.io, *impl.authn_api(), authentication, *impl.trust));
   }
   Expected<> listening;
   parts.io.Sync([&] { listening = impl.Listen(serving); });
@@ -157,7 +157,7 @@ void SecureServer::Impl::Assemble(const AuthenticationOptions& authentication,
 Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
   http::ServerOptions options = OptionsOf(serving, limits);
   http::ServerTlsOptions tls = certificates->tls();
-  tls.trust_later = trust->WantsCertificates();
+  tls.trust_later = trust->RequestsClientCertificates();
   tls.client_ca_pem = trust->AuthoritiesPem();
   BERTH_TRY(options.tls, http::MakeServerTlsContext(tls));
   auto listening =
@@ -177,34 +177,35 @@ Expected<> SecureServer::Impl::Listen(const SecureServingOptions& serving) {
   }
   server = std::move(*listening);
   trust->Start();
-  LookAtFiles();
+  PollFiles();
   return {};
 }
 
-// New connections see what is there now.
+// Applies the current certificates to new connections.
 void SecureServer::Impl::Renew() {
   if (!server) return;
   http::ServerTlsOptions tls = certificates->tls();
-  tls.trust_later = trust->WantsCertificates();
+  tls.trust_later = trust->RequestsClientCertificates();
   tls.client_ca_pem = trust->AuthoritiesPem();
   if (auto context = http::MakeServerTlsContext(tls)) {
     server->SetTls(std::move(*context));
   } else {
-    log::Error("Failed to use new certificates, the old ones stay", {{"err", context.error().message}});
+    log::Error("Failed to use new certificates; keeping the previous ones",
+               {{"err", context.error().message}});
   }
 }
 
-void SecureServer::Impl::LookAtFiles() {
+void SecureServer::Impl::PollFiles() {
   const auto changed = certificates->Reload(parts.environment);
   if (!changed && complaints.First(changed.error().message)) {
-    log::Error("Failed to load the serving certificate, the old one stays",
+    log::Error("Failed to load the serving certificate; keeping the previous one",
                {{"err", changed.error().message}});
   }
   if (changed && *changed) {
     log::Info("Loaded serving cert");
     Renew();
   }
-  timer = parts.io.After(kLookAtFiles, [this] { LookAtFiles(); });
+  timer = parts.io.After(kFilePollInterval, [this] { PollFiles(); });
 }
 
 SecureServer::SecureServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

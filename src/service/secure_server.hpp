@@ -26,26 +26,26 @@ namespace berth::service {
 
 class Endpoints;
 
-// Serves until it is destroyed, from any thread but `io`'s: then answers under way are finished. Certificates
-// and authorities are read again when their files or the cluster's ConfigMap change; connections that are
-// there are not disturbed. HTTP/1.1 only: kube-scheduler's HTTP/2 switches have nothing to switch.
+// Serves until it is destroyed, on any thread but `io`'s; the destructor completes current responses.
+// Certificates and authorities are read again when their files or the cluster's ConfigMap change; existing
+// connections are not affected. HTTP/1.1 only: kube-scheduler's HTTP/2 settings have no effect.
 class SecureServer {
  public:
   struct Parts {
-    http::IoThread& io;  // where answers are made, and the API server is asked
+    http::IoThread& io;  // where responses are produced and API requests are sent
     const client::Environment& environment;
     const Clock& clock;
     metrics::Registry& metrics;
     Endpoints& endpoints;  // used on `io` from now on
   };
-  // Null if the port is 0. Errors in kube-scheduler's words. Waits for the cluster's ConfigMap, ten seconds
-  // at most.
+  // Null if the port is 0. Errors have kube-scheduler's texts. Waits at most ten seconds for the cluster's
+  // ConfigMap.
   static Expected<std::unique_ptr<SecureServer>> Start(const SecureServingOptions& serving,
                                                        const AuthenticationOptions& authentication,
                                                        const AuthorizationOptions& authorization, Parts parts,
                                                        const ServingLimits& limits = {});
-  // What Start would find wrong without the API server and without listening. Like Start, puts a certificate
-  // into --cert-dir if there is none.
+  // Makes the checks of Start that need neither the API server nor listening. Like Start, writes a
+  // certificate to --cert-dir if there is none.
   static Expected<> Check(const SecureServingOptions& serving, const AuthenticationOptions& authentication,
                           const AuthorizationOptions& authorization, const client::Environment& environment,
                           const Clock& clock);

@@ -80,7 +80,7 @@ class SecureServerTest : public testing::Test {
   std::unique_ptr<SecureServer> server_;
 };
 
-TEST_F(SecureServerTest, LetsInWhoMay) {
+TEST_F(SecureServerTest, AllowsAuthorizedRequests) {
   ASSERT_TRUE(Start());
   EXPECT_EQ(Get("/healthz", Nobody())->body, "ok");
   EXPECT_EQ(Get("/metrics", As("root", {"system:masters"}))->status, 200);
@@ -96,7 +96,7 @@ TEST_F(SecureServerTest, LetsInWhoMay) {
   EXPECT_EQ(Get("/nothing", As("root", {"system:masters"}))->body, "404 page not found\n");
 }
 
-TEST_F(SecureServerTest, WrongCredentialsAreTurnedAwayEvenWhereTheDoorIsOpen) {
+TEST_F(SecureServerTest, InvalidCredentialsAreRejectedEvenOnAllowedPaths) {
   ASSERT_TRUE(Start());
   const auto stranger = http::CertificateAuthority::Make("stranger")->ForClient("root", {"system:masters"});
   const auto refused =
@@ -111,13 +111,13 @@ TEST_F(SecureServerTest, WrongCredentialsAreTurnedAwayEvenWhereTheDoorIsOpen) {
   EXPECT_THAT(text, HasSubstr("authentication_attempts{result=\"error\"} 1\n"));
 }
 
-TEST_F(SecureServerTest, TokensMeanNothingWithoutAnApiServer) {
+TEST_F(SecureServerTest, TokensAreIgnoredWithoutAnApiServer) {
   ASSERT_TRUE(Start());
   EXPECT_THAT(Get("/metrics", Nobody(), {{"Authorization", "Bearer x"}})->body,
               HasSubstr("system:anonymous"));
 }
 
-TEST_F(SecureServerTest, AnApiServerThatIsAwayIsAnErrorAndNotAWait) {
+TEST_F(SecureServerTest, AnUnavailableApiServerIsAnErrorWithoutWaiting) {
   const std::int64_t nobody = FreePort();
   environment_.Put("/kubeconfig",
                    "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
@@ -137,7 +137,7 @@ TEST_F(SecureServerTest, AnApiServerThatIsAwayIsAnErrorAndNotAWait) {
               StartsWith("unable to load configmap based request-header-client-ca-file: "));
 }
 
-TEST_F(SecureServerTest, ANewCertificateIsShownWithinSeconds) {
+TEST_F(SecureServerTest, ANewCertificateIsUsedWithinSeconds) {
   ASSERT_TRUE(Start());
   const auto other = *http::CertificateAuthority::Make("other");
   const auto pair = *other.ForServer({"127.0.0.1"});
@@ -149,13 +149,13 @@ TEST_F(SecureServerTest, ANewCertificateIsShownWithinSeconds) {
   EXPECT_FALSE(Get("/healthz", Nobody())) << "the old one is gone";
 }
 
-TEST_F(SecureServerTest, WithoutFilesItMakesACertificate) {
+TEST_F(SecureServerTest, WithoutFilesACertificateIsGenerated) {
   serving_.cert_file = serving_.key_file = "";
   ASSERT_TRUE(Start());
   EXPECT_EQ(Get("/healthz", {.insecure = true})->body, "ok");
 }
 
-TEST_F(SecureServerTest, TheDirectoryKeepsWhatWasMade) {
+TEST_F(SecureServerTest, AGeneratedCertificateIsStoredInTheDirectory) {
   namespace fs = std::filesystem;
   const fs::path directory = fs::temp_directory_path() / ("berth-certs-" + std::to_string(::getpid()));
   serving_.cert_file = serving_.key_file = "";
@@ -169,13 +169,13 @@ TEST_F(SecureServerTest, TheDirectoryKeepsWhatWasMade) {
   fs::remove_all(directory);
 }
 
-TEST_F(SecureServerTest, PortZeroIsOff) {
+TEST_F(SecureServerTest, PortZeroDisablesServing) {
   serving_.port = 0;
   ASSERT_TRUE(Start());
   EXPECT_EQ(server_, nullptr);
 }
 
-TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
+TEST_F(SecureServerTest, ErrorsHaveKubeSchedulersTexts) {
   const auto error = [&](auto&& change) {
     const auto serving = serving_;
     const auto authentication = authentication_;
@@ -216,7 +216,7 @@ TEST_F(SecureServerTest, SaysWhatIsWrongInKubeSchedulersWords) {
                   taken.port()));
 }
 
-TEST_F(SecureServerTest, AnAnswerUnderWayIsFinishedBeforeItLeaves) {
+TEST_F(SecureServerTest, ACurrentResponseIsCompletedAtShutdown) {
   std::promise<Respond> asked;
   endpoints_.Add("/slow", [&](const http::Request&, const Target&, const Respond& respond) {
     asked.set_value(respond);
@@ -235,7 +235,7 @@ TEST_F(SecureServerTest, AnAnswerUnderWayIsFinishedBeforeItLeaves) {
   EXPECT_EQ(heard->body, "at last");
 }
 
-TEST_F(SecureServerTest, OldProtocolsAreSpokenOnlyOnRequest) {
+TEST_F(SecureServerTest, OldProtocolsAreSupportedOnlyIfConfigured) {
   serving_.min_version = "VersionTLS13";
   ASSERT_TRUE(Start());
   EXPECT_EQ(Get("/healthz", Nobody())->body, "ok");

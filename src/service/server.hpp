@@ -17,9 +17,9 @@ namespace berth::service {
 
 class Endpoints;
 
-// Plain HTTP, without asking who it is: health and metrics only, and only to be read. Whoever listens on more
-// than loopback puts something in front of it. Answers are made on `io`, where `endpoints` is used from now
-// on; both outlive the server. Serves until it is destroyed, from any thread.
+// Plain HTTP without authentication: health and metrics only, read-only. Operators that listen on more than
+// loopback must protect the port. Responses are produced on `io`, which uses `endpoints` from now on; both
+// must outlive the server. Serves until it is destroyed, on any thread.
 class Server {
  public:
   // `port` 0: the system chooses.

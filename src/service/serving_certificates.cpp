@@ -20,7 +20,7 @@ Expected<http::KeyPair> MakePair(const std::vector<std::string>& names, const Cl
       std::chrono::time_point_cast<std::chrono::system_clock::duration>(clock.WallNow()));
   BERTH_TRY(const auto authority, http::CertificateAuthority::Make(fmt::format("localhost-ca@{}", now)));
   BERTH_TRY(http::KeyPair pair, authority.ForServer(names));
-  pair.certificate += authority.pem();  // shown along, so that a client can be told to trust it
+  pair.certificate += authority.pem();  // sent along, so that a client can trust it
   return pair;
 }
 
@@ -36,7 +36,7 @@ Expected<> Write(const std::string& path, const std::string& text, fs::perms per
     return Fail(ErrorCode::kUnavailable, fmt::format("mkdir {}: {}", directory.string(), why));
   }
   std::ofstream out(path, std::ios::trunc);
-  // Nobody else may look while it is written, either.
+  // The file must be private while it is written, too.
   fs::permissions(path, permissions, error);
   out << text;
   out.close();
@@ -59,7 +59,7 @@ Expected<ServingCertificates> ServingCertificates::Load(const SecureServingOptio
     BERTH_TRY(certificates.named_.emplace_back(), ParseNamedCertificate(text));
   }
   BERTH_RETURN_IF_ERROR(certificates.Read(environment, certificates.tls_));
-  // Now, not when the first client comes.
+  // Detects errors now instead of at the first connection.
   if (auto usable = http::MakeServerTlsContext(certificates.tls_); !usable) {
     return std::unexpected(std::move(usable).error());
   }
@@ -137,7 +137,7 @@ Expected<bool> ServingCertificates::Reload(const client::Environment& environmen
   http::ServerTlsOptions fresh = tls_;
   BERTH_RETURN_IF_ERROR(Read(environment, fresh));
   if (fresh == tls_) return false;
-  // A certificate whose key has not been written yet is no certificate: look again later.
+  // A certificate whose key has not been written yet is unusable: retried at the next check.
   if (auto usable = http::MakeServerTlsContext(fresh); !usable) {
     return std::unexpected(std::move(usable).error());
   }

@@ -1,4 +1,4 @@
-// The certificates that we show.
+// The server's certificates.
 #pragma once
 
 #include <string>
@@ -17,18 +17,18 @@ class Environment;
 
 namespace berth::service {
 
-// From --tls-cert-file and --tls-private-key-file; else from --cert-dir, where a pair of our own making is
-// put if there is none; else made and kept in memory. Beside them those of --tls-sni-cert-key. One thread.
+// From --tls-cert-file and --tls-private-key-file; else from --cert-dir, where a self-signed pair is written
+// if there is none; else self-signed and kept in memory. In addition those of --tls-sni-cert-key. One thread.
 class ServingCertificates {
  public:
   static Expected<ServingCertificates> Load(const SecureServingOptions& options,
                                             const client::Environment& environment, const Clock& clock);
 
-  // Reads the files again. True if they have changed; an error if they cannot be used: then everything stays
-  // as it was.
+  // Reads the files again. True if they have changed; an error if they cannot be used, in which case nothing
+  // changes.
   Expected<bool> Reload(const client::Environment& environment);
 
-  // With the other settings of the handshake; what clients show is looked at later.
+  // Includes the other TLS settings; client certificates are verified later.
   const http::ServerTlsOptions& tls() const { return tls_; }
 
  private:

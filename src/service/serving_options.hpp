@@ -1,4 +1,5 @@
-// What kube-scheduler's serving, authentication and authorization flags say (v1.37.1, defaults included).
+// The values of kube-scheduler's serving, authentication and authorization flags (v1.37.1, defaults
+// included).
 #pragma once
 
 #include <chrono>
@@ -11,13 +12,13 @@ namespace berth::service {
 struct SecureServingOptions {
   std::string bind_address = "0.0.0.0";
   std::int64_t port = 10259;  // 0: no serving
-  std::string cert_dir;       // empty, with no files given: a certificate of our own making, kept in memory
+  std::string cert_dir;       // empty, without certificate files: a self-signed certificate in memory
   std::string cert_file;
   std::string key_file;
-  std::vector<std::string> cipher_suites;  // Go's names; empty: the library's choice
+  std::vector<std::string> cipher_suites;  // Go's names; empty: the library's default
   std::string min_version;                 // VersionTLS12, VersionTLS13; empty: 1.2
   std::vector<std::int64_t>
-      curve_preferences;                   // numeric ids as in Go's crypto/tls; empty: the library's choice
+      curve_preferences;                   // numeric ids as in Go's crypto/tls; empty: the library's default
   std::vector<std::string> sni_cert_keys;  // "cert,key[:domain,...]"
   bool permit_port_sharing = false;        // SO_REUSEPORT
   bool permit_address_sharing = false;     // SO_REUSEADDR before the port is free
@@ -33,7 +34,7 @@ struct RequestHeaderOptions {
 };
 
 struct AuthenticationOptions {
-  std::string kubeconfig;  // empty: no TokenReview, and no look at the cluster's ConfigMap
+  std::string kubeconfig;  // empty: no TokenReview, and the cluster's ConfigMap is not read
   bool skip_lookup = false;
   std::chrono::nanoseconds token_cache_ttl = std::chrono::seconds(10);
   bool tolerate_lookup_failure = true;
@@ -42,7 +43,7 @@ struct AuthenticationOptions {
 };
 
 struct AuthorizationOptions {
-  std::string kubeconfig;  // empty: only system:masters and the paths below are let in
+  std::string kubeconfig;  // empty: only system:masters and the paths below are allowed
   std::chrono::nanoseconds authorized_ttl = std::chrono::seconds(10);
   std::chrono::nanoseconds unauthorized_ttl = std::chrono::seconds(10);
   std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};

@@ -1,4 +1,4 @@
-// A request's path and query, read as Go's net/url reads them.
+// A request's path and query, parsed as in Go's net/url.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace berth::service {
 
 struct Target {
-  std::string path;                                        // escapes undone
-  std::string raw_query;                                   // what stands behind the ?
+  std::string path;                                        // percent-decoded
+  std::string raw_query;                                   // the text after the ?
   std::vector<std::pair<std::string, std::string>> query;  // in order
 
   bool Has(std::string_view key) const;
@@ -19,8 +19,8 @@ struct Target {
   std::string_view Get(std::string_view key) const;
 };
 
-// Of a request line: "/path?query", or an absolute URL. Nothing if it is neither, or has a wrong escape in
-// its path; a wrong escape in the query only loses that parameter.
+// Parses the target of a request line: "/path?query", or an absolute URL. nullopt if it is neither, or has an
+// invalid escape in its path; an invalid escape in the query only drops that parameter.
 std::optional<Target> ParseTarget(std::string_view text);
 
 }  // namespace berth::service

@@ -13,10 +13,10 @@ namespace {
 
 struct Suite {
   std::string_view go;
-  std::string_view openssl;  // empty: of TLS 1.3, always on
+  std::string_view openssl;  // empty: TLS 1.3 suite, always enabled
   bool insecure = false;
 };
-constexpr std::string_view kGone = "-";  // OpenSSL 3 does not have it
+constexpr std::string_view kGone = "-";  // not supported by OpenSSL 3
 
 // In Go's order of preference.
 constexpr Suite kSuites[] = {
@@ -80,7 +80,7 @@ Expected<> SetCipherSuites(const std::vector<std::string>& names, http::ServerTl
     }
     if (suite->insecure) log::Warning(fmt::format("Use of insecure cipher '{}' detected.", name));
     if (suite->openssl == kGone) {
-      log::Warning("OpenSSL does not have this cipher suite any more", {{"suite", name}});
+      log::Warning("OpenSSL does not support this cipher suite; ignoring it", {{"suite", name}});
     } else if (!suite->openssl.empty()) {
       wanted.insert(suite->openssl);
     }
@@ -106,7 +106,7 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
     std::int64_t id;
     std::string_view openssl;
   };
-  // The order of the flag does not count: this is Go's.
+  // The order in the flag is irrelevant: this is Go's order.
   constexpr Curve kCurves[] = {{4588, kGone}, {4587, kGone}, {4589, kGone}, {29, "X25519"},
                                {23, "P-256"}, {24, "P-384"}, {25, "P-521"}};
   std::set<std::int64_t> wanted;
@@ -122,13 +122,13 @@ Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOption
   for (const Curve& curve : kCurves) {
     if (!wanted.contains(curve.id)) continue;
     if (curve.openssl == kGone) {
-      log::Warning("OpenSSL does not have this key exchange yet", {{"curve", curve.id}});
+      log::Warning("OpenSSL does not support this key exchange; ignoring it", {{"curve", curve.id}});
     } else {
       Append(tls.groups, curve.openssl);
     }
   }
   if (!ids.empty() && tls.groups.empty()) {
-    return Invalid("curve preferences: OpenSSL has none of them; expected at least one of 23, 24, 25, 29");
+    return Invalid("curve preferences: OpenSSL supports none of them; expected at least one of 23, 24, 25, 29");
   }
   return {};
 }

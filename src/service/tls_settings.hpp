@@ -1,4 +1,4 @@
-// TLS settings by Go's names, as OpenSSL knows them.
+// Translates TLS settings from Go's names to OpenSSL's.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace berth::service {
 
-// --tls-cipher-suites: sets ciphers of TLS 1.2 and older (those of 1.3 are not for choice, as in Go). Empty:
-// what Go 1.26 offers by default. Suites that OpenSSL does not have any more are passed over with a warning.
+// --tls-cipher-suites: sets ciphers of TLS 1.2 and older (those of 1.3 are not configurable, as in Go).
+// Empty: the default of Go 1.26. Suites that OpenSSL no longer supports are skipped with a warning.
 Expected<> SetCipherSuites(const std::vector<std::string>& names, http::ServerTlsOptions& tls);
 
 // --tls-min-version.
 Expected<> SetMinVersion(const std::string& name, http::ServerTlsOptions& tls);
 
-// --tls-curve-preferences: ids of crypto/tls. Groups that OpenSSL does not have (the post-quantum ones) are
-// passed over with a warning; if none is left that is an error.
+// --tls-curve-preferences: ids of crypto/tls. Groups that OpenSSL does not support (the post-quantum ones)
+// are skipped with a warning; it is an error if none is left.
 Expected<> SetCurves(const std::vector<std::int64_t>& ids, http::ServerTlsOptions& tls);
 
 // "cert,key" or "cert,key:name,name".

@@ -9,7 +9,7 @@
 namespace berth::service {
 namespace {
 
-// The character that begins here, and how many bytes it takes; 0 bytes: none does.
+// The character at the start of a text, and its size in bytes; 0 if it is invalid.
 struct Character {
   std::uint32_t code = 0xFFFD;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Bytes of clients as text that may be put into documents, as Go's encoding/json does.
+// Converts client input to valid text for documents, as Go's encoding/json does.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace berth::service {
 
-// Every byte that belongs to no character becomes U+FFFD.
+// Replaces every byte that is not part of a character with U+FFFD.
 std::string ValidUtf8(std::string_view bytes);
 
-// A JSON string, quotes included: invalid bytes as above, and <, >, & and the line separators of JavaScript
-// escaped.
+// Appends a JSON string with quotes: invalid bytes are replaced as above, and <, >, & and JavaScript's line
+// separators are escaped.
 void AppendGoJsonString(std::string& out, std::string_view bytes);
 
-// As fmt's %q prints it.
+// Formats as Go's fmt %q.
 std::string GoQuoted(std::string_view bytes);
 
 }  // namespace berth::service

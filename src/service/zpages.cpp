@@ -24,7 +24,7 @@ constexpr std::string_view kHead =
     "\nkube-scheduler {}\nWarning: This endpoint is not meant to be machine parseable, has no formatting "
     "compatibility guarantees and is for debugging purposes only.\n";
 
-// What a client wants: text, or an object of some version as JSON or YAML.
+// The requested format: text, or an object of some version as JSON or YAML.
 struct Form {
   enum class Kind { kText, kJson, kYaml };
   Kind kind = Kind::kText;
@@ -32,7 +32,7 @@ struct Form {
   bool pretty = false;
 };
 
-// Whether that object is one of ours, and nothing is asked for that we do not have.
+// Whether the range requests a supported object and no unsupported option.
 bool Serves(const MediaRange& range, std::string_view kind, bool text) {
   const auto said = [&](std::string_view name) {
     const auto found = range.params.find(name);
@@ -64,7 +64,7 @@ std::optional<Form> Negotiate(const http::Request& request, const Target& target
       const auto version = range.params.find("v");
       const auto pretty = range.params.find("pretty");
       return Form{offer.kind, version == range.params.end() ? "" : version->second,
-                  WantsPretty(request, target) || (pretty != range.params.end() && pretty->second == "1")};
+                  ShouldIndent(request, target) || (pretty != range.params.end() && pretty->second == "1")};
     }
   }
   return std::nullopt;
@@ -84,7 +84,7 @@ std::string Quoted(std::string_view text) {
   return out;
 }
 
-// `items` between brackets, each on a line of its own if pretty.
+// `items` in brackets, one per line if `pretty`.
 std::string Bracketed(char open, char close, const std::vector<std::string>& items, int depth, bool pretty) {
   if (items.empty()) return std::string() + open + close;
   const std::string line = pretty ? "\n" + std::string(static_cast<std::size_t>(depth) * 2 + 2, ' ') : "";
@@ -115,7 +115,7 @@ std::string Json(const Fields& fields, bool pretty) {
   return Bracketed('{', '}', items, 0, pretty) + (pretty ? "" : "\n");
 }
 
-// Texts that could be taken for something else are quoted.
+// Quotes texts that would be read as another type.
 std::string YamlText(const std::string& text) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -149,7 +149,7 @@ std::string Yaml(Fields fields) {
   return out;
 }
 
-// `page`: "flagz", "statusz". `fields` are what stands behind kind, version and name.
+// `page`: "flagz", "statusz". `fields` follow kind, version and name.
 http::Response Answer(const http::Request& request, const Target& target, const std::string& page,
                       const std::function<std::string()>& text, const std::function<Fields()>& fields) {
   std::string kind = page;
@@ -181,7 +181,7 @@ http::Response Answer(const http::Request& request, const Target& target, const 
   return response;
 }
 
-// The first parts of paths, each once.
+// The first segments of paths, without duplicates.
 std::vector<std::string> Folders(const std::vector<std::string>& paths) {
   std::set<std::string> folders;
   for (const std::string& path : paths) folders.insert(path.substr(0, path.find('/', 1)));

@@ -1,4 +1,4 @@
-// /flagz and /statusz as apiserver v0.37 writes them.
+// /flagz and /statusz as in apiserver v0.37.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ struct StatusFacts {
   std::string emulation_version;  // "1.37"
 };
 
-// /flagz tells every flag and its value; `flags` is asked once.
+// /flagz lists every flag and its value; `flags` is called once.
 void AddFlagz(Endpoints& endpoints, const std::function<std::map<std::string, std::string>()>& flags);
 
-// /statusz tells who we are, since when, and which paths are there: those that were added before. There is no
-// version of Go to tell. `clock` outlives the endpoints.
+// /statusz shows name, version, start time and the paths that were added before. There is no Go version to
+// show. `clock` must outlive the endpoints.
 void AddStatusz(Endpoints& endpoints, StatusFacts facts, const Clock& clock);
 
 }  // namespace berth::service

@@ -60,7 +60,7 @@ def story(package):
             Step("systemctl is-active berth", (r"active", )),
             Step("kubectl -n kube-system get lease berth kube-scheduler",
                  (r"berth +master1_.*", r"kube-scheduler +master1_.*"), patience=30, headline=True),
-            Step("journalctl -u berth -n 3", (r".*Caught up with what was written before.*", ), patience=10),
+            Step("journalctl -u berth -n 3", (r".*All writes of the previous leader have been received.*", ), patience=10),
         ]),
         ("Pods", [
             Step("""kubectl run hello --image=nginx --overrides='{"spec":{"schedulerName":"berth"}}'""", (r"pod/hello created", )),

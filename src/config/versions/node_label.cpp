@@ -1,5 +1,5 @@
-// NodeLabel let pods only onto nodes that have, or do not have, certain labels. NodeAffinity does that with
-// an affinity that it adds to every pod.
+// NodeLabel restricted pods to nodes with or without certain labels. NodeAffinity does the same with an
+// affinity that it adds to every pod.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ Labels Read(const PluginConfigEntry* entry, Document& document) {
   return labels;
 }
 
-// Gives NodeLabel's place to NodeAffinity where the defaults are off.
+// Replaces NodeLabel by NodeAffinity where the defaults are disabled.
 bool Rename(PluginSet& set) {
   if (!set.Enables(kOld)) return false;
   const bool has_affinity =

@@ -1,5 +1,5 @@
-// The legacy Policy file (until 1.22): predicates and priorities by the names they had before there were
-// plugins. It was read leniently and, in its extenders, whatever the case of a field's name.
+// The legacy Policy file (until 1.22): predicates and priorities by the names they had before plugins
+// existed. It was read leniently and, in its extenders, with case-insensitive field names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace berth::config {
 namespace {
 
-// In the order in which predicates were asked.
+// In the order in which predicates were evaluated.
 struct Predicate {
   std::string_view name;
   std::vector<std::string_view> plugins;
@@ -94,7 +94,7 @@ class PolicyReader {
     bool check_all = false;
     reader.Read("alwaysCheckAllPredicates", check_all);
     for (const std::string& field : reader.Rest())
-      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in a Policy it always was", field));
+      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in all Policy files", field));
     if (has_predicates) UsePredicates();
     if (has_priorities) UsePriorities();
   }
@@ -121,7 +121,7 @@ class PolicyReader {
       predicates_.insert(name);
       return;
     }
-    // Any name will do for one with an argument.
+    // A predicate with an argument may have any name.
     const Value* argument = reader.Take("argument");
     if (argument == nullptr) return NotFound("predicate", name, PredicateNames());
     StructReader fields(*argument, "PredicateArgument", path + ".argument", problems_);
@@ -154,7 +154,7 @@ class PolicyReader {
     constexpr std::int64_t kWeightMax = INT64_MAX / 100;
     if (weight <= 0 || weight >= kWeightMax)
       Wrong(fmt::format("priority {} should have a positive weight applied to it or it has overflown", name));
-    if (name == "EqualPriority") return;  // the same for all nodes
+    if (name == "EqualPriority") return;  // gives all nodes the same score
     const auto known = Priorities().find(name);
     const Value* argument = reader.Take("argument");
     if (known != Priorities().end() && argument == nullptr) {
@@ -181,7 +181,7 @@ class PolicyReader {
         preference.Read("presence", presence);
         AddLabels(presence ? "presentLabelsPreference" : "absentLabelsPreference", {label});
       });
-      // As many times the weight as there are preferences.
+      // The weight times the number of preferences.
       priorities_["NodeLabel"] += weight;
     } else if (fields.Has("requestedToCapacityRatioArguments")) {
       fields.With("requestedToCapacityRatioArguments", [&](const Value& v, const std::string&) {
@@ -223,8 +223,8 @@ class PolicyReader {
                       near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
 
-  // A list of predicates was a choice among those there were; what has come since for newer fields of pods
-  // stays on.
+  // A list of predicates selected among those that existed; plugins added later for newer pod fields stay
+  // enabled.
   void UsePredicates() {
     predicates_.insert("CheckNodeUnschedulable");
     predicates_.insert("PodToleratesNodeTaints");
@@ -270,7 +270,7 @@ class PolicyReader {
                                                                 : std::string_view(plugin);
       if (std::ranges::find(kWithPreScore, now) != std::end(kWithPreScore)) Enable(pre_score, now);
     }
-    // Alone, EvenPodsSpread looked only at pods that ask for spreading.
+    // Without other spreading priorities, EvenPodsSpread considered only pods with spread constraints.
     if (score.Enables("PodTopologySpread") && !score.Enables("SelectorSpread"))
       profile_.ArgsOf("PodTopologySpread").Set("defaultingType", Value::Text("List"));
     profile_.at(Point::kScore) = std::move(score);
@@ -282,7 +282,7 @@ class PolicyReader {
   ProfileDocument& profile_;
   Problems& problems_;
   std::set<std::string> predicates_;
-  std::map<std::string, std::int64_t> priorities_;  // plugin of then, weight
+  std::map<std::string, std::int64_t> priorities_;  // former plugin name and weight
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// KubeSchedulerConfiguration, v1alpha1 to v1: which fields each version has.
+// The fields of KubeSchedulerConfiguration in each version, v1alpha1 to v1.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -85,7 +85,7 @@ class Reader {
     config_.pod_max_backoff = std::chrono::seconds(max);
   }
 
-  // A struct of its own in Go, which shows in errors.
+  // A separate struct in Go, which is visible in error texts.
   void ReadDebugging(const Value& root) {
     StructReader reader(root, std::string(kKind) + ".DebuggingConfiguration", "", problems_);
     reader.Read("enableProfiling", config_.enable_profiling);
@@ -93,7 +93,7 @@ class Reader {
     reader.Read("enableContentionProfiling", config_.enable_contention_profiling);
   }
 
-  // The port without TLS went in 1.23.
+  // The port without TLS was removed in 1.23.
   void ReadAddresses(StructReader& reader) {
     for (const auto* name : {"healthzBindAddress", "metricsBindAddress"}) {
       std::string address;
@@ -140,7 +140,7 @@ class Reader {
     FinishOrNote(reader);
   }
 
-  // Both ways to name the lock are in v1alpha1; they must not disagree.
+  // v1alpha1 has two ways to name the lock; they must agree.
   void ReadLockObject(StructReader& reader, std::string_view field, std::string_view new_name,
                       std::string_view old_name, std::string& name) {
     std::string old;
@@ -203,7 +203,7 @@ class Reader {
     for (std::size_t i = 0; i < kPointCount; ++i) {
       if (Has(static_cast<Point>(i))) read(PointName(static_cast<Point>(i)), profile.plugins[i]);
     }
-    // What was called postFilter before preemption became a plugin.
+    // postFilter before preemption became a plugin.
     if (version_ == Version::kV1Alpha1) read("postFilter", profile.at(Point::kPreScore));
     if (Until(Version::kV1Alpha2)) read("unreserve", profile.unreserve);
     FinishOrNote(points);
@@ -231,7 +231,7 @@ class Reader {
   void FinishOrNote(StructReader& reader) {
     if (version_ != Version::kV1Alpha1) return reader.Finish();
     for (const std::string& field : reader.Rest())
-      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in v1alpha1 it always was", field));
+      document_.Note(fmt::format("unknown field \"{}\" is ignored, as in all v1alpha1 files", field));
   }
 
   const Version version_;
@@ -240,7 +240,7 @@ class Reader {
   Problems& problems_;
 };
 
-// The user's sets over those of a policy or provider: v1alpha1 had no other defaults.
+// Merges the user's sets into those of a policy or provider: v1alpha1 had no other defaults.
 void LayOver(const PluginSet& custom, PluginSet& base) {
   if (custom.DisablesAll()) base.enabled.clear();
   std::erase_if(base.enabled, [&](const PluginRef& plugin) { return custom.Disables(plugin.name); });
@@ -268,7 +268,7 @@ Expected<void> UsePolicy(const std::string& path, const ReadFile& read_file, Doc
   return {};
 }
 
-// Where v1alpha1 takes its plugins from.
+// The algorithmSource of v1alpha1, which selects its plugins.
 Expected<void> ReadAlgorithmSource(const Value& value, const ReadFile& read_file, Document& document,
                                    Problems& problems) {
   std::string provider;
@@ -303,7 +303,7 @@ Expected<void> ReadAlgorithmSource(const Value& value, const ReadFile& read_file
         "couldn't create scheduler using provider \"{}\": algorithm provider \"{}\" is not registered; "
         "expected DefaultProvider or ClusterAutoscalerProvider",
         provider, provider));
-  // The same plugins, but it fills nodes instead of emptying them.
+  // The same plugins, but this provider packs nodes instead of spreading pods.
   PluginSet& score = document.profiles.front().at(Point::kScore);
   if (!score.DisablesAll()) {
     score.disabled.push_back("NodeResourcesLeastAllocated");
@@ -338,7 +338,7 @@ Expected<void> ReadConfiguration(const Value& root, Version version, const ReadF
   }
   const Value* source = reader.Take("algorithmSource");
   for (const std::string& field : reader.Rest())
-    document.Note(fmt::format("unknown field \"{}\" is ignored, as in v1alpha1 it always was", field));
+    document.Note(fmt::format("unknown field \"{}\" is ignored, as in all v1alpha1 files", field));
   if (source == nullptr || problems.fatal()) return {};
   return ReadAlgorithmSource(*source, read_file, document, problems);
 }

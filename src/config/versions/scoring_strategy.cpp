@@ -25,7 +25,8 @@ const Strategy* Find(std::string_view plugin) {
   return found == kStrategies.end() ? nullptr : &*found;
 }
 
-// The plugins that scored, the default one among them; NodeResourcesFit itself could from 1.22.
+// The enabled plugins that score by resources, including the default one; NodeResourcesFit itself can be one
+// from 1.22 on.
 std::vector<std::string> Scoring(const PluginSet& score) {
   std::vector<std::string> plugins;
   if (!score.DisablesAll() && !score.Disables(kDefault) && !score.Enables(kDefault))
@@ -36,7 +37,7 @@ std::vector<std::string> Scoring(const PluginSet& score) {
   return plugins;
 }
 
-// The arguments of the old plugin, as a scoringStrategy.
+// Converts the arguments of the old plugin to a scoringStrategy.
 Value StrategyOf(const Strategy& strategy, const std::optional<Value>& args) {
   Value out = Value::Map();
   out.Set("type", Value::Text(std::string(strategy.type)));
@@ -46,13 +47,13 @@ Value StrategyOf(const Strategy& strategy, const std::optional<Value>& args) {
     if (name == "shape") {
       out.Set("requestedToCapacityRatio", Value::Map()).Set("shape", member);
     } else {
-      out.Set(name, member);  // resources; a stranger is found when this is read
+      out.Set(name, member);  // resources; unknown members are reported when this is read
     }
   }
   return out;
 }
 
-// Takes the entries of the three plugins out.
+// Removes the entries of the three plugins.
 std::optional<Value> TakeStrategy(const Strategy& wanted, ProfileDocument& profile, Document& document) {
   std::optional<Value> found;
   std::erase_if(profile.plugin_config, [&](const PluginConfigEntry& entry) {

@@ -1,4 +1,4 @@
-// Plugins that old versions knew and 1.37 does not.
+// Plugins of old versions that do not exist in 1.37.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class Replacement {
           "with effect PreferNoSchedule keeps pods away");
     }
     DropArgs("NodePreferAvoidPods");
-    // It asked the API server for the final word in 1.18.
+    // In 1.18 it had a postBind step.
     DropQuietly(Point::kPostBind, "VolumeBinding");
   }
 
@@ -76,7 +76,7 @@ class Replacement {
 
   void ReplaceEnabled(Point point, PluginSet& set, bool (*is_old)(std::string_view),
                       const std::string& successor, std::string_view why) {
-    // Where the defaults of v1 hold, the successor is there already.
+    // If v1's defaults are enabled, the successor is already present.
     const bool wanted = (point == Point::kMultiPoint ? set.DisablesAll() || set.Disables(successor)
                                                      : DefaultsAreOff(point, successor)) &&
                         !set.Enables(successor);
@@ -102,7 +102,7 @@ class Replacement {
     return (multi.DisablesAll() || multi.Disables(plugin)) && !multi.Enables(plugin);
   }
 
-  // Disabling what spread the pods of a service meant that nothing should.
+  // Disabling the plugin that spread a service's pods means that no plugin should.
   void StopSpreading(Point point, const std::string& name) {
     if (version_ > Version::kV1Alpha2) {
       document_.Note(fmt::format(

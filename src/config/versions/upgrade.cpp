@@ -1,4 +1,4 @@
-// An old file in the terms of v1: every default that has changed since is written out.
+// Converts an old file to v1: every default that has changed since is written explicitly.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 namespace berth::config {
 namespace {
 
-// Score weights that v1 has changed, as they were until v1beta2. PodTopologySpread was doubled in 1.19.
+// The former values, until v1beta2, of score weights that v1 changed. PodTopologySpread was doubled in 1.19.
 PluginSet OldWeights(Version version) {
   PluginSet weights{{{"TaintToleration", 1}, {"NodeAffinity", 1}, {"InterPodAffinity", 1}}, {}};
   if (version <= Version::kV1Alpha2) weights.enabled.push_back({"PodTopologySpread", 1});
@@ -20,17 +20,17 @@ void Disable(PluginSet& set, const std::string& plugin) {
   if (!set.DisablesAll() && !set.Disables(plugin)) set.disabled.push_back(plugin);
 }
 
-// Until v1beta2 every point had defaults of its own. Those of v1 stand in multiPoint, and what a file says of
-// a point goes before them; so only weights need writing out.
+// Until v1beta2 every extension point had its own defaults. v1's are in multiPoint, and settings of an
+// extension point take precedence over them, so only weights need to be written.
 void WriteOutWeights(Version version, ProfileDocument& profile, Document& document) {
   PluginSet& multi = profile.at(Point::kMultiPoint);
   if (!multi.enabled.empty() || !multi.disabled.empty())
     document.Note(
-        fmt::format("{} has no effect, as it had none in v1beta2", profile.PathOf(Point::kMultiPoint)));
+        fmt::format("{} has no effect, as in v1beta2", profile.PathOf(Point::kMultiPoint)));
   multi = OldWeights(version);
 }
 
-// Reserve and unreserve are one point since v1beta1.
+// Reserve and unreserve are one extension point since v1beta1.
 void JoinUnreserve(ProfileDocument& profile) {
   PluginSet& reserve = profile.at(Point::kReserve);
   for (const PluginRef& plugin : profile.unreserve.enabled) {
@@ -39,7 +39,7 @@ void JoinUnreserve(ProfileDocument& profile) {
   profile.unreserve = {};
 }
 
-// VolumeBinding has scored storage capacity since 1.37; it did not then. True if that had to be written out.
+// VolumeBinding scores storage capacity since 1.37; older versions did not. True if that had to be written.
 bool KeepStorageOutOfScores(ProfileDocument& profile) {
   PluginSet& score = profile.at(Point::kScore);
   if (score.Enables("VolumeBinding") || score.DisablesAll()) return false;
@@ -59,7 +59,7 @@ void MoveFieldsIntoArgs(const Document& document, ProfileDocument& profile) {
   set("InterPodAffinity", "hardPodAffinityWeight", document.hard_pod_affinity_weight);
 }
 
-// Constraints without a type meant a list until v1beta1.
+// Constraints without defaultingType meant type List until v1beta1.
 void NameDefaultingType(ProfileDocument& profile) {
   PluginConfigEntry* spread = profile.FindConfig("PodTopologySpread");
   if (spread == nullptr || !spread->args || spread->args->Find("defaultingType") != nullptr) return;
@@ -68,8 +68,8 @@ void NameDefaultingType(ProfileDocument& profile) {
     spread->args->Set("defaultingType", Value::Text("List"));
 }
 
-// Arguments named the version they were written in.
-void ForgetOldTypeMeta(Version version, ProfileDocument& profile) {
+// Removes kind and apiVersion of old versions from arguments.
+void RemoveOldTypeMeta(Version version, ProfileDocument& profile) {
   const std::string api_version = ApiVersion(version);
   for (PluginConfigEntry& entry : profile.plugin_config) {
     if (!entry.args) continue;
@@ -85,14 +85,13 @@ void ReplaceLock(Document& document) {
   if (std::ranges::find(kOld, lock) == std::end(kOld)) return;
   if (!lock.ends_with("leases") && document.config.leader_election.leader_elect)
     document.Note(
-        fmt::format("leaderElection.resourceLock \"{}\" is gone, a lease is used instead; a scheduler that "
-                    "still holds the "
-                    "old lock is not seen, stop it first",
+        fmt::format("leaderElection.resourceLock \"{}\" was removed from Kubernetes; a lease is used "
+                    "instead. A scheduler that still holds the old lock is not detected: stop it first",
                     lock));
   lock = "leases";
 }
 
-// Defaults of the version that were written out, or are gone.
+// Former defaults that were written explicitly or removed.
 struct Changes {
   bool weights = false;
   bool storage = false;
@@ -105,7 +104,7 @@ void UpgradeProfile(Version version, ProfileDocument& profile, Document& documen
   changes.weights |= default_scores && version <= Version::kV1Beta2;
   changes.avoided_pods |=
       default_scores && version <= Version::kV1Beta1 && !score.Disables("NodePreferAvoidPods");
-  ForgetOldTypeMeta(version, profile);
+  RemoveOldTypeMeta(version, profile);
   if (version <= Version::kV1Beta2) WriteOutWeights(version, profile, document);
   if (version <= Version::kV1Beta1) NameDefaultingType(profile);
   JoinUnreserve(profile);

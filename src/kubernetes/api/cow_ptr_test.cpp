@@ -25,14 +25,14 @@ TEST(CowPtr, CopiesShareUntilOneIsWrittenTo) {
   EXPECT_FALSE(a == b);
 }
 
-TEST(CowPtr, AWriteToWhatNobodyElseHoldsStaysInPlace) {
+TEST(CowPtr, AWriteToAnUnsharedValueStaysInPlace) {
   CowPtr<std::string> a = std::string("one");
   const auto* before = a.identity();
   *a = "two";
   EXPECT_EQ(a.identity(), before);
 }
 
-TEST(CowPtr, WhatIsWorkedOutIsWorkedOutAgainAfterAWrite) {
+TEST(CowPtr, MemoIsRecomputedAfterAWrite) {
   int times = 0;
   const auto size = [&](const std::string& text) {
     ++times;
@@ -52,7 +52,7 @@ TEST(CowPtr, WhatIsWorkedOutIsWorkedOutAgainAfterAWrite) {
   EXPECT_EQ(times, 3);
 }
 
-TEST(CowPtr, WhatIsTakenOrResetIsAbsent) {
+TEST(CowPtr, AMovedFromOrResetValueIsAbsent) {
   CowPtr<std::string> a = std::string("one");
   CowPtr<std::string> b = std::move(a);
   EXPECT_EQ(*std::as_const(b), "one");
@@ -99,7 +99,7 @@ TEST(ResourceList, IsSortedAndUnique) {
   EXPECT_EQ(list.find("x"), list.end());
 }
 
-TEST(Sharing, PodsOfOneWorkloadHoldOneOfEverythingThatIsAlike) {
+TEST(Sharing, PodsOfOneWorkloadShareEqualParts) {
   Decoder decoder;
   const auto pod = [&](const std::string& name, const std::string& cpu) {
     return *decoder.Object<Pod>(R"({"metadata": {"name": ")" + name + R"(", "labels": {"app": "web"}},
@@ -118,7 +118,7 @@ TEST(Sharing, PodsOfOneWorkloadHoldOneOfEverythingThatIsAlike) {
   EXPECT_EQ(c.spec.containers.at(0).resources.requests.at("cpu").Value(), 2);
 }
 
-TEST(Sharing, TheSameAmountInAnotherFormIsNotTheSame) {
+TEST(Sharing, EqualAmountsInDifferentFormsAreNotShared) {
   // How a number was written decides how sums of it are rounded and shown.
   Decoder decoder;
   const auto node = [&](const std::string& cpu) {

@@ -87,7 +87,7 @@ Expected<std::string> AzureHandle(const std::string& id, const CowPtr<std::strin
   return id;
 }
 
-// The region of zones named <locale>-<region>-<zone>.
+// The region of zones with names <locale>-<region>-<zone>.
 Expected<std::string> GceRegion(const std::vector<std::string>& zones) {
   std::set<std::string> regions;
   for (const std::string& zone : zones) {
@@ -116,7 +116,7 @@ Expected<std::string> GceHandle(const PersistentVolume& volume) {
                      zones.front().empty() ? "UNSPECIFIED" : zones.front(), volume.volume_handle);
 }
 
-// Empty where the driver keeps the labels of the zone.
+// Empty if the driver keeps the zone labels.
 std::string_view TopologyKey(Pv source) {
   switch (source) {
     case Pv::kAwsElasticBlockStore:
@@ -137,7 +137,7 @@ bool HasKey(const CowPtr<NodeSelector>& affinity, std::string_view key) {
          });
 }
 
-// False if no requirement of that key names a value: then nothing is renamed.
+// False if no requirement with that key has values: nothing is renamed then.
 bool Rename(NodeSelector& affinity, std::string_view from, std::string_view to) {
   std::vector<NodeSelectorRequirement*> found;
   bool has_value = false;
@@ -241,7 +241,7 @@ CowPtr<NodeSelector> CsiAffinityOf(const PersistentVolume& volume) {
   const std::string_view key = TopologyKey(volume.source);
   if (key.empty()) return affinity;
   const Labels& labels = volume.metadata.labels;
-  // The present labels count before the old ones, and what the affinity says before what the labels say.
+  // Current labels take precedence over deprecated ones, and the affinity over the labels.
   const bool beta =
       !HasKey(affinity, kZone) &&
       (HasKey(affinity, kBetaZone) || (labels.Find(kZone) == nullptr && labels.Find(kBetaZone) != nullptr));

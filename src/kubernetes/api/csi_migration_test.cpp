@@ -20,7 +20,7 @@ std::string HandleOf(const PersistentVolume& volume) {
   return handle ? *handle : "error: " + handle.error().message;
 }
 
-TEST(CsiMigration, DriversTakeOverByPluginName) {
+TEST(CsiMigration, DriversAreFoundByPluginName) {
   EXPECT_EQ(MigrationOfPlugin("kubernetes.io/aws-ebs")->driver, "ebs.csi.aws.com");
   EXPECT_TRUE(MigrationOfPlugin("kubernetes.io/portworx-volume")->complete);
   EXPECT_FALSE(MigrationOfPlugin("kubernetes.io/azure-file")->complete);
@@ -28,7 +28,7 @@ TEST(CsiMigration, DriversTakeOverByPluginName) {
   EXPECT_EQ(MigrationOf(Volume::Source::kIscsi), nullptr);
 }
 
-TEST(CsiMigration, HandlesAreTheDriversNames) {
+TEST(CsiMigration, HandlesMatchTheDrivers) {
   const struct {
     const char* what;
     PersistentVolume volume;

@@ -15,8 +15,8 @@ struct Decoder::Impl {
   KeepTexts keep;
   Sharing sharing;
 
-  // What a whole list needed, many times its text, is not kept for the sake of single objects.
-  void ForgetLarge() {
+  // Frees the memory that a whole list needed, many times its text; single objects do not need it.
+  void ReleaseLargeBuffers() {
     constexpr std::size_t kKept = 1U << 20;
     if (parser.capacity() > kKept) parser = simdjson::dom::parser();
   }
@@ -145,7 +145,7 @@ Expected<ObjectList<T>> Decoder::List(std::string_view text) {
     }
     return true;
   });
-  impl_->ForgetLarge();
+  impl_->ReleaseLargeBuffers();
   if (!fine) return Invalid(failure.Text());
   return list;
 }
@@ -167,7 +167,7 @@ Expected<WatchEvent<T>> Decoder::Event(std::string_view text) {
   if (root["type"].get(type_name) != simdjson::SUCCESS) return Invalid("type: expected a string");
   if (root["object"].get(object) != simdjson::SUCCESS) return Invalid("object: missing");
   const auto type = EventType(type_name);
-  if (!type) return Invalid(fmt::format("type: \"{}\" is no watch event", type_name));
+  if (!type) return Invalid(fmt::format("type: \"{}\" is not a watch event type", type_name));
 
   WatchEvent<T> event;
   event.type = *type;
@@ -210,7 +210,7 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   Failure ignored;
   if (wire::IsEnvelope(body)) {
     if (auto read = wire::ReadStatus(body)) status = *std::move(read);
-    body = {};  // not for people's eyes
+    body = {};  // not a readable text
   } else if (const auto root = impl_->Parse(body)) {
     std::string_view kind;
     if ((*root)["kind"].get(kind) == simdjson::SUCCESS && kind == "Status")
@@ -224,7 +224,7 @@ Status Decoder::ErrorStatus(std::string_view body, int http_code) {
   return status;
 }
 
-// One line per kind: all three readers.
+// Instantiates all three readers of one kind.
 #define BERTH_DECODES(Kind)                                                  \
   template Expected<Kind> Decoder::Object<Kind>(std::string_view);           \
   template Expected<ObjectList<Kind>> Decoder::List<Kind>(std::string_view); \

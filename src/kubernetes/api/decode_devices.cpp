@@ -11,7 +11,7 @@ bool Read(const element& value, DeviceClass& out, Failure& failure) {
   return ReadFields(value, failure, Field{"metadata", out.metadata}, Field{"spec", spec});
 }
 
-// v1 nests what v1beta1 has directly in the request.
+// v1 nests fields that v1beta1 has directly in the request.
 bool ReadRequest(const element& value, std::vector<ResourceClaim::Request>& out, Failure& failure) {
   ResourceClaim::Request request;
   std::vector<ResourceClaim::Request> alternatives;

@@ -21,7 +21,7 @@ T Read(std::string_view json) {
 }
 
 // --- metadata ---
-TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
+TEST(Metadata, KeepsTheControllerAndTheAnnotationsThatPluginsRead) {
   const auto pod = Read<Pod>(R"({"metadata": {"name": "a",
     "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1"},
                         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "2", "controller": true},
@@ -34,7 +34,7 @@ TEST(Metadata, KeepsTheOwnerThatControlsAndTheAnnotationsThatPluginsRead) {
   EXPECT_EQ(pod.metadata.Annotation("kubectl.kubernetes.io/last-applied-configuration"), nullptr);
 }
 
-TEST(Metadata, OfPodsOfOneControllerIsSharedInThatPart) {
+TEST(Metadata, OfPodsOfOneControllerSharesTheController) {
   Decoder decoder;
   const auto controller = [&](std::string_view uid) {
     const auto pod = decoder.Object<Pod>(
@@ -47,7 +47,7 @@ TEST(Metadata, OfPodsOfOneControllerIsSharedInThatPart) {
   EXPECT_NE(first, controller("2"));
 }
 
-TEST(Metadata, OfMostObjectsHasNeither) {
+TEST(Metadata, OfMostObjectsHasNoControllerAndNoAnnotations) {
   const auto pod = Read<Pod>(
       R"({"metadata": {"ownerReferences": [{"kind": "Node", "controller": false}], "annotations": {"x": "y"}}})");
   EXPECT_FALSE(pod.metadata.controller);
@@ -56,7 +56,7 @@ TEST(Metadata, OfMostObjectsHasNeither) {
 }
 
 // --- pods ---
-TEST(PodVolumes, OfTheKindsThatDecisionsDependOnAreKept) {
+TEST(PodVolumes, ThatSchedulingDependsOnAreKept) {
   const auto pod = Read<Pod>(R"({"spec": {"volumes": [
     {"name": "token", "projected": {"sources": []}}, {"name": "tmp", "emptyDir": {}},
     {"name": "data", "persistentVolumeClaim": {"claimName": "c", "readOnly": true}},
@@ -80,7 +80,7 @@ TEST(PodVolumes, OfTheKindsThatDecisionsDependOnAreKept) {
   EXPECT_THAT(pod.spec.volumes[9].rbd->monitors, ElementsAre("m1", "m2"));
 }
 
-TEST(PodAffinity, IsReadWithAllItsSelectors) {
+TEST(PodAffinity, IsDecodedWithAllSelectors) {
   const auto pod = Read<Pod>(R"({"spec": {"affinity": {
     "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
        {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "zone", "namespaces": ["x"],
@@ -103,7 +103,7 @@ TEST(PodAffinity, IsReadWithAllItsSelectors) {
             (LabelSelectorRequirement{"e", "In", {"1"}}));
 }
 
-TEST(PodSpec, HasTheRestThatPluginsRead) {
+TEST(PodSpec, HasTheOtherFieldsThatPluginsRead) {
   const auto pod = Read<Pod>(R"({"spec": {"preemptionPolicy": "Never", "hostUsers": false,
     "schedulingGroup": {"podGroupName": "g"},
     "resourceClaims": [{"name": "a", "resourceClaimName": "c"}, {"name": "b", "resourceClaimTemplateName": "t"}],
@@ -131,7 +131,7 @@ TEST(PodSpec, HasTheRestThatPluginsRead) {
   EXPECT_TRUE(pod.spec.bind_mount_options);
 }
 
-TEST(PodStatus, HasTheRestThatPluginsRead) {
+TEST(PodStatus, HasTheOtherFieldsThatPluginsRead) {
   const auto pod = Read<Pod>(R"({"status": {"startTime": "1970-01-02T00:00:01Z",
     "resourceClaimStatuses": [{"name": "a", "resourceClaimName": "a-1"}, {"name": "b"}],
     "extendedResourceClaimStatus": {"resourceClaimName": "x",
@@ -142,7 +142,7 @@ TEST(PodStatus, HasTheRestThatPluginsRead) {
   EXPECT_EQ(pod.status.extended_resource_claim->request_mappings.at(0).request_name, "q");
 }
 
-TEST(PodSpec, OfAPlainPodPaysEightBytesForEachRareMember) {
+TEST(PodSpec, TakesEightBytesForEachAbsentOptionalMember) {
   static_assert(sizeof(CowList<Volume>) == 8 && sizeof(CowPtr<PodAffinity>) == 8);
   const auto pod = Read<Pod>(R"({"spec": {"containers": [{"name": "c"}]}})");
   EXPECT_TRUE(pod.spec.volumes.empty());
@@ -152,12 +152,12 @@ TEST(PodSpec, OfAPlainPodPaysEightBytesForEachRareMember) {
 }
 
 // --- nodes ---
-TEST(Node, HasItsDeclaredFeaturesSorted) {
+TEST(Node, SortsItsDeclaredFeatures) {
   EXPECT_THAT(Read<Node>(R"({"status": {"declaredFeatures": ["B", "A"]}})").declared_features,
               ElementsAre("A", "B"));
 }
 
-TEST(Node, ChangesItsDigestExactlyWithItsAnnotations) {
+TEST(Node, DigestChangesExactlyWhenAnnotationsChange) {
   const auto digest = [](std::string_view annotations) {
     return Read<Node>(R"({"metadata": {"annotations": )" + std::string(annotations) + "}}")
         .annotations_digest;
@@ -169,7 +169,7 @@ TEST(Node, ChangesItsDigestExactlyWithItsAnnotations) {
 }
 
 // --- storage ---
-TEST(Storage, OfAPersistentVolume) {
+TEST(Storage, DecodesAPersistentVolume) {
   const auto volume = Read<PersistentVolume>(R"({"metadata": {"name": "pv"}, "spec": {
     "capacity": {"storage": "10Gi", "other": "1"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
     "volumeMode": "Block", "volumeAttributesClassName": "gold", "persistentVolumeReclaimPolicy": "Delete",
@@ -188,7 +188,7 @@ TEST(Storage, OfAPersistentVolume) {
   EXPECT_EQ(StorageClassOf(volume), "fast");
 }
 
-TEST(Storage, InTreeSourcesKeepWhatBecomesTheCsiHandle) {
+TEST(Storage, InTreeSourcesKeepTheFieldsOfTheCsiHandle) {
   using Source = PersistentVolume::Source;
   const auto read = [](std::string_view source) {
     const auto volume = Read<PersistentVolume>("{\"spec\": {" + std::string(source) + "}}");
@@ -204,7 +204,7 @@ TEST(Storage, InTreeSourcesKeepWhatBecomesTheCsiHandle) {
   EXPECT_EQ(read(R"("hostPath": {"path": "/x"})"), std::pair(Source::kOther, std::string()));
 }
 
-TEST(Storage, OfAClaim) {
+TEST(Storage, DecodesAClaim) {
   const auto claim = Read<PersistentVolumeClaim>(R"({"metadata": {"name": "c", "namespace": "ns",
     "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv", "storageClassName": "",
     "accessModes": ["ReadWriteOncePod"], "resources": {"requests": {"storage": "1Gi"}},
@@ -217,14 +217,14 @@ TEST(Storage, OfAClaim) {
   EXPECT_NE(claim.metadata.Annotation("pv.kubernetes.io/bind-completed"), nullptr);
 }
 
-TEST(Storage, TheBetaAnnotationNamesTheClassBeforeTheField) {
+TEST(Storage, TheBetaClassAnnotationOverridesTheField) {
   const auto claim = Read<PersistentVolumeClaim>(R"({"metadata": {"annotations":
     {"volume.beta.kubernetes.io/storage-class": "old"}}, "spec": {"storageClassName": "new"}})");
   EXPECT_EQ(StorageClassOf(claim), "old");
   EXPECT_EQ(StorageClassOf(PersistentVolumeClaim{}), "");
 }
 
-TEST(Storage, OfAClassADriverANodeACapacityAndAnAttachment) {
+TEST(Storage, DecodesTheOtherStorageKinds) {
   const auto storage_class = Read<StorageClass>(R"({"metadata": {"name": "fast"}, "provisioner": "p",
     "volumeBindingMode": "WaitForFirstConsumer",
     "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}, {}]})");
@@ -258,7 +258,7 @@ TEST(Storage, OfAClassADriverANodeACapacityAndAnAttachment) {
 }
 
 // --- what groups pods ---
-TEST(Workloads, HaveTheirSelectors) {
+TEST(Workloads, DecodeTheirSelectors) {
   EXPECT_EQ(Read<Service>(R"({"spec": {"selector": {"a": "b"}}})").selector, (Labels{{"a", "b"}}));
   EXPECT_EQ(Read<ReplicationController>(R"({"spec": {"selector": {"a": "b"}}})").selector,
             (Labels{{"a", "b"}}));
@@ -269,7 +269,7 @@ TEST(Workloads, HaveTheirSelectors) {
             (Labels{{"team", "x"}}));
 }
 
-TEST(Workloads, ABudgetSaysWhatMayBeDisturbed) {
+TEST(Workloads, DecodeADisruptionBudget) {
   const auto budget = Read<PodDisruptionBudget>(R"({"spec": {"selector": {}, "minAvailable": "50%"},
     "status": {"disruptionsAllowed": 2, "disruptedPods": {"b": "2026-01-01T00:00:00Z", "a": "2026-01-01T00:00:00Z"}}})");
   EXPECT_TRUE(budget.selector && budget.selector->empty());
@@ -285,7 +285,7 @@ std::vector<std::string> RequestsOf(std::string_view json) {
   return out;
 }
 
-TEST(Devices, RequestsAreReadInTheirV1AndTheirBetaForm) {
+TEST(Devices, DecodeRequestsOfV1AndBetaVersions) {
   EXPECT_THAT(
       RequestsOf(R"({"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "gpu"}},
     {"name": "b", "firstAvailable": [{"name": "x", "deviceClassName": "big"}, {"name": "y", "deviceClassName": "small"}]}]}}})"),
@@ -294,7 +294,7 @@ TEST(Devices, RequestsAreReadInTheirV1AndTheirBetaForm) {
               ElementsAre("a: gpu"));
 }
 
-TEST(Devices, AClaimSaysWhatItGotAndWhoUsesIt) {
+TEST(Devices, DecodeAClaimWithAllocationAndConsumers) {
   const auto claim = Read<ResourceClaim>(R"({"status": {
     "allocation": {"devices": {"results": [{"request": "a", "driver": "d", "pool": "p", "device": "0"}]},
                    "nodeSelector": {"nodeSelectorTerms": [{}]}},
@@ -305,7 +305,7 @@ TEST(Devices, AClaimSaysWhatItGotAndWhoUsesIt) {
   EXPECT_FALSE(Read<ResourceClaim>(R"({"status": {}})").allocation);
 }
 
-TEST(Devices, OfASliceAClassAndATaintRule) {
+TEST(Devices, DecodeASliceAClassAndATaintRule) {
   const auto slice = Read<ResourceSlice>(R"({"spec": {"driver": "d", "nodeName": "n",
     "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2}, "devices": [{"name": "0"}, {"name": "1"}]}})");
   EXPECT_EQ(slice.driver + "/" + slice.pool + "@" + slice.node_name, "d/p@n");
@@ -323,7 +323,7 @@ TEST(Devices, OfASliceAClassAndATaintRule) {
 }
 
 // --- mistakes ---
-TEST(EveryKind, IsRefusedWithThePathOfTheField) {
+TEST(EveryKind, IsRejectedWithThePathOfTheField) {
   AllKinds::ForEach([]<class T>() {
     const auto object = Decoder().Object<T>(R"({"metadata": {"labels": {"a": 1}}})");
     ASSERT_FALSE(object) << T::kKind;
@@ -335,11 +335,11 @@ TEST(EveryKind, IsRefusedWithThePathOfTheField) {
                 .message,
             "spec.drivers[1].allocatable.count: expected an integer, got a string");
   EXPECT_EQ(Decoder().Object<Pod>(R"({"status": {"startTime": "noon"}})").error().message,
-            "status.startTime: \"noon\" is not a time as RFC 3339 has it");
+            "status.startTime: \"noon\" is not an RFC 3339 time");
 }
 
 // --- times ---
-TEST(Timestamp, IsReadAsRfc3339) {
+TEST(Timestamp, IsParsedAsRfc3339) {
   EXPECT_EQ(ParseTimestamp("1970-01-01T00:00:00Z"), 0);
   EXPECT_EQ(ParseTimestamp("2026-11-21T12:00:00Z"), 1795262400);
   EXPECT_EQ(ParseTimestamp("2026-11-21T12:00:00.123456Z"), 1795262400);
@@ -349,7 +349,7 @@ TEST(Timestamp, IsReadAsRfc3339) {
   EXPECT_EQ(ParseTimestamp("2024-02-29T00:00:00Z"), 1709164800) << "a leap day";
 }
 
-TEST(Timestamp, OfAnyOtherFormIsNone) {
+TEST(Timestamp, RejectsOtherFormats) {
   for (const auto* text :
        {"", "2026", "2026-11-21", "2026-11-21 12:00:00Z", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z",
         "2026-11-21T24:00:00Z", "2026-11-21T12:00:00", "2026-11-21T12:00:00.Z", "2026-11-21T12:00:00Zx",
@@ -359,7 +359,7 @@ TEST(Timestamp, OfAnyOtherFormIsNone) {
 }
 
 // --- dumps ---
-TEST(Dump, HoldsEveryKindByKeyWithDefaultsFilledIn) {
+TEST(Dump, StoresEveryKindByKeyWithDefaults) {
   Dump dump;
   const auto documents = SplitDocuments(R"({"kind": "List", "items": [
     {"kind": "PersistentVolumeClaim", "metadata": {"name": "c"}},
@@ -377,7 +377,7 @@ TEST(Dump, HoldsEveryKindByKeyWithDefaultsFilledIn) {
   EXPECT_THAT(dump.Of<Pod>(), IsEmpty());
 }
 
-TEST(Dump, RefusesWhatHasNoNameOrCannotBeUnderstood) {
+TEST(Dump, RejectsObjectsWithoutANameAndInvalidObjects) {
   Dump dump;
   EXPECT_EQ(dump.Add({"CSINode", "{}", ""}).error().message, "metadata.name: Required value");
   EXPECT_EQ(dump.Add({"CSINode", R"({"spec": 1})", ""}).error().message,

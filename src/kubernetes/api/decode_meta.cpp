@@ -1,5 +1,4 @@
-// What objects have in common, field by field: which JSON member goes where. Members that no decision needs
-// are not looked at.
+// Common parts of objects, field by field. Members that scheduling does not need are skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 namespace berth::api {
 
 void Labels::Set(std::string key, std::string value) {
-  // Servers send labels sorted, so the place is nearly always the end.
+  // Servers send labels sorted, so the position is nearly always the end.
   if (empty() || std::as_const(entries_).back().first < key) {
     entries_.emplace_back(std::move(key), std::move(value));
     return;
@@ -34,7 +33,7 @@ const std::string* Labels::Find(std::string_view key) const {
 namespace json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
 
-// Quantities are strings, but files written by hand hold numbers too.
+// Quantities are strings, but handwritten files also contain numbers.
 bool Read(const element& value, Quantity& out, Failure& failure) {
   std::string text;
   switch (value.type()) {
@@ -83,7 +82,7 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
     if (member.get(amount) == simdjson::SUCCESS) {
       recent.Add(name, amount);
     } else {
-      recent.Odd();
+      recent.MarkUncacheable();
     }
   }
   if (const ResourceList* amounts = recent.Find()) {
@@ -93,11 +92,11 @@ bool Read(const element& value, ResourceList& out, Failure& failure) {
   out.clear();
   out.reserve(object.size());
   for (const auto& [key, member] : object) {
-    // A null amount is there, and zero.
+    // A null amount counts as present, and zero.
     Quantity& quantity = out[key];
     if (!member.is_null() && !Read(member, quantity, failure)) return failure.In(key);
   }
-  recent.Remember(out);
+  recent.Store(out);
   return true;
 }
 
@@ -141,7 +140,7 @@ bool ReadAnnotations(const element& value, CowPtr<Labels>& out, Failure& failure
   });
 }
 
-// The first that is the controller, as metav1.GetControllerOf finds it.
+// The first owner that is the controller, as in metav1.GetControllerOf.
 bool ReadOwners(const element& value, CowPtr<OwnerReference>& out, Failure& failure) {
   out.reset();
   return ReadItems(value, failure, [&](const element& item) {

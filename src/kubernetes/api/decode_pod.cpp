@@ -9,7 +9,7 @@
 namespace berth::api::json {
 // Not in an unnamed namespace: the readers of lists and optionals find these by argument-dependent lookup.
 
-// An empty map is no map: that is how it travels between Kubernetes' own components.
+// An empty map counts as absent, as in encoding between Kubernetes components.
 bool ReadIfAny(const element& value, CowPtr<ResourceList>& out, Failure& failure) {
   if (!Read(value, out, failure)) return false;
   if (out->empty()) out.reset();
@@ -45,7 +45,7 @@ bool ReadTimestamp(const element& value, std::int64_t& out, Failure& failure) {
   std::string text;
   if (!Read(value, text, failure)) return false;
   const auto seconds = ParseTimestamp(text);
-  if (!seconds) return failure.Set("\"" + text + "\" is not a time as RFC 3339 has it");
+  if (!seconds) return failure.Set("\"" + text + "\" is not an RFC 3339 time");
   out = *seconds;
   return true;
 }
@@ -90,7 +90,7 @@ bool Read(const element& value, Container& out, Failure& failure) {
                     Field{"restartPolicy", policy});
 }
 
-// What a container asks of its node that the node has to declare.
+// The node features that a container requires.
 bool ReadDemands(const element& containers, PodSpec& out, Failure& failure) {
   return ReadItems(containers, failure, [&](const element& container) {
     const auto rules = [&](const element& list, Failure& f) {
@@ -175,7 +175,7 @@ bool ReadGates(const element& value, CowList<std::string>& out, Failure& failure
   return true;
 }
 
-// A source of one volume; `id` and readOnly are all that is asked of most.
+// A volume source; most have only `id` and readOnly.
 struct SourceField {
   std::string_view member;
   Volume::Source source;

@@ -1,4 +1,4 @@
-// Volumes and what stands behind them, field by field.
+// Volumes, claims and storage objects, field by field.
 #include <algorithm>
 #include <array>
 

@@ -19,7 +19,7 @@ Expected<Pod> PodOf(std::string_view json) { return Decoder().Object<Pod>(json);
 Expected<Node> NodeOf(std::string_view json) { return Decoder().Object<Node>(json); }
 
 // --- objects ---
-TEST(Decoder, ReadsThePartsOfAPodThatDecisionsNeed) {
+TEST(Decoder, DecodesThePartsOfAPodThatSchedulingNeeds) {
   const auto pod = PodOf(R"({
     "apiVersion": "v1", "kind": "Pod", "somethingNew": [1, {"deep": true}],
     "metadata": {"name": "web", "namespace": "shop", "uid": "u1", "resourceVersion": "42", "generation": 3,
@@ -79,7 +79,7 @@ TEST(Decoder, ReadsThePartsOfAPodThatDecisionsNeed) {
   EXPECT_EQ(pod->status.container_statuses.at(0).resource_requests->at("cpu").Value(), 3);
 }
 
-TEST(Decoder, OfConditionsOfAPodWithANodeOnlyThoseThatPluginsReadAreKeptWhole) {
+TEST(Decoder, TrimsConditionsThatNoPluginReadsOnceAPodHasANode) {
   const auto conditions = [](const std::string& spec) {
     return PodOf(R"({"metadata": {"name": "web"}, "spec": )" + spec + R"(, "status": {"conditions": [
       {"type": "Ready", "status": "False", "reason": "Late", "message": "m", "lastTransitionTime": "t"},
@@ -97,7 +97,7 @@ TEST(Decoder, OfConditionsOfAPodWithANodeOnlyThoseThatPluginsReadAreKeptWhole) {
   EXPECT_EQ(placed.at(1), waiting.at(1));
 }
 
-TEST(Decoder, ReadsThePartsOfANodeThatDecisionsNeed) {
+TEST(Decoder, DecodesThePartsOfANodeThatSchedulingNeeds) {
   const auto node = NodeOf(R"({"metadata": {"name": "n1", "labels": {"zone": "a"}},
     "spec": {"unschedulable": true, "taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]},
     "status": {"capacity": {"cpu": "8"}, "allocatable": {"cpu": "7500m", "pods": 110},
@@ -129,7 +129,7 @@ TEST(Decoder, NullLeavesTheDefault) {
   EXPECT_EQ(pod->spec.overhead.at("cpu").Value(), 0) << "an amount that is null is there, and zero";
 }
 
-TEST(Decoder, EmptyMapsOfAStatusAreNoMaps) {
+TEST(Decoder, EmptyMapsOfAStatusAreAbsent) {
   const auto pod = PodOf(
       R"({"status": {"allocatedResources": {}, "containerStatuses": [{"name": "c", "allocatedResources": {},
     "resources": {"requests": {}}}]}})");
@@ -143,14 +143,14 @@ struct MistakeCase {
   std::string json;
   std::string error;
 };
-class AMistakenPod : public ::testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenPod, IsRefusedWithThePathOfTheField) {
+class AnInvalidPod : public ::testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidPod, IsRejectedWithThePathOfTheField) {
   const auto pod = PodOf(GetParam().json);
   ASSERT_FALSE(pod);
   EXPECT_EQ(pod.error().message, GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, AMistakenPod,
+    Table, AnInvalidPod,
     ::testing::Values(
         MistakeCase{R"([])", "expected an object, got a list"},
         MistakeCase{R"({"metadata": 5})", "metadata: expected an object, got a number"},
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
             "matchExpressions[0].values: expected a list, got a string"}));
 
-TEST(Decoder, QuantitiesMayBeTextsWithSpaceAroundThemOrNumbers) {
+TEST(Decoder, QuantitiesMayBeNumbersOrHaveSurroundingSpace) {
   const auto pod = PodOf(
       R"({"spec": {"overhead": {"a": " 1Ki\n", "b": 5, "c": 0.5, "d": 18446744073709551615, "e": -1}}})");
   ASSERT_TRUE(pod) << pod.error().message;
@@ -191,14 +191,14 @@ TEST(Decoder, QuantitiesMayBeTextsWithSpaceAroundThemOrNumbers) {
               StartsWith("spec.overhead.cpu: \"lots\": quantities must match"));
 }
 
-TEST(Decoder, BrokenJsonIsRefusedAndTheDecoderGoesOn) {
+TEST(Decoder, InvalidJsonIsRejectedAndTheDecoderRemainsUsable) {
   Decoder decoder;
   EXPECT_THAT(decoder.Object<Pod>("{\"metadata\": ").error().message, StartsWith("not valid JSON: "));
   EXPECT_TRUE(decoder.Object<Pod>("{}"));
 }
 
 // --- lists ---
-TEST(Decoder, ABadObjectDoesNotSpoilItsList) {
+TEST(Decoder, AnInvalidObjectDoesNotAffectTheRestOfItsList) {
   const auto list =
       Decoder().List<Pod>(R"({"kind": "PodList", "metadata": {"resourceVersion": "7", "continue": "next"},
     "items": [{"metadata": {"name": "a", "namespace": "x"}},
@@ -235,7 +235,7 @@ TEST(Decoder, ReadsAWatchEvent) {
   EXPECT_EQ(event->skipped, "");
 }
 
-TEST(Decoder, OfABadObjectInAWatchTheKeyAndTheVersionAreKnown) {
+TEST(Decoder, AnInvalidObjectInAWatchKeepsItsKeyAndVersion) {
   const auto event = Decoder().Event<Pod>(
       R"({"type": "ADDED", "object": {"spec": 1, "metadata": {"name": "a", "namespace": "x", "resourceVersion": "9"}}})");
   ASSERT_TRUE(event);
@@ -245,7 +245,7 @@ TEST(Decoder, OfABadObjectInAWatchTheKeyAndTheVersionAreKnown) {
   EXPECT_EQ(event->skipped, "spec: expected an object, got a number");
 }
 
-TEST(Decoder, ABookmarkMayEndTheInitialEvents) {
+TEST(Decoder, ABookmarkCanEndTheInitialEvents) {
   const auto plain =
       Decoder().Event<Node>(R"({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}})");
   ASSERT_TRUE(plain);
@@ -267,16 +267,16 @@ TEST(Decoder, AnErrorEventCarriesAStatus) {
   EXPECT_EQ(event->status.message, "too old");
 }
 
-TEST(Decoder, ABrokenFrameIsRefused) {
+TEST(Decoder, AMalformedFrameIsRejected) {
   EXPECT_THAT(Decoder().Event<Pod>("{").error().message, StartsWith("not valid JSON"));
   EXPECT_EQ(Decoder().Event<Pod>("{}").error().message, "type: expected a string");
   EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "ADDED"})").error().message, "object: missing");
   EXPECT_EQ(Decoder().Event<Pod>(R"({"type": "GONE", "object": {}})").error().message,
-            "type: \"GONE\" is no watch event");
+            "type: \"GONE\" is not a watch event type");
 }
 
 // --- errors of the server ---
-TEST(ErrorStatus, IsReadFromTheBody) {
+TEST(ErrorStatus, IsDecodedFromTheBody) {
   const Status status = Decoder().ErrorStatus(
       R"({"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "slow down",
     "details": {"retryAfterSeconds": 3, "causes": [{"reason": "ResourceVersionTooLarge"}, {}]}})",
@@ -288,7 +288,7 @@ TEST(ErrorStatus, IsReadFromTheBody) {
   EXPECT_THAT(status.cause_reasons, ElementsAre("ResourceVersionTooLarge"));
 }
 
-TEST(ErrorStatus, IsMadeUpFromTheHttpCodeIfTheBodySaysNothing) {
+TEST(ErrorStatus, IsDerivedFromTheHttpCodeIfTheBodyIsNotAStatus) {
   EXPECT_EQ(Decoder().ErrorStatus("", 503).message, "HTTP 503");
   EXPECT_EQ(Decoder().ErrorStatus("upstream broke", 502).message, "HTTP 502: upstream broke");
   EXPECT_EQ(Decoder().ErrorStatus(R"({"kind": "Pod"})", 500).code, 500);
@@ -296,7 +296,7 @@ TEST(ErrorStatus, IsMadeUpFromTheHttpCodeIfTheBodySaysNothing) {
 }
 
 // --- defaults ---
-TEST(Defaults, OfAPodAreTheApiServers) {
+TEST(Defaults, OfAPodMatchTheApiServer) {
   Pod pod =
       MakePod().Container(MakeContainer().Limit("cpu", "2").Limit("memory", "1Gi").Cpu("1").HostPort(80, ""));
   pod.metadata.ns = {};
@@ -322,13 +322,13 @@ TEST(Defaults, PortsOfAHostNetworkPodAreHostPorts) {
   EXPECT_EQ(on_host.spec.containers[0].ports[1].host_port, 8081);
 }
 
-TEST(Defaults, AmountsAreRoundedUpToThousandths) {
+TEST(Defaults, AmountsAreRoundedUpToMilli) {
   Pod pod = MakePod().Cpu("100100u");
   ApplyDefaults(pod);
   EXPECT_EQ(pod.spec.containers[0].resources.requests.at("cpu").Compare(berth::testing::Amount("101m")), 0);
 }
 
-TEST(Defaults, AtPodLevelFollowTheContainersAndThenTheLimits) {
+TEST(Defaults, AtPodLevelComeFromTheContainersThenFromTheLimits) {
   Pod pod = MakePod().Cpu("1").PodLevel("memory", "1Gi");
   pod.spec.resources->limits = berth::testing::Amounts({{"hugepages-2Mi", "4Mi"}});
   ApplyDefaults(pod);
@@ -337,7 +337,7 @@ TEST(Defaults, AtPodLevelFollowTheContainersAndThenTheLimits) {
   EXPECT_EQ(pod.spec.resources->requests.at("hugepages-2Mi").Value(), 4 << 20);
 }
 
-TEST(Defaults, OfANodeTakeTheCapacityWhereNothingIsSaidOfAllocatable) {
+TEST(Defaults, OfANodeUseTheCapacityIfAllocatableIsAbsent) {
   Node node;
   node.capacity = berth::testing::Amounts({{"cpu", "4"}});
   ApplyDefaults(node);
@@ -367,7 +367,7 @@ TEST(Documents, MayBeOneObjectAsJsonOrYaml) {
               ElementsAre(R"(document 1: Pod {"kind":"Pod","metadata":{"name":"a"}})"));
 }
 
-TEST(Documents, ListsAreTakenApart) {
+TEST(Documents, ListsAreSplitIntoObjects) {
   EXPECT_THAT(
       Summary(
           R"({"kind": "List", "items": [{"kind": "Pod"}, {"kind": "List", "items": [{"kind": "Node"}]}]})"),
@@ -375,17 +375,17 @@ TEST(Documents, ListsAreTakenApart) {
                   R"(document 1, items[1], items[0]: Node {"kind":"Node"})"));
 }
 
-TEST(Documents, ItemsOfATypedListHaveItsKind) {
+TEST(Documents, ItemsOfATypedListGetItsKind) {
   EXPECT_THAT(Summary(R"({"kind": "NodeList", "items": [{"metadata": {"name": "a"}}]})"),
               ElementsAre(R"(document 1, items[0]: Node {"metadata":{"name":"a"}})"));
 }
 
-TEST(Documents, OneFileMayHoldSeveral) {
+TEST(Documents, OneFileMayContainSeveral) {
   EXPECT_THAT(Summary("---\nkind: Pod\n---\n---\nkind: Node\n"),
               ElementsAre(R"(document 1: Pod {"kind":"Pod"})", R"(document 3: Node {"kind":"Node"})"));
 }
 
-TEST(Documents, ABadOneDoesNotSpoilTheOthers) {
+TEST(Documents, AnInvalidOneDoesNotAffectTheOthers) {
   EXPECT_THAT(Summary("kind: Pod\n---\njust text\n---\nname: x\n---\nkind: Node\n"),
               ElementsAre(R"(document 1: Pod {"kind":"Pod"})", R"(document 4: Node {"kind":"Node"})",
                           "error: document 2: expected a Kubernetes object",
@@ -395,17 +395,17 @@ TEST(Documents, ABadOneDoesNotSpoilTheOthers) {
                           "error: document 1, items[0]: expected a Kubernetes object"));
 }
 
-TEST(Documents, AnEmptyFileHoldsNone) {
+TEST(Documents, AnEmptyFileContainsNone) {
   EXPECT_THAT(Summary(""), IsEmpty());
   EXPECT_THAT(Summary(" \n\t"), IsEmpty());
   EXPECT_THAT(Summary("# nothing\n"), IsEmpty());
 }
 
-TEST(Documents, WhatIsNeitherJsonNorYamlIsRefusedWithItsLine) {
+TEST(Documents, TextThatIsNeitherJsonNorYamlIsRejectedWithItsLine) {
   EXPECT_THAT(Summary("kind: Pod\nmetadata: {name: a\n"), ElementsAre(HasSubstr("error: line ")));
 }
 
-TEST(Documents, ScalarsAreReadAsKubernetesReadsYaml) {
+TEST(Documents, ScalarsAreParsedLikeKubernetesYaml) {
   EXPECT_THAT(
       Summary("kind: X\na: yes\nb: 'yes'\nc: 5\nd: \"5\"\ne: ~\nf: 1.5e3\ng: 100m\nh: off\ni:\nj: 0x10\n"),
       ElementsAre(
@@ -413,7 +413,7 @@ TEST(Documents, ScalarsAreReadAsKubernetesReadsYaml) {
           R"("i":null,"j":16})"));
 }
 
-TEST(Documents, NestingHasABound) {
+TEST(Documents, NestingIsLimited) {
   std::string deep = "kind: X\na: ";
   deep += std::string(150, '[') + std::string(150, ']');
   EXPECT_THAT(Summary(deep), ElementsAre("error: document 1: yaml: line 2: nested deeper than 100 levels"));

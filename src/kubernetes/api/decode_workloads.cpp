@@ -1,4 +1,4 @@
-// Namespaces, services, the controllers of pods and their budgets, field by field.
+// Namespaces, services, pod controllers and disruption budgets, field by field.
 #include <algorithm>
 
 #include "kubernetes/api/json_reader.hpp"
@@ -9,7 +9,7 @@ bool Read(const element& value, Namespace& out, Failure& failure) {
   return ReadFields(value, failure, Field{"metadata", out.metadata});
 }
 
-// Everything with metadata and spec.selector, whatever kind of selector that is.
+// Any kind with metadata and spec.selector, with any type of selector.
 template <class T>
 bool ReadSelecting(const element& value, T& out, Failure& failure) {
   const auto spec = [&](const element& member, Failure& f) {
@@ -19,7 +19,7 @@ bool ReadSelecting(const element& value, T& out, Failure& failure) {
 }
 
 bool Read(const element& value, Service& out, Failure& failure) { return ReadSelecting(value, out, failure); }
-// Without a selector it is that of the template, as the API server fills it in.
+// Without a selector the template's labels are used, as the API server sets them.
 bool Read(const element& value, ReplicationController& out, Failure& failure) {
   ObjectMeta pod;
   const auto pod_template = [&](const element& member, Failure& f) {

@@ -27,7 +27,7 @@ void DefaultStatus(ContainerStatus& status) {
   RoundUp(status.resource_requests);
 }
 
-// Amounts travel from the API server to a scheduler as text in its shortest form.
+// The API server sends amounts as text in canonical form.
 void Reencode(ResourceList& list) {
   for (auto& [name, quantity] : list) quantity = quantity.Reencoded();
 }
@@ -47,8 +47,8 @@ void Reencode(CowList<Container>& containers) {
   }
 }
 
-// A pod that says something at pod level gets the rest there: limits of huge pages from its containers,
-// requests from the containers' sum and, failing that, from its own limits.
+// A pod with any pod-level resources gets the others as defaults there: limits of huge pages from its
+// containers, requests from the containers' sum or else from its own limits.
 void DefaultPodLevel(Pod& pod) {
   if (!pod.spec.resources) return;
   ResourceRequirements& own = *pod.spec.resources;

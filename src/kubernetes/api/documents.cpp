@@ -1,4 +1,4 @@
-// Files of objects. YAML becomes JSON first, so that there is one decoder with one set of rules.
+// Files of objects. YAML is converted to JSON first, so that there is one decoder with one set of rules.
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -28,7 +28,7 @@ Expected<void> SplitList(const simdjson::dom::element& root, const std::string& 
     const std::string place = fmt::format("{}, items[{}]", location, index++);
     std::string_view own_kind;
     if (item["kind"].get(own_kind) != simdjson::SUCCESS && !item_kind.empty()) {
-      // Typed lists (PodList) leave the kind out of their items.
+      // Typed lists (PodList) omit the kind in their items.
       out.objects.push_back({item_kind, simdjson::minify(item), place});
     } else if (auto split = SplitList(item, place, out); !split) {
       out.errors.push_back(split.error().message);
@@ -54,8 +54,7 @@ Expected<Documents> SplitDocuments(std::string_view text) {
   if (first == std::string_view::npos) return out;
   if (text[first] == '{') {
     if (auto whole = AddJson(text, "document 1", out)) return out;
-    // Not JSON after all, or several JSON documents: YAML's flow style covers both. Its message is the better
-    // one.
+    // Not JSON, or several JSON documents: YAML's flow style covers both, and its error message is better.
     out = {};
   }
   BERTH_TRY(const auto documents, yaml::ParseStream(text));

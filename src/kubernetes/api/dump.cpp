@@ -16,7 +16,7 @@ Expected<void> Dump::AddAs(std::string_view json) {
   if (object.metadata.name.empty()) return Invalid("metadata.name: Required value");
   ApplyDefaults(object);
   if constexpr (std::is_same_v<T, Pod>) {
-    // A pod is known by its uid.
+    // Pods are identified by their uid.
     if (object.metadata.uid.empty()) object.metadata.uid = "made-up-for-" + object.metadata.Key();
   }
   auto shared = std::make_shared<const T>(std::move(object));

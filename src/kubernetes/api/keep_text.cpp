@@ -1,5 +1,5 @@
-// The text of an object as an extender is shown it: what came from the API server, in Go's spelling, without
-// kind and apiVersion, which typed objects of Go do not have.
+// The text of an object as sent to extenders: the API server's data in Go's JSON format, without kind and
+// apiVersion, which Go's typed objects do not have.
 #include <fmt/format.h>
 
 #include "kubernetes/api/go_json.hpp"
@@ -9,7 +9,7 @@ namespace berth::api {
 
 void AppendGoString(std::string& out, std::string_view text) {
   out += '"';
-  std::size_t plain = 0;  // where the run of characters begins that need no escape
+  std::size_t plain = 0;  // start of the current run of characters that need no escape
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);

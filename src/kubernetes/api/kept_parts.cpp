@@ -18,7 +18,7 @@ std::vector<std::string>& AlsoKept() {
 void KeepAnnotation(std::string key) { AlsoKept().push_back(std::move(key)); }
 
 bool KeepsAnnotation(std::string_view key) {
-  // Users and controllers keep kilobytes in annotations; these are all that the plugins of v1.37.1 ask for.
+  // Annotations can take kilobytes per object; these are the only ones that the plugins of v1.37.1 read.
   static constexpr std::array<std::string_view, 6> kRead = {
       "pv.kubernetes.io/bind-completed",
       "pv.kubernetes.io/bound-by-controller",

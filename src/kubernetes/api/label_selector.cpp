@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-// The checks of one requirement are those of a node selector's; only the path of the field is not known here.
+// Validates one requirement like a node selector's; only the field path is unknown here.
 Expected<Requirement> Checked(const std::string& key, std::string_view op,
                               const std::vector<std::string>& values) {
   std::vector<std::string> errors;

@@ -10,9 +10,9 @@
 
 namespace berth::api {
 
-// Numbers outside the small form: nanos / 10^9. Arbitrary precision: "99999999999999999999Gi" is legal.
-// `digits` is how many decimals the original keeps at this point (9 after parsing, 3 after rounding to milli,
-// 0 after capping); it shows in how negative numbers overflow.
+// Numbers outside the small form: nanos / 10^9. Arbitrary precision: "99999999999999999999Gi" is valid.
+// `digits` is the number of decimals that apimachinery keeps at this point (9 after parsing, 3 after rounding
+// to milli, 0 after capping); it affects how negative numbers overflow.
 struct Quantity::Big {
   boost::multiprecision::cpp_int nanos;
   int digits = 9;
@@ -28,8 +28,8 @@ constexpr const char* kNumericWrong = "unable to parse numeric part of quantity"
 constexpr const char* kSuffixWrong = "unable to parse quantity's suffix";
 
 constexpr int kNano = -9;
-// Beyond this power of ten the low 64 bits of a product are all zero, so larger exponents change nothing that
-// Value() could show; the cap keeps "1e2147483647" from becoming a number of gigabytes.
+// Beyond this power of ten the low 64 bits of a product are all zero, so larger exponents do not change the
+// result of Value(). The cap keeps "1e2147483647" from becoming a number of gigabytes.
 constexpr int kExponentCap = 400;
 
 struct Parts {
@@ -105,13 +105,13 @@ std::optional<Suffix> InterpretSuffix(std::string_view suffix) {
     std::int64_t exponent = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    // The original keeps the low 32 bits of an exponent.
+    // apimachinery keeps the low 32 bits of an exponent.
     return Suffix{10, static_cast<std::int32_t>(exponent)};
   }
   return std::nullopt;
 }
 
-// base * 10^power, or nothing on overflow.
+// base * 10^power, or nullopt on overflow.
 std::optional<std::int64_t> ScaleUp(std::int64_t base, int power) {
   if (base == 0) return 0;
   if (power > 18) return std::nullopt;
@@ -122,8 +122,8 @@ std::optional<std::int64_t> ScaleUp(std::int64_t base, int power) {
   return result;
 }
 
-// What the original reads out of the small form: where the product does not fit, its low 64 bits for the
-// powers that occur between common units, and 0 for the others.
+// apimachinery's result for the small form: if the product overflows, its low 64 bits for the powers that
+// occur between common units, and 0 for the others.
 std::int64_t ReadScaledUp(std::int64_t base, int power) {
   if (const auto exact = ScaleUp(base, power)) return *exact;
   const bool common = power == 1 || power == 2 || power == 3 || power == 6 || power == 9;
@@ -149,7 +149,7 @@ cpp_int PowerOfTen(int power) {
   return boost::multiprecision::pow(cpp_int(10), static_cast<unsigned>(power));
 }
 
-// What the original sees of a number that does not fit an int64: its low 64 bits.
+// apimachinery's result for a number that does not fit an int64: its low 64 bits.
 std::int64_t LowBits(const cpp_int& value) {
   const cpp_int magnitude = abs(value);
   const auto low = static_cast<std::uint64_t>(magnitude & cpp_int(UINT64_MAX));
@@ -161,13 +161,13 @@ cpp_int ToNanos(std::int64_t mantissa, int scale) {
   return cpp_int(mantissa) * PowerOfTen(std::min(scale, kExponentCap) - kNano);
 }
 
-// A big number in units of 10^-wanted, where the original keeps it in units of 10^-kept. It divides the low
-// 64 bits of a negative number but the whole of a positive one, and in both adds one where something is left
-// over.
+// A big number in units of 10^-wanted, where apimachinery stores it in units of 10^-kept. apimachinery
+// divides the low 64 bits of a negative number but the whole of a positive one, and adds one to both if there
+// is a remainder.
 std::int64_t BigScaled(const cpp_int& nanos, int kept, int wanted) {
   const cpp_int unscaled = nanos / PowerOfTen(9 - kept);
   if (wanted >= kept) {
-    // Its factor is a float turned into an int64, which beyond 10^18 is the smallest one.
+    // apimachinery's factor is a float converted to int64, which beyond 10^18 gives the smallest int64.
     constexpr int kPowerMax = 18;
     std::int64_t factor = wanted - kept > kPowerMax ? INT64_MIN : 1;
     for (int i = kept; i < wanted && factor != INT64_MIN; ++i) factor *= 10;
@@ -192,14 +192,14 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   const auto suffix = InterpretSuffix(parts.suffix);
   if (!suffix) return Invalid(kSuffixWrong);
 
-  // The small form, under exactly the original's conditions: which form a number takes decides how it rounds.
+  // The small form, under exactly apimachinery's conditions: the form of a number determines its rounding.
   const int digits =
       static_cast<int>(std::min<std::size_t>(parts.numerator.size() + parts.denominator.size(), 1000));
   std::int64_t factor = 1;
   int scale = 0;
   int precision = -1;
   if (suffix->base == 10) {
-    scale = std::min(suffix->exponent, 2 * kExponentCap);  // beyond any use, and safe to add to
+    scale = std::min(suffix->exponent, 2 * kExponentCap);  // larger than any useful value, and safe to add to
     precision = 18 - digits;
   } else if (parts.denominator.empty()) {
     factor = std::int64_t{1} << suffix->exponent;
@@ -219,7 +219,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   }
 
   const std::size_t first = shifted.find_first_not_of('0');
-  // cpp_int reads a leading zero as the mark of an octal number.
+  // cpp_int parses a leading zero as the prefix of an octal number.
   cpp_int nanos = first == std::string::npos ? cpp_int(0) : cpp_int(shifted.substr(first));
   if (suffix->base == 2) nanos <<= suffix->exponent;
   const std::int64_t power = (suffix->base == 10 ? std::int64_t{suffix->exponent} : 0) -
@@ -228,7 +228,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
     nanos *= PowerOfTen(static_cast<int>(std::min<std::int64_t>(power, kExponentCap)));
   } else if (nanos != 0) {
     if (-power > static_cast<std::int64_t>(shifted.size()) + kExponentCap) {
-      nanos = 1;  // whatever is asked for, however little, is at least a nano
+      nanos = 1;  // any positive amount counts as at least one nano
     } else {
       const cpp_int divisor = PowerOfTen(static_cast<int>(-power));
       nanos = (nanos + divisor - 1) / divisor;
@@ -284,20 +284,20 @@ Quantity& Quantity::operator+=(const Quantity& other) {
       return *this;
     }
     const int scale = std::min(scale_, other.scale_);
-    const auto mine = ScaleUp(mantissa_, scale_ - scale);
-    const auto theirs = ScaleUp(other.mantissa_, other.scale_ - scale);
+    const auto left = ScaleUp(mantissa_, scale_ - scale);
+    const auto right = ScaleUp(other.mantissa_, other.scale_ - scale);
     std::int64_t sum = 0;
-    if (mine && theirs && !__builtin_add_overflow(*mine, *theirs, &sum)) {
+    if (left && right && !__builtin_add_overflow(*left, *right, &sum)) {
       mantissa_ = sum;
       scale_ = scale;
       return *this;
     }
   }
-  const cpp_int mine = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
-  const cpp_int theirs = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
+  const cpp_int left = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
+  const cpp_int right = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
   const int kept = std::max(big_ ? big_->digits : -std::min(scale_, kExponentCap),
                             other.big_ ? other.big_->digits : -std::min(other.scale_, kExponentCap));
-  big_ = std::make_shared<Big>(Big{mine + theirs, kept});
+  big_ = std::make_shared<Big>(Big{left + right, kept});
   return *this;
 }
 
@@ -347,13 +347,13 @@ void Quantity::RoundUpToMilli() {
 int Quantity::Compare(const Quantity& other) const {
   if (!big_ && !other.big_) {
     const int scale = std::min(scale_, other.scale_);
-    const auto mine = ScaleUp(mantissa_, scale_ - scale);
-    const auto theirs = ScaleUp(other.mantissa_, other.scale_ - scale);
-    if (mine && theirs) return *mine < *theirs ? -1 : *mine > *theirs ? 1 : 0;
+    const auto left = ScaleUp(mantissa_, scale_ - scale);
+    const auto right = ScaleUp(other.mantissa_, other.scale_ - scale);
+    if (left && right) return *left < *right ? -1 : *left > *right ? 1 : 0;
   }
-  const cpp_int mine = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
-  const cpp_int theirs = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
-  return mine.compare(theirs);
+  const cpp_int left = big_ ? big_->nanos : ToNanos(mantissa_, scale_);
+  const cpp_int right = other.big_ ? other.big_->nanos : ToNanos(other.mantissa_, other.scale_);
+  return left.compare(right);
 }
 
 }  // namespace berth::api

@@ -39,14 +39,14 @@ struct Wrong {
   std::string text;
   std::string error;
 };
-class QuantityMistake : public testing::TestWithParam<Wrong> {};
-TEST_P(QuantityMistake, IsNamedAsTheOriginalNamesIt) {
+class InvalidQuantity : public testing::TestWithParam<Wrong> {};
+TEST_P(InvalidQuantity, HasKubernetesErrorText) {
   const auto quantity = Quantity::Parse(GetParam().text);
   ASSERT_FALSE(quantity);
   EXPECT_EQ(quantity.error().message.substr(0, GetParam().error.size()), GetParam().error);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, QuantityMistake,
+    Table, InvalidQuantity,
     testing::Values(Wrong{"", "quantities must match"}, Wrong{" 1", "quantities must match"},
                     Wrong{"1MB", "quantities must match"}, Wrong{"1e3Ki", "quantities must match"},
                     Wrong{"1.2.3", "quantities must match"}, Wrong{"1e", "unable to parse quantity's"},

@@ -15,26 +15,26 @@ namespace berth::api {
 class RecentAmounts {
  public:
   void Add(std::string_view name, std::string_view amount) {
-    if (!Append(name) || !Append(amount)) Odd();
+    if (!Append(name) || !Append(amount)) MarkUncacheable();
   }
   // The list contains something other than plain amounts: it is not cached.
-  void Odd() { odd_ = true; }
+  void MarkUncacheable() { uncacheable_ = true; }
   // Null if these texts are not cached, or are too long or too unusual to be cached.
   const ResourceList* Find() {
-    if (odd_ || length_ == 0) return nullptr;
-    thread_local std::array<Known, 256> known;
-    slot_ = &known[std::hash<std::string_view>()(Texts()) % known.size()];
+    if (uncacheable_ || length_ == 0) return nullptr;
+    thread_local std::array<Entry, 256> entries;
+    slot_ = &entries[std::hash<std::string_view>()(Texts()) % entries.size()];
     return slot_->texts == Texts() ? &slot_->amounts : nullptr;
   }
   // Stores the parsed list; call after Find.
-  void Remember(const ResourceList& amounts) {
+  void Store(const ResourceList& amounts) {
     if (slot_ == nullptr) return;
     slot_->texts = Texts();
     slot_->amounts = amounts;
   }
 
  private:
-  struct Known {
+  struct Entry {
     std::string texts;
     ResourceList amounts;
   };
@@ -50,8 +50,8 @@ class RecentAmounts {
 
   std::array<char, 192> texts_;
   std::size_t length_ = 0;
-  bool odd_ = false;
-  Known* slot_ = nullptr;
+  bool uncacheable_ = false;
+  Entry* slot_ = nullptr;
 };
 
 }  // namespace berth::api

@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-// Where a container's numbers come from while it may be in the middle of an in-place resize.
+// The source of a container's resources, which may be in the middle of an in-place resize.
 enum class Source { kSpec, kAllocated, kActuated, kLimits };
 
 struct Defaults {
@@ -81,7 +81,7 @@ ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool us
   };
   ResourceList running;
   for (const Container& container : pod.spec.containers) AddTo(running, requests(container));
-  // While an init container runs, so do the sidecars that were started before it.
+  // While an init container runs, the sidecars that were started before it run too.
   ResourceList sidecars;
   ResourceList peak;
   for (const Container& container : pod.spec.init_containers) {
@@ -100,7 +100,7 @@ ResourceList Aggregate(const Pod& pod, Source source, Defaults defaults, bool us
 }
 
 ResourceList AggregateWithStatus(const Pod& pod, Defaults defaults) {
-  // In the original's order: it shows in the form of numbers beyond 2^63.
+  // In apimachinery's order: it affects the form of numbers beyond 2^63.
   ResourceList result;
   if (!ResizeInfeasible(pod)) result = Aggregate(pod, Source::kSpec, defaults, true);
   if (pod.status.allocated_resources && pod.status.resource_requests) {
@@ -151,8 +151,7 @@ bool IsPodLevelResource(std::string_view name) {
 NonZeroUse NonZeroRequests(const Pod& pod) {
   Defaults defaults{true, true};
   if (HasPodLevelRequests(pod)) {
-    // With pod-level requests a default is for what is requested nowhere, neither at the pod nor in a
-    // container.
+    // With pod-level requests a default applies to resources requested neither by the pod nor by a container.
     const ResourceList plain = Requests(pod, true, true, {});
     defaults = {!plain.contains("cpu"), !plain.contains("memory")};
   }

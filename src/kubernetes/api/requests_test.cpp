@@ -30,7 +30,7 @@ struct SumCase {
   std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers that ask for none
 };
 class APodsSum : public ::testing::TestWithParam<SumCase> {};
-TEST_P(APodsSum, IsWhatItNeedsAtItsPeak) {
+TEST_P(APodsSum, IsTheMaximumOverItsLifetime) {
   const auto& row = GetParam();
   const ResourceList plain = PodRequests(row.pod, {});
   EXPECT_EQ(MilliCpu(plain), row.cpu);
@@ -93,7 +93,7 @@ TEST(PodRequests, AreRoundedOnceForThePod) {
   EXPECT_EQ(MilliCpu(PodRequests(pod, {})), 1);
 }
 
-TEST(PodRequests, PodLevelReplacesOnlyWhatItMayName) {
+TEST(PodRequests, PodLevelReplacesOnlySupportedResources) {
   const Pod pod = MakePod()
                       .Cpu("1")
                       .Request("example.com/gpu", "2")
@@ -107,7 +107,7 @@ TEST(PodRequests, PodLevelReplacesOnlyWhatItMayName) {
   EXPECT_EQ(Of(PodRequests(pod, {.pod_level = false}), "hugepages-2Mi"), 4 * kMi);
 }
 
-TEST(PodRequests, LimitsAreNotAskedFor) {
+TEST(PodRequests, DoNotIncludeLimits) {
   const Pod pod = MakePod().Container(MakeContainer().Limit("cpu", "4"));
   EXPECT_EQ(MilliCpu(PodRequests(pod, {})), -1);
   EXPECT_EQ(MilliCpu(ContainerLimits(pod)), 4000);
@@ -126,7 +126,7 @@ struct ResizeCase {
   std::int64_t cpu;
 };
 class AResizedPod : public ::testing::TestWithParam<ResizeCase> {};
-TEST_P(AResizedPod, TakesTheMostThatItMayBeUsing) {
+TEST_P(AResizedPod, CountsTheMaximumItMayUse) {
   Pod pod = MakePod();
   pod.spec.containers.clear();
   for (std::size_t i = 0; i < GetParam().containers.size(); ++i) {
@@ -155,13 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
         ResizeCase{"AnInfeasibleResizeWithoutStatusCountsAsNothing", {{"1", {}, {}}}, true, -1}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AResizedPod, CountsBySpecWhileItWaits) {
+TEST(AResizedPod, CountsTheSpecWhileItIsPending) {
   Pod pod = MakePod().Cpu("1");
   pod.status.container_statuses.push_back({"c", Amounts({{"cpu", "5"}}), {}});
   EXPECT_EQ(MilliCpu(PodRequests(pod, {})), 1000);
 }
 
-TEST(AResizedPod, CountsByItsOwnStatusIfBothMapsAreThere) {
+TEST(AResizedPod, CountsItsPodLevelStatusIfBothMapsArePresent) {
   Pod pod = MakePod().Cpu("1");
   pod.status.has_resources = true;
   pod.status.allocated_resources = Amounts({{"cpu", "2"}});
@@ -169,7 +169,7 @@ TEST(AResizedPod, CountsByItsOwnStatusIfBothMapsAreThere) {
   EXPECT_EQ(MilliCpu(PodRequests(pod, {.use_status = true})), 3000);
 }
 
-TEST(AResizedPod, PodLevelTakesTheMostOfSpecAndStatus) {
+TEST(AResizedPod, PodLevelUsesTheMaximumOfSpecAndStatus) {
   Pod pod = MakePod().Cpu("1").PodLevel("cpu", "2");
   pod.status.has_resources = true;
   pod.status.allocated_resources = Amounts({{"cpu", "4"}});

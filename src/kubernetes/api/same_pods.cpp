@@ -2,7 +2,7 @@
 
 namespace berth::api {
 
-// All members are named, so that this does not compile when there is one more to think of.
+// All members are listed, so that adding a member without handling it here is a compile error.
 
 bool SameDemands(const PodSpec& a, const PodSpec& b) {
   const auto& [node_a, scheduler_a, priority_a, gates_a, selector_a, node_affinity_a, tolerations_a,

@@ -47,7 +47,7 @@ std::optional<SelectorOp> NodeOperator(std::string_view op) {
   return std::nullopt;
 }
 
-// "text" as Go's %q writes it, for the characters that occur in names.
+// Quotes `text` as Go's %q, for characters that occur in names.
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -63,7 +63,7 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
-// A list of values as JSON; an empty one is null, since the API does not tell it from an absent one.
+// A list of values as JSON; an empty one is null, since the API does not distinguish empty from absent.
 std::string ValueList(const NodeSelectorRequirement& requirement) {
   if (requirement.values.empty()) return "null";
   std::string out;
@@ -80,7 +80,7 @@ constexpr const char* kNameRule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character";
 
-// The path of a field; the object itself may have none.
+// The path of a field; `path`, of the object, may be empty.
 std::string Below(std::string_view path, std::string_view field) {
   return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
 }

@@ -16,7 +16,7 @@ struct MatchCase {
   bool matches;
 };
 class ARequirement : public testing::TestWithParam<MatchCase> {};
-TEST_P(ARequirement, MatchesALabelOrItsAbsence) {
+TEST_P(ARequirement, MatchesPresentAndAbsentLabels) {
   std::vector<std::string> errors;
   const auto parsed = ParseNodeRequirement(GetParam().requirement, "t", &errors);
   ASSERT_TRUE(parsed) << JoinErrors(errors);
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MatchCase{"LtRefusesAbsence", {"k", "Lt", {"5"}}, {}, false}),
     [](const auto& row) { return row.param.name; });
 
-TEST(LabelAsInteger, IsPlainBaseTen) {
+TEST(LabelAsInteger, AcceptsOnlyBaseTen) {
   EXPECT_EQ(LabelAsInteger("007"), 7);
   EXPECT_EQ(LabelAsInteger("-9223372036854775808"), INT64_MIN);
   EXPECT_EQ(LabelAsInteger("+1"), 1);
@@ -78,15 +78,15 @@ struct MistakeCase {
   NodeSelectorRequirement requirement;
   std::vector<std::string> errors;
 };
-class AMistakenRequirement : public testing::TestWithParam<MistakeCase> {};
-TEST_P(AMistakenRequirement, IsNamedInTheWordsOfTheOriginal) {
+class AnInvalidRequirement : public testing::TestWithParam<MistakeCase> {};
+TEST_P(AnInvalidRequirement, IsReportedWithTheTextsOfKubernetes) {
   std::vector<std::string> errors;
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", &errors));
   EXPECT_EQ(errors, GetParam().errors);
   EXPECT_FALSE(ParseNodeRequirement(GetParam().requirement, "e[0]", nullptr));
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, AMistakenRequirement,
+    Table, AnInvalidRequirement,
     testing::Values(
         MistakeCase{
             "UnknownOperator",
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::string("e[0].values[0][a b]: Invalid value: \"?\": ") + kBadValue}}),
     [](const auto& row) { return row.param.name; });
 
-TEST(AFieldRequirement, TakesInAndNotInWithExactlyOneValue) {
+TEST(AFieldRequirement, AcceptsInAndNotInWithExactlyOneValue) {
   EXPECT_TRUE(ParseFieldRequirement({"metadata.name", "In", {"n1"}}, "f", nullptr));
   EXPECT_TRUE(ParseFieldRequirement({"metadata.name", "NotIn", {"any text at all"}}, "f", nullptr));
   std::vector<std::string> errors;
@@ -139,7 +139,7 @@ TEST(AFieldRequirement, TakesInAndNotInWithExactlyOneValue) {
                           "f.values: Invalid value: null: must have one element"));
 }
 
-TEST(JoinErrors, ShowsEachOnceAndBracketsWhereThereAreSeveral) {
+TEST(JoinErrors, RemovesDuplicatesAndBracketsSeveral) {
   EXPECT_EQ(JoinErrors({}), "");
   EXPECT_EQ(JoinErrors({"a"}), "a");
   EXPECT_EQ(JoinErrors({"a", "a"}), "a");
@@ -154,7 +154,7 @@ TEST(LabelValue, HasAtMost63Bytes) {
     EXPECT_EQ(CheckLabelValue(wrong), kBadValue) << wrong;
 }
 
-TEST(LabelKey, MayHaveASubdomainInFront) {
+TEST(LabelKey, MayHaveAPrefix) {
   for (const auto* fine : {"a", "example.com/a", "a.b-c.d/E_f.g"}) EXPECT_EQ(CheckLabelKey(fine), "") << fine;
   EXPECT_EQ(CheckLabelKey("/a"), "prefix part must be non-empty");
   EXPECT_EQ(CheckLabelKey("x/" + std::string(64, 'a')), "name part must be no more than 63 bytes");
@@ -177,7 +177,7 @@ struct TolerationCase {
   bool tolerates;
 };
 class AToleration : public testing::TestWithParam<TolerationCase> {};
-TEST_P(AToleration, CoversATaintOrNot) {
+TEST_P(AToleration, MatchesTaints) {
   EXPECT_EQ(Tolerates(GetParam().toleration, GetParam().taint), GetParam().tolerates);
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
             "TheComparisonOperatorsAreOff", {"k", "Lt", "10", ""}, {"k", "5", "NoSchedule"}, false}),
     [](const auto& row) { return row.param.name; });
 
-TEST(ATaint, StopsSchedulingByTwoOfItsEffects) {
+TEST(ATaint, WithNoScheduleOrNoExecuteStopsScheduling) {
   EXPECT_TRUE(TaintStopsScheduling({"k", "", "NoSchedule"}));
   EXPECT_TRUE(TaintStopsScheduling({"k", "", "NoExecute"}));
   EXPECT_FALSE(TaintStopsScheduling({"k", "", "PreferNoSchedule"}));

@@ -9,7 +9,7 @@
 namespace berth::api {
 namespace {
 
-// A hash over all that == compares. A member that is forgotten here makes no mistake, only collisions.
+// A hash over all members that == compares. A missing member causes only collisions, not errors.
 class Digest {
  public:
   template <class T>
@@ -100,7 +100,7 @@ class Digest {
   std::size_t state_ = 0;
 };
 
-// T is one of the types whose copies share: CowPtr, CowList, Labels, ResourceList, Text.
+// T is one of the copy-on-write types: CowPtr, CowList, Labels, ResourceList, Text.
 template <class T>
 class Pool {
  public:
@@ -174,7 +174,7 @@ void Sharing::Share(Pod& pod) {
   pools_->pod_affinities.Share(spec.pod_affinity);
   pools_->pod_affinities.Share(spec.pod_anti_affinity);
   pools_->spread_constraints.Share(spec.topology_spread_constraints);
-  // Conditions of waiting pods have times and messages of their own.
+  // Conditions of pods without a node contain individual times and messages.
   if (!spec.node_name.empty()) pools_->pod_conditions.Share(status.conditions);
   pools_->container_statuses.Share(status.container_statuses);
   pools_->container_statuses.Share(status.init_container_statuses);

@@ -23,7 +23,7 @@ TEST(Text, ReadsLikeAString) {
   EXPECT_EQ(fmt::format("{:>8}", text), "  team-a");
 }
 
-TEST(Text, WithoutAnythingIsTheEmptyText) {
+TEST(Text, DefaultsToTheEmptyText) {
   for (const Text& text : {Text(), Text(""), Text(std::string()), Text(std::string_view())}) {
     EXPECT_TRUE(text.empty());
     EXPECT_EQ(text, "");
@@ -32,7 +32,7 @@ TEST(Text, WithoutAnythingIsTheEmptyText) {
   }
 }
 
-TEST(Text, IsComparedAndHashedByWhatItSays) {
+TEST(Text, IsComparedAndHashedByContent) {
   const Text a = "a", also_a = std::string("a"), b = std::string_view("b");
   EXPECT_NE(a.identity(), also_a.identity());
   EXPECT_EQ(a, also_a);
@@ -44,7 +44,7 @@ TEST(Text, IsComparedAndHashedByWhatItSays) {
   EXPECT_EQ((std::unordered_set<Text>{b, a, also_a}.size()), 2U);
 }
 
-TEST(Text, OfACopyStaysWhenTheOriginalIsReplaced) {
+TEST(Text, CopiesAreUnaffectedWhenTheOriginalIsReplaced) {
   Text text = "n1";
   const Text copy = text;
   EXPECT_EQ(copy.identity(), text.identity());
@@ -55,7 +55,7 @@ TEST(Text, OfACopyStaysWhenTheOriginalIsReplaced) {
   EXPECT_TRUE(text.empty());
 }
 
-TEST(Text, OfManyPodsIsOne) {
+TEST(Text, EqualTextsOfManyPodsAreShared) {
   Decoder decoder;
   const auto read = [&] {
     return decoder

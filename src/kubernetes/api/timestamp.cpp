@@ -6,7 +6,7 @@
 namespace berth::api {
 namespace {
 
-// Takes fixed-width numbers and single characters off the front of a text.
+// Reads fixed-width numbers and single characters from the start of a text.
 class Cutter {
  public:
   explicit Cutter(std::string_view text) : rest_(text) {}

@@ -15,7 +15,7 @@ Expected<VersionList> VersionsFromJson(const element& root) {
   if (metadata["resourceVersion"].get(value) == simdjson::SUCCESS) list.resource_version = value;
   if (list.resource_version.empty()) return Invalid("metadata.resourceVersion: missing");
   if (metadata["continue"].get(value) == simdjson::SUCCESS) list.continue_token = value;
-  // A list without items may say null.
+  // A list without items may contain null.
   if (root["items"].get(member) != simdjson::SUCCESS || member.is_null()) return list;
   if (member.get(items) != simdjson::SUCCESS) return Invalid("items: expected a list");
   list.items.reserve(items.size());

@@ -66,7 +66,7 @@ bool RequestError::too_large_version() const {
          std::ranges::find(causes, "ResourceVersionTooLarge") != causes.end();
 }
 
-bool RequestError::server_trouble() const {
+bool RequestError::temporary_server_failure() const {
   return answered() && (reason == "InternalError" || reason == "ServiceUnavailable" || http_code == 503);
 }
 

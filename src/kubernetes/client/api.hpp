@@ -36,7 +36,7 @@ struct RequestError {
   bool expired() const { return code == ErrorCode::kExpired; }  // reasons Expired and Gone
   bool too_large_version() const;
   // The server reported a temporary failure: InternalError or ServiceUnavailable.
-  bool server_trouble() const;
+  bool temporary_server_failure() const;
   Error ToError() const { return Error{code, message}; }
 };
 

@@ -37,7 +37,7 @@ std::string BindingBody(const ports::Binding& binding) {
   return body;
 }
 
-// What only the earlier one speaks of is not out of date.
+// Copies the parts that only the earlier patch contains and that are not out of date.
 void Inherit(ports::PodStatusPatch& later, const ports::PodStatusPatch& earlier) {
   if (!later.nomination) later.nomination = earlier.nomination;
   if (!later.reason.empty()) return;
@@ -60,7 +60,7 @@ std::string PodPath(const std::string& ns, const std::string& name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name);
 }
 
-// A merge patch of one object, refused if the object is not at that version any more.
+// A merge patch of one object, rejected if the object no longer has this version.
 struct ObjectPatch {
   std::string path;
   std::string body;
@@ -111,17 +111,17 @@ struct ApiWriter::Impl {
     std::optional<ports::PodStatusPatch> patch;
     std::optional<ports::PodDeletion> deletion;
     std::optional<ObjectPatch> object;
-    std::string version;  // of the object, after the patch
+    std::string version;  // of the object after the patch
     ports::WriteDone done;
     Backoff backoff{kBackoff};
     int tries = 0;
-    bool settled_before = false;  // an earlier try may have taken effect
+    bool settled_before = false;  // an earlier attempt may have taken effect
     Api::CallId call = 0;
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
   };
   using WritePtr = std::shared_ptr<Write>;
-  // A pod is here while a write to it is waiting or under way; the first is the one that goes next or is
-  // going.
+  // A pod has an entry while a write to it is waiting or in flight; the first write is the current or next
+  // one.
   struct Line {
     std::deque<WritePtr> writes;
     bool going = false;
@@ -134,11 +134,11 @@ struct ApiWriter::Impl {
   Random random{options.seed};
   api::Decoder decoder{};
   boost::unordered_flat_map<std::string, Line> lines{};
-  std::deque<std::string> ready{};  // pods whose first write waits for a free place
+  std::deque<std::string> ready{};  // pods whose first write waits for a free slot
   std::size_t in_flight = 0;
-  std::vector<std::move_only_function<void()>> idle{};  // who waits for nothing to be left
+  std::vector<std::move_only_function<void()>> idle{};  // callbacks of WhenIdle
 
-  // Writes go through here, questions do not.
+  // Sends writes; reads do not pass the fence.
   Api::CallId Send(ApiRequest request, std::move_only_function<void(Reply)> done) {
     if (options.fence != nullptr) {
       request.refused = [fence = options.fence]() -> std::optional<std::string> {
@@ -148,7 +148,7 @@ struct ApiWriter::Impl {
     }
     return api.Send(std::move(request), std::move(done));
   }
-  void TellIdle() {
+  void NotifyIdle() {
     if (!lines.empty()) return;
     for (auto& tell : std::exchange(idle, {})) tell();
   }
@@ -163,7 +163,7 @@ struct ApiWriter::Impl {
   void SendObject(const WritePtr& write);
   void OnObject(const WritePtr& write, Reply reply);
   void OnBound(const WritePtr& write, Reply reply);
-  void Settle(const WritePtr& write, RequestError why);
+  void ResolveOutcome(const WritePtr& write, RequestError why);
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
   void OnPatched(const WritePtr& write, Reply reply);
   void OnDeleted(const WritePtr& write, Reply reply);
@@ -176,7 +176,7 @@ void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, ports::VersionDo
   auto write = std::make_shared<Write>();
   write->key = std::move(key);
   write->object = std::move(patch);
-  // The write holds this, and this must not hold the write.
+  // The write owns this callback, so the callback must not own the write.
   write->done = [raw = write.get(), done = std::move(done)](Expected<> result) mutable {
     if (!result) return done(std::unexpected(std::move(result).error()));
     done(std::move(raw->version));
@@ -186,7 +186,7 @@ void ApiWriter::Impl::Patch(std::string key, ObjectPatch patch, ports::VersionDo
 
 void ApiWriter::Impl::Accept(const WritePtr& write) {
   Line& line = lines[write->key];
-  // Only the write that is going matters to the API server; a patch behind it is out of date now.
+  // Only the current write matters to the API server; a patch that waits behind it is out of date now.
   std::vector<WritePtr> outdated;
   while (line.writes.size() > (line.going ? 1U : 0U) && MakesOutdated(write, line.writes.back())) {
     outdated.push_back(std::move(line.writes.back()));
@@ -241,16 +241,16 @@ void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
-  if (error.ambiguous()) return Settle(write, error);
-  // "already assigned" after a try whose effect we do not know may speak of our own success.
-  if (error.code == ErrorCode::kConflict && write->settled_before) return Settle(write, error);
-  if (error.server_trouble()) write->settled_before = true;
-  if (error.server_trouble() || error.not_sent()) return Again(write, error);
+  if (error.ambiguous()) return ResolveOutcome(write, error);
+  // "already assigned" after an attempt with unknown effect may refer to that attempt's success.
+  if (error.code == ErrorCode::kConflict && write->settled_before) return ResolveOutcome(write, error);
+  if (error.temporary_server_failure()) write->settled_before = true;
+  if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
   Finish(write, std::unexpected(error.ToError()));
 }
 
-// Did the binding take effect? The pod knows.
-void ApiWriter::Impl::Settle(const WritePtr& write, RequestError why) {
+// Reads the pod to determine whether the binding took effect.
+void ApiWriter::Impl::ResolveOutcome(const WritePtr& write, RequestError why) {
   write->call =
       api.Send({.path = PodPath(write->binding->ns, write->binding->name)},
                [this, write, why = std::move(why)](Reply reply) { OnSeen(write, why, std::move(reply)); });
@@ -260,7 +260,7 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
   write->call = 0;
   const auto& binding = *write->binding;
   if (!reply) {
-    if (reply.error().answered() && !reply.error().server_trouble()) {
+    if (reply.error().answered() && !reply.error().temporary_server_failure()) {
       return Finish(write, std::unexpected(reply.error().ToError()));
     }
     if (write->tries >= kTriesMax) {
@@ -269,7 +269,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     }
     ++write->tries;
     write->timer =
-        loop.After(write->backoff.Next(loop.Now(), random), [this, write, why] { Settle(write, why); });
+        loop.After(write->backoff.Next(loop.Now(), random),
+                   [this, write, why] { ResolveOutcome(write, why); });
     return;
   }
   const auto pod = decoder.Object<api::Pod>(*reply);
@@ -283,7 +284,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     return Finish(write, Fail(ErrorCode::kConflict, fmt::format("pod {} is already assigned to node \"{}\"",
                                                                 binding.name, pod->spec.node_name)));
   }
-  // Not bound. The uid makes it safe to try again; a refusal that was not about an assignment stands.
+  // Not bound. The uid makes a retry safe; a rejection for another reason than an existing assignment is
+  // final.
   if (why.code == ErrorCode::kConflict) return Finish(write, std::unexpected(why.ToError()));
   write->settled_before = true;
   Again(write, why);
@@ -293,7 +295,7 @@ void ApiWriter::Impl::SendPatch(const WritePtr& write) {
   const auto& patch = *write->patch;
   std::string body = StatusPatchBody(patch, clock.WallNow());
   if (body.empty()) {
-    // Finished later, as everything is: nobody expects an answer from within a call.
+    // Posted, because callers expect no callback from within a call.
     loop.Post([this, write] {
       if (write->done) Finish(write, {});
     });
@@ -311,7 +313,8 @@ void ApiWriter::Impl::OnPatched(const WritePtr& write, Reply reply) {
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
   const bool again =
-      error.server_trouble() || error.not_sent() || error.ambiguous() || error.code == ErrorCode::kConflict;
+      error.temporary_server_failure() || error.not_sent() || error.ambiguous() ||
+      error.code == ErrorCode::kConflict;
   again ? Again(write, error) : Finish(write, std::unexpected(error.ToError()));
 }
 
@@ -326,8 +329,8 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
-  if (error.server_trouble() || error.not_sent() || error.ambiguous()) return Again(write, error);
-  // The precondition does not hold: there is another pod of that name.
+  if (error.temporary_server_failure() || error.not_sent() || error.ambiguous()) return Again(write, error);
+  // The precondition failed: there is another pod with that name.
   if (error.code == ErrorCode::kConflict) return Finish(write, Fail(ErrorCode::kNotFound, error.message));
   Finish(write, std::unexpected(error.ToError()));
 }
@@ -344,10 +347,10 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
   write->call = 0;
   if (!reply) {
     const RequestError& error = reply.error();
-    if (error.server_trouble() || error.not_sent()) return Again(write, error);
+    if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
     return Finish(write, std::unexpected(error.ToError()));
   }
-  // Of any object with metadata; a claim will do.
+  // Any kind with metadata can be decoded this way; a claim is used.
   const auto object = decoder.Object<api::PersistentVolumeClaim>(*reply);
   if (!object) return Finish(write, std::unexpected(object.error()));
   write->version = object->metadata.resource_version;
@@ -375,7 +378,7 @@ void ApiWriter::Impl::Finish(const WritePtr& write, Expected<> result) {
   auto done = std::exchange(write->done, nullptr);
   Pump();
   done(std::move(result));
-  TellIdle();
+  NotifyIdle();
 }
 
 void ApiWriter::Impl::Shutdown() {
@@ -433,7 +436,7 @@ void ApiWriter::SelectNode(ports::NodeSelected write, ports::VersionDone done) {
 void ApiWriter::WhenIdle(std::move_only_function<void()> idle) {
   impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
     impl->idle.push_back(std::move(idle));
-    impl->TellIdle();
+    impl->NotifyIdle();
   });
 }
 

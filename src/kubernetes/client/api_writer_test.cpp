@@ -60,7 +60,7 @@ class Writer : public testing::Test {
   std::unique_ptr<ApiWriter> writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock());
 };
 
-TEST_F(Writer, ABindingNamesPodUidAndNode) {
+TEST_F(Writer, ABindingContainsPodUidAndNode) {
   Bind();
   ASSERT_THAT(api_.asked, ElementsAre(kPost));
   EXPECT_EQ(api_.open[0].request.body,
@@ -71,7 +71,7 @@ TEST_F(Writer, ABindingNamesPodUidAndNode) {
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
 
-TEST_F(Writer, AConflictIsTheEndOfABinding) {
+TEST_F(Writer, AConflictIsFinalForABinding) {
   Bind();
   api_.Answer(Refused(409, "Conflict"));
   EXPECT_THAT(results_, ElementsAre(Failed(ErrorCode::kConflict, "Conflict")));
@@ -81,8 +81,8 @@ struct AgainCase {
   std::string name;
   Reply trouble;
 };
-class WriterTriesAgain : public Writer, public testing::WithParamInterface<AgainCase> {};
-TEST_P(WriterTriesAgain, FourTimesInAllWithGrowingDelays) {
+class WriterRetries : public Writer, public testing::WithParamInterface<AgainCase> {};
+TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
   Bind();
   for (const Duration delay : {10ms, 50ms, 250ms}) {
     api_.Answer(GetParam().trouble);
@@ -96,7 +96,7 @@ TEST_P(WriterTriesAgain, FourTimesInAllWithGrowingDelays) {
   EXPECT_THAT(results_, SizeIs(1));
   EXPECT_THAT(api_.asked, ElementsAre(kPost, kPost, kPost, kPost));
 }
-INSTANTIATE_TEST_SUITE_P(Table, WriterTriesAgain,
+INSTANTIATE_TEST_SUITE_P(Table, WriterRetries,
                          testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError")},
                                          AgainCase{"AfterServiceUnavailable",
                                                    Refused(503, "ServiceUnavailable")},
@@ -108,8 +108,8 @@ struct LostCase {
   Reply pod;
   std::string want;
 };
-class WriterSettles : public Writer, public testing::WithParamInterface<LostCase> {};
-TEST_P(WriterSettles, ALostAnswerByLookingAtThePod) {
+class WriterResolves : public Writer, public testing::WithParamInterface<LostCase> {};
+TEST_P(WriterResolves, AfterALostResponseByReadingThePod) {
   Bind();
   api_.Answer(AnswerLost());
   ASSERT_THAT(api_.asked, ElementsAre(kPost, kGet));
@@ -117,7 +117,7 @@ TEST_P(WriterSettles, ALostAnswerByLookingAtThePod) {
   EXPECT_THAT(results_, ElementsAre(GetParam().want));
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, WriterSettles,
+    Table, WriterResolves,
     testing::Values(LostCase{"BoundToOurNode", PodOn("n1"), "bind p: done"},
                     LostCase{"BoundElsewhere", PodOn("n2"),
                              fmt::format("bind p: {} pod p is already assigned to node \"n2\"",
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                              fmt::format("bind p: {} NotFound", static_cast<int>(ErrorCode::kNotFound))}),
     [](const auto& row) { return row.param.name; });
 
-TEST_F(Writer, APodThatIsNotBoundAfterALostAnswerIsBoundAgain) {
+TEST_F(Writer, AnUnboundPodAfterALostResponseIsBoundAgain) {
   Bind();
   api_.Answer(AnswerLost());
   api_.Answer(PodOn(""));
@@ -139,7 +139,7 @@ TEST_F(Writer, APodThatIsNotBoundAfterALostAnswerIsBoundAgain) {
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
 
-TEST_F(Writer, AConflictAfterTroubleMayBeOurOwnSuccess) {
+TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
   Bind();
   api_.Answer(Refused(500, "InternalError"));
   loop_.Advance(20ms);
@@ -160,7 +160,7 @@ TEST_F(Writer, APatchIsAStrategicMerge) {
   EXPECT_THAT(results_, ElementsAre("patch m: done"));
 }
 
-TEST_F(Writer, APatchThatChangesNothingIsDoneWithoutBeingSent) {
+TEST_F(Writer, APatchThatChangesNothingIsNotSent) {
   auto pod = std::make_shared<api::Pod>();
   pod->status.conditions.push_back(
       {.type = "PodScheduled", .status = "False", .reason = "r", .message = "m", .last_transition_time = ""});
@@ -179,7 +179,7 @@ TEST_F(Writer, ABindingNeverOvertakesThePatchBeforeIt) {
   EXPECT_THAT(api_.asked, ElementsAre(kPatch, kPost));
 }
 
-TEST_F(Writer, WaitingPatchesGiveWayToWhatComesAfterThem) {
+TEST_F(Writer, WaitingPatchesAreDroppedForLaterWrites) {
   Patch("1");
   Patch("2");
   Patch("3");
@@ -191,7 +191,7 @@ TEST_F(Writer, WaitingPatchesGiveWayToWhatComesAfterThem) {
   EXPECT_THAT(results_, testing::Contains("bind p: done"));
 }
 
-TEST_F(Writer, WhatTheLaterPatchDoesNotMentionIsWrittenWithIt) {
+TEST_F(Writer, ALaterPatchInheritsWhatOnlyTheEarlierOneContains) {
   auto pod = std::make_shared<api::Pod>();
   pod->status.nominated_node_name = "n1";
   Bind();
@@ -204,7 +204,7 @@ TEST_F(Writer, WhatTheLaterPatchDoesNotMentionIsWrittenWithIt) {
   EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("message":"m")"));
 }
 
-TEST_F(Writer, APatchOfAnotherConditionStays) {
+TEST_F(Writer, APatchOfAnotherConditionIsKept) {
   Patch("1");
   Patch("2");
   writer_->PatchPodStatus({.ns = "default",
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  fmt::format("delete: {} Conflict", static_cast<int>(ErrorCode::kNotFound))}),
     [](const auto& row) { return row.param.name; });
 
-TEST_F(Writer, ADeletionWaitsForThePatchBeforeItAndIsRepeatedBlindly) {
+TEST_F(Writer, ADeletionFollowsThePatchBeforeItAndIsRetriedAfterALostResponse) {
   Patch("m");
   writer_->DeletePod({.ns = "default", .name = "p", .uid = "u1"}, Note("delete"));
   loop_.Run();
@@ -256,7 +256,7 @@ TEST_F(Writer, ADeletionWaitsForThePatchBeforeItAndIsRepeatedBlindly) {
   EXPECT_THAT(results_, ElementsAre("patch m: done", "delete: done"));
 }
 
-TEST_F(Writer, BoundsWhatIsInFlightAndServesInOrder) {
+TEST_F(Writer, LimitsWritesInFlightAndKeepsTheirOrder) {
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.max_in_flight = 2});
   for (const char* name : {"a", "b", "c", "d"}) Bind(name);
   EXPECT_THAT(api_.open, SizeIs(2));
@@ -265,7 +265,7 @@ TEST_F(Writer, BoundsWhatIsInFlightAndServesInOrder) {
   EXPECT_THAT(results_, ElementsAre("bind a: done", "bind b: done", "bind c: done", "bind d: done"));
 }
 
-TEST_F(Writer, ItsEndIsToldToEverybody) {
+TEST_F(Writer, DestructionEndsEveryCall) {
   Bind("a");
   Bind("b");
   api_.Answer(NotReached());
@@ -291,7 +291,7 @@ class VolumeWriter : public Writer {
   }
 };
 
-TEST_F(VolumeWriter, AVolumeIsClaimedAtItsVersion) {
+TEST_F(VolumeWriter, AVolumeIsBoundWithItsVersionAsPrecondition) {
   ClaimVolume();
   ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/persistentvolumes/v"));
   EXPECT_EQ(api_.open[0].request.content_type, "application/merge-patch+json");
@@ -304,7 +304,7 @@ TEST_F(VolumeWriter, AVolumeIsClaimedAtItsVersion) {
   EXPECT_THAT(results_, ElementsAre("version 8"));
 }
 
-TEST_F(VolumeWriter, AClaimGetsItsNode) {
+TEST_F(VolumeWriter, AClaimGetsItsSelectedNode) {
   writer_->SelectNode({"ns", "c", "3", "n1"}, NoteVersion());
   loop_.Run();
   ASSERT_THAT(api_.asked, ElementsAre("PATCH /api/v1/namespaces/ns/persistentvolumeclaims/c"));
@@ -313,14 +313,14 @@ TEST_F(VolumeWriter, AClaimGetsItsNode) {
       R"({"metadata":{"resourceVersion":"3","annotations":{"volume.kubernetes.io/selected-node":"n1"}}})");
 }
 
-TEST_F(VolumeWriter, SomebodyElsesChangeIsTheEnd) {
+TEST_F(VolumeWriter, AConcurrentChangeIsAConflict) {
   ClaimVolume();
   api_.Answer(Refused(409, "Conflict"));
   EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
 }
 
 // What the API asks before it hands a request to the kernel.
-TEST_F(Writer, EveryWriteAsksTheFenceWhenItIsSentAndNotWhenItIsQueued) {
+TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
   Bind();
@@ -341,7 +341,7 @@ TEST_F(Writer, EveryWriteAsksTheFenceWhenItIsSentAndNotWhenItIsQueued) {
   EXPECT_THAT(results_, ElementsAre(Failed(ErrorCode::kCancelled, "not the leader any more")));
 }
 
-TEST_F(Writer, AQuestionNeedsNoLease) {
+TEST_F(Writer, AReadDoesNotNeedTheLease) {
   LeaseFence fence(loop_.clock());
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});
   Bind();
@@ -350,7 +350,7 @@ TEST_F(Writer, AQuestionNeedsNoLease) {
   EXPECT_FALSE(api_.open[0].request.refused);
 }
 
-TEST_F(Writer, TellsWhenNothingIsLeft) {
+TEST_F(Writer, WhenIdleIsCalledWhenNothingIsLeft) {
   int idle = 0;
   writer_->WhenIdle([&] { ++idle; });
   loop_.Run();

@@ -24,7 +24,7 @@ struct Connection::Impl {
   std::string plugin_certificate{}, plugin_key{};
   metrics::Registry* registry = nullptr;
 
-  // As client-go counts: every connection of ours is a transport of its own.
+  // As client-go counts: each Connection is one transport.
   void CountTransport(metrics::Registry& metrics) {
     registry = &metrics;
     metrics
@@ -40,7 +40,7 @@ struct Connection::Impl {
             "the cache after being garbage collected, uncacheable: created and not cached",
             {{"result", "miss"}})
         .Add();
-    // There is no collector: what a connection follows ends with it.
+    // There is no garbage collector: the certificate watch ends with the connection.
     metrics.Counter(
         "rest_client_transport_cert_rotation_gc_calls_total",
         "[ALPHA] Number of times a cert rotation goroutine cancel func is called via GC cleanup of "
@@ -56,8 +56,8 @@ struct Connection::Impl {
         .Add();
   }
 
-  // A plugin's certificate takes the place of what files would say.
-  std::shared_ptr<Credentials> AskPlugin(const Clock& clock, metrics::Registry& registry) {
+  // A plugin's certificate replaces that of files.
+  std::shared_ptr<Credentials> MakePluginCredentials(const Clock& clock, metrics::Registry& registry) {
     KubeCluster cluster = config.cluster;
     if (cluster.ca_data.empty()) cluster.ca_data = tls.ca_pem;
     return std::make_shared<ExecPlugin>(
@@ -112,7 +112,7 @@ Expected<std::unique_ptr<Connection>> Connection::Open(http::IoThread& io, const
   auto impl =
       std::unique_ptr<Impl>(new Impl{io, config, environment, std::move(tls), std::move(http), nullptr});
   if (config.exec && !HasOwnCredentials(config)) {
-    credentials = impl->AskPlugin(clock, registry);
+    credentials = impl->MakePluginCredentials(clock, registry);
   }
   impl->CountTransport(registry);
   impl->rest = std::make_unique<RestClient>(io, *impl->http, registry,

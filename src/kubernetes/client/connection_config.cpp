@@ -73,7 +73,7 @@ Expected<Kubeconfig> ReadKubeconfig(const std::string& path, const Environment& 
   if (path.empty()) return Kubeconfig{};
   auto text = environment.ReadFile(path);
   if (!text) {
-    // clientcmd looks before it reads, and its message says so.
+    // clientcmd calls stat before it reads, and its message contains that.
     std::string message = text.error().message;
     if (text.error().code == ErrorCode::kNotFound && message.starts_with("open "))
       message.replace(0, 4, "stat");
@@ -87,7 +87,7 @@ Expected<Kubeconfig> ReadKubeconfig(const std::string& path, const Environment& 
   return config;
 }
 
-// The files of a path list as one; nothing if none is there.
+// Merges the files of a path list; nullopt if none exists.
 Expected<std::optional<Kubeconfig>> ReadKubeconfigs(const std::string& list, const Environment& environment) {
   std::optional<Kubeconfig> merged;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -243,7 +243,7 @@ Expected<std::shared_ptr<Credentials>> MakeCredentials(const ConnectionConfig& c
                                                        const Environment& environment, const Clock& clock) {
   if (!config.token_file.empty()) {
     if (config.token.empty()) {
-      // A file that is missing at the start is a mistake, later it is a rotation under way.
+      // A missing file is an error at startup; later it is a rotation in progress.
       BERTH_TRY(const std::string token, environment.ReadFile(config.token_file));
     }
     return std::make_shared<TokenFile>(config.token_file, config.token, environment, clock);

@@ -59,20 +59,20 @@ class ConnectionTest : public testing::Test {
   ManualClock clock_;
 };
 
-TEST_F(ConnectionTest, CredentialsGoToHttpsOnly) {
+TEST_F(ConnectionTest, CredentialsAreSentOnlyOverHttps) {
   EXPECT_EQ(Authorization(Load("https://h", "token: abc")), "Bearer abc");
   EXPECT_EQ(Authorization(Load("http://h", "token: abc")), "");
   EXPECT_EQ(Authorization(Load("https://h", "username: Aladdin, password: open sesame")),
             "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
 }
 
-TEST_F(ConnectionTest, ImpersonationGoesToBoth) {
+TEST_F(ConnectionTest, ImpersonationIsSentOverBothSchemes) {
   EXPECT_THAT(Load("http://h", "act-as: alice, act-as-groups: [a, b]").impersonation,
               ElementsAre(Pair("Impersonate-User", "alice"), Pair("Impersonate-Group", "a"),
                           Pair("Impersonate-Group", "b")));
 }
 
-TEST_F(ConnectionTest, ATokenFileIsReadAgainWhenItIsOldOrRefused) {
+TEST_F(ConnectionTest, ATokenFileIsReadAgainWhenItIsOldOrRejected) {
   environment_.files["/k/token"] = "one\n";
   const auto credentials =
       MakeCredentials(Load("https://h", "tokenFile: token"), environment_, clock_).value();
@@ -90,7 +90,7 @@ TEST_F(ConnectionTest, ATokenFileIsReadAgainWhenItIsOldOrRefused) {
   EXPECT_EQ(credentials->Authorization(), "Bearer three") << "the old token serves while there is no new one";
 }
 
-TEST_F(ConnectionTest, FilesAreReadForTls) {
+TEST_F(ConnectionTest, TlsFilesAreRead) {
   const auto config = Load("https://h", "client-certificate: c, client-key: k", "certificate-authority: ca");
   EXPECT_THAT(
       ReadTls(config, environment_).error().message,
@@ -100,7 +100,7 @@ TEST_F(ConnectionTest, FilesAreReadForTls) {
   EXPECT_EQ(ReadTls(config, environment_)->certificate_pem, "C");
 }
 
-TEST_F(ConnectionTest, ACaContradictsInsecurity) {
+TEST_F(ConnectionTest, ACaAndInsecureExcludeEachOther) {
   environment_.files["/k/config"] =
       "{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: "
       "{server: "
@@ -109,12 +109,12 @@ TEST_F(ConnectionTest, ACaContradictsInsecurity) {
             "specifying a root certificates file with the insecure flag is not allowed");
 }
 
-TEST_F(ConnectionTest, AKubeconfigThatIsNamedMustExist) {
+TEST_F(ConnectionTest, AConfiguredKubeconfigMustExist) {
   EXPECT_EQ(LoadConnection({.kubeconfig = "/k/none"}, environment_).error().message,
             "stat /k/none: no such file or directory");
 }
 
-TEST_F(ConnectionTest, ABrokenKubeconfigIsNamed) {
+TEST_F(ConnectionTest, AnInvalidKubeconfigIsReportedWithItsPath) {
   environment_.files["/k/config"] = "clusters: 7";
   EXPECT_EQ(LoadConnection({.kubeconfig = "/k/config"}, environment_).error().message,
             "error loading config file \"/k/config\": clusters: expected a list, got a number");
@@ -136,7 +136,7 @@ TEST_F(ConnectionTest, AnIpv6ServiceIsBracketed) {
   EXPECT_EQ(LoadConnection({}, environment_)->origin.HostPort(), "[fd00::1]:443");
 }
 
-TEST_F(ConnectionTest, AMasterIsEnoughAndCarriesNoCredentials) {
+TEST_F(ConnectionTest, AMasterSufficesAndHasNoCredentials) {
   InPod();
   const auto config = LoadConnection({.master = "http://127.0.0.1:8080"}, environment_);
   EXPECT_EQ(config->origin.HostPort(), "127.0.0.1:8080");
@@ -149,7 +149,7 @@ TEST_F(ConnectionTest, AnEmptyKubeconfigFallsBackToThePod) {
   EXPECT_EQ(LoadConnection({.kubeconfig = "/k/config"}, environment_)->origin.HostPort(), "10.0.0.1:443");
 }
 
-TEST_F(ConnectionTest, NothingIsAnError) {
+TEST_F(ConnectionTest, NoConfigurationIsAnError) {
   testing::internal::CaptureStderr();
   EXPECT_THAT(LoadConnection({}, environment_).error().message,
               HasSubstr("no configuration has been provided"));
@@ -158,7 +158,7 @@ TEST_F(ConnectionTest, NothingIsAnError) {
                     HasSubstr("error creating inClusterConfig")));
 }
 
-TEST_F(ConnectionTest, TheProxyIsTheClustersOrTheEnvironments) {
+TEST_F(ConnectionTest, TheProxyComesFromTheClusterOrTheEnvironment) {
   EXPECT_EQ(Load("https://h", "", "proxy-url: 'socks5://p:1'").proxy->HostPort(), "p:1");
   environment_.variables["HTTPS_PROXY"] = "http://env:2";
   EXPECT_EQ(Load("https://h", "").proxy->HostPort(), "env:2");
@@ -181,7 +181,7 @@ TEST_F(ConnectionTest, OutsideOfAPodTheFilesOfKubeconfigAreMerged) {
   EXPECT_EQ(config->ca.file, "/k/ca");
 }
 
-TEST_F(ConnectionTest, APluginIsAskedOnlyWhereThereIsNothingElse) {
+TEST_F(ConnectionTest, APluginIsUsedOnlyWithoutOtherCredentials) {
   constexpr auto kExec = "exec: {command: p, apiVersion: client.authentication.k8s.io/v1beta1}";
   EXPECT_FALSE(HasOwnCredentials(Load("https://h", kExec)));
   EXPECT_TRUE(Load("https://h", kExec).exec.has_value());

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLookAgain = 5min;
+constexpr Duration kAbsentRetryInterval = 5min;
 constexpr BackoffOptions kBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
@@ -32,15 +32,15 @@ void Discovery::Follow(const Resource& resource, Found found) {
   auto& group = groups_[std::string(resource.group)];
   if (group == nullptr) {
     group.reset(new Group{.name = std::string(resource.group), .backoff = Backoff(kBackoff)});
-    // Later, so that all resources of the group are in when it is asked for.
+    // Posted, so that all resources of the group are registered before the request.
     loop_.Post([this, name = group->name] {
       if (const auto it = groups_.find(name); it != groups_.end()) Begin(*it->second);
     });
   }
-  group->wishes.push_back({&resource, std::move(found)});
+  group->subscriptions.push_back({&resource, std::move(found)});
 }
 
-void Discovery::Doubt(std::string_view name) {
+void Discovery::Recheck(std::string_view name) {
   const auto it = groups_.find(name);
   if (it == groups_.end() || it->second->going) return;
   Again(*it->second, it->second->backoff.Next(loop_.Now(), random_));
@@ -50,72 +50,74 @@ void Discovery::Begin(Group& group) {
   loop_.Cancel(std::exchange(group.timer, http::Loop::TimerId::kNone));
   group.going = true;
   group.known.clear();
-  group.asking.clear();
-  for (const Wish& wish : group.wishes) {
-    for (const std::string_view version : wish.resource->versions) {
-      if (version.empty() || std::ranges::find(group.asking, version) != group.asking.end()) continue;
-      group.asking.emplace_back(version);
+  group.pending_versions.clear();
+  for (const Subscription& subscription : group.subscriptions) {
+    for (const std::string_view version : subscription.resource->versions) {
+      if (version.empty()) continue;
+      if (std::ranges::find(group.pending_versions, version) != group.pending_versions.end()) continue;
+      group.pending_versions.emplace_back(version);
     }
   }
-  AskNext(group);
+  RequestNext(group);
 }
 
-void Discovery::AskNext(Group& group) {
-  const bool all_found = std::ranges::all_of(group.wishes, [&](const Wish& wish) {
+void Discovery::RequestNext(Group& group) {
+  const bool all_found = std::ranges::all_of(group.subscriptions, [&](const Subscription& subscription) {
     return std::ranges::any_of(group.known, [&](const auto& version) {
-      return std::ranges::find(version.second, wish.resource->plural) != version.second.end();
+      return std::ranges::find(version.second, subscription.resource->plural) != version.second.end();
     });
   });
-  if (group.asking.empty() || all_found) return Conclude(group);
-  const std::string version = group.asking.front();
+  if (group.pending_versions.empty() || all_found) return Conclude(group);
+  const std::string version = group.pending_versions.front();
   group.call =
       api_.Send({.path = Resource::GroupPath(group.name, version)}, [this, &group, version](Reply reply) {
         group.call = 0;
         if (!reply && reply.error().code != ErrorCode::kNotFound) {
-          log::Warning("Failed to find out which resources the server has",
+          log::Warning("Failed to discover the API server's resources",
                        {{"group", group.name}, {"version", version}, {"err", reply.error().message}});
           return Again(group, group.backoff.Next(loop_.Now(), random_));
         }
         if (reply) {
           auto names = decoder_.ResourceNames(*reply);
           if (!names) {
-            log::Warning("Failed to read which resources the server has",
+            log::Warning("Failed to parse the API server's list of resources",
                          {{"group", group.name}, {"version", version}, {"err", names.error().message}});
             return Again(group, group.backoff.Next(loop_.Now(), random_));
           }
           group.known[version] = std::move(*names);
         }
-        group.asking.erase(group.asking.begin());
-        AskNext(group);
+        group.pending_versions.erase(group.pending_versions.begin());
+        RequestNext(group);
       });
 }
 
 void Discovery::Conclude(Group& group) {
   group.going = false;
   bool something_absent = false;
-  for (Wish& wish : group.wishes) {
+  for (Subscription& subscription : group.subscriptions) {
     std::optional<std::string> path;
-    for (const std::string_view version : wish.resource->versions) {
+    for (const std::string_view version : subscription.resource->versions) {
       const auto known = group.known.find(std::string(version));
       if (known == group.known.end() ||
-          std::ranges::find(known->second, wish.resource->plural) == known->second.end()) {
+          std::ranges::find(known->second, subscription.resource->plural) == known->second.end()) {
         continue;
       }
-      path = Resource::GroupPath(group.name, version) + "/" + std::string(wish.resource->plural);
+      path = Resource::GroupPath(group.name, version) + "/" + std::string(subscription.resource->plural);
       break;
     }
     something_absent = something_absent || !path;
-    // An answer that a resource is gone may be a server half upgraded; those who have one keep it.
-    if (wish.told && (path == wish.path || !path)) continue;
+    // A response without the resource may come from a server in the middle of an upgrade; a known path is
+    // kept.
+    if (subscription.told && (path == subscription.path || !path)) continue;
     if (!path) {
-      log::Info("The server has no such resource; it is looked for again later",
-                {{"group", group.name}, {"resource", wish.resource->plural}});
+      log::Info("The API server does not have this resource; checking again later",
+                {{"group", group.name}, {"resource", subscription.resource->plural}});
     }
-    wish.told = true;
-    wish.path = path;
-    wish.found(path);
+    subscription.told = true;
+    subscription.path = path;
+    subscription.found(path);
   }
-  if (something_absent) Again(group, kLookAgain);
+  if (something_absent) Again(group, kAbsentRetryInterval);
 }
 
 void Discovery::Again(Group& group, Duration delay) {

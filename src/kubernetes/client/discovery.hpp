@@ -46,10 +46,10 @@ class Discovery {
   // another.
   void Follow(const Resource& resource, Found found);
   // The known result for this group may be outdated: requests it again soon.
-  void Doubt(std::string_view group);
+  void Recheck(std::string_view group);
 
  private:
-  struct Wish {
+  struct Subscription {
     const Resource* resource;
     Found found;
     bool told = false;
@@ -57,9 +57,9 @@ class Discovery {
   };
   struct Group {
     std::string name;
-    std::vector<Wish> wishes{};
+    std::vector<Subscription> subscriptions{};
     std::map<std::string, std::vector<std::string>> known{};  // by version, in the current round
-    std::vector<std::string> asking{};                        // versions still to be requested
+    std::vector<std::string> pending_versions{};                        // versions still to be requested
     std::uint64_t call = 0;
     http::Loop::TimerId timer = http::Loop::TimerId::kNone;
     Backoff backoff;
@@ -67,7 +67,7 @@ class Discovery {
   };
 
   void Begin(Group& group);
-  void AskNext(Group& group);
+  void RequestNext(Group& group);
   void Conclude(Group& group);
   void Again(Group& group, Duration delay);
 

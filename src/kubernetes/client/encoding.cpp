@@ -11,7 +11,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// Parameters (";q=0.9") do not count.
+// Ignores parameters (";q=0.9").
 std::optional<Encoding> EncodingOf(std::string_view media_type) {
   const std::string_view type = Trimmed(media_type.substr(0, media_type.find(';')));
   if (type == kProtobufType) return Encoding::kProtobuf;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNoteBytes = 1024;
 constexpr std::size_t kNameBytes = 253;      // a DNS subdomain
-constexpr std::size_t kInstanceBytes = 128;  // more is refused by the API server
+constexpr std::size_t kInstanceBytes = 128;  // the API server rejects longer ones
 
 std::string Uuid(Random& random) {
   const std::uint64_t high = (random.Next() & ~0xf000ULL) | 0x4000ULL;

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr int kTriesMax = 12;
 constexpr Duration kRetryDelay = 10s;
 constexpr Duration kSeriesSilence = 6min;
-constexpr int kRoundsPerRefresh = 5;  // of kSeriesSilence each: 30 minutes
+constexpr int kRoundsPerRefresh = 5;  // each kSeriesSilence long: 30 minutes
 
 }  // namespace
 
@@ -29,12 +29,12 @@ struct EventSink::Impl {
   struct Sending {
     EventRecord record;
     bool patch = false;
-    std::string series{};  // its key; empty: of no series
+    std::string series{};  // its key; empty: no series
     int tries = 0;
   };
   struct Series {
     EventRecord first{};
-    bool writing = false;  // something of it is on its way: a patch must not overtake the event it is about
+    bool writing = false;  // a write of this series is in flight: a patch must not overtake its event
     bool patch_due = false;
   };
   using SendingPtr = std::shared_ptr<Sending>;
@@ -46,14 +46,14 @@ struct EventSink::Impl {
   metrics::Counter& dropped;
   std::atomic<std::size_t> held{0};  // emitted, not yet sent or given up
 
-  // The rest belongs to the loop's thread.
+  // The following members are used on the loop's thread only.
   Random random{options.seed};
   std::int64_t last_nanos = 0;
   std::deque<SendingPtr> queue{};
   boost::unordered_flat_map<Api::CallId, SendingPtr> in_flight{};
   std::vector<http::Loop::TimerId> retries{};
   boost::unordered_flat_map<std::string, Series> series{};
-  std::deque<std::string> series_order{};  // the oldest first; may name series that are over
+  std::deque<std::string> series_order{};  // oldest first; may contain series that have ended
   http::Loop::TimerId series_timer = http::Loop::TimerId::kNone;
   int rounds = 0;
   std::vector<std::move_only_function<void()>> idle{};
@@ -62,7 +62,7 @@ struct EventSink::Impl {
   bool Repeats(const EventRecord& record, const std::string& key);
   void Enqueue(Sending sending);
   void Pump();
-  void TellIdle();
+  void NotifyIdle();
   void Send(const SendingPtr& sending);
   void OnSent(const SendingPtr& sending, Reply reply);
   void Finish(const Sending& sending);
@@ -81,7 +81,7 @@ bool EventSink::Impl::Hold() {
 }
 
 void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {
-  // Two events of one pod within a nanosecond would be one name.
+  // Two events of one pod within a nanosecond would have the same name.
   last_nanos = std::max<std::int64_t>(last_nanos + 1, time.time_since_epoch().count());
   EventRecord record = MakeRecord(event, options.hostname, time, last_nanos, random);
   std::string key = event.type == ports::Event::Type::kWarning ? record.SeriesKey() : "";
@@ -89,11 +89,11 @@ void EventSink::Impl::Accept(const ports::Event& event, WallTime time) {
   Enqueue({.record = std::move(record), .series = std::move(key)});
 }
 
-// Takes care of a repetition: the first one is told at once, later ones are counted.
+// Handles a repetition: the first one is written immediately, later ones are counted.
 bool EventSink::Impl::Repeats(const EventRecord& record, const std::string& key) {
   const auto known = series.find(key);
   if (known == series.end()) {
-    if (series.size() >= options.series_remembered) {
+    if (series.size() >= options.max_series) {
       series.erase(series_order.front());
       series_order.pop_front();
     }
@@ -131,7 +131,7 @@ void EventSink::Impl::Pump() {
   }
 }
 
-void EventSink::Impl::TellIdle() {
+void EventSink::Impl::NotifyIdle() {
   if (!queue.empty() || !in_flight.empty()) return;
   for (auto& tell : std::exchange(idle, {})) tell();
 }
@@ -152,12 +152,12 @@ void EventSink::Impl::Send(const SendingPtr& sending) {
     in_flight.erase(*id);
     OnSent(sending, std::move(reply));
     Pump();
-    TellIdle();
+    NotifyIdle();
   });
   in_flight.emplace(*id, sending);
 }
 
-// Sent or given up.
+// Removes an event that was sent or given up.
 void EventSink::Impl::Finish(const Sending& sending) {
   Release();
   const auto found = series.find(sending.series);
@@ -173,12 +173,12 @@ void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
   if (reply) return Finish(*sending);
   const RequestError& error = reply.error();
   if (sending->patch && error.code == ErrorCode::kNotFound) {
-    sending->patch = false;  // it has expired meanwhile: told anew, with its series
+    sending->patch = false;  // the event has expired: created again, with its series
     queue.push_back(sending);
     return;
   }
   if (error.answered() || sending->tries >= kTriesMax) {
-    // AlreadyExists is our own event, sent before an answer was lost.
+    // AlreadyExists means that an earlier attempt succeeded and its response was lost.
     if (error.code != ErrorCode::kAlreadyExists) {
       dropped.Add();
       if (const auto log = log::V(2))
@@ -186,8 +186,8 @@ void EventSink::Impl::OnSent(const SendingPtr& sending, Reply reply) {
     }
     return Finish(*sending);
   }
-  // As client-go: the first delay is a random part of the whole one, so that a crowd does not come back as
-  // one.
+  // As in client-go: the first delay is a random part of the full one, so that many clients do not retry at
+  // the same time.
   const Duration delay = sending->tries == 1
                              ? Duration(static_cast<Duration::rep>(kRetryDelay.count() * random.Unit()))
                              : kRetryDelay;
@@ -209,14 +209,14 @@ void EventSink::Impl::KeepSeries() {
   });
 }
 
-// Writes the counts of series that have fallen silent and, every half hour, of all.
+// Writes the counts of series that have ended and, every half hour, of all.
 void EventSink::Impl::EndSeries() {
   const WallTime silent_since = clock.WallNow() - kSeriesSilence;
   const bool refresh = ++rounds % kRoundsPerRefresh == 0;
   erase_if(series, [&](const auto& entry) {
     const EventRecord& record = entry.second.first;
     const bool over = std::max(record.time, record.last_observed) <= silent_since;
-    // A count of two has been told when it was reached.
+    // A count of two has already been written.
     if (record.series_count > 2 && (over || refresh) && Hold()) Enqueue({.record = record, .patch = true});
     return over;
   });
@@ -234,7 +234,8 @@ EventSink::EventSink(http::Loop& loop, Api& api, const Clock& clock, metrics::Re
     : impl_(new Impl{
           loop, api, clock, std::move(options),
           registry.Counter("berth_events_dropped_total",
-                           "[ALPHA] Events that were not written: too many at a time, or refused.")}) {}
+                           "[ALPHA] Events that were dropped because the queue was full or the API server "
+                           "rejected them.")}) {}
 
 EventSink::~EventSink() {
   impl_->loop.Sync([this] { impl_->Shutdown(); });
@@ -243,7 +244,7 @@ EventSink::~EventSink() {
 void EventSink::WhenIdle(std::move_only_function<void()> idle) {
   impl_->loop.Post([impl = impl_.get(), idle = std::move(idle)]() mutable {
     impl->idle.push_back(std::move(idle));
-    impl->TellIdle();
+    impl->NotifyIdle();
   });
 }
 

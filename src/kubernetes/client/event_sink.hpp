@@ -23,7 +23,7 @@ struct EventSinkOptions {
   std::string hostname{};             // reportingInstance is "<controller>-<hostname>"
   std::size_t queue_capacity = 1000;  // as in client-go
   std::size_t max_in_flight = 16;
-  std::size_t series_remembered = 4096;
+  std::size_t max_series = 4096;
   // Whether more important writes are waiting; events are then sent one at a time. May be empty; called on
   // the loop.
   std::function<bool()> under_pressure{};

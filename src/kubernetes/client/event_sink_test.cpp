@@ -58,7 +58,7 @@ class Events : public testing::Test {
   std::unique_ptr<EventSink> sink_;
 };
 
-TEST_F(Events, MaySpeakOfAnotherPodToo) {
+TEST_F(Events, MayHaveARelatedPod) {
   Make();
   sink_->Emit({.reason = "Preempted",
                .action = "Preempting",
@@ -107,7 +107,7 @@ TEST_F(Events, TheSecondOfASeriesIsAPatchAndLaterOnesAreCounted) {
   EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "and the series is over";
 }
 
-TEST_F(Events, APatchWaitsForTheEventItIsAbout) {
+TEST_F(Events, APatchWaitsForItsEvent) {
   Make();
   Emit("FailedScheduling");
   Emit("FailedScheduling");
@@ -136,7 +136,7 @@ TEST_F(Events, AnEventThatExpiredIsCreatedAgainWithItsSeries) {
   EXPECT_THAT(api_.open[0].request.body, HasSubstr(R"("series":{"count":2,)"));
 }
 
-TEST_F(Events, WhatIsRefusedIsGivenUp) {
+TEST_F(Events, ARejectedEventIsDropped) {
   Make();
   Emit("Scheduled");
   api_.Answer(Refused(403, "Forbidden"));
@@ -145,7 +145,7 @@ TEST_F(Events, WhatIsRefusedIsGivenUp) {
   EXPECT_EQ(Dropped(), 1U);
 }
 
-TEST_F(Events, WhatDoesNotArriveIsTriedTwelveTimes) {
+TEST_F(Events, AnUndeliveredEventIsSentUpToTwelveTimes) {
   Make();
   Emit("Scheduled");
   for (int i = 0; i < 12; ++i) {
@@ -158,7 +158,7 @@ TEST_F(Events, WhatDoesNotArriveIsTriedTwelveTimes) {
   EXPECT_EQ(Dropped(), 1U);
 }
 
-TEST_F(Events, WhatDoesNotFitIsDroppedAndCounted) {
+TEST_F(Events, EventsBeyondTheCapacityAreDroppedAndCounted) {
   Make({.queue_capacity = 3, .max_in_flight = 1});
   for (int i = 0; i < 5; ++i) Emit("Scheduled");
   EXPECT_EQ(Dropped(), 2U);
@@ -186,8 +186,8 @@ TEST_F(Events, NamesAreUniqueWithinANanosecond) {
   EXPECT_THAT(api_.open[1].request.body, HasSubstr("\"p.17fb1a1e6c98a001\""));
 }
 
-TEST_F(Events, TheSeriesRememberedAreBounded) {
-  Make({.max_in_flight = 1000, .series_remembered = 2});
+TEST_F(Events, TheNumberOfSeriesIsLimited) {
+  Make({.max_in_flight = 1000, .max_series = 2});
   Emit("FailedScheduling", "n", "1");
   Emit("FailedScheduling", "n", "2");
   Emit("FailedScheduling", "n", "3");
@@ -198,7 +198,7 @@ TEST_F(Events, TheSeriesRememberedAreBounded) {
   EXPECT_THAT(api_.asked.back(), StartsWith("POST")) << "1 is forgotten";
 }
 
-TEST_F(Events, IdleIsWhenNothingIsQueuedOrOnItsWay) {
+TEST_F(Events, IsIdleWhenNothingIsQueuedOrInFlight) {
   Make({.max_in_flight = 1});
   int told = 0;
   const auto ask = [&] {
@@ -217,7 +217,7 @@ TEST_F(Events, IdleIsWhenNothingIsQueuedOrOnItsWay) {
   EXPECT_THAT(api_.asked, SizeIs(3));
 }
 
-TEST_F(Events, AnEventThatWaitsForAnotherTryDoesNotKeepFromBeingIdle) {
+TEST_F(Events, IsIdleDespiteEventsThatWaitForARetry) {
   Make();
   Emit("Scheduled");
   bool told = false;
@@ -228,7 +228,7 @@ TEST_F(Events, AnEventThatWaitsForAnotherTryDoesNotKeepFromBeingIdle) {
   EXPECT_TRUE(told);
 }
 
-TEST_F(Events, TheEndIsSilent) {
+TEST_F(Events, DestructionCallsNoCallback) {
   Make();
   Emit("FailedScheduling");
   Emit("Scheduled");

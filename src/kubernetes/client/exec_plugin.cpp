@@ -124,14 +124,14 @@ Expected<ExecCredential> ParseExecCredential(std::string_view output, std::strin
   }
   if (expires.empty()) return credential;
   const auto seconds = api::ParseTimestamp(expires);
-  if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is no time", expires));
-  // Nanoseconds reach from the year 1677 to 2262; what lies beyond is long over, or not in our time.
+  if (!seconds) return Invalid(fmt::format("decoding stdout: \"{}\" is not a time", expires));
+  // Nanoseconds cover the years 1677 to 2262; other times are clamped.
   constexpr std::int64_t kFarthest = 9'000'000'000;
   credential.expires = WallTime(std::chrono::seconds(std::clamp(*seconds, -kFarthest, kFarthest)));
   return credential;
 }
 
-// Shared with what is posted to the loop, which may outlive the plugin.
+// Shared with tasks posted to the loop, which may outlive the plugin.
 struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
   http::Loop& loop;
   const Environment& environment;
@@ -143,14 +143,14 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
 
   std::optional<ExecCredential> current{};
   std::uint64_t serial = 0;  // of `current`
-  bool doubted = false;      // the server did not believe it
+  bool rejected = false;      // the server rejected it
   bool hinted = false;
   bool closed = false;
   std::vector<std::move_only_function<void(Expected<>)>> waiting{};
-  std::jthread thread{};  // runs iff somebody waits or the credential is doubted
+  std::jthread thread{};  // runs iff a request waits or the credential is rejected
   bool running = false;
   std::atomic<double> expires_at{
-      std::numeric_limits<double>::infinity()};  // of the certificate, Unix seconds
+      std::numeric_limits<double>::infinity()};  // expiry of the certificate, Unix seconds
 
   Impl(http::Loop& loop, const Environment& environment, const Clock& clock, metrics::Registry& registry,
        ExecConfig config, KubeCluster cluster, UseCertificate use_certificate)
@@ -163,7 +163,7 @@ struct ExecPlugin::Impl : std::enable_shared_from_this<Impl> {
         use_certificate(std::move(use_certificate)) {}
 
   bool Fresh() const {
-    return current && !doubted && (!current->expires || clock.WallNow() < *current->expires);
+    return current && !rejected && (!current->expires || clock.WallNow() < *current->expires);
   }
   void Start();
   void OnOutput(Expected<CommandOutput> output);
@@ -221,7 +221,7 @@ Expected<> ExecPlugin::Impl::Take(const Expected<CommandOutput>& output) {
   }
   current = std::move(fresh);
   ++serial;
-  doubted = false;
+  rejected = false;
   return {};
 }
 
@@ -283,7 +283,7 @@ ExecPlugin::ExecPlugin(http::Loop& loop, const Environment& environment, const C
 
 ExecPlugin::~ExecPlugin() {
   impl_->loop.Sync([this] { impl_->closed = true; });
-  impl_->thread = {};  // asks it to stop and waits
+  impl_->thread = {};  // requests a stop and joins
 }
 
 void ExecPlugin::WhenReady(std::move_only_function<void(Expected<>)> then) {
@@ -298,10 +298,10 @@ std::string ExecPlugin::Authorization() {
 
 std::uint64_t ExecPlugin::Serial() const { return impl_->serial; }
 
-// The request that was refused is not repeated; the next ones wait for the plugin. Of a crowd of requests
-// with one bad credential the first one counts.
+// The rejected request is not repeated; the next ones wait for the plugin. Of many concurrent requests with
+// one invalid credential only the first triggers a run.
 void ExecPlugin::OnUnauthorized(std::uint64_t serial) {
-  if (serial == impl_->serial) impl_->doubted = true;
+  if (serial == impl_->serial) impl_->rejected = true;
 }
 
 }  // namespace berth::client

@@ -26,7 +26,7 @@ std::string Credential(std::string_view status) {
 }
 
 // --- what is said and understood ---
-TEST(ExecInfo, TellsThePluginOfTheClusterOnlyIfItWantsToKnow) {
+TEST(ExecInfo, ContainsTheClusterOnlyIfThePluginRequestsIt) {
   const ExecConfig config{.api_version = std::string(kV1)};
   EXPECT_EQ(
       ExecInfo(config, false, nullptr),
@@ -38,7 +38,7 @@ TEST(ExecInfo, TellsThePluginOfTheClusterOnlyIfItWantsToKnow) {
       R"({"server":"https://h","certificate-authority-data":"UEVN","config":{"a":1}},"interactive":true}})");
 }
 
-TEST(ExecCredential, IsATokenOrACertificateWithItsKey) {
+TEST(ExecCredential, IsATokenOrACertificateAndKey) {
   const auto token =
       ParseExecCredential(Credential(R"({"token":"t","expirationTimestamp":"1970-01-01T00:01:00Z"})"), kV1);
   ASSERT_TRUE(token) << token.error().message;
@@ -51,7 +51,7 @@ TEST(ExecCredential, IsATokenOrACertificateWithItsKey) {
   EXPECT_FALSE(pair->expires);
 }
 
-TEST(ExecCredential, OfAnyOtherFormIsRefusedInClientGosWords) {
+TEST(ExecCredential, OfAnyOtherFormIsRejectedWithClientGosTexts) {
   const auto error = [](std::string_view output) { return ParseExecCredential(output, kV1).error().message; };
   EXPECT_EQ(error(Credential("{}")), "exec plugin didn't return a token or cert/key pair");
   EXPECT_EQ(error(Credential("null")), "exec plugin didn't return a status field");
@@ -129,7 +129,7 @@ class ExecPluginTest : public testing::Test {
   std::unique_ptr<ExecPlugin> plugin_;
 };
 
-TEST_F(ExecPluginTest, IsAskedOnceForAllRequests) {
+TEST_F(ExecPluginTest, RunsOnceForConcurrentRequests) {
   Make();
   EXPECT_EQ(Ask(), "Bearer one");
   EXPECT_EQ(Ask(), "Bearer one");
@@ -144,7 +144,7 @@ TEST_F(ExecPluginTest, IsAskedOnceForAllRequests) {
               HasSubstr("rest_client_exec_plugin_call_total{call_status=\"no_error\",code=\"0\"} 1"));
 }
 
-TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
+TEST_F(ExecPluginTest, RunsAgainAfterItsCredentialExpired) {
   Say(CommandOutput{0, Credential(R"({"token":"short","expirationTimestamp":"2100-01-01T00:00:00Z"})")});
   Make();
   EXPECT_EQ(Ask(), "Bearer short");
@@ -155,7 +155,7 @@ TEST_F(ExecPluginTest, IsAskedAgainOnceItsAnswerHasExpired) {
   EXPECT_EQ(Runs(), 3U) << "what has expired is not kept";
 }
 
-TEST_F(ExecPluginTest, IsAskedAgainAfterTheServerDidNotBelieveIt) {
+TEST_F(ExecPluginTest, RunsAgainAfterTheServerRejectedTheCredential) {
   Make();
   Ask();
   io_.Sync([&] { plugin_->OnUnauthorized(plugin_->Serial()); });
@@ -164,7 +164,7 @@ TEST_F(ExecPluginTest, IsAskedAgainAfterTheServerDidNotBelieveIt) {
   EXPECT_EQ(Runs(), 2U);
 }
 
-TEST_F(ExecPluginTest, IsNotAskedAgainForACredentialThatWasReplacedAlready) {
+TEST_F(ExecPluginTest, DoesNotRunAgainForAnAlreadyReplacedCredential) {
   Make();
   Ask();
   std::uint64_t old = 0;
@@ -178,7 +178,7 @@ TEST_F(ExecPluginTest, IsNotAskedAgainForACredentialThatWasReplacedAlready) {
   EXPECT_EQ(Runs(), 2U);
 }
 
-TEST_F(ExecPluginTest, HandsOverACertificateWhenItIsNew) {
+TEST_F(ExecPluginTest, DeliversANewCertificate) {
   Say(CommandOutput{0, Credential(R"({"clientCertificateData":"c1","clientKeyData":"k1"})")});
   Make();
   EXPECT_EQ(Ask(), "") << "no header, a certificate";
@@ -190,7 +190,7 @@ TEST_F(ExecPluginTest, HandsOverACertificateWhenItIsNew) {
   EXPECT_THAT(certificates_, ElementsAre("c1", "c2"));
 }
 
-TEST_F(ExecPluginTest, ThatFailsIsReportedAndTriedAgain) {
+TEST_F(ExecPluginTest, FailureIsReportedAndRetried) {
   Say(CommandOutput{3, ""});
   Make();
   EXPECT_EQ(Ask(), "getting credentials: exec: executable plugin failed with exit code 3");
@@ -199,7 +199,7 @@ TEST_F(ExecPluginTest, ThatFailsIsReportedAndTriedAgain) {
   EXPECT_THAT(registry_.Expose(), HasSubstr("call_status=\"plugin_execution_error\",code=\"3\"} 1"));
 }
 
-TEST_F(ExecPluginTest, ThatIsNotThereIsReportedWithItsHintOnce) {
+TEST_F(ExecPluginTest, MissingProgramIsReportedWithItsHintOnce) {
   Say(Fail(ErrorCode::kNotFound, "no such file"));
   Make({.command = "gone",
         .api_version = std::string(kV1),
@@ -209,28 +209,28 @@ TEST_F(ExecPluginTest, ThatIsNotThereIsReportedWithItsHintOnce) {
   EXPECT_THAT(Ask(), AllOf(HasSubstr("exec: executable gone not found"), Not(HasSubstr("apt install"))));
 }
 
-TEST_F(ExecPluginTest, ThatNeedsATerminalIsNotRunWithoutOne) {
+TEST_F(ExecPluginTest, InteractivePluginDoesNotRunWithoutATerminal) {
   Make({.command = "p", .api_version = std::string(kV1), .interactive_mode = "Always"});
   EXPECT_THAT(Ask(), HasSubstr("standard input is not a terminal"));
   EXPECT_EQ(Runs(), 0U);
 }
 
 // --- real programs ---
-TEST(RunCommand, GivesOutputExitCodeAndEnvironment) {
+TEST(RunCommand, ReturnsOutputAndExitCodeAndPassesTheEnvironment) {
   const auto ran = RunCommand({.program = "sh", .args = {"-c", "echo $X; exit 4"}, .env = {{"X", "y"}}}, {});
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(ran->out, "y\n");
   EXPECT_EQ(ran->exit_code, 4);
 }
 
-TEST(RunCommand, KillsWhatTakesTooLongAndAllThatItStarted) {
+TEST(RunCommand, KillsAProgramAndItsChildrenAfterTheTimeout) {
   const auto ran =
       RunCommand({.program = "sh", .args = {"-c", "sleep 1000 & sleep 1000"}, .timeout = 100ms}, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::kTimeout);
 }
 
-TEST(RunCommand, SaysIfThereIsNoSuchProgram) {
+TEST(RunCommand, ReportsAMissingProgram) {
   EXPECT_EQ(RunCommand({.program = "no-such-program-anywhere"}, {}).error().code, ErrorCode::kNotFound);
 }
 

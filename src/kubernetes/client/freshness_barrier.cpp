@@ -13,9 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr BackoffOptions kBackoff{.initial = 100ms, .factor = 2, .jitter = 0.2, .cap = 2s};
-// How long the watch may show by itself that it is far enough, before everything is read.
+// The time that the watch has to prove freshness before the whole collection is read.
 constexpr Duration kHead = 20ms;
-constexpr Duration kPatience = 5s;
+constexpr Duration kReadInterval = 5s;
 // Protobuf costs an API server a fifth of what JSON does.
 constexpr const char* kNamesAndVersions =
     "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
@@ -60,11 +60,11 @@ void FreshnessBarrier::Read(bool whole) {
   if (!options_.field_selector.empty()) {
     request.path += "fieldSelector=" + http::EncodeQuery(options_.field_selector) + "&";
   }
-  // The server has been at that version already: its cache need not ask the store once more.
+  // The server's cache already has that version, so it need not read etcd again.
   request.path +=
       whole ? "resourceVersion=" + http::EncodeQuery(wanted_) + "&resourceVersionMatch=NotOlderThan&"
             : "limit=1&";
-  request.path.pop_back();  // the question mark, or the last separator
+  request.path.pop_back();  // the question mark or the last separator
   call_ = api_.Send(std::move(request), [this, whole](Reply reply) {
     call_ = 0;
     OnRead(whole, std::move(reply));
@@ -75,22 +75,22 @@ void FreshnessBarrier::OnRead(bool whole, Reply reply) {
   const auto list = reply ? decoder_.Versions(*reply)
                           : Expected<api::VersionList>(std::unexpected(reply.error().ToError()));
   if (!list) {
-    log::Warning("Unable to read what the leader before has written; decisions wait",
+    log::Warning("Failed to read the state written by the previous leader; scheduling waits",
                  {{"resource", options_.resource}, {"err", list.error().message}});
     return Again(backoff_.Next(loop_.Now(), random_));
   }
-  // The first answer will do for the watch: it was asked for after the lease was ours.
+  // The first response suffices for the watch: it was requested after the lease was acquired.
   if (wanted_.empty()) wanted_ = list->resource_version;
   if (EndIfFresh()) return;
   if (!whole) return Again(kHead);
   Compare(*list);
-  Again(kPatience);
+  Again(kReadInterval);
   if (compared_ && awaited_.empty()) End("list");
 }
 
 void FreshnessBarrier::Compare(const api::VersionList& list) {
   awaited_.clear();
-  compared_ = !view_.last_version().empty();  // else the first state will tell
+  compared_ = !view_.last_version().empty();  // else the first state is compared
   if (!compared_) return;
   std::size_t found = 0;
   for (const auto& item : list.items) {
@@ -127,7 +127,7 @@ void FreshnessBarrier::OnEvent(std::string_view key, std::string_view version, b
 void FreshnessBarrier::OnProgress(bool replaced) {
   if (wanted_.empty() || EndIfFresh()) return;
   if (!replaced) return;
-  // A state from a cache that is older than what was read: what was compared does not hold any more.
+  // A state from a cache older than the read: the comparison is no longer valid.
   compared_ = false;
   awaited_.clear();
   if (call_ == 0) Again(Duration::zero());
@@ -152,7 +152,7 @@ void FreshnessBarrier::End(std::string_view how) {
   if (call_ != 0) api_.Cancel(std::exchange(call_, 0));
   loop_.Cancel(timer_);
   timer_ = http::Loop::TimerId::kNone;
-  if (auto done = std::exchange(done_, nullptr)) done(how);  // may destroy us
+  if (auto done = std::exchange(done_, nullptr)) done(how);  // may destroy `this`
 }
 
 }  // namespace berth::client

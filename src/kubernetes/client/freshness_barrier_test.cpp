@@ -37,9 +37,9 @@ std::string List(std::string_view version, const Objects& objects) {
 }
 
 // A view that the test moves, and what has been proved of it.
-class CatchUpTest : public testing::Test {
+class FreshnessBarrierTest : public testing::Test {
  protected:
-  CatchUpTest() {
+  FreshnessBarrierTest() {
     catch_up_ = std::make_unique<FreshnessBarrier>(
         loop_, api_, decoder_, random_,
         CatchUpOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
@@ -82,7 +82,7 @@ class CatchUpTest : public testing::Test {
   std::unique_ptr<FreshnessBarrier> catch_up_;
 };
 
-TEST_F(CatchUpTest, AWatchThatIsAsFarAsTheTruthIsProofEnough) {
+TEST_F(FreshnessBarrierTest, AWatchAtTheQuorumVersionIsSufficient) {
   catch_up_->Start();
   EXPECT_THAT(api_.asked, ElementsAre(kAskVersion));
   EXPECT_EQ(api_.open[0].request.accept,
@@ -93,7 +93,7 @@ TEST_F(CatchUpTest, AWatchThatIsAsFarAsTheTruthIsProofEnough) {
   EXPECT_EQ(loop_.timers(), 0U);
 }
 
-TEST_F(CatchUpTest, AnyLaterEventOfTheWatchWillDo) {
+TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   catch_up_->Start();
   api_.Answer(List("14", {}));
   Hear("ns/a", "13");
@@ -105,7 +105,7 @@ TEST_F(CatchUpTest, AnyLaterEventOfTheWatchWillDo) {
   EXPECT_THAT(api_.asked, SizeIs(1)) << "nothing more is asked for";
 }
 
-TEST_F(CatchUpTest, VersionsAreNumbersAndNoWords) {
+TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {
   last_ = "9";
   catch_up_->Start();
   api_.Answer(List("10", {}));
@@ -114,7 +114,7 @@ TEST_F(CatchUpTest, VersionsAreNumbersAndNoWords) {
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
 
-TEST_F(CatchUpTest, VersionsThatAreNoNumbersAreOnlyEverEqual) {
+TEST_F(FreshnessBarrierTest, NonNumericVersionsCanOnlyBeEqual) {
   last_ = "abc";
   catch_up_->Start();
   api_.Answer(List("abd", {}));
@@ -124,7 +124,7 @@ TEST_F(CatchUpTest, VersionsThatAreNoNumbersAreOnlyEverEqual) {
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
 
-TEST_F(CatchUpTest, InAQuietClusterAFullListThatAgreesIsTheProof) {
+TEST_F(FreshnessBarrierTest, InAQuietClusterAMatchingFullListIsSufficient) {
   known_ = {{"ns/a", "7"}, {"ns/b", "10"}};
   StartAt("99");
   EXPECT_THAT(api_.asked, ElementsAre(kAskVersion, kAskAll));
@@ -133,7 +133,7 @@ TEST_F(CatchUpTest, InAQuietClusterAFullListThatAgreesIsTheProof) {
   EXPECT_EQ(loop_.timers(), 0U);
 }
 
-TEST_F(CatchUpTest, EveryObjectThatIsBehindIsWaitedFor) {
+TEST_F(FreshnessBarrierTest, WaitsForEveryOutdatedObject) {
   known_ = {{"ns/a", "7"}, {"ns/b", "8"}};
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}, {"ns/b", "8"}, {"ns/new", "60"}}));
@@ -145,7 +145,7 @@ TEST_F(CatchUpTest, EveryObjectThatIsBehindIsWaitedFor) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, WhatIsGoneMustBeHeardOfToo) {
+TEST_F(FreshnessBarrierTest, WaitsForDeletions) {
   known_ = {{"ns/a", "7"}, {"ns/gone", "8"}};
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "7"}}));
@@ -155,7 +155,7 @@ TEST_F(CatchUpTest, WhatIsGoneMustBeHeardOfToo) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, AnObjectThatWentAndCameBackIsWaitedForAsItIsNow) {
+TEST_F(FreshnessBarrierTest, WaitsForARecreatedObject) {
   known_ = {{"ns/a", "7"}};
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}}));
@@ -165,7 +165,7 @@ TEST_F(CatchUpTest, AnObjectThatWentAndCameBackIsWaitedForAsItIsNow) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, WhatIsNewerThanTheListIsNoReasonToWait) {
+TEST_F(FreshnessBarrierTest, DoesNotWaitForObjectsNewerThanTheList) {
   known_ = {{"ns/a", "7"}, {"ns/new", "100"}};
   last_ = "7";
   StartAt("99");
@@ -173,13 +173,13 @@ TEST_F(CatchUpTest, WhatIsNewerThanTheListIsNoReasonToWait) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, WhatCannotBeUnderstoodIsNotWaitedFor) {
+TEST_F(FreshnessBarrierTest, DoesNotWaitForObjectsThatCannotBeDecoded) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/rubbish", "50"}}));
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, AServerThatDoesNotAnswerIsAskedAgain) {
+TEST_F(FreshnessBarrierTest, AFailedReadIsRepeated) {
   catch_up_->Start();
   for (const Reply& reply : {NotReached(), Refused(429, "TooManyRequests"), Reply("rubbish"),
                              Reply(R"({"metadata":{},"items":[]})")}) {
@@ -192,7 +192,7 @@ TEST_F(CatchUpTest, AServerThatDoesNotAnswerIsAskedAgain) {
   EXPECT_THAT(ended_, ElementsAre("watch"));
 }
 
-TEST_F(CatchUpTest, WhatTakesTooLongIsReadOnceMore) {
+TEST_F(FreshnessBarrierTest, AReadWithoutAResultIsRepeatedAfterFiveSeconds) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}}));
   loop_.Advance(5s);
@@ -201,7 +201,7 @@ TEST_F(CatchUpTest, WhatTakesTooLongIsReadOnceMore) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, BeforeThereIsAnyStateNothingIsProved) {
+TEST_F(FreshnessBarrierTest, ProvesNothingBeforeTheFirstState) {
   last_ = "";
   StartAt("99");
   api_.Answer(List("99", {}));
@@ -215,7 +215,7 @@ TEST_F(CatchUpTest, BeforeThereIsAnyStateNothingIsProved) {
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
-TEST_F(CatchUpTest, AfterItsDestructionNobodyIsTold) {
+TEST_F(FreshnessBarrierTest, DestructionCallsNoCallback) {
   StartAt("99");
   catch_up_.reset();
   EXPECT_THAT(api_.open, IsEmpty());

@@ -8,10 +8,10 @@ namespace berth::client {
 namespace {
 
 constexpr double kSeconds[] = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
-constexpr std::size_t kDigits = 15;  // more would not be exact in a double
+constexpr std::size_t kDigits = 15;  // more digits are not exact in a double
 
 metrics::Labels LabelsOf(const std::string& group, std::string_view kind, std::string_view path) {
-  // The original forms the plural of every kind by an s: "storageclasss".
+  // client-go forms the plural of every kind with an s: "storageclasss".
   std::string resource(kind);
   std::ranges::transform(resource, resource.begin(), [](unsigned char c) { return std::tolower(c); });
   resource += 's';
@@ -35,7 +35,7 @@ InformerMetrics::InformerMetrics(metrics::Registry& registry, const metrics::Lab
       latency_(registry.Histogram("informer_processing_latency_seconds",
                                   "[ALPHA] Time taken to process events after popping from the queue.",
                                   kSeconds, labels)) {
-  // There is no queue: what arrives is handed on at once.
+  // There is no queue: changes are delivered immediately.
   registry.Gauge("informer_queued_items", "[ALPHA] Number of items currently queued in the FIFO.", labels);
 }
 

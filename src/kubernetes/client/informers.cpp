@@ -16,25 +16,25 @@
 namespace berth::client {
 namespace {
 
-// An API server that has just started refuses everything until it has read its roles.
-constexpr Duration kPatience = std::chrono::seconds(5);
+// An API server that has just started rejects all requests until it has loaded its roles.
+constexpr Duration kForbiddenGracePeriod = std::chrono::seconds(5);
 
-// What is missed where a kind cannot be listed. Empty: nothing is decided without it, since a node might be
-// given too much, a budget be overspent, or every pod with volumes fail.
+// The consequence of a kind that cannot be listed. Empty: scheduling waits for it, since without it a node
+// might be overcommitted, a disruption budget violated, or every pod with volumes fail.
 std::string_view MissedWithout(std::string_view kind) {
-  if (kind == "Namespace") return "namespace selectors of affinity terms see no labels";
-  if (kind == "CSIDriver") return "free capacity of storage is not looked at";
-  if (kind == "CSIStorageCapacity") return "drivers that publish their free capacity seem to have none";
-  if (kind == "VolumeAttachment") return "limits on volumes count those of pods only";
+  if (kind == "Namespace") return "namespace selectors of affinity terms match no labels";
+  if (kind == "CSIDriver") return "free storage capacity is ignored";
+  if (kind == "CSIStorageCapacity") return "drivers that publish storage capacity appear to have none";
+  if (kind == "VolumeAttachment") return "volume limits count only volumes of pods";
   if (kind == "Service" || kind == "ReplicationController" || kind == "ReplicaSet" || kind == "StatefulSet")
-    return "its pods are not spread by default";
+    return "its pods get no default spreading";
   if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceSlice" ||
       kind == "DeviceTaintRule")
     return "pods with resource claims wait";
   return {};
 }
 
-// Finished pods hold nothing and are not delivered: one that finishes comes as a deletion.
+// Terminated pods use no resources and are not delivered; a pod that terminates is delivered as a deletion.
 template <class T>
 constexpr std::string_view kFieldSelector = "";
 template <>
@@ -74,7 +74,7 @@ struct ClusterSource::Impl {
     return options.wanted == nullptr || options.wanted(T::kKind);
   }
 
-  // Pods and nodes are nearly all that comes. Texts for others to read are JSON.
+  // Pods and nodes are nearly all of the traffic. Objects whose text is kept must be JSON.
   template <class T>
   Encoding EncodingFor() const {
     const api::KeepTexts& texts = options.texts;
@@ -83,7 +83,7 @@ struct ClusterSource::Impl {
     return Encoding::kJson;
   }
 
-  // The core group needs no looking for: without pods and nodes there is nothing to schedule.
+  // The core group needs no discovery: without pods and nodes there is nothing to schedule.
   template <class T>
   void Find() {
     constexpr const Resource& resource = ResourceOf<T>();
@@ -100,8 +100,7 @@ struct ClusterSource::Impl {
     });
   }
 
-  // Keeps in step with what is at `path`. One that comes after the start, where there was nothing, is not
-  // waited for.
+  // Watches the resource at `path`. A kind that appears after the start does not delay OnSynced.
   template <class T>
   void Follow(const std::string& path, bool counts = true) {
     auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
@@ -123,21 +122,21 @@ struct ClusterSource::Impl {
                                  [this, waited_for] {
                                    if (std::exchange(*waited_for, false)) Settled();
                                  },
-                             .on_absent = [this] { discovery.Doubt(ResourceOf<T>().group); },
+                             .on_absent = [this] { discovery.Recheck(ResourceOf<T>().group); },
                              .on_refused =
                                  [this, waited_for, first = MonoTime{}]() mutable {
                                    if (first == MonoTime{}) first = loop.Now();
-                                   if (loop.Now() - first >= kPatience)
+                                   if (loop.Now() - first >= kForbiddenGracePeriod)
                                      DoWithout(ResourceOf<T>(), *waited_for);
                                  }});
     reflector->Start();
   }
 
-  // A role that was written for an older scheduler does not name the kinds that came later.
+  // A role written for an older scheduler lacks kinds that were added later.
   void DoWithout(const Resource& resource, bool& waited_for) {
     const std::string_view missed = MissedWithout(resource.kind);
     if (missed.empty() || !std::exchange(waited_for, false)) return;
-    log::Warning("Not allowed to list: deciding without",
+    log::Warning("Not allowed to list; scheduling continues without this resource",
                  {{"resource", resource.plural}, {"group", resource.group}, {"consequence", missed}});
     Settled();
   }
@@ -147,7 +146,7 @@ struct ClusterSource::Impl {
     const MonoTime since = loop.Now();
     const auto prove = [&]<class T>() {
       auto& reflector = std::get<std::unique_ptr<Reflector<T>>>(reflectors);
-      if (reflector == nullptr) return;  // not wanted
+      if (reflector == nullptr) return;  // not selected
       ++unproven;
       reflector->ProveFresh(
           [this, since](std::string_view how) { Proven(ResourceOf<T>().plural, how, since); });
@@ -166,15 +165,15 @@ struct ClusterSource::Impl {
     if (--unproven > 0) return;
     registry
         .Histogram("berth_leader_barrier_seconds",
-                   "[ALPHA] Time from the lease to the proof that everything the leader before had written "
-                   "is known.",
+                   "[ALPHA] Time from acquiring the lease until all writes of the previous leader have been "
+                   "received.",
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
-    log::Info("Caught up with what was written before", {{"seconds", seconds}});
+    log::Info("All writes of the previous leader have been received", {{"seconds", seconds}});
     if (auto tell = std::exchange(catching_up, nullptr)) tell();
   }
 
-  // One kind more has been delivered, or does not exist.
+  // One more kind has been delivered, or does not exist.
   void Settled() {
     if (--unsettled > 0) return;
     log::Info("Caches are synced",
@@ -183,7 +182,7 @@ struct ClusterSource::Impl {
     if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
-    // The lists have left holes that would stay: nothing as large comes again.
+    // Returns the memory of the initial lists to the system; nothing as large follows.
     ::malloc_trim(0);
   }
 

@@ -115,7 +115,7 @@ class InformersTest : public testing::Test {
   std::unique_ptr<ClusterSource> source_;
 };
 
-TEST_F(InformersTest, AskForPodsAndNodesInProtobufAndForTheTextsOfOthersInJson) {
+TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
   using Accepted = std::map<std::string, bool>;
   const auto protobuf_asked_for = [&](ClusterSourceOptions options) {
     Everything();
@@ -151,7 +151,7 @@ TEST_F(InformersTest, DeliverEveryKind) {
       [&]<class T>() { EXPECT_THAT(sink_.added, Contains(std::string(T::kKind) + " one")); });
 }
 
-TEST_F(InformersTest, AResourceThatTheServerDoesNotHaveIsNotWaitedFor) {
+TEST_F(InformersTest, AMissingResourceDoesNotDelayOnSynced) {
   Everything();
   groups_.erase("/apis/resource.k8s.io/v1");
   groups_["/apis/storage.k8s.io/v1"].erase("csistoragecapacities");
@@ -162,7 +162,7 @@ TEST_F(InformersTest, AResourceThatTheServerDoesNotHaveIsNotWaitedFor) {
   EXPECT_THAT(api_.asked, Contains("GET /apis/resource.k8s.io/v1beta1"));
 }
 
-TEST_F(InformersTest, OneThatAppearsLaterIsFound) {
+TEST_F(InformersTest, AResourceThatAppearsLaterIsDelivered) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
   Start();
@@ -173,7 +173,7 @@ TEST_F(InformersTest, OneThatAppearsLaterIsFound) {
   EXPECT_EQ(sink_.synced, 1) << "nobody waits for it";
 }
 
-TEST_F(InformersTest, OlderVersionsServeWhereTheNewestIsMissing) {
+TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1");
   groups_["/apis/resource.k8s.io/v1beta1"] = {"deviceclasses", "resourceclaims", "resourceslices"};
@@ -183,7 +183,7 @@ TEST_F(InformersTest, OlderVersionsServeWhereTheNewestIsMissing) {
   EXPECT_THAT(sink_.added, Not(Contains("DeviceTaintRule one")));
 }
 
-TEST_F(InformersTest, AServerThatIsAwayIsAskedAgainAndNothingCountsAsAbsent) {
+TEST_F(InformersTest, AnUnavailableServerIsRetriedAndNothingCountsAsAbsent) {
   Everything();
   down_ = true;
   Start();
@@ -197,7 +197,7 @@ TEST_F(InformersTest, AServerThatIsAwayIsAskedAgainAndNothingCountsAsAbsent) {
   EXPECT_EQ(sink_.added.size(), kResources.size());
 }
 
-TEST_F(InformersTest, WhatIsForbiddenAndCanBeDoneWithoutIsNotWaitedForForLong) {
+TEST_F(InformersTest, AForbiddenOptionalKindDelaysOnSyncedOnlyBriefly) {
   Everything();
   forbidden_ = {"namespaces", "csidrivers", "resourceclaims"};
   Start();
@@ -217,7 +217,7 @@ TEST_F(InformersTest, WhatIsForbiddenAndCanBeDoneWithoutIsNotWaitedForForLong) {
   EXPECT_EQ(sink_.synced, 1);
 }
 
-TEST_F(InformersTest, TheWholeStateIsToldOfBeforeTheFirstDecision) {
+TEST_F(InformersTest, OnSyncedFollowsTheCompleteState) {
   Everything();
   std::size_t added = 0;
   int synced = -1;
@@ -229,7 +229,7 @@ TEST_F(InformersTest, TheWholeStateIsToldOfBeforeTheFirstDecision) {
   EXPECT_EQ(sink_.synced, 1);
 }
 
-TEST_F(InformersTest, NothingIsDecidedWithoutWhatDecisionsNeed) {
+TEST_F(InformersTest, AForbiddenRequiredKindPreventsOnSynced) {
   for (const char* needed : {"pods", "nodes", "persistentvolumeclaims", "poddisruptionbudgets"}) {
     Everything();
     sink_.synced = 0;
@@ -245,7 +245,7 @@ TEST_F(InformersTest, NothingIsDecidedWithoutWhatDecisionsNeed) {
   }
 }
 
-TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsFollowed) {
+TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsWatchedThere) {
   Everything();
   const auto devices = groups_.extract("/apis/resource.k8s.io/v1").mapped();
   groups_["/apis/resource.k8s.io/v1beta1"] = devices;
@@ -266,23 +266,23 @@ TEST_F(InformersTest, AResourceThatMovesToAnotherVersionIsFollowed) {
   EXPECT_THAT(api_.asked, Contains(HasSubstr("WATCH /apis/resource.k8s.io/v1/resourceclaims")));
 }
 
-TEST_F(InformersTest, OnlyWantedKindsAreFollowed) {
+TEST_F(InformersTest, OnlySelectedKindsAreWatched) {
   Start(
       {.streaming = false, .wanted = [](std::string_view kind) { return kind == "Pod" || kind == "Node"; }});
   EXPECT_EQ(sink_.synced, 1);
   EXPECT_THAT(sink_.added, ElementsAre("Node one", "Pod one"));
 }
 
-TEST_F(InformersTest, AWatchMayNotBeSilentForEver) {
+TEST_F(InformersTest, ASilentWatchIsReopened) {
   Everything();
   Start();
   for (const FakeApi::Call& call : api_.open) EXPECT_EQ(call.request.idle_timeout, 90s);
 }
 
 // What a leader waits for before its first decision.
-class CatchingUp : public InformersTest {
+class FreshnessBarrierOfInformers : public InformersTest {
  protected:
-  CatchingUp() {
+  FreshnessBarrierOfInformers() {
     Everything();
     Start();
   }
@@ -296,19 +296,19 @@ class CatchingUp : public InformersTest {
   bool caught_up_ = false;
 };
 
-TEST_F(CatchingUp, EndsAtOnceIfTheWatchesAreAsFarAsTheServer) {
+TEST_F(FreshnessBarrierOfInformers, EndsImmediatelyIfTheWatchesAreUpToDate) {
   FreshnessBarrier();
   EXPECT_TRUE(caught_up_);
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_leader_barrier_seconds_count 1"));
 }
 
-TEST_F(CatchingUp, EndsWhenEverythingAgreesAlthoughNothingIsHeard) {
+TEST_F(FreshnessBarrierOfInformers, EndsWhenEverythingMatchesWithoutEvents) {
   version_ = "900";
   FreshnessBarrier();
   EXPECT_TRUE(caught_up_);
 }
 
-TEST_F(CatchingUp, WaitsUntilThePodThatWasBoundHasBeenDelivered) {
+TEST_F(FreshnessBarrierOfInformers, WaitsUntilTheBoundPodHasBeenDelivered) {
   version_ = "900";
   pod_version_ = "800";
   FreshnessBarrier();
@@ -323,7 +323,7 @@ TEST_F(CatchingUp, WaitsUntilThePodThatWasBoundHasBeenDelivered) {
   EXPECT_TRUE(caught_up_);
 }
 
-TEST_F(CatchingUp, WaitsForAServerThatIsAway) {
+TEST_F(FreshnessBarrierOfInformers, WaitsForAnUnavailableServer) {
   down_ = true;
   FreshnessBarrier();
   EXPECT_FALSE(caught_up_);

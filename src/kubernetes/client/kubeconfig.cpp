@@ -35,7 +35,7 @@ ExecConfig ReadExec(const FieldReader& in) {
     item.Text("name", name);
     item.Text("value", value);
   });
-  // v1 asks for it, v1beta1 has a default.
+  // Required in v1; v1beta1 has a default.
   if (out.interactive_mode.empty() && out.api_version == "client.authentication.k8s.io/v1beta1") {
     out.interactive_mode = "IfAvailable";
   }
@@ -67,7 +67,7 @@ void ReadContext(const FieldReader& in, KubeContext& out) {
   in.Text("namespace", out.ns);
 }
 
-// The lists of {name, <member>} that are maps in spirit.
+// Lists of {name, <member>} that represent maps.
 template <class T>
 void ReadNamed(const FieldReader& root, const std::string& list, std::string_view member,
                std::map<std::string, T>& out, void (*read)(const FieldReader&, T&)) {
@@ -201,7 +201,7 @@ void ResolvePaths(Kubeconfig& config, std::string_view directory) {
     Rebase(user.certificate_file, directory);
     Rebase(user.key_file, directory);
     Rebase(user.token_file, directory);
-    // A command is looked for in PATH, a path is a path.
+    // A command without a slash is searched in PATH; others are paths.
     if (user.exec && user.exec->command.find('/') != std::string::npos) Rebase(user.exec->command, directory);
   }
 }
@@ -218,7 +218,7 @@ Expected<KubeSelection> Select(const Kubeconfig& config, std::string_view master
       selection.user_name = context->second.user;
     }
   }
-  // clientcmd also looks these up under the empty name when no context is chosen.
+  // clientcmd also looks these up under the empty name if no context is selected.
   if (const auto user = config.users.find(selection.user_name); user != config.users.end()) {
     selection.user = user->second;
   }

@@ -64,7 +64,7 @@ TEST(Kubeconfig, IsReadFromJson) {
   EXPECT_TRUE(config->clusters.at("c").insecure);
 }
 
-TEST(Kubeconfig, NothingIsAnEmptyConfiguration) {
+TEST(Kubeconfig, AnEmptyTextIsAnEmptyConfiguration) {
   for (const char* text : {"", "\n# only a comment\n", "{}", "null"}) {
     const auto config = ParseKubeconfig(text);
     ASSERT_TRUE(config) << text;
@@ -72,7 +72,7 @@ TEST(Kubeconfig, NothingIsAnEmptyConfiguration) {
   }
 }
 
-TEST(Kubeconfig, RelativeFilesAreRelativeToTheFileThatNamesThem) {
+TEST(Kubeconfig, RelativeFilesAreRelativeToTheKubeconfig) {
   auto config = *ParseKubeconfig(kFile);
   ResolvePaths(config, "/etc/kubernetes");
   EXPECT_EQ(config.clusters.at("c").ca_file, "/etc/kubernetes/ca.crt");
@@ -84,7 +84,7 @@ struct BadCase {
   std::string name, text, want;
 };
 class KubeconfigRefuses : public testing::TestWithParam<BadCase> {};
-TEST_P(KubeconfigRefuses, WithThePathOfWhatIsWrong) {
+TEST_P(KubeconfigRefuses, WithThePathOfTheInvalidField) {
   const auto config = ParseKubeconfig(GetParam().text);
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().code, ErrorCode::kInvalid);
@@ -110,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"BrokenYaml", "a: [", "yaml: "}),
     [](const auto& row) { return row.param.name; });
 
-TEST(KubeconfigSelection, IsWhatTheCurrentContextNames) {
+TEST(KubeconfigSelection, IsThePartThatTheCurrentContextSelects) {
   const auto selected = Select(*ParseKubeconfig(kFile), "");
   ASSERT_TRUE(selected) << selected.error().message;
   EXPECT_EQ(selected->cluster.server, "https://host:6443/prefix");
   EXPECT_EQ(selected->user.token, "12345");
 }
 
-TEST(KubeconfigSelection, AMasterTakesThePlaceOfTheServerAndItsName) {
+TEST(KubeconfigSelection, AMasterReplacesTheServerAndItsTlsName) {
   const auto selected = Select(*ParseKubeconfig(kFile), "https://other");
   ASSERT_TRUE(selected);
   EXPECT_EQ(selected->cluster.server, "https://other");
@@ -126,14 +126,14 @@ TEST(KubeconfigSelection, AMasterTakesThePlaceOfTheServerAndItsName) {
   EXPECT_TRUE(Select({}, "http://localhost:8080")) << "a master alone is enough";
 }
 
-TEST(KubeconfigSelection, AUserWhoIsNotThereIsNobody) {
+TEST(KubeconfigSelection, AMissingUserIsAnonymous) {
   const auto selected = Select(*ParseKubeconfig(WithCluster("server: 'https://h'")), "");
   ASSERT_TRUE(selected);
   EXPECT_EQ(selected->user.token, "");
 }
 
 class KubeconfigSelectionRefuses : public testing::TestWithParam<BadCase> {};
-TEST_P(KubeconfigSelectionRefuses, InTheWordsOfClientcmd) {
+TEST_P(KubeconfigSelectionRefuses, WithClientcmdsTexts) {
   const auto config = ParseKubeconfig(GetParam().text);
   ASSERT_TRUE(config) << config.error().message;
   const auto selected = Select(*config, "");
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "impersonating a user"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Merge, TheFirstFileThatHasANameDefinesItWhole) {
+TEST(Merge, TheFirstDefinitionOfANameWins) {
   auto first = ParseKubeconfig(
       "clusters: [{name: a, cluster: {server: 'https://one'}}]\nusers: [{name: u, user: {token: x}}]");
   ASSERT_TRUE(first) << first.error().message;
@@ -206,7 +206,7 @@ users: [{name: u, user: {exec: {command: bin/p, args: [a], apiVersion: client.au
   EXPECT_EQ(selected->cluster.exec_extension, R"({"audience":"x","list":[1,true,"1",16,0.5,-7]})");
 }
 
-TEST(Exec, IncompleteIsRefusedInClientcmdsWords) {
+TEST(Exec, AnIncompletePluginIsRejectedWithClientcmdsTexts) {
   const auto error = [](std::string_view exec) {
     auto config = ParseKubeconfig(
         "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: "

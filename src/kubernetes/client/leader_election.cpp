@@ -21,8 +21,8 @@ namespace berth::client {
 namespace {
 
 constexpr double kJitterFactor = 1.2;
-// The end of a candidacy waits so long for its last event to be written.
-constexpr Duration kEventPatience = std::chrono::seconds(1);
+// The time that Release waits for its last event to be written.
+constexpr Duration kEventTimeout = std::chrono::seconds(1);
 
 Duration Scaled(Duration d, double by) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(d.count()) * by));
@@ -62,7 +62,7 @@ Expected<> CheckLeaderElection(const LeaderElectionOptions& options) {
   if (options.lease_duration < Duration(1)) return wrong("leaseDuration must be greater than zero");
   if (options.renew_deadline < Duration(1)) return wrong("renewDeadline must be greater than zero");
   if (options.retry_period < Duration(1)) return wrong("retryPeriod must be greater than zero");
-  // A Lease holds whole seconds, and the API server wants one at least.
+  // A Lease stores whole seconds, and the API server requires at least one.
   if (options.lease_duration < std::chrono::seconds(1)) return wrong("leaseDuration must be at least 1s");
   return {};
 }
@@ -96,35 +96,35 @@ struct LeaderElector::Impl {
   LeaseWatch watch;
 
   Phase phase = Phase::kIdle;
-  http::Loop::TimerId next = http::Loop::TimerId::kNone;      // attempt or round
-  http::Loop::TimerId expiry = http::Loop::TimerId::kNone;    // of somebody else's lease
-  http::Loop::TimerId deadline = http::Loop::TimerId::kNone;  // of a round of renewal, or of the release
-  MonoTime next_poll{};                                       // of the round
+  http::Loop::TimerId next = http::Loop::TimerId::kNone;      // next attempt or round
+  http::Loop::TimerId expiry = http::Loop::TimerId::kNone;    // expiry of another holder's lease
+  http::Loop::TimerId deadline = http::Loop::TimerId::kNone;  // end of a renewal round, or of the release
+  MonoTime next_poll{};                                       // next poll of the round
   bool attempting = false;
-  bool hurry = false;  // something happened while an attempt was under way: try once more
+  bool attempt_again = false;  // the Lease changed during an attempt: try once more
   std::move_only_function<void(bool)> released{};
-  bool free = false;  // what it will be told
-  // Events on their way; they may outlive us.
-  std::shared_ptr<int> telling = std::make_shared<int>(0);
+  bool free = false;  // the argument for its callback
+  // Events in flight; they may outlive this object.
+  std::shared_ptr<int> events_in_flight = std::make_shared<int>(0);
 
-  // The way to the lease.
+  // Acquiring the lease.
   void Acquire();
   void OnAcquired(Outcome outcome);
   void ArmExpiry();
   void Hurry();
   void OnSeen(const LeaseRecord& record);
   void Lead();
-  // Keeping it.
+  // Renewing it.
   void StartRound();
   void Poll();
   void OnPolled(Outcome outcome);
   void Lose(std::string_view why);
-  // Giving it back.
+  // Releasing it.
   void StartRelease();
   void EndRelease(bool is_free);
-  void TellReleased();
+  void NotifyReleased();
 
-  void Tell(std::string_view what);
+  void EmitEvent(std::string_view what);
   void StopTimers();
   void Shutdown();
 };
@@ -165,7 +165,7 @@ void LeaderElector::Impl::Acquire() {
   phase = Phase::kAcquiring;
   next = http::Loop::TimerId::kNone;
   attempting = true;
-  hurry = false;
+  attempt_again = false;
   hold.Attempt(/*leads=*/false, [this](Outcome outcome) { OnAcquired(outcome); });
 }
 
@@ -174,12 +174,12 @@ void LeaderElector::Impl::OnAcquired(Outcome outcome) {
   if (outcome == Outcome::kOurs) return Lead();
   if (const auto log = log::V(4)) log.Info("Failed to acquire lease", {{"lock", hold.described()}});
   ArmExpiry();
-  if (hurry) return Acquire();
+  if (attempt_again) return Acquire();
   const double factor = 1 + kJitterFactor * random.Unit();
   next = loop.After(Scaled(options.retry_period, factor), [this] { Acquire(); });
 }
 
-// The original would find out that a lease has run out when it polls next.
+// client-go would notice an expired lease only at its next poll.
 void LeaderElector::Impl::ArmExpiry() {
   loop.Cancel(expiry);
   expiry = http::Loop::TimerId::kNone;
@@ -194,17 +194,17 @@ void LeaderElector::Impl::ArmExpiry() {
 void LeaderElector::Impl::Hurry() {
   if (phase != Phase::kAcquiring) return;
   if (attempting) {
-    hurry = true;
+    attempt_again = true;
     return;
   }
   loop.Cancel(next);
   Acquire();
 }
 
-// What the watch tells may be old; an attempt begins with reading the Lease, so that no harm comes of it.
+// The watch may deliver old versions. This is harmless because an attempt begins with reading the Lease.
 void LeaderElector::Impl::OnSeen(const LeaseRecord& record) {
   if (phase != Phase::kAcquiring) return;
-  hold.See(record);
+  hold.OnLeaseRead(record);
   ArmExpiry();
   if (record.holder.empty()) Hurry();
 }
@@ -213,7 +213,7 @@ void LeaderElector::Impl::Lead() {
   phase = Phase::kLeading;
   watch.Stop();
   StopTimers();
-  Tell("became leader");
+  EmitEvent("became leader");
   master.Set(1);
   log::Info("Successfully acquired lease", {{"lock", hold.described()}});
   handlers.on_started();
@@ -252,14 +252,14 @@ void LeaderElector::Impl::Lose(std::string_view why) {
   StopTimers();
   master.Set(0);
   log::Info("Failed to renew lease", {{"lock", hold.described()}, {"err", why}});
-  Tell("stopped leading");
+  EmitEvent("stopped leading");
   handlers.on_stopped();
 }
 
 // --- giving it back ---
 void LeaderElector::Impl::StartRelease() {
   const bool leads = phase == Phase::kLeading;
-  const bool held = leads || attempting;  // an attempt that is cut off may have succeeded
+  const bool held = leads || attempting;  // a cancelled attempt may have succeeded
   if (phase != Phase::kEnded) phase = Phase::kReleasing;
   fence.Close();
   watch.Stop();
@@ -267,7 +267,7 @@ void LeaderElector::Impl::StartRelease() {
   StopTimers();
   if (!held) return EndRelease(false);
   master.Set(0);
-  if (leads) Tell("stopped leading");
+  if (leads) EmitEvent("stopped leading");
   deadline = loop.After(options.renew_deadline, [this] {
     hold.Cancel();
     log::Error("Failed to release lease", {{"lock", hold.described()}, {"err", "context deadline exceeded"}});
@@ -280,24 +280,24 @@ void LeaderElector::Impl::EndRelease(bool is_free) {
   phase = Phase::kEnded;
   StopTimers();
   free = is_free;
-  if (*telling == 0) return TellReleased();
-  deadline = loop.After(kEventPatience, [this] { TellReleased(); });
+  if (*events_in_flight == 0) return NotifyReleased();
+  deadline = loop.After(kEventTimeout, [this] { NotifyReleased(); });
 }
 
-void LeaderElector::Impl::TellReleased() {
+void LeaderElector::Impl::NotifyReleased() {
   StopTimers();
   if (auto done = std::exchange(released, nullptr)) done(free);
 }
 
-void LeaderElector::Impl::Tell(std::string_view what) {
+void LeaderElector::Impl::EmitEvent(std::string_view what) {
   if (!hold.lease()) return;
-  ++*telling;
+  ++*events_in_flight;
   SendLeaderEvent(events,
                   MakeLeaderEvent(*hold.lease(), options.ns, options.name, options.component,
                                   fmt::format("{} {}", options.identity, what), clock.WallNow()),
-                  [this, telling = std::weak_ptr(telling)] {
-                    const auto alive = telling.lock();
-                    if (alive && --*alive == 0 && phase == Phase::kEnded) TellReleased();
+                  [this, events_in_flight = std::weak_ptr(events_in_flight)] {
+                    const auto alive = events_in_flight.lock();
+                    if (alive && --*alive == 0 && phase == Phase::kEnded) NotifyReleased();
                   });
 }
 

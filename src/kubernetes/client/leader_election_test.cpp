@@ -131,7 +131,7 @@ TEST_F(Election, ALeaderRenewsEveryTwoSecondsWithoutReading) {
                     HasSubstr(R"(leader_election_slowpath_total{name="kube-scheduler"} 0)")));
 }
 
-TEST_F(Election, WhatOthersPutIntoTheLeaseStays) {
+TEST_F(Election, FieldsOfOthersInTheLeaseAreKept) {
   server_.document =
       R"({"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"kube-scheduler",)"
       R"("labels":{"team":"x"},"new":{"field":[1]}},"spec":{"holderIdentity":"","later":7,)"
@@ -144,7 +144,7 @@ TEST_F(Election, WhatOthersPutIntoTheLeaseStays) {
   EXPECT_EQ(server_.record().transitions, 5) << "also when it was nobody's";
 }
 
-TEST_F(Election, AStandbyTakesOverTheMomentTheLeaseRunsOut) {
+TEST_F(Election, AStandbyTakesOverWhenTheLeaseExpires) {
   Start(a_);
   Start(b_);
   EXPECT_EQ(b_.started, 0);
@@ -176,7 +176,7 @@ TEST_F(Election, TheFenceOfTheOldLeaderIsClosedWhenTheNewOneStarts) {
   }
 }
 
-TEST_F(Election, ANewsOfARenewalProlongsTheWait) {
+TEST_F(Election, AnObservedRenewalExtendsTheWait) {
   Start(a_);
   Start(b_);
   Pass(10s);
@@ -188,7 +188,7 @@ TEST_F(Election, ANewsOfARenewalProlongsTheWait) {
   EXPECT_EQ(b_.started, 1);
 }
 
-TEST_F(Election, AReleaseIsActedOnAtOnce) {
+TEST_F(Election, AStandbyTakesOverImmediatelyAfterARelease) {
   Start(a_);
   Start(b_);
   Pass(5s);
@@ -204,14 +204,14 @@ TEST_F(Election, AReleaseIsActedOnAtOnce) {
   EXPECT_EQ(a_.stopped, 0) << "who leaves by himself has not lost";
 }
 
-TEST_F(Election, AReleaseIsTriedAgainAfterAConflict) {
+TEST_F(Election, AReleaseIsRetriedAfterAConflict) {
   Start(a_);
   server_.conflicts = 2;
   EXPECT_TRUE(Release(a_));
   EXPECT_EQ(server_.record().holder, "");
 }
 
-TEST_F(Election, AReleaseThatIsNotAnsweredEndsAfterTheRenewDeadline) {
+TEST_F(Election, AReleaseWithoutAResponseEndsAfterTheRenewDeadline) {
   Start(a_);
   server_.down = true;
   const MonoTime since = loop_.Now();
@@ -220,14 +220,14 @@ TEST_F(Election, AReleaseThatIsNotAnsweredEndsAfterTheRenewDeadline) {
   EXPECT_LE(loop_.Now() - since, 11s + 50ms) << "a second more for the last event";
 }
 
-TEST_F(Election, AReleaseLeavesAnotherHolderAlone) {
+TEST_F(Election, AReleaseDoesNotOverwriteAnotherHolder) {
   Start(a_);
   server_.Set({.holder = "other", .lease_seconds = 15, .renewed = "x", .transitions = 9});
   EXPECT_FALSE(Release(a_));
   EXPECT_EQ(server_.record().holder, "other");
 }
 
-TEST_F(Election, AStandbyThatLeavesTouchesNothing) {
+TEST_F(Election, AStandbyThatStopsWritesNothing) {
   Start(a_);
   Start(b_);
   const std::string before = *server_.document;
@@ -237,7 +237,7 @@ TEST_F(Election, AStandbyThatLeavesTouchesNothing) {
   EXPECT_THAT(server_.requests, IsEmpty());
 }
 
-TEST_F(Election, AnAttemptThatIsCutOffByTheEndIsTakenBack) {
+TEST_F(Election, AnAttemptInFlightIsReleasedAtTheEnd) {
   server_.down = true;
   a_.elector->Start();
   loop_.Run();
@@ -269,7 +269,7 @@ TEST_F(Election, WithoutAWatchTheLeaseIsPolledWithJitter) {
   EXPECT_EQ(b_.started, 1);
 }
 
-TEST_F(Election, WhoMayNotHaveTheLeaseIsToldWhatToAllow) {
+TEST_F(Election, AForbiddenLeaseIsLoggedWithTheRequiredPermissions) {
   a_.elector->Start();
   loop_.Run();
   ASSERT_FALSE(a_.api.open.empty());
@@ -278,11 +278,11 @@ TEST_F(Election, WhoMayNotHaveTheLeaseIsToldWhatToAllow) {
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
       AllOf(HasSubstr("Error retrieving lease lock"),
-            HasSubstr("hint=\"a Role in namespace kube-system has to allow create, get and update of leases"),
+            HasSubstr("hint=\"a Role in namespace kube-system must allow create, get and update of leases"),
             HasSubstr("leaderElection.resourceName")));
 }
 
-TEST_F(Election, AWatchThatEndsIsOpenedAgain) {
+TEST_F(Election, AWatchThatEndsIsReopened) {
   Start(a_);
   Start(b_);
   auto done = std::move(b_.Watch().done);
@@ -294,7 +294,7 @@ TEST_F(Election, AWatchThatEndsIsOpenedAgain) {
   EXPECT_THAT(b_.api.asked, Contains(HasSubstr("fieldSelector=metadata.name%3Dkube-scheduler")));
 }
 
-TEST_F(Election, ALeaderThatCannotRenewGivesUpAfterTheRenewDeadline) {
+TEST_F(Election, ALeaderThatCannotRenewStopsAfterTheRenewDeadline) {
   Start(a_);
   Pass(1s);
   server_.down = true;
@@ -309,7 +309,7 @@ TEST_F(Election, ALeaderThatCannotRenewGivesUpAfterTheRenewDeadline) {
   EXPECT_THAT(a_.Messages(), ElementsAre("a became leader", "a stopped leading"));
 }
 
-TEST_F(Election, ARenewalThatFailsIsTriedAgainInTheSameRound) {
+TEST_F(Election, AFailedRenewalIsRetriedInTheSameRound) {
   Start(a_);
   Pass(1s);
   server_.lose_answers = true;
@@ -322,7 +322,7 @@ TEST_F(Election, ARenewalThatFailsIsTriedAgainInTheSameRound) {
               Not(HasSubstr(R"(leader_election_slowpath_total{name="kube-scheduler"} 0)")));
 }
 
-TEST_F(Election, AForeignWriteIsOvercomeByTheSlowPath) {
+TEST_F(Election, AConcurrentWriteIsHandledByTheSlowPath) {
   Start(a_);
   const LeaseRecord ours = server_.record();
   server_.Set(ours);  // another resourceVersion, say a label
@@ -332,7 +332,7 @@ TEST_F(Election, AForeignWriteIsOvercomeByTheSlowPath) {
   EXPECT_THAT(a_.registry.Expose(), HasSubstr(R"(leader_election_slowpath_total{name="kube-scheduler"} 1)"));
 }
 
-TEST_F(Election, ALeaderThatSeesAnotherHolderStopsAtOnce) {
+TEST_F(Election, ALeaderThatObservesAnotherHolderStopsImmediately) {
   Start(a_);
   server_.Set({.holder = "other", .lease_seconds = 15, .renewed = "x", .transitions = 9});
   Pass(2s);
@@ -341,7 +341,7 @@ TEST_F(Election, ALeaderThatSeesAnotherHolderStopsAtOnce) {
   EXPECT_FALSE(a_.fence.Open());
 }
 
-TEST_F(Election, ALeaderThatSeesThatAnotherOneHasComeAndGoneStopsToo) {
+TEST_F(Election, ALeaderStopsIfAnotherHolderHasComeAndGone) {
   Start(a_);
   server_.Set({.holder = "", .lease_seconds = 1, .transitions = 1});
   Pass(2s);
@@ -357,7 +357,7 @@ TEST_F(Election, ADeletedLeaseIsCreatedAgainByItsHolder) {
   EXPECT_EQ(server_.record().holder, "a");
 }
 
-TEST_F(Election, RenewalsWithinOneSecondAreOneToTheFence) {
+TEST_F(Election, RenewalsWithinOneSecondCountOnceForTheFence) {
   LeaderElectionOptions options{.lease_duration = 3s, .renew_deadline = 2s, .retry_period = 200ms};
   Candidate quick(loop_, "quick", options);
   FakeLeaseServer server;
@@ -379,7 +379,7 @@ TEST_F(Election, RenewalsWithinOneSecondAreOneToTheFence) {
 }
 
 // --- clocks that jump ---
-TEST_F(Election, TheCalendarDoesNotMatter) {
+TEST_F(Election, CalendarJumpsHaveNoEffect) {
   Start(a_);
   Start(b_);
   for (const Duration jump : {-1h, +3h}) {
@@ -397,7 +397,7 @@ TEST_F(Election, TheCalendarDoesNotMatter) {
   EXPECT_LE(loop_.Now() - since, 15s + 50ms);
 }
 
-TEST_F(Election, WhenAllMachinesSleptTheFirstToWakeLeads) {
+TEST_F(Election, AfterAllMachinesWereSuspendedTheFirstToResumeLeads) {
   Start(a_);
   Start(b_);
   loop_.clock().Suspend(20s);
@@ -435,7 +435,7 @@ class SleepingElection : public testing::Test {
   Candidate leader_{leader_loop_, "leader"}, standby_{standby_loop_, "standby"};
 };
 
-TEST_F(SleepingElection, ALeaderThatSleptThroughItsLeaseWritesNothingAndStops) {
+TEST_F(SleepingElection, ALeaderSuspendedBeyondItsLeaseWritesNothingAndStops) {
   Pass(standby_loop_, 16s);
   leader_loop_.clock().Suspend(16s);
   ASSERT_EQ(standby_.started, 1);
@@ -447,7 +447,7 @@ TEST_F(SleepingElection, ALeaderThatSleptThroughItsLeaseWritesNothingAndStops) {
   EXPECT_EQ(server_.record().holder, "standby");
 }
 
-TEST_F(SleepingElection, AStandbyThatSleptLeavesALeaseAloneThatWasRenewedMeanwhile) {
+TEST_F(SleepingElection, ASuspendedStandbyRespectsALeaseRenewedMeanwhile) {
   Pass(leader_loop_, 60s);
   standby_loop_.clock().Suspend(60s);
   Pass(standby_loop_, 10s);
@@ -457,7 +457,7 @@ TEST_F(SleepingElection, AStandbyThatSleptLeavesALeaseAloneThatWasRenewedMeanwhi
   EXPECT_EQ(standby_.started, 1) << "nothing was renewed since it woke up";
 }
 
-TEST_F(Election, TheEventIsLikeTheOriginals) {
+TEST_F(Election, TheEventMatchesKubeSchedulers) {
   Start(a_);
   ASSERT_THAT(a_.events.open, SizeIs(1));
   EXPECT_THAT(a_.events.asked, ElementsAre("POST /api/v1/namespaces/kube-system/events"));
@@ -473,7 +473,7 @@ TEST_F(Election, TheEventIsLikeTheOriginals) {
           R"("reportingComponent":"default-scheduler","reportingInstance":""\})"));
 }
 
-TEST(NewIdentity, IsTheHostAndARandomUuid) {
+TEST(NewIdentity, IsTheHostNameAndARandomUuid) {
   const std::string one = NewIdentity("node-1");
   EXPECT_THAT(one,
               MatchesRegex("node-1_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
@@ -519,7 +519,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "couldn't create leader elector: leaseDuration must be at least 1s"}),
     [](const auto& param_info) { return param_info.param.name; });
 
-TEST(LeaderElectionOptions, ARequestMayTakeHalfTheRenewDeadline) {
+TEST(LeaderElectionOptions, TheRequestTimeoutIsHalfTheRenewDeadline) {
   EXPECT_EQ(LeaderElectionOptions{}.request_timeout(), 5s);
   EXPECT_EQ(LeaderElectionOptions{.renew_deadline = 1500ms}.request_timeout(), 1s);
 }

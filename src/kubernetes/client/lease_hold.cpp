@@ -10,7 +10,7 @@
 namespace berth::client {
 namespace {
 
-// As a candidate of client-go sees a record: it compares them as JSON in which times have whole seconds.
+// The record as client-go compares it: as JSON, with times in whole seconds.
 LeaseRecord Cut(LeaseRecord record) {
   for (std::string* time : {&record.acquired, &record.renewed}) {
     if (const auto dot = time->find('.'); dot != time->npos) time->resize(dot);
@@ -45,7 +45,7 @@ void LeaseHold::Attempt(bool leads, Attempted done) {
       .renewed = now};
   if (!IsOurs() || Left() <= Duration::zero() || !lease_)
     return Read(leads, std::move(wanted), std::move(done));
-  // The leader assumes that nobody has touched the Lease since.
+  // The leader assumes that the Lease has not changed since.
   LeaseRecord renewal = wanted;
   renewal.acquired = observed_.acquired;
   renewal.transitions = observed_.transitions;
@@ -67,7 +67,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
            return Create(std::move(wanted), std::move(done));
          auto seen = LeaseOf(reply);
          if (!seen) {
-           Complain("Error retrieving lease lock", seen.error());
+           LogFailure("Error retrieving lease lock", seen.error());
            return done(Outcome::kFailed);
          }
          OnRead(leads, std::move(wanted), std::move(*seen), std::move(done));
@@ -77,7 +77,7 @@ void LeaseHold::Read(bool leads, LeaseRecord wanted, Attempted done) {
 void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted done) {
   lease_ = std::move(seen);
   const LeaseRecord& record = lease_->record();
-  See(record);
+  OnLeaseRead(record);
   if (leads && !IsOurs()) return done(Outcome::kForeign);
   if (!record.holder.empty() && Left() > Duration::zero() && !IsOurs()) {
     if (const auto log = log::V(4)) {
@@ -94,7 +94,7 @@ void LeaseHold::OnRead(bool leads, LeaseRecord wanted, Lease seen, Attempted don
   }
   Update(std::move(wanted), [this, done = std::move(done)](Expected<> updated) mutable {
     if (updated) return done(Outcome::kOurs);
-    Complain("Failed to update lease", updated.error());
+    LogFailure("Failed to update lease", updated.error());
     done(Outcome::kFailed);
   });
 }
@@ -106,7 +106,7 @@ void LeaseHold::Create(LeaseRecord wanted, Attempted done) {
        [this, since, wanted = std::move(wanted), done = std::move(done)](Reply reply) mutable {
          const Expected<> taken = Take(std::move(reply), wanted, since);
          if (taken) return done(Outcome::kOurs);
-         Complain("Error initially creating lease lock", taken.error());
+         LogFailure("Error initially creating lease lock", taken.error());
          done(Outcome::kFailed);
        });
 }
@@ -120,7 +120,7 @@ void LeaseHold::Update(LeaseRecord wanted, std::move_only_function<void(Expected
        });
 }
 
-// What came of a write of ours.
+// Processes the response to a write.
 Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime since) {
   BERTH_TRY(lease_, LeaseOf(reply));
   Observe(written);
@@ -128,20 +128,20 @@ Expected<> LeaseHold::Take(Reply reply, const LeaseRecord& written, BootTime sin
   return {};
 }
 
-void LeaseHold::Complain(std::string_view what, const Error& error) const {
+void LeaseHold::LogFailure(std::string_view what, const Error& error) const {
   if (!forbidden_) return log::Error(what, {{"lock", described_}, {"err", error.message}});
   log::Error(
       what, {{"lock", described_},
              {"err", error.message},
              {"hint",
-              fmt::format("a Role in namespace {} has to allow create, get and update of leases, of this one "
+              fmt::format("a Role in namespace {} must allow create, get and update of leases, of this one "
                           "at least (deploy/rbac); leaderElection.resourceName chooses another one",
                           options_.ns)}});
 }
 
-void LeaseHold::See(const LeaseRecord& record) {
-  if (record == seen_) return;
-  seen_ = record;
+void LeaseHold::OnLeaseRead(const LeaseRecord& record) {
+  if (record == last_read_) return;
+  last_read_ = record;
   Observe(record);
 }
 
@@ -153,8 +153,8 @@ void LeaseHold::Observe(const LeaseRecord& record) {
   observed_at_ = clock_.BootNow();
 }
 
-// From when on others may count the lease that this record, written now, stands for. What looks the same to
-// them is no renewal, and an attempt whose answer was lost may have been seen.
+// The time from which others may count the lease of this record, written now. A record that looks the same to
+// them is no renewal, and an attempt whose response was lost may have been observed.
 BootTime LeaseHold::SinceWhen(const LeaseRecord& written) {
   if (LeaseRecord cut = Cut(written); cut != written_) {
     written_ = std::move(cut);
@@ -189,7 +189,7 @@ void LeaseHold::OnReleaseRead(Reply reply, std::move_only_function<void(bool)> d
            log::Error("Failed to release lease", {{"lock", described_}, {"err", written.error().message}});
            return done(false);
          }
-         // A renewal that was cancelled on its way has reached the server after all.
+         // A renewal that was cancelled in flight reached the server after all.
          if (const auto log = log::V(4))
            log.Info("Conflict when releasing lease, retrying", {{"lock", described_}});
          Release(std::move(done));

@@ -46,7 +46,7 @@ class LeaseHold {
   // Cancels the current request without calling its callback.
   void Cancel();
   // Records a Lease that was read elsewhere (perhaps not the newest version).
-  void See(const LeaseRecord& record);
+  void OnLeaseRead(const LeaseRecord& record);
 
   const std::optional<Lease>& lease() const { return lease_; }
   const std::string& holder() const { return observed_.holder; }
@@ -66,7 +66,7 @@ class LeaseHold {
   void OnReleaseRead(Reply reply, std::move_only_function<void(bool)> done);
   void Observe(const LeaseRecord& record);
   // Logs the failure of the last call, with the required permissions if it was forbidden.
-  void Complain(std::string_view what, const Error& error) const;
+  void LogFailure(std::string_view what, const Error& error) const;
   BootTime SinceWhen(const LeaseRecord& written);
   void Send(ApiRequest request, std::move_only_function<void(Reply)> done);
 
@@ -79,7 +79,7 @@ class LeaseHold {
   std::optional<Lease> lease_{};  // the last version received from the API server
   // The authoritative record, and when it was observed in the Lease or written by this candidate.
   LeaseRecord observed_{};
-  LeaseRecord seen_{};  // the last record read
+  LeaseRecord last_read_{};
   BootTime observed_at_{};
   // The first attempt to write a record that others cannot distinguish from this one: see SinceWhen.
   LeaseRecord written_{};

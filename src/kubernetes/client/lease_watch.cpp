@@ -38,7 +38,7 @@ void LeaseWatch::Stop() {
   timer_ = http::Loop::TimerId::kNone;
 }
 
-// Without a version the first event is the Lease as the server knows it.
+// Without a version the first event contains the current Lease.
 void LeaseWatch::Open() {
   const int seconds = static_cast<int>(kWatchSecondsMin * (1 + random_.Unit()));
   call_ = api_.Watch(
@@ -65,7 +65,7 @@ bool LeaseWatch::OnLine(std::string_view line) {
     if (!lease) return false;
     handlers_.on_lease(std::move(*lease));
   }
-  return call_ != 0;  // a handler may have had enough
+  return call_ != 0;  // a handler may have called Stop
 }
 
 void LeaseWatch::OnEnd(Reply reply) {
@@ -73,7 +73,8 @@ void LeaseWatch::OnEnd(Reply reply) {
   if (!reply) {
     const RequestError& error = reply.error();
     if (error.http_code == 403 || error.http_code == 404 || error.http_code == 405) {
-      log::Info("Not allowed to watch the lease: it is polled", {{"lease", name_}, {"err", error.message}});
+      log::Info("Not allowed to watch the lease; polling it instead",
+                {{"lease", name_}, {"err", error.message}});
       return;
     }
   }

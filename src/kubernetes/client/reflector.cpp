@@ -19,7 +19,7 @@ namespace {
 
 using Kind = ReflectorAction::Kind;
 
-// So many objects of a first list are handed on together: whoever takes them is not woken up for each.
+// Objects of a first list are delivered in batches of this size, so that the receiver is not woken for each.
 constexpr std::size_t kHandedOnTogether = 1024;
 
 }  // namespace
@@ -41,7 +41,7 @@ struct Reflector<T>::Impl {
         encoding(this->options.encoding),
         store([this](ports::Change<T> change) { HandOn(std::move(change)); }),
         skipped(registry.Counter("berth_objects_skipped_total",
-                                 "[ALPHA] Objects from the API server that could not be understood.",
+                                 "[ALPHA] Objects from the API server that could not be decoded.",
                                  {{"resource", this->options.resource}})) {
     if (!this->options.kind.empty())
       meters.emplace(registry, this->options.group, this->options.kind, this->options.path);
@@ -58,14 +58,14 @@ struct Reflector<T>::Impl {
   ReflectorAction doing{};
   Encoding encoding;
   ObjectStore<T> store;
-  std::vector<Ptr> collected{};  // the pages of a list, or what a streamed list has brought so far
-  bool first_list = false;       // the list under way may be handed on in pieces
+  std::vector<Ptr> collected{};  // the pages of a list, or the objects received from a streamed list
+  bool first_list = false;       // the current list may be delivered in pieces
   std::vector<std::string> unreadable{};
   metrics::Counter& skipped;
   std::optional<InformerMetrics> meters{};
   log::Once skipped_once{};
-  boost::unordered_flat_set<std::string> refusals{};      // that the log has, since the last list
-  boost::unordered_flat_set<std::string> skipped_keys{};  // what the store lacks for that reason
+  boost::unordered_flat_set<std::string> refusals{};      // logged since the last list
+  boost::unordered_flat_set<std::string> skipped_keys{};  // keys of skipped objects, missing in the store
   std::unique_ptr<FreshnessBarrier> catch_up{};
   bool synced = false;
   Api::CallId call = 0;
@@ -91,7 +91,7 @@ struct Reflector<T>::Impl {
   void Skip(const std::string& key, const std::string& why);
   void ProveFresh(std::move_only_function<void(std::string_view)> done);
   bool MakesDoWithJson(const RequestError& error);
-  void Complain(std::string_view what, const RequestError& error);
+  void LogFailure(std::string_view what, const RequestError& error);
   void Count(const RequestError& error);
 };
 
@@ -124,16 +124,16 @@ void Reflector<T>::Impl::OnListed(Reply reply) {
   call = 0;
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   if (!reply) {
-    Complain("Failed to list", reply.error());
+    LogFailure("Failed to list", reply.error());
     if (reply.error().http_code == 404 && handlers.on_absent) handlers.on_absent();
     if (reply.error().http_code == 403 && handlers.on_refused) handlers.on_refused();
     return Do(state.OnListFailed(reply.error(), loop.Now()));
   }
   auto list = decoder.List<T>(*reply);
-  reply = std::string();  // the text is larger than all we keep of it
+  reply = std::string();  // the text is larger than the objects kept from it
   if (!list) {
     const RequestError error{.code = list.error().code, .message = list.error().message};
-    Complain("Failed to read the list", error);
+    LogFailure("Failed to read the list", error);
     return Do(state.OnListFailed(error, loop.Now()));
   }
   for (auto& item : list->items) Collect(std::move(item));
@@ -153,9 +153,9 @@ void Reflector<T>::Impl::BeginList() {
   first_list = options.awaited && !synced && store.size() == 0;
 }
 
-// A list is a state in the making: what is gone shows when it is complete. While nothing is known nothing can
-// be gone, and if nobody decides anything before on_synced, whoever takes the objects may work on them while
-// the rest arrives. If such a list breaks off, the next one sets right what it has left behind.
+// Deletions are known only when a list is complete. If the store is empty, nothing can be deleted; and if
+// nothing is scheduled before on_synced, the receiver may process objects while the rest arrives. If such a
+// list is interrupted, the next one corrects its result.
 template <class T>
 void Reflector<T>::Impl::Collect(Ptr object) {
   collected.push_back(std::move(object));
@@ -215,8 +215,8 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
     end.error = FromStatus(event->status);
     return false;
   }
-  // A step back in time would undo what we know; better a fresh list. Initial events have no order, and those
-  // of a watch that began anywhere are no progress either.
+  // An older version would revert known state; a fresh list is better. Initial events are unordered, and so
+  // are those of a watch that began without a version.
   if (!streaming_list && state.Ordered(event->type == api::WatchEventType::kAdded) &&
       VersionBefore(event->resource_version, state.last_version())) {
     end.error = EventOutOfOrder(event->resource_version, state.last_version());
@@ -228,8 +228,8 @@ bool Reflector<T>::Impl::OnLine(std::string_view line) {
   return true;
 }
 
-// The initial events are a list until the bookmark that completes it. They come in the order of their keys
-// and nearly all of them are additions, so a vector keeps them; the rest may search.
+// The initial events form a list until the bookmark that completes it. They arrive in key order and are
+// nearly all additions, so a vector stores them; other operations may search.
 template <class T>
 void Reflector<T>::Impl::OnInitial(const api::WatchEvent<T>& event) {
   const auto is_it = [&](const Ptr& object) { return object->metadata.Key() == event.key; };
@@ -303,7 +303,7 @@ void Reflector<T>::Impl::ProveFresh(std::move_only_function<void(std::string_vie
       CatchUpOptions{
           .resource = options.resource, .path = options.path, .field_selector = options.field_selector},
       std::move(view), [this, done = std::move(done)](std::string_view how) mutable {
-        auto ended = std::move(catch_up);  // it is in the middle of a call
+        auto ended = std::move(catch_up);  // a call to it is in progress
         loop.Post([ended = std::move(ended)] {});
         auto tell = std::move(done);
         tell(how);
@@ -317,7 +317,7 @@ void Reflector<T>::Impl::OnStreamEnd(Reply reply) {
   if (!reply && MakesDoWithJson(reply.error())) return Do(ReflectorAction(doing));
   end.lasted = loop.Now() - opened_at;
   if (!reply && !end.error) end.error = std::move(reply).error();
-  if (end.error) Complain("Watch failed", *end.error);
+  if (end.error) LogFailure("Watch failed", *end.error);
   Do(state.OnStreamEnd(end, loop.Now()));
 }
 
@@ -326,27 +326,27 @@ void Reflector<T>::Impl::Skip(const std::string& key, const std::string& why) {
   skipped.Add();
   skipped_keys.insert(key);
   if (!skipped_once.First(key)) return;
-  log::Error("Skipped an object that cannot be understood",
+  log::Error("Skipped an object that cannot be decoded",
              {{"resource", options.resource}, {"object", key}, {"err", why}});
 }
 
-// JSON is what every server speaks; a proxy may know nothing else.
+// Every server supports JSON; a proxy may not support protobuf.
 template <class T>
 bool Reflector<T>::Impl::MakesDoWithJson(const RequestError& error) {
   if (encoding == Encoding::kJson || !RefusesEncoding(error)) return false;
   encoding = Encoding::kJson;
-  log::Warning("The server refuses protobuf: reading JSON instead",
+  log::Warning("The API server rejects protobuf; using JSON instead",
                {{"resource", options.resource}, {"err", error.message}});
   return true;
 }
 
 template <class T>
-void Reflector<T>::Impl::Complain(std::string_view what, const RequestError& error) {
+void Reflector<T>::Impl::LogFailure(std::string_view what, const RequestError& error) {
   if (error.code == ErrorCode::kCancelled) return;
   Count(error);
-  // Watches end with errors in the ordinary course of things; kube-scheduler is as quiet about them.
+  // Watches regularly end with errors; like kube-scheduler, these are not logged as warnings.
   const bool ordinary = error.expired() || error.ambiguous() || (error.answered() && error.http_code == 422);
-  // Who may not do something today may not do it in half a minute either.
+  // A missing permission is logged once, since it rarely changes within seconds.
   const bool said = error.http_code == 403 && !refusals.insert(error.message).second;
   if ((ordinary || said) && !log::V(2)) return;
   log::Warning(what, {{"resource", options.resource}, {"err", error.message}});
@@ -356,7 +356,7 @@ template <class T>
 void Reflector<T>::Impl::Count(const RequestError& error) {
   registry
       .Counter("berth_reflector_failures_total",
-               "[ALPHA] Lists and watches that failed or broke off, by resource and what was wrong.",
+               "[ALPHA] Lists and watches that failed or were interrupted, by resource and reason.",
                {{"resource", options.resource}, {"reason", std::string(ReasonOf(error))}})
       .Add();
 }

@@ -135,7 +135,7 @@ TEST_F(ProtobufReflector, StreamsItsFirstList) {
   EXPECT_THAT(Seen(), ElementsAre("+a@5", "synced"));
 }
 
-TEST_F(ProtobufReflector, SkipsWhatCannotBeUnderstoodAndKeepsItAsItWas) {
+TEST_F(ProtobufReflector, SkipsObjectsThatCannotBeDecodedAndKeepsTheirLastVersion) {
   Begin(false);
   api_.Answer(ListOf(7, {NodeBytes("a", 5), NodeBytes("bad", 6, /*broken=*/true)}));
   EXPECT_THAT(Seen(), ElementsAre("+a@5", "synced"));
@@ -145,7 +145,7 @@ TEST_F(ProtobufReflector, SkipsWhatCannotBeUnderstoodAndKeepsItAsItWas) {
   EXPECT_EQ(registry_.Counter("berth_objects_skipped_total", "", {{"resource", "nodes"}}).Value(), 2U);
 }
 
-TEST_F(ProtobufReflector, TakesJsonIfThatIsTheAnswer) {
+TEST_F(ProtobufReflector, AcceptsAResponseInJson) {
   Begin(false);
   api_.Answer(
       R"({"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"5"}}]})");
@@ -155,7 +155,7 @@ TEST_F(ProtobufReflector, TakesJsonIfThatIsTheAnswer) {
 }
 
 class RefusedEncoding : public ProtobufReflector, public testing::WithParamInterface<int> {};
-TEST_P(RefusedEncoding, IsAskedForNoMore) {
+TEST_P(RefusedEncoding, IsNotRequestedAgain) {
   Begin(false);
   api_.Answer(Refused(GetParam(), "NotAcceptable"));
   ASSERT_EQ(api_.open.size(), 1u) << "at once";
@@ -167,14 +167,14 @@ TEST_P(RefusedEncoding, IsAskedForNoMore) {
 }
 INSTANTIATE_TEST_SUITE_P(Codes, RefusedEncoding, testing::Values(406, 415));
 
-TEST_F(ProtobufReflector, AWatchThatIsRefusedIsOpenedInJson) {
+TEST_F(ProtobufReflector, ARejectedWatchIsOpenedInJson) {
   Begin(true);
   api_.Answer(Refused(406, "NotAcceptable"));
   EXPECT_EQ(Accepts(), "application/json, */*");
   EXPECT_EQ(api_.asked[1], api_.asked[0]);
 }
 
-TEST_F(ProtobufReflector, AFrameThatIsRubbishEndsTheWatchAndLists) {
+TEST_F(ProtobufReflector, AnInvalidFrameEndsTheWatchAndLists) {
   Begin(false);
   api_.Answer(ListOf(7, {}));
   api_.Line("\x0a\xff\xff");

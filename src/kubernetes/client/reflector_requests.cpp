@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ReflectorAction::Kind;
 
-// A server that has not ended a watch long after it was asked to has forgotten it.
+// The client ends a watch that the server has not ended this long after the requested timeout.
 constexpr std::chrono::seconds kWatchGrace{30};
 
 std::string ListPath(const ReflectorOptions& options, const ReflectorAction& action) {

@@ -7,22 +7,21 @@ using namespace std::chrono_literals;
 
 constexpr int kPageSize = 500;
 constexpr int kWatchSecondsMin = 300;
-// A watch that ends sooner without having said anything has failed, whatever it says.
+// A watch that ends sooner without an event counts as failed, even without an error.
 constexpr Duration kShortWatch = 1s;
 constexpr BackoffOptions kBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
 bool AnyVersion(const std::string& version) { return version.empty() || version == "0"; }
 
-// Trying the same again may help: the server is not there yet, or asks for patience.
-bool AsksForPatience(const RequestError& error) {
+// Whether a retry of the same request may help: the server is unreachable or requests a delay.
+bool ShouldRetryLater(const RequestError& error) {
   return error.not_sent() || error.code == ErrorCode::kThrottled;
 }
 
 bool VersionUnavailable(const RequestError& error) { return error.expired() || error.too_large_version(); }
 
-// A connection that breaks ends a watch as a proper end does: client-go treats EOF, resets and timeouts
-// alike.
+// A broken connection ends a watch like a proper end: client-go treats EOF, resets and timeouts alike.
 bool ConnectionLost(const RequestError& error) {
   return !error.answered() && (error.code == ErrorCode::kAmbiguous || error.code == ErrorCode::kTimeout);
 }
@@ -98,10 +97,10 @@ ReflectorAction ReflectorState::OnStreamEnd(const StreamEnd& end, MonoTime now) 
 
 ReflectorAction ReflectorState::OnStreamListEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
-    // Falling back to a list is better than waiting for a bookmark that may never come.
+    // Falls back to a list instead of waiting for a bookmark that may never come.
     return VeryShort(end) ? FirstPage() : StreamList();
   }
-  if (AsksForPatience(*end.error)) return Wait(Kind::kStreamList, now);
+  if (ShouldRetryLater(*end.error)) return Wait(Kind::kStreamList, now);
   if (VersionUnavailable(*end.error)) {
     version_unavailable_ = true;
     return StreamList();
@@ -113,9 +112,9 @@ ReflectorAction ReflectorState::OnWatchEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
     return VeryShort(end) ? Wait(Kind::kWait, now) : Watch();
   }
-  if (AsksForPatience(*end.error)) return Wait(Kind::kWatch, now);
-  // An expired version does not make version_unavailable_: a list at that version means "at least as new as",
-  // and asking for less could bring back a past that we have already left.
+  if (ShouldRetryLater(*end.error)) return Wait(Kind::kWatch, now);
+  // An expired version does not set version_unavailable_: a list at that version means "at least as new as",
+  // and requesting an older one could return a state older than the current one.
   return Wait(Kind::kWait, now);
 }
 
@@ -124,7 +123,7 @@ ReflectorState::PageTaken ReflectorState::OnPage(const std::string& resource_ver
   if (!continue_token.empty()) {
     in_pages_ = true;
     list_.continue_token = continue_token;
-    list_.resource_version.clear();  // forbidden together with a token
+    list_.resource_version.clear();  // not allowed together with a continue token
     return {.complete = false, .next = list_};
   }
   if (list_version_ == "0" && in_pages_) paginated_ = true;

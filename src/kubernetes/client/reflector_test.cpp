@@ -77,7 +77,7 @@ class ReflectorTest : public testing::Test {
                                : version(*c.before) + ">" + version(*c.after));
   }
   std::vector<std::string> Seen() { return std::exchange(seen_, {}); }
-  std::string LastAsked() const { return api_.asked.back(); }
+  std::string LastRequest() const { return api_.asked.back(); }
 
   http::FakeLoop loop_;
   FakeApi api_;
@@ -88,9 +88,9 @@ class ReflectorTest : public testing::Test {
   std::unique_ptr<Reflector<api::Node>> reflector_;
 };
 
-TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndGoesOnAsAWatch) {
+TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndContinuesAsAWatch) {
   Begin(true);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH /api/v1/nodes?allowWatchBookmarks=true"),
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH /api/v1/nodes?allowWatchBookmarks=true"),
                                  HasSubstr("resourceVersionMatch=NotOlderThan&sendInitialEvents=true"),
                                  HasSubstr("watch=true"), Not(HasSubstr("resourceVersion="))));
   api_.Line(Added("a", 5));
@@ -102,7 +102,7 @@ TEST_F(ReflectorTest, AStreamedListIsDeliveredAtItsBookmarkAndGoesOnAsAWatch) {
   api_.Line(Deleted("b", 9));
   EXPECT_THAT(Seen(), ElementsAre("a@5>a@8", "-b@3"));
   api_.End();
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("resourceVersion=9"), Not(HasSubstr("sendInitialEvents"))));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=9"), Not(HasSubstr("sendInitialEvents"))));
   EXPECT_THAT(loop_.delays(), IsEmpty()) << "a proper end is reopened at once";
 }
 
@@ -116,7 +116,7 @@ TEST_F(ReflectorTest, ChangesWithinAStreamedListAreTakenIntoAccount) {
   EXPECT_THAT(Seen(), ElementsAre("+a@3", "synced"));
 }
 
-TEST_F(ReflectorTest, AStreamedListThatBreaksOffIsForgotten) {
+TEST_F(ReflectorTest, AnInterruptedStreamedListIsDiscarded) {
   Begin(true);
   api_.Line(Added("a", 1));
   api_.End(AnswerLost());
@@ -125,7 +125,7 @@ TEST_F(ReflectorTest, AStreamedListThatBreaksOffIsForgotten) {
   EXPECT_THAT(Seen(), ElementsAre("+b@2", "synced"));
 }
 
-TEST_F(ReflectorTest, ALongListThatIsAwaitedIsHandedOnWhileItComesAndSetRightIfItBreaksOff) {
+TEST_F(ReflectorTest, AnAwaitedLongListIsDeliveredInPiecesAndCorrectedAfterAnInterruption) {
   constexpr int kMany = 3000;
   const auto name = [](int i) { return fmt::format("n{:04}", i); };
   Begin(true, /*awaited=*/true);
@@ -150,7 +150,7 @@ TEST_F(ReflectorTest, ALongListThatIsAwaitedIsHandedOnWhileItComesAndSetRightIfI
   EXPECT_THAT(std::vector(late.end() - 2, late.end()), ElementsAre("-n0002@3", "synced"));
 }
 
-TEST_F(ReflectorTest, ALongListThatNobodyWaitsForIsHandedOnWhenItIsComplete) {
+TEST_F(ReflectorTest, ALongListThatIsNotAwaitedIsDeliveredWhenComplete) {
   Begin(true, /*awaited=*/false);
   for (int i = 0; i < 3000; ++i) api_.Line(Added(fmt::format("n{:04}", i), 1 + i));
   EXPECT_THAT(Seen(), IsEmpty());
@@ -161,10 +161,10 @@ TEST_F(ReflectorTest, ALongListThatNobodyWaitsForIsHandedOnWhenItIsComplete) {
 TEST_F(ReflectorTest, AServerWithoutStreamedListsIsListed) {
   Begin(true);
   api_.End(Refused(422, "Invalid"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
   api_.Answer(ListJson(10, {NodeJson("a", 1)}));
   EXPECT_THAT(Seen(), ElementsAre("+a@1", "synced"));
-  EXPECT_THAT(LastAsked(),
+  EXPECT_THAT(LastRequest(),
               AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10"), HasSubstr("timeoutSeconds=")));
   EXPECT_THAT(loop_.delays(), IsEmpty());
 }
@@ -172,33 +172,33 @@ TEST_F(ReflectorTest, AServerWithoutStreamedListsIsListed) {
 TEST_F(ReflectorTest, AVeryShortStreamedListFallsBackToAList) {
   Begin(true);
   api_.End();
-  EXPECT_THAT(LastAsked(), HasSubstr("GET "));
+  EXPECT_THAT(LastRequest(), HasSubstr("GET "));
 }
 
 TEST_F(ReflectorTest, PagesAreCollectedBeforeAnythingIsDelivered) {
   Begin(false);
   api_.Answer(ListJson(10, {NodeJson("a", 1)}, "t1"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?continue=t1&limit=500");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?continue=t1&limit=500");
   EXPECT_THAT(Seen(), IsEmpty());
   api_.Answer(ListJson(10, {NodeJson("b", 2)}));
   EXPECT_THAT(Seen(), ElementsAre("+a@1", "+b@2", "synced"));
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=10"));
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=10"));
 }
 
-TEST_F(ReflectorTest, WhoeverGotPagesAtFirstKeepsAskingForThem) {
+TEST_F(ReflectorTest, PagingContinuesIfTheFirstListCameInPages) {
   Begin(false);
   api_.Answer(ListJson(10, {NodeJson("a", 1)}, "t1"));
   api_.Answer(ListJson(10, {}));
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=10");
 }
 
-TEST_F(ReflectorTest, PagesThatExpireAreReplacedByOneWholeList) {
+TEST_F(ReflectorTest, ExpiredPagesAreReplacedByOneFullList) {
   Begin(false);
   api_.Answer(ListJson(10, {NodeJson("a", 1)}, "t1"));
   api_.Answer(Refused(410, "Expired"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=0");
   api_.Answer(ListJson(12, {NodeJson("b", 2)}));
   EXPECT_THAT(Seen(), ElementsAre("+b@2", "synced")) << "pages of the abandoned list do not count";
 }
@@ -209,7 +209,7 @@ struct GoneCase {
   Reply refusal;
 };
 class ReflectorGone : public ReflectorTest, public testing::WithParamInterface<GoneCase> {};
-TEST_P(ReflectorGone, ListsAtTheLastVersionAndThenAtAny) {
+TEST_P(ReflectorGone, ListsAtTheLastVersionAndThenAtAnyVersion) {
   BeginListed(10, {NodeJson("a", 1)});
   if (GetParam().event.empty()) {
     api_.End(GetParam().refusal);
@@ -221,13 +221,13 @@ TEST_P(ReflectorGone, ListsAtTheLastVersionAndThenAtAny) {
   ASSERT_EQ(loop_.timers(), 1U);
   EXPECT_THAT(loop_.delays().back(), AllOf(Ge(800ms), Lt(1600ms)));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=" + last)
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=" + last)
       << "no limit: the server's cache can answer";
   api_.Answer(Refused(410, "Expired"));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes") << "at once, and without a version";
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes") << "at once, and without a version";
   api_.Answer(ListJson(30, {NodeJson("a", 25)}));
   EXPECT_THAT(Seen(), ElementsAre("a@1>a@25"));
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=30")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=30")));
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ReflectorGone,
                          testing::Values(GoneCase{"AnEventWithReasonExpired", ErrorEvent(410, "Expired"), ""},
@@ -236,22 +236,22 @@ INSTANTIATE_TEST_SUITE_P(Forms, ReflectorGone,
                                          GoneCase{"APlainAnswer", "", Refused(410, "Expired")}),
                          [](const auto& row) { return row.param.name; });
 
-TEST_F(ReflectorTest, AVersionFromTheFutureIsListedWithout) {
+TEST_F(ReflectorTest, AVersionFromTheFutureIsListedWithoutAVersion) {
   BeginListed(10, {});
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
   api_.Answer(Refused(504, "Timeout", {"ResourceVersionTooLarge"}));
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes");
 }
 
-TEST_F(ReflectorTest, AStreamedListAtAVersionFromTheFutureIsRepeatedWithout) {
+TEST_F(ReflectorTest, AStreamedListAtAVersionFromTheFutureIsRepeatedWithoutAVersion) {
   Begin(true);
   api_.Line(Bookmark(50, true));
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("resourceVersion=50"), HasSubstr("sendInitialEvents=true")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=50"), HasSubstr("sendInitialEvents=true")));
   api_.Line(ErrorEvent(504, "Timeout", R"({"causes":[{"reason":"ResourceVersionTooLarge"}]})"));
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
 }
 
 struct ResumeCase {
@@ -264,7 +264,7 @@ TEST_P(ReflectorResumes, TheSameWatchAfterADelay) {
   api_.End(GetParam().refusal);
   EXPECT_THAT(loop_.delays(), testing::SizeIs(1));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
 }
 INSTANTIATE_TEST_SUITE_P(Forms, ReflectorResumes,
                          testing::Values(ResumeCase{"WhenThrottled", Refused(429, "TooManyRequests")},
@@ -276,7 +276,7 @@ TEST_F(ReflectorTest, AThrottledStreamIsResumedToo) {
   api_.Line(Bookmark(11));
   api_.Line(ErrorEvent(429, "TooManyRequests"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
 }
 
 TEST_F(ReflectorTest, AVeryShortWatchCountsAsAFailure) {
@@ -284,25 +284,25 @@ TEST_F(ReflectorTest, AVeryShortWatchCountsAsAFailure) {
   api_.End();
   EXPECT_THAT(loop_.delays(), testing::SizeIs(1));
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=10");
 }
 
-TEST_F(ReflectorTest, AShortWatchThatSaidSomethingDoesNot) {
+TEST_F(ReflectorTest, AShortWatchWithEventsIsNotAFailure) {
   BeginListed(10, {});
   api_.Line(Bookmark(11));
   api_.End();
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=11")));
 }
 
-TEST_F(ReflectorTest, ASilentWatchThatLastedDoesNotEither) {
+TEST_F(ReflectorTest, ALongWatchWithoutEventsIsNotAFailure) {
   BeginListed(10, {});
   api_.Open();
   loop_.Advance(1s);
   api_.End(AnswerLost());
-  EXPECT_THAT(LastAsked(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
 }
 
-TEST_F(ReflectorTest, ARelistDeliversTheDifferenceAndNothingElse) {
+TEST_F(ReflectorTest, ARelistDeliversOnlyTheDifferences) {
   BeginListed(10, {NodeJson("a", 1), NodeJson("b", 2), NodeJson("c", 3)});
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
@@ -310,34 +310,34 @@ TEST_F(ReflectorTest, ARelistDeliversTheDifferenceAndNothingElse) {
   EXPECT_THAT(Seen(), ElementsAre("c@3>c@15", "+d@16", "-a@1"));
 }
 
-TEST_F(ReflectorTest, ANewObjectUnderAnOldNameIsADeletionAndAnAddition) {
+TEST_F(ReflectorTest, ARecreatedObjectIsADeletionAndAnAddition) {
   BeginListed(10, {NodeJson("a", 1, "old")});
   api_.Line(Modified("a", 11, "new"));
   EXPECT_THAT(Seen(), ElementsAre("-a@1", "+a@11"));
 }
 
-TEST_F(ReflectorTest, AVersionSeenBeforeIsNoChange) {
+TEST_F(ReflectorTest, AKnownVersionIsNoChange) {
   BeginListed(10, {NodeJson("a", 10)});
   api_.Line(Modified("a", 10));
   api_.Line(Added("a", 10));
   EXPECT_THAT(Seen(), IsEmpty());
 }
 
-TEST_F(ReflectorTest, AStepBackInTimeEndsTheWatchAndLists) {
+TEST_F(ReflectorTest, AnOlderVersionEndsTheWatchAndLists) {
   BeginListed(10, {NodeJson("a", 9)});
   api_.Line(Modified("a", 100));
   EXPECT_THAT(Seen(), ElementsAre("a@9>a@100"));
   api_.Line(Modified("a", 99));
   EXPECT_THAT(Seen(), IsEmpty()) << "what we know is newer";
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=100"));
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=100"));
   EXPECT_EQ(
       registry_.Counter("berth_reflector_failures_total", "", {{"resource", "nodes"}, {"reason", "disorder"}})
           .Value(),
       1U);
 }
 
-TEST_F(ReflectorTest, AnAdditionOfSomethingKnownIsAnUpdateAndAChangeOfSomethingUnknownAnAddition) {
+TEST_F(ReflectorTest, AddedIsAnUpdateOfAKnownObjectAndModifiedAnAdditionOfAnUnknownOne) {
   BeginListed(10, {NodeJson("a", 1)});
   api_.Line(Added("a", 11));
   api_.Line(Modified("b", 12));
@@ -345,7 +345,7 @@ TEST_F(ReflectorTest, AnAdditionOfSomethingKnownIsAnUpdateAndAChangeOfSomethingU
   EXPECT_THAT(Seen(), ElementsAre("a@1>a@11", "+b@12"));
 }
 
-TEST_F(ReflectorTest, WhatCannotBeUnderstoodIsSkippedAndCountedAndKeptAsItWas) {
+TEST_F(ReflectorTest, AnObjectThatCannotBeDecodedIsSkippedCountedAndKeptInItsLastVersion) {
   const std::string bad =
       R"({"metadata":{"name":"a","uid":"u","resourceVersion":"11"},"spec":{"taints":17}})";
   BeginListed(10, {NodeJson("a", 1)});
@@ -353,7 +353,7 @@ TEST_F(ReflectorTest, WhatCannotBeUnderstoodIsSkippedAndCountedAndKeptAsItWas) {
   EXPECT_THAT(Seen(), IsEmpty());
   api_.Line(ErrorEvent(410, "Expired"));
   loop_.Advance(2s);
-  EXPECT_THAT(LastAsked(), HasSubstr("resourceVersion=11")) << "it was progress all the same";
+  EXPECT_THAT(LastRequest(), HasSubstr("resourceVersion=11")) << "it was progress all the same";
   api_.Answer(ListJson(20, {bad, NodeJson("b", 12)}));
   EXPECT_THAT(Seen(), ElementsAre("+b@12")) << "a is not taken for deleted";
   EXPECT_EQ(registry_.Counter("berth_objects_skipped_total", "", {{"resource", "nodes"}}).Value(), 2U);
@@ -361,21 +361,21 @@ TEST_F(ReflectorTest, WhatCannotBeUnderstoodIsSkippedAndCountedAndKeptAsItWas) {
   EXPECT_THAT(Seen(), ElementsAre("-a@1"));
 }
 
-TEST_F(ReflectorTest, ABrokenFrameEndsTheWatchAndLists) {
+TEST_F(ReflectorTest, AMalformedFrameEndsTheWatchAndLists) {
   BeginListed(10, {NodeJson("a", 1)});
   api_.Line("{\"type\":\"ADDED\",\"obj");
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?resourceVersion=10");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=10");
 }
 
-TEST_F(ReflectorTest, ABrokenListIsAskedForAgain) {
+TEST_F(ReflectorTest, AMalformedListIsRequestedAgain) {
   Begin(false);
   api_.Answer("<html>");
   loop_.Advance(2s);
-  EXPECT_EQ(LastAsked(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
 }
 
-TEST_F(ReflectorTest, DelaysGrowToACapAndAreForgottenAfterTwoQuietMinutes) {
+TEST_F(ReflectorTest, DelaysGrowToACapAndAreResetAfterTwoQuietMinutes) {
   Begin(false);
   for (const auto& [low, high] : std::vector<std::pair<Duration, Duration>>{{800ms, 1600ms},
                                                                             {1600ms, 3200ms},
@@ -394,7 +394,7 @@ TEST_F(ReflectorTest, DelaysGrowToACapAndAreForgottenAfterTwoQuietMinutes) {
   EXPECT_THAT(loop_.delays().back(), Lt(1600ms));
 }
 
-TEST_F(ReflectorTest, AMissingRightIsLoggedOnceUntilItComes) {
+TEST_F(ReflectorTest, AMissingPermissionIsLoggedOnceUntilItIsGranted) {
   const auto refusals = [this](int times) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < times; ++i) {
@@ -418,7 +418,7 @@ TEST_F(ReflectorTest, AMissingRightIsLoggedOnceUntilItComes) {
   EXPECT_EQ(refusals(2), 1U) << "it was there for a while";
 }
 
-TEST_F(ReflectorTest, IsSilentAfterItsEnd) {
+TEST_F(ReflectorTest, CallsNothingAfterDestruction) {
   BeginListed(10, {});
   api_.End(NotReached());
   reflector_.reset();

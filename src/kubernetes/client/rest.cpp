@@ -19,12 +19,12 @@ namespace {
 
 constexpr int kRetriesMax = 10;
 constexpr std::chrono::seconds kResetDelay{1};
-// A list that is not paged (a relist at a known version) of a very large cluster.
+// The largest expected body: an unpaged list (a relist at a known version) of a very large cluster.
 constexpr std::size_t kBodyLimitBytes = std::size_t{8} << 30;
-// client-go says so from a second on; shorter waits are what a limit is for.
+// client-go logs waits of a second and more; shorter ones are normal with a rate limit.
 constexpr Duration kLongThrottling = std::chrono::seconds(1);
 
-// What Retry-After tells; nothing if it is absent or a date, which client-go ignores too.
+// The value of Retry-After; nullopt if it is absent or a date, which client-go ignores too.
 std::optional<std::chrono::seconds> RetryAfter(const http::ClientResponse& response) {
   if (response.status != 429 && response.status < 500) return std::nullopt;
   const std::string* value = response.Find("Retry-After");
@@ -50,7 +50,7 @@ struct RestClient::Impl {
     std::optional<WatchHandlers> watch;
     std::move_only_function<void(Reply)> done;
     int retries = 0;
-    std::uint64_t credential = 0;  // its serial, of the last try
+    std::uint64_t credential = 0;  // serial of the last attempt's credential
     bool opened = false;
     MonoTime sent_at{};
     http::Transport::CallId transport_call = 0;
@@ -91,7 +91,7 @@ Api::CallId RestClient::Impl::Begin(ApiRequest request, std::optional<WatchHandl
   return call->id;
 }
 
-// Waits for its turn, if turns are limited: before every try, but not for watches.
+// Waits for the rate limit before every attempt; watches are not limited.
 void RestClient::Impl::Queue(const CallPtr& call) {
   const Duration wait = call->watch ? Duration::zero() : limit.Take(loop.Now());
   if (!call->watch) meters.Limited(call->request.method, wait);
@@ -111,7 +111,7 @@ void RestClient::Impl::Queue(const CallPtr& call) {
 
 void RestClient::Impl::Try(const CallPtr& call) {
   if (!options.credentials) return Send(call);
-  // Posted, since a caller must not be called from within its call.
+  // Posted, since callbacks must not run within the caller's call.
   options.credentials->WhenReady([this, call](Expected<> ready) {
     if (!call->done) return;  // cancelled meanwhile
     if (ready) return Send(call);
@@ -142,13 +142,13 @@ void RestClient::Impl::Send(const CallPtr& call) {
   }
   call->sent_at = loop.Now();
   auto done = [this, call](Expected<http::ClientResponse> answer) {
-    // A call that was cancelled is out of the table; after our destructor all of them are.
+    // A cancelled call is no longer in the table; after the destructor no call is.
     if (call->done) OnAnswer(call, std::move(answer));
   };
   if (call->watch) {
     http::StreamOptions stream;
     stream.on_open = [this, call] {
-      call->opened = true;  // counted now: it may be open for ten minutes
+      call->opened = true;  // counted now, because it may stay open for ten minutes
       Count(*call, 200);
       if (call->watch->on_open) call->watch->on_open();
     };
@@ -186,7 +186,7 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
     if (!told) return false;
     delay = *told;
   } else {
-    // A watch decides for itself what a broken connection means.
+    // Watches handle broken connections themselves.
     if (call->watch || call->request.method != "GET" || answer.error().code != ErrorCode::kAmbiguous)
       return false;
     delay = kResetDelay;
@@ -222,7 +222,7 @@ void RestClient::Impl::Finish(const CallPtr& call, Reply reply) {
 
 void RestClient::Impl::Count(const Call& call, int status, std::size_t bytes) {
   meters.Answered(call.request.method, status);
-  if (call.watch) return;  // how long a watch lasted is no latency
+  if (call.watch) return;  // the duration of a watch is no latency
   meters.Took(call.request.method, loop.Now() - call.sent_at);
   if (status != 0) meters.Sizes(call.request.method, call.request.body.size(), bytes);
 }

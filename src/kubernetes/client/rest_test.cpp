@@ -84,7 +84,7 @@ class Rest : public testing::Test {
   std::vector<Reply> replies_;
 };
 
-TEST_F(Rest, SaysWhoItIsAndWhatItSends) {
+TEST_F(Rest, SendsUserAgentAndContentType) {
   Send("POST");
   EXPECT_THAT(
       transport_.open[0].request.headers,
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         CodeCase{"Invalid", 422, R"({"kind":"Status","reason":"Invalid","code":422})", ErrorCode::kInvalid}),
     [](const auto& row) { return row.param.name; });
 
-TEST_F(Rest, WaitsAsToldWithEveryMethod) {
+TEST_F(Rest, HonorsRetryAfterForEveryMethod) {
   for (const char* method : {"GET", "POST", "PATCH", "DELETE"}) {
     replies_.clear();
     Send(method);
@@ -150,7 +150,7 @@ TEST_F(Rest, WaitsAsToldWithEveryMethod) {
   EXPECT_EQ(transport_.sent, 8);
 }
 
-TEST_F(Rest, TenTimesAtMost) {
+TEST_F(Rest, RetriesAtMostTenTimes) {
   Send("POST");
   for (int i = 0; i < 10; ++i) {
     transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));
@@ -163,7 +163,7 @@ TEST_F(Rest, TenTimesAtMost) {
   EXPECT_EQ(transport_.sent, 11);
 }
 
-TEST_F(Rest, DoesNotWaitWithoutBeingTold) {
+TEST_F(Rest, DoesNotRetryWithoutRetryAfter) {
   for (const http::HeaderList& headers :
        std::vector<http::HeaderList>{{},
                                      {{"Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT"}},
@@ -179,7 +179,7 @@ TEST_F(Rest, DoesNotWaitWithoutBeingTold) {
   EXPECT_EQ(loop_.timers(), 0U);
 }
 
-TEST_F(Rest, OnlyAGetIsRepeatedAfterALostAnswer) {
+TEST_F(Rest, OnlyAGetIsRepeatedAfterALostResponse) {
   Send("POST");
   transport_.Answer(Fail(ErrorCode::kAmbiguous, "reset"));
   ASSERT_THAT(replies_, SizeIs(1));
@@ -192,7 +192,7 @@ TEST_F(Rest, OnlyAGetIsRepeatedAfterALostAnswer) {
   EXPECT_EQ(replies_[1], "x");
 }
 
-TEST_F(Rest, AnUnreachedServerIsTheCallersAffair) {
+TEST_F(Rest, AnUnreachableServerIsReportedToTheCaller) {
   Send("GET");
   transport_.Answer(Fail(ErrorCode::kUnavailable, "refused"));
   ASSERT_THAT(replies_, SizeIs(1));
@@ -200,7 +200,7 @@ TEST_F(Rest, AnUnreachedServerIsTheCallersAffair) {
   EXPECT_FALSE(replies_[0].error().answered());
 }
 
-TEST_F(Rest, TellsTheCredentialsThatTheyWereRefused) {
+TEST_F(Rest, ReportsRejectedCredentials) {
   Send("GET");
   transport_.Answer(Response(401, ""));
   EXPECT_EQ(credentials_->refused, 1);
@@ -227,7 +227,7 @@ TEST_F(Rest, CountsRequestsAndAWatchWhenItOpens) {
               HasSubstr("rest_client_request_duration_seconds_count{host=\"h:1\",verb=\"GET\"} 1\n"));
 }
 
-TEST_F(Rest, MeasuresSizesAndTheLimitsDelay) {
+TEST_F(Rest, MeasuresSizesAndTheDelayOfTheRateLimit) {
   Send("GET");
   transport_.Answer(Response(200, "12345"));
   const std::string shown = registry_.Expose();
@@ -237,7 +237,7 @@ TEST_F(Rest, MeasuresSizesAndTheLimitsDelay) {
               HasSubstr("rest_client_rate_limiter_duration_seconds_count{host=\"h:1\",verb=\"GET\"} 1\n"));
 }
 
-TEST(RateLimit, LetsABurstThroughAndThenOneAtATime) {
+TEST(RateLimit, AllowsABurstAndThenOneAtATime) {
   RateLimit limit(10, 2);
   const MonoTime start{};
   EXPECT_EQ(limit.Take(start), 0ms);
@@ -247,12 +247,12 @@ TEST(RateLimit, LetsABurstThroughAndThenOneAtATime) {
   EXPECT_EQ(limit.Take(start + 1s), 0ms) << "a second brings ten, of which two are kept";
 }
 
-TEST(RateLimit, WithoutAQpsThereIsNone) {
+TEST(RateLimit, WithoutQpsThereIsNoLimit) {
   RateLimit limit(0, 1);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(limit.Take(MonoTime{}), 0ms);
 }
 
-TEST_F(Rest, ACancelledCallIsNotHeardOfAgain) {
+TEST_F(Rest, ACancelledCallCallsNoCallback) {
   const auto id = rest_->Send({.path = "/x"}, [](Reply) { FAIL(); });
   transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));
   rest_->Cancel(id);
@@ -260,7 +260,7 @@ TEST_F(Rest, ACancelledCallIsNotHeardOfAgain) {
   EXPECT_EQ(transport_.sent, 1);
 }
 
-TEST_F(Rest, ItsEndIsToldToEverybody) {
+TEST_F(Rest, DestructionEndsEveryCall) {
   Send("GET");
   Send("POST");
   transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));

@@ -14,7 +14,7 @@ const api::PodCondition* Find(const std::vector<api::PodCondition>& conditions, 
   return found == conditions.end() ? nullptr : &*found;
 }
 
-// A member that is left out when empty (omitempty) is removed by null.
+// A member that is omitted when empty (omitempty) is removed by null.
 void AddChanged(JsonObject& object, std::string_view key, const std::string& before,
                 const std::string& after) {
   if (before == after) return;
@@ -45,7 +45,7 @@ void AddChangedCondition(std::string& out, const ports::PodStatusPatch& patch,
   condition.Add("type", patch.type);
 }
 
-// `added`: a condition that is not among them yet, or null.
+// `added`: the type of a new condition, or null.
 void AddOrder(std::string& out, const std::vector<api::PodCondition>& conditions, const std::string* added) {
   out += '[';
   for (const auto& condition : conditions) {

@@ -17,7 +17,7 @@ struct PatchCase {
 };
 class StatusPatch : public testing::TestWithParam<PatchCase> {};
 
-TEST_P(StatusPatch, IsTheDifference) {
+TEST_P(StatusPatch, ContainsOnlyTheDifference) {
   const auto& row = GetParam();
   auto pod = std::make_shared<api::Pod>();
   pod->status.conditions = row.conditions;
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"("nominatedNodeName":null}})"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(StatusPatchOf, AnotherConditionComesAfterThoseThatAreThere) {
+TEST(StatusPatchOf, AnotherConditionFollowsTheExistingOnes) {
   auto pod = std::make_shared<api::Pod>();
   pod->status.conditions = {kReady};
   const ports::PodStatusPatch patch{.ns = "default",

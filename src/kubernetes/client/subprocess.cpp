@@ -18,7 +18,7 @@ namespace berth::client {
 namespace {
 
 constexpr std::size_t kOutputMax = 1U << 20;
-constexpr int kLookEveryMillis = 50;
+constexpr int kPollMillis = 50;
 
 std::vector<std::string> EnvironmentOf(const Command& command) {
   std::map<std::string, std::string> merged;
@@ -40,7 +40,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// The running program; the destructor kills it, with its group, unless it has been waited for.
+// The running program; the destructor kills its process group unless it has already been waited for.
 class Child {
  public:
   Expected<> Start(const Command& command) {
@@ -55,7 +55,8 @@ class Child {
     if (!command.interactive) {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
       posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETPGROUP);  // a group of its own, to be killed as one
+                               // its own process group, so that all of it can be killed
+                               POSIX_SPAWN_SETPGROUP);
       grouped_ = true;
     }
     std::vector<std::string> args{command.program};
@@ -81,13 +82,13 @@ class Child {
   // False at the end of its output.
   bool Read(std::string& out) {
     pollfd waiting{read_, POLLIN, 0};
-    if (::poll(&waiting, 1, kLookEveryMillis) <= 0) return true;
+    if (::poll(&waiting, 1, kPollMillis) <= 0) return true;
     char buffer[4096];
     const auto got = ::read(read_, buffer, sizeof buffer);
     if (got > 0) out.append(buffer, static_cast<std::size_t>(got));
     return got > 0 || (got < 0 && errno == EINTR);
   }
-  // Has it ended?
+  // Whether the program has ended.
   bool Ended(int& exit_code) {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
@@ -128,7 +129,7 @@ Expected<CommandOutput> RunCommand(const Command& command, std::stop_token stop)
                   fmt::format("{} took longer than {} seconds", command.program,
                               std::chrono::duration_cast<std::chrono::seconds>(command.timeout).count()));
     }
-    if (output.out.size() > kOutputMax) return Invalid(command.program + " says more than a mebibyte");
+    if (output.out.size() > kOutputMax) return Invalid(command.program + " printed more than 1 MiB");
   }
 }
 

@@ -18,7 +18,7 @@ std::atomic<Format> format{Format::kText};
 
 constexpr const char* kKlogPattern = "%L%m%d %H:%M:%S.%f %7P %s:%#] %v";
 
-// The one global of the project: wherever something goes wrong, a line must be possible.
+// The only global of the project: every place must be able to log an error.
 spdlog::logger& Logger() {
   static spdlog::logger logger = [] {
     spdlog::logger made("berth", std::make_shared<spdlog::sinks::stderr_sink_mt>());
@@ -43,7 +43,7 @@ std::string TextLine(std::string_view message, Fields fields) {
   return line;
 }
 
-// The file with the folder that it is in: "scheduler/cycle/scheduler.cpp".
+// The file name with its folder: "scheduler/cycle/scheduler.cpp".
 std::string_view Caller(std::string_view path) {
   const auto name = path.rfind('/');
   if (name == path.npos || name == 0) return path;
@@ -51,7 +51,7 @@ std::string_view Caller(std::string_view path) {
   return folder == path.npos ? path : path.substr(folder + 1);
 }
 
-// `level` is negative for what is no information.
+// `level` is negative for lines that are not of severity info.
 std::string JsonLine(int level, std::string_view message, Fields fields, const Where& where) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string line;
@@ -81,11 +81,11 @@ void Write(spdlog::level::level_enum severity, int level, std::string_view messa
                                       where.function_name());
     Logger().log(location, severity, spdlog::string_view_t(line));
   } catch (...) {
-    // Out of memory, most likely: the line is lost, the caller goes on.
+    // Most likely out of memory: the line is lost, the caller continues.
   }
 }
 
-// klog's form for text of several lines: key=<, each line behind a tab, and a closing " >".
+// klog's format for text of several lines: key=<, each line after a tab, and a closing " >".
 void AppendLines(std::string& out, std::string_view text) {
   out += "<\n";
   while (true) {

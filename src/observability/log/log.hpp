@@ -8,7 +8,7 @@
 //   {"ts":1795284454366.0554,"caller":"scheduler/cycle/scheduler.cpp:117","msg":"Attempting to schedule pod","v":3,
 //    "pod":{"name":"p6","namespace":"default"}}
 //
-// Safe from any thread; a line is written whole; nothing here throws.
+// Thread-safe; each line is written with one call; never throws.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@
 
 namespace berth::log {
 
-// A view: it lives for the call.
+// A view; valid only during the logging call.
 class Value {
  public:
   enum class Kind { kText, kObject, kInteger, kUnsigned, kReal, kBoolean };
@@ -36,14 +36,14 @@ class Value {
   Value(std::unsigned_integral auto number)
       : kind_(Kind::kUnsigned), integer_(static_cast<std::int64_t>(number)) {}
   Value(double real) : kind_(Kind::kReal), real_(real) {}
-  // An object by "namespace/name", or by its name alone.
+  // An object's key: "namespace/name", or only its name.
   static Value Object(std::string_view key) {
     Value value(key);
     value.kind_ = Kind::kObject;
     return value;
   }
 
-  // As klog prints it: texts quoted in Go's manner, or indented if they have several lines.
+  // In klog's format: texts are quoted as in Go, or indented if they have several lines.
   void AppendTo(std::string& line) const;
   void AppendJsonTo(std::string& line) const;
 
@@ -65,7 +65,7 @@ void Info(std::string_view message, Fields fields = {}, const Where& where = Whe
 void Warning(std::string_view message, Fields fields = {}, const Where& where = Where::current());
 void Error(std::string_view message, Fields fields = {}, const Where& where = Where::current());
 
-// A level of detail (-v) and whether it is wanted:
+// A verbosity level (-v) and whether it is enabled:
 //
 //   if (const auto log = log::V(3)) log.Info("Attempting to schedule pod", {...});
 class Level {
@@ -86,12 +86,12 @@ enum class Format { kText, kJson };
 // Before other threads log.
 void SetFormat(Format format);
 
-// Says a thing once per key. Remembers the last `capacity` keys, so that a stream of ever new keys neither
-// fills the memory nor silences the log for good. Safe from any thread.
+// Suppresses repeated log lines per key. Keeps the last `capacity` keys, so that an endless stream of new
+// keys neither uses unbounded memory nor silences the log permanently. Thread-safe.
 class Once {
  public:
   explicit Once(std::size_t capacity = 1024) : capacity_(capacity) {}
-  // True if the key is not among those remembered; it is from now on.
+  // True if the key is not stored; stores it.
   bool First(std::string_view key);
 
  private:
@@ -101,7 +101,7 @@ class Once {
   std::unordered_set<std::string_view> keys_;
 };
 
-// Text quoted as Go's strconv.Quote does for printable UTF-8: \" \\ \n \t, \x.. for other control bytes.
+// Quotes text as Go's strconv.Quote does for printable UTF-8: \" \\ \n \t, \x.. for other control bytes.
 void AppendQuoted(std::string& out, std::string_view text);
 
 }  // namespace berth::log

@@ -16,7 +16,7 @@ std::string Captured(void (*write)()) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(Log, LinesHaveTheShapeOfKlog) {
+TEST(Log, LinesHaveKlogsFormat) {
   const auto line = Captured([] { Info("Attempting to schedule pod", {{"pod", "default/p6"}}); });
   EXPECT_THAT(line,
               MatchesRegex("I[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} +[0-9]+ log_test\\.cpp:[0-9]+\\] "
@@ -47,11 +47,11 @@ TEST(Log, TextOfSeveralLinesIsIndented) {
   EXPECT_THAT(line, EndsWith("] \"m\" err=<\n\tone\n\ttwo\n > next=1\n"));
 }
 
-TEST(Log, AMessageIsNeverTakenForAFormat) {
+TEST(Log, AMessageIsNotAFormatString) {
   EXPECT_THAT(Captured([] { Info("{} %s {0}"); }), EndsWith("] \"{} %s {0}\"\n"));
 }
 
-TEST(Log, VerbosityDecidesWhichLevelsAreWanted) {
+TEST(Log, VerbosityDeterminesTheEnabledLevels) {
   SetVerbosity(2);
   EXPECT_TRUE(V(0));
   EXPECT_TRUE(V(2));
@@ -60,7 +60,7 @@ TEST(Log, VerbosityDecidesWhichLevelsAreWanted) {
   EXPECT_FALSE(V(1));
 }
 
-TEST(Log, JsonLinesHaveTheShapeOfComponentBase) {
+TEST(Log, JsonLinesHaveComponentBasesFormat) {
   SetFormat(Format::kJson);
   SetVerbosity(3);
   const auto line = Captured([] {
@@ -80,7 +80,7 @@ TEST(Log, JsonLinesHaveTheShapeOfComponentBase) {
   EXPECT_EQ(Captured([] { Info("x"); })[0], 'I') << "back in the text format";
 }
 
-TEST(Once, SaysAThingOncePerKeyAndForgetsTheOldest) {
+TEST(Once, ReportsEachKeyOnceAndEvictsTheOldest) {
   Once once(2);
   EXPECT_TRUE(once.First("a"));
   EXPECT_FALSE(once.First("a"));

@@ -1,4 +1,4 @@
-// The numbers themselves. Everything here is cheap enough for the decision path: relaxed atomics, no lock, no
+// Metric values. All operations are cheap enough for the scheduling cycle: relaxed atomics, no lock, no
 // allocation, no hashing. Any thread may write and any thread may read.
 #pragma once
 
@@ -22,7 +22,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Whole numbers only: what a scheduler gauges are pods, nodes and requests.
+// Whole numbers only: the scheduler's gauges count pods, nodes and requests.
 class Gauge {
  public:
   void Set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }
@@ -33,11 +33,10 @@ class Gauge {
   std::atomic<std::int64_t> value_{0};
 };
 
-// Counts per bucket and the sum. A reader may see an observation's bucket before its sum, never a torn
-// number.
+// Counts per bucket and the sum. A reader may see an observation's bucket before its sum, never a torn value.
 class Histogram {
  public:
-  // `bounds` ascend; a last bucket without bound is implied.
+  // `bounds` must ascend; a last bucket without bound is added.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds.begin(), bounds.end()),
         counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
@@ -50,7 +49,7 @@ class Histogram {
   }
 
   std::span<const double> Bounds() const { return bounds_; }
-  // Observations in bucket i alone (not cumulated); i may be Bounds().size(), the bucket without bound.
+  // Observations in bucket i only (not cumulative); i may be Bounds().size(), the bucket without bound.
   std::uint64_t Count(std::size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double Sum() const { return sum_.load(std::memory_order_relaxed); }
   void Reset() {

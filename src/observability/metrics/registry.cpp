@@ -16,7 +16,8 @@ namespace {
 
 enum class Kind { kCounter, kGauge, kHistogram };
 
-// One of the four is set. Cells live behind pointers: maps may move, references handed out may not.
+// Exactly one of the four is set. Cells are behind pointers: maps may move their elements, but references
+// must stay valid.
 struct Cell {
   std::unique_ptr<Counter> counter;
   std::unique_ptr<Gauge> gauge;
@@ -28,7 +29,7 @@ struct Family {
   Kind kind;
   std::string help;
   std::map<Labels, Cell> cells;
-  bool of_registry = false;  // tells of the metrics themselves
+  bool of_registry = false;  // a metric about the metrics themselves
 };
 
 std::string_view KindName(Kind kind) {
@@ -43,7 +44,7 @@ std::string_view KindName(Kind kind) {
   return "untyped";
 }
 
-// Go's strconv.FormatFloat(value, 'g', -1, 64): the shortest digits that mean this number.
+// Go's strconv.FormatFloat(value, 'g', -1, 64): the shortest digits that round-trip.
 void AppendNumber(std::string& out, double value) {
   if (std::isnan(value)) {
     out += "NaN";
@@ -84,7 +85,7 @@ void AppendHead(std::string& out, std::string_view name, std::string_view help, 
   fmt::format_to(std::back_inserter(out), "\n# TYPE {} {}\n", name, KindName(kind));
 }
 
-// `le` is empty for all but buckets.
+// `le` is empty except for buckets.
 void AppendSample(std::string& out, std::string_view name, std::string_view suffix, const Labels& labels,
                   std::string_view le, double value) {
   out += name;
@@ -141,7 +142,7 @@ std::string StabilityOf(std::string_view help) {
 
 struct Registry::Impl {
   explicit Impl(RegistryOptions given) : options(std::move(given)) {
-    if (options.tells_of_itself) TellOfItself();
+    if (options.tells_of_itself) AddSelfMetrics();
   }
 
   const RegistryOptions options;
@@ -150,7 +151,7 @@ struct Registry::Impl {
   std::uint64_t unexpected_values = 0;
   std::map<std::string, std::uint64_t> levels{};  // families by stability level
 
-  void TellOfItself() {
+  void AddSelfMetrics() {
     OfRegistry("cardinality_enforcement_unexpected_categorizations_total",
                "[ALPHA] The count of unexpected categorizations during cardinality enforcement.", {},
                [this] { return static_cast<double>(unexpected_values); });
@@ -159,7 +160,7 @@ struct Registry::Impl {
     OfRegistry("hidden_metrics_total", "[BETA] The count of hidden metrics.", {},
                [this] { return static_cast<double>(options.hidden.size()); });
   }
-  // Whatever it tells of, it does not count itself.
+  // Adds a metric about the metrics, which is not counted itself.
   void OfRegistry(std::string_view name, std::string_view help, Labels labels, Registry::Read read) {
     Family& family =
         families.try_emplace(std::string(name), Family{Kind::kCounter, std::string(help), {}, true})
@@ -177,7 +178,7 @@ struct Registry::Impl {
                [&number = count->second] { return static_cast<double>(number); });
   }
 
-  // The cell of that name and those labels, new (all null) if it was not there. The lock is held.
+  // The cell with this name and these labels, new (all null) if it did not exist. The lock must be held.
   Cell& Find(Kind kind, std::string_view name, std::string_view help, Labels labels) {
     auto found = families.find(name);
     if (found == families.end()) {

@@ -52,7 +52,7 @@ TEST(Registry, LabelValuesAreEscaped) {
   EXPECT_THAT(registry.Expose(), HasSubstr("g{text=\"a\\\"b\\\\c\\nd\"} 1\n"));
 }
 
-TEST(Registry, CallbacksAreReadWhenSomebodyLooksAndCanBeForgotten) {
+TEST(Registry, CallbacksAreReadOnExposeAndCanBeRemoved) {
   Registry registry;
   double now = 1;
   registry.CallbackGauge("depth", "help", {{"q", "a"}}, [&] { return now; });
@@ -73,7 +73,7 @@ TEST(Registry, ResetKeepsGauges) {
   EXPECT_THAT(text, HasSubstr("g 4\n"));
 }
 
-TEST(Registry, NumbersAreWrittenAsGoWritesThem) {
+TEST(Registry, NumbersAreFormattedLikeGo) {
   const std::pair<double, const char*> cases[] = {
       {0, "0"},
       {-7, "-7"},
@@ -96,20 +96,20 @@ TEST(Registry, NumbersAreWrittenAsGoWritesThem) {
   }
 }
 
-TEST(Registry, TheBoundsOfBucketsHaveTheSameTextAsTheOriginals) {
+TEST(Registry, BucketBoundsHaveGosText) {
   Registry registry;
   registry.Histogram("h", "help", ExponentialBuckets(0.00001, 1.5, 20));
   EXPECT_THAT(registry.Expose(), HasSubstr("h_bucket{le=\"0.00011390625000000003\"} 0\n"));
 }
 
-TEST(Registry, LabelsAreShownInOrderOfTheirNamesAndMeanTheSameInAnyOrder) {
+TEST(Registry, LabelsAreSortedByNameAndEqualInAnyOrder) {
   Registry registry;
   Counter& counter = registry.Counter("c_total", "help", {{"result", "ok"}, {"profile", "p"}});
   EXPECT_EQ(&counter, &registry.Counter("c_total", "help", {{"profile", "p"}, {"result", "ok"}}));
   EXPECT_THAT(registry.Expose(), HasSubstr("c_total{profile=\"p\",result=\"ok\"} 0\n"));
 }
 
-TEST(Registry, DisabledAndHiddenFamiliesAreKeptButNotShown) {
+TEST(Registry, DisabledAndHiddenFamiliesAreRecordedButNotExported) {
   Registry registry({.tells_of_itself = true, .disabled = {"a_total"}, .hidden = {"b_total"}});
   registry.Counter("a_total", "[ALPHA] help").Add();
   registry.Counter("b_total", "[BETA] help").Add();
@@ -124,7 +124,7 @@ TEST(Registry, DisabledAndHiddenFamiliesAreKeptButNotShown) {
               HasSubstr("registered_metrics_total{deprecated_version=\"\",stability_level=\"BETA\"} 2\n"));
 }
 
-TEST(Registry, WhatItTellsOfItselfIsNeitherCountedNorResetAndStandsInOrder) {
+TEST(Registry, MetricsAboutMetricsAreNeitherCountedNorResetAndAreSorted) {
   Registry registry({.tells_of_itself = true});
   registry.Counter("a_total", "[ALPHA] help").Add();
   registry.Counter("z_total", "[ALPHA] help", {{"l", "1"}});
@@ -139,7 +139,7 @@ TEST(Registry, WhatItTellsOfItselfIsNeitherCountedNorResetAndStandsInOrder) {
   EXPECT_THAT(Registry().Expose(), testing::IsEmpty());
 }
 
-TEST(Registry, ValuesOfALabelThatAreNotAllowedAreUnexpected) {
+TEST(Registry, LabelValuesThatAreNotAllowedBecomeUnexpected) {
   Registry registry({.tells_of_itself = true, .allowed_values = {{{"c_total", "code"}, {"200"}}}});
   registry.Counter("c_total", "help", {{"code", "200"}}).Add();
   registry.Counter("c_total", "help", {{"code", "404"}}).Add();
@@ -150,7 +150,7 @@ TEST(Registry, ValuesOfALabelThatAreNotAllowedAreUnexpected) {
   EXPECT_THAT(text, HasSubstr("cardinality_enforcement_unexpected_categorizations_total 2\n"));
 }
 
-TEST(Registry, NothingIsLostWhileSomebodyLooks) {
+TEST(Registry, ExposeLosesNoConcurrentUpdates) {
   Registry registry;
   Counter& counter = registry.Counter("c_total", "help");
   const auto bounds = ExponentialBuckets(1, 2, 5);
@@ -171,7 +171,7 @@ TEST(Registry, NothingIsLostWhileSomebodyLooks) {
   EXPECT_THAT(registry.Expose(), HasSubstr("h_count 60000\n"));
 }
 
-TEST(RegistryDeathTest, OneNameIsOneKind) {
+TEST(RegistryDeathTest, ANameCannotHaveTwoKinds) {
   Registry registry;
   registry.Counter("x", "help");
   EXPECT_DEATH(registry.Gauge("x", "help"), "two different kinds");

@@ -14,7 +14,7 @@ struct AttemptTrace {
   // An extension point, named as in metrics; spans the calls of all its plugins.
   struct Part {
     std::string_view name;  // a literal
-    std::string_view status;  // the code as metrics name it (a literal); "Error" is a failure
+    std::string_view status;  // the status code as in metrics (a literal); "Error" is a failure
     MonoTime begin, end;
   };
 

@@ -26,8 +26,8 @@ bool MayBeTriedAgain(const Expected<http::ClientResponse>& answer) {
 
 }  // namespace
 
-// What follows `loop` belongs to the loop's thread; `waiting` counts the attempts handed over and not yet
-// sent, so that the scheduler never piles up more than fits.
+// Members after `loop` are used on the loop's thread only; `waiting` counts attempts submitted and not yet
+// sent, which bounds the queue.
 struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
   Impl(http::Loop& loop, http::Transport& transport, const Clock& clock, metrics::Registry& registry,
        ExporterOptions options)
@@ -35,10 +35,10 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
         clock(clock),
         random(this->options.seed),
         exported(registry.Counter("berth_trace_attempts_exported_total",
-                                  "[ALPHA] Traced scheduling attempts that a collector has taken.")),
+                                  "[ALPHA] Traced scheduling attempts accepted by the collector.")),
         dropped(registry.Counter("berth_trace_attempts_dropped_total",
-                                 "[ALPHA] Traced scheduling attempts that were lost: the queue was full, or "
-                                 "no collector took them.")),
+                                 "[ALPHA] Traced scheduling attempts that were dropped because the queue was full "
+                                 "or the export failed.")),
         loop(loop),
         transport(transport) {}
 
@@ -89,8 +89,8 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
       return;
     } else {
       dropped.Add(count);
-      const std::string why = answer ? fmt::format("answered {}", answer->status) : answer.error().message;
-      if (complained.First(why)) log::Warning("The trace collector does not take traces", {{"err", why}});
+      const std::string why = answer ? fmt::format("HTTP status {}", answer->status) : answer.error().message;
+      if (logged_errors.First(why)) log::Warning("Failed to export traces to the collector", {{"err", why}});
     }
     under_way = false;
     SendBatch();
@@ -98,7 +98,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
 
   const ExporterOptions options;
   const Clock& clock;
-  Random random;  // the scheduler loop's
+  Random random;  // used on the scheduler loop
   metrics::Counter& exported;
   metrics::Counter& dropped;
   std::atomic<std::size_t> waiting{0};
@@ -107,7 +107,7 @@ struct OtlpExporter::Impl : std::enable_shared_from_this<Impl> {
   std::deque<IdentifiedTrace> queue;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
   bool under_way = false;
-  log::Once complained;
+  log::Once logged_errors;
 };
 
 OtlpExporter::OtlpExporter(http::Loop& loop, http::Transport& transport, const Clock& clock,

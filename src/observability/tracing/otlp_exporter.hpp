@@ -1,4 +1,4 @@
-// Traces on their way to an OpenTelemetry collector.
+// Exports traces to an OpenTelemetry collector.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,23 @@ namespace berth::tracing {
 
 struct ExporterOptions {
   Resource resource = {};
-  double ratio = 1;  // of the attempts that are traced, from 0 to 1
+  double ratio = 1;  // fraction of attempts that are traced, from 0 to 1
   std::string path = "/v1/traces";
   std::vector<std::pair<std::string, std::string>> headers = {};  // sent with each request, e.g. credentials
   std::size_t batch = 256;                                        // attempts in one request
-  std::size_t capacity = 4096;                                    // attempts that wait; more are dropped
-  Duration linger = std::chrono::seconds(1);                      // how long an attempt waits for company
+  std::size_t capacity = 4096;  // attempts that wait; further ones are dropped
+  Duration linger = std::chrono::seconds(1);  // how long an attempt waits for a batch to fill
   Duration timeout = std::chrono::seconds(10);                    // of a request
   std::uint64_t seed = 1;
 };
 
-// Sends attempts by OTLP over HTTP, in batches, one request at a time. A batch that a collector in trouble
-// (nothing sent, 429, 502, 503, 504) did not take is tried again, five times in all with growing delays; one
-// that it refuses is given up. What does not fit the queue, is refused or given up counts in
-// berth_trace_attempts_dropped_total, the rest in berth_trace_attempts_exported_total.
+// Sends attempts by OTLP over HTTP, in batches, one request at a time. A batch is sent up to five times with
+// growing delays if the collector is unavailable (nothing sent, 429, 502, 503, 504), and dropped if it is
+// rejected. Attempts that do not fit the queue, are rejected or given up count in
+// berth_trace_attempts_dropped_total, all others in berth_trace_attempts_exported_total.
 //
-// ShouldTrace and Finished are the scheduler loop's (one thread, never blocked); the destructor may be called from
-// any thread and drops what is left. What is handed in outlives it.
+// ShouldTrace and Finished are called on the scheduler loop (one thread, never blocked). The destructor may
+// be called from any thread and drops unsent attempts. Arguments must outlive it.
 class OtlpExporter final : public Tracer {
  public:
   OtlpExporter(http::Loop& loop, http::Transport& transport, const Clock& clock, metrics::Registry& registry,

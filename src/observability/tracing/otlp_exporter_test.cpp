@@ -83,7 +83,7 @@ TEST_F(OtlpExporterTest, AnAttemptIsASpanWithItsExtensionPointsAsChildren) {
               HasSubstr("\"name\":\"Schedule pod\",\"kind\":1,\"startTimeUnixNano\":\"1728003599998000000\""));
 }
 
-TEST_F(OtlpExporterTest, AFullBatchGoesAtOnceAndTheRestWithTheNext) {
+TEST_F(OtlpExporterTest, AFullBatchIsSentImmediatelyAndTheRestWithTheNext) {
   Make({.batch = 2});
   Finish(5);
   ASSERT_EQ(transport_.requests.size(), 1U) << "one request at a time";
@@ -95,7 +95,7 @@ TEST_F(OtlpExporterTest, AFullBatchGoesAtOnceAndTheRestWithTheNext) {
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_exported_total 5\n"));
 }
 
-TEST_F(OtlpExporterTest, ACollectorInTroubleIsAskedAgainWithGrowingDelays) {
+TEST_F(OtlpExporterTest, AnUnavailableCollectorIsRetriedWithGrowingDelays) {
   Make();
   Finish(1);
   loop_.Advance(1s);
@@ -112,7 +112,7 @@ TEST_F(OtlpExporterTest, ACollectorInTroubleIsAskedAgainWithGrowingDelays) {
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_exported_total 1\n"));
 }
 
-TEST_F(OtlpExporterTest, ARefusalIsFinalAndCounted) {
+TEST_F(OtlpExporterTest, ARejectionIsFinalAndCounted) {
   Make();
   Finish(3);
   loop_.Advance(1s);
@@ -122,14 +122,14 @@ TEST_F(OtlpExporterTest, ARefusalIsFinalAndCounted) {
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_dropped_total 3\n"));
 }
 
-TEST_F(OtlpExporterTest, WhatDoesNotFitTheQueueIsDroppedAndCounted) {
+TEST_F(OtlpExporterTest, AttemptsBeyondTheCapacityAreDroppedAndCounted) {
   Make({.batch = 2, .capacity = 4});
   Finish(2);  // on their way
   Finish(6);
   EXPECT_THAT(registry_.Expose(), HasSubstr("berth_trace_attempts_dropped_total 2\n"));
 }
 
-TEST_F(OtlpExporterTest, TheRatioDecidesHowManyAttemptsAreTraced) {
+TEST_F(OtlpExporterTest, TheRatioDeterminesTheFractionOfTracedAttempts) {
   for (const auto& [ratio, low, high] : {std::tuple{0.0, 0, 0}, {1.0, 1000, 1000}, {0.25, 200, 300}}) {
     Make({.ratio = ratio});
     int wanted = 0;
@@ -139,7 +139,7 @@ TEST_F(OtlpExporterTest, TheRatioDecidesHowManyAttemptsAreTraced) {
   }
 }
 
-TEST_F(OtlpExporterTest, AnAnswerAfterTheEndIsNobodys) {
+TEST_F(OtlpExporterTest, AResponseAfterDestructionIsIgnored) {
   Make();
   Finish(1);
   loop_.Advance(1s);

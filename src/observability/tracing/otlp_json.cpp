@@ -10,7 +10,7 @@
 namespace berth::tracing {
 namespace {
 
-// SpanKind and StatusCode of the protocol.
+// Values of the protocol's SpanKind and StatusCode.
 constexpr int kInternal = 1;
 constexpr int kOk = 1;
 constexpr int kError = 2;
@@ -27,7 +27,7 @@ class Writer {
   }
   void Attribute(std::string_view key, std::int64_t value) {
     Key(key);
-    // 64-bit numbers are texts in the JSON form of protocol buffers.
+    // In the JSON form of protocol buffers, 64-bit numbers are strings.
     fmt::format_to(std::back_inserter(out_), "{{\"intValue\":\"{}\"}}}}", value);
   }
   void BeginAttributes() {

@@ -1,4 +1,4 @@
-// OpenTelemetry's trace protocol in its JSON form (OTLP 1.x, the body of POST /v1/traces).
+// OpenTelemetry's trace protocol as JSON (OTLP 1.x, the body of POST /v1/traces).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace berth::tracing {
 
-// An attempt with the ids of its spans: the attempt's own is `span`, its parts have those that follow.
+// An attempt with the ids of its spans: `span` for the attempt, the following numbers for its parts.
 struct IdentifiedTrace {
   AttemptTrace trace;
   std::uint64_t trace_high = 0, trace_low = 0;  // not both 0
@@ -24,8 +24,8 @@ struct Resource {
   std::string service_instance = {};  // the identity of this replica
 };
 
-// One request. `now` and `wall_now` are the same moment: times are measured with the one and told with the
-// other.
+// The body of one request. `now` and `wall_now` are the same moment: times are measured with the monotonic
+// clock and reported with the wall clock.
 std::string ExportRequest(const Resource& resource, std::span<const IdentifiedTrace> traces, MonoTime now,
                           WallTime wall_now);
 

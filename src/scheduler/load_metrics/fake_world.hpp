@@ -1,4 +1,4 @@
-// Prometheus servers and files for tests: each host answers as the test says.
+// Prometheus servers and files for tests: each host returns scripted responses.
 #pragma once
 
 #include <functional>

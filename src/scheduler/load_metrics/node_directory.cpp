@@ -6,7 +6,7 @@ namespace berth::load_metrics {
 namespace {
 
 // Addresses of existing nodes rarely change; a rebuild after this many refreshes is enough to detect it.
-constexpr std::uint32_t kRefreshesBeforeRebuild = 64;
+constexpr std::uint32_t kRefreshesBetweenRebuilds = 64;
 constexpr cluster::Row kAmbiguous = cluster::kNoRow - 1;
 
 }  // namespace
@@ -25,7 +25,7 @@ std::string_view WithoutPort(std::string_view text) {
 }
 
 std::uint64_t NodeDirectory::Refresh() {
-  if (!stale_ && ++asked_ < kRefreshesBeforeRebuild) return generation_;
+  if (!stale_ && ++refreshes_ < kRefreshesBetweenRebuilds) return generation_;
   names_.clear();
   shorts_.clear();
   // A node's own name has precedence over the addresses of other nodes.
@@ -38,7 +38,7 @@ std::uint64_t NodeDirectory::Refresh() {
     if (!first) known->second = kAmbiguous;
   });
   stale_ = false;
-  asked_ = 0;
+  refreshes_ = 0;
   return ++generation_;
 }
 

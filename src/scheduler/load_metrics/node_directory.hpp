@@ -45,7 +45,7 @@ class NodeDirectory {
   Index names_;   // by name and address
   Index shorts_;  // by the first DNS label of a name
   std::uint64_t generation_ = 0;
-  std::uint32_t asked_ = 0;  // number of refreshes since the last rebuild
+  std::uint32_t refreshes_ = 0;  // number of refreshes since the last rebuild
   bool stale_ = true;
 };
 

@@ -22,7 +22,7 @@ namespace {
 const std::vector<std::string> kPodLabels = {"namespace", "pod"};
 const std::vector<NodePattern> kAsTheyAre;
 
-// What the loop's side of a signal is told with, alive as long as a message is on its way.
+// The data that messages about a signal carry to the scheduler loop; alive as long as a message is in flight.
 struct Target {
   Target(SignalId id, const SignalSpec& spec, const std::string& source,
          metrics::Registry& registry)
@@ -38,15 +38,16 @@ struct Target {
   const std::string name;
   const std::string expression;
   const Duration every;
-  std::optional<SeriesCatalog> pods;  // nothing: its series are of nodes, numbered with those of the others
+  // nullopt: its series describe nodes and share the numbering of the others
+  std::optional<SeriesCatalog> pods;
   std::optional<MonoTime> asked;
-  std::string error;  // of the last answer; empty: it was good
+  std::string error;  // of the last response; empty: success
   SignalMetrics metrics;
   log::Once said{16};
-  bool unmatched_said = false;
+  bool unmatched_logged = false;
 };
 
-// The signals that one source answers. On the io loop.
+// The signals of one source. On the io loop.
 class Rounds {
  public:
   Rounds(SourceSettings settings, std::unique_ptr<QueryClient> client, PollerParts& parts, Random& random)
@@ -114,7 +115,7 @@ class Rounds {
       metrics_.partial.Add();
       const std::string text = fmt::format("{}", fmt::join(notes->warnings, "; "));
       if (target.said.First(text)) {
-        log::Warning("A metric source answers with warnings",
+        log::Warning("Metric source returned warnings",
                      {{"source", settings_.name}, {"signal", target.name}, {"warnings", text}});
       }
     }
@@ -125,16 +126,16 @@ class Rounds {
     parts_.post([&measurements = parts_.measurements, target, answer = std::move(answer)] {
       const SignalCoverage coverage = measurements.Take(answer);
       target->metrics.Show(coverage);
-      SayUnmatched(*target, coverage);
+      LogUnmatched(*target, coverage);
     });
   }
 
-  // Once, and again after it was well for a while. On the scheduler's loop.
-  static void SayUnmatched(Target& target, const SignalCoverage& coverage) {
+  // Logs once, and again after the problem was gone for a while. On the scheduler loop.
+  static void LogUnmatched(Target& target, const SignalCoverage& coverage) {
     const bool wrong =
         coverage.unmatched_series > 0 || coverage.measured + coverage.distrusted < coverage.nodes;
-    if (wrong && !target.unmatched_said) {
-      log::Warning("Some nodes are not measured, or some series belong to no node",
+    if (wrong && !target.unmatched_logged) {
+      log::Warning("Some nodes have no value, or some series match no node",
                    {{"signal", target.name},
                     {"nodes", coverage.nodes},
                     {"measured", coverage.measured},
@@ -142,7 +143,7 @@ class Rounds {
                     {"unmatchedSeries", coverage.unmatched_series},
                     {"forExample", fmt::format("{}", fmt::join(coverage.unmatched, " "))}});
     }
-    target.unmatched_said = wrong;
+    target.unmatched_logged = wrong;
   }
 
   void Fail(const std::shared_ptr<Target>& target, const Error& error) {
@@ -151,7 +152,7 @@ class Rounds {
       const SignalCoverage coverage = measurements.Failed(target->id, now, why);
       target->metrics.Show(coverage);
       if (coverage.after == SignalState::kGone && coverage.before != coverage.after) {
-        log::Warning("No measurements any more: this signal has no say in decisions",
+        log::Warning("Signal expired; it is not used until new values arrive",
                      {{"signal", target->name}, {"err", why}});
       }
     });
@@ -163,16 +164,16 @@ class Rounds {
     const bool failing = failed != targets_.end();
     metrics_.up.Set(!failing);
     if (failing != std::exchange(failing_, failing))
-      Tell(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
+      Report(failing ? fmt::format("{}: {}", (*failed)->name, (*failed)->error) : "");
     Rest();
   }
 
-  void Tell(const std::string& why) {
+  void Report(const std::string& why) {
     if (failing_) {
-      log::Warning("A metric source does not answer; the last measurements count for a while",
+      log::Warning("Metric source unavailable; using the last values until they expire",
                    {{"source", settings_.name}, {"err", why}});
     } else {
-      log::Info("The metric source answers again", {{"source", settings_.name}});
+      log::Info("Metric source available again", {{"source", settings_.name}});
     }
     if (parts_.told) parts_.told({settings_.name, failing_, why});
   }

@@ -1,4 +1,4 @@
-// Asks for all signals of all sources again and again, and hands the answers to the scheduler's loop.
+// Polls all signals of all sources periodically and passes the results to the scheduler loop.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ class Registry;
 
 namespace berth::load_metrics {
 
-// A source has stopped answering (some of its queries at least), or answers again.
+// A source has become unavailable (for some of its queries at least), or available again.
 struct SourceNews {
   std::string source;
   bool failing = false;
@@ -30,25 +30,26 @@ struct SourceNews {
 };
 
 struct PollerParts {
-  http::Loop& loop;  // where queries are sent and answers are read: not the one that serves the API server
+  http::Loop& loop;  // sends queries and parses responses; not the loop that serves the API server
   SignalTable& measurements;
-  framework::Poster post;  // to the scheduler's loop, whose the measurements are
+  framework::Poster post;  // posts to the scheduler loop, which owns the measurements
   metrics::Registry& metrics;
   SourceParts world;
-  std::function<void(const SourceNews&)> told = {};  // on `loop`; may be empty
+  std::function<void(const SourceNews&)> told = {};  // called on `loop`; may be empty
   std::uint64_t seed = 1;
 };
 
-// One query per signal and poll, whatever the number of nodes; sources are polled independently of each
-// other, each in rounds that begin one interval (a twentieth more or less) apart, or as soon as the round
-// before has ended. A query that fails leaves the others alone; its signal is told, and keeps or loses its
-// values by its own rules.
+// Sends one query per signal and poll, independent of the number of nodes. Sources are polled independently
+// of each other, in rounds that begin one interval (+-5 %) apart, or as soon as the previous round has ended.
+// A failed query does not affect the others; its signal is marked as failed and keeps or loses its values by
+// its own rules.
 //
-// Metrics: berth_measurement_*. PluginOrError and destroyed on any thread but the loop's; the parts outlive it.
+// Metrics: berth_measurement_*. Constructed and destroyed on any thread but the loop's; the parts must
+// outlive it.
 class Poller {
  public:
-  // The signals that have been declared by now. Errors: sources that cannot be used, with the signal that
-  // wants them.
+  // Polls the signals that are declared at the time of the call. Errors: unusable sources, with the signal
+  // that requires them.
   static Expected<std::unique_ptr<Poller>> Start(const std::vector<SourceSettings>& sources,
                                                  PollerParts parts);
   ~Poller();

@@ -7,13 +7,11 @@ namespace {
 
 constexpr std::string_view kPolls = "berth_measurement_polls_total";
 constexpr std::string_view kPollsHelp =
-    "[ALPHA] Queries to metric sources by their outcome: success, error (the source is in trouble), refused "
-    "(the "
-    "query is at fault).";
+    "[ALPHA] Queries to metric sources by result: success, error (the source failed), refused (the source "
+    "rejected the query).";
 constexpr std::string_view kNodes = "berth_measurement_nodes";
 constexpr std::string_view kNodesHelp =
-    "[ALPHA] Nodes by what is known of them: measured, distrusted (measured, but stale or too young), "
-    "missing.";
+    "[ALPHA] Nodes by state of their value: measured, distrusted (suppressed by a guard), missing.";
 
 std::vector<double> Seconds() { return metrics::ExponentialBuckets(0.001, 2, 15); }
 
@@ -25,13 +23,13 @@ SourceMetrics::SourceMetrics(metrics::Registry& registry, const std::string& sou
       refused(registry.Counter(kPolls, kPollsHelp, {{"source", source}, {"result", "refused"}})),
       partial(
           registry.Counter("berth_measurement_warnings_total",
-                           "[ALPHA] Answers of metric sources that came with warnings: they may be partial.",
+                           "[ALPHA] Responses of metric sources with warnings, which may be partial.",
                            {{"source", source}})),
       duration(registry.Histogram("berth_measurement_poll_duration_seconds",
-                                  "[ALPHA] Time from a query to a metric source to its whole answer.",
+                                  "[ALPHA] Time from a query to a metric source until its complete response.",
                                   Seconds(), {{"source", source}})),
       up(registry.Gauge("berth_measurement_source_up",
-                        "[ALPHA] Whether all queries of the last poll were answered.",
+                        "[ALPHA] Whether all queries of the last poll succeeded.",
                         {{"source", source}})) {}
 
 SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& source, const std::string& signal)
@@ -42,12 +40,12 @@ SignalMetrics::SignalMetrics(metrics::Registry& registry, const std::string& sou
       missing(
           registry.Gauge(kNodes, kNodesHelp, {{"source", source}, {"signal", signal}, {"state", "missing"}})),
       unmatched(registry.Gauge("berth_measurement_unmatched_series",
-                               "[ALPHA] Series of the last answer that belong to no node.",
+                               "[ALPHA] Series of the last result that match no node.",
                                {{"source", source}, {"signal", signal}})),
       usable(
           registry.Gauge("berth_measurement_signal_usable",
-                         "[ALPHA] Whether the signal's values count: 0 before the first answer and after too "
-                         "long an outage.",
+                         "[ALPHA] Whether the signal's values are used: 0 before the first result and after an "
+                         "outage longer than its hold time.",
                          {{"source", source}, {"signal", signal}})) {}
 
 void SignalMetrics::Show(const SignalCoverage& coverage) {

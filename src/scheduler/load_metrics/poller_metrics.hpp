@@ -1,4 +1,4 @@
-// What operators see of the measuring: berth_measurement_*.
+// Metrics of the poller: berth_measurement_*.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ TEST_F(PollerTest, OneQueryPerSignalAndPollWhateverTheNumberOfNodes) {
   EXPECT_LE(world.asked.size(), 6U);
 }
 
-TEST_F(PollerTest, ASourceThatFailsIsToldOnceAndItsValuesHoldForAWhile) {
+TEST_F(PollerTest, AFailedSourceIsReportedOnceAndItsValuesAreHeld) {
   const SignalId cpu = Declare("cpu");
   world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "5"}}));
   Start();
@@ -103,7 +103,7 @@ TEST_F(PollerTest, ASourceThatFailsIsToldOnceAndItsValuesHoldForAWhile) {
               ElementsAre("http://p:9090 fails: cpu: p:9090: connection refused", "http://p:9090 is well"));
 }
 
-TEST_F(PollerTest, AQueryThatIsRefusedLeavesTheOthersAlone) {
+TEST_F(PollerTest, ARejectedQueryDoesNotAffectTheOthers) {
   const SignalId good = Declare("good");
   const SignalId bad = Declare("bad");
   world.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
@@ -119,7 +119,7 @@ TEST_F(PollerTest, AQueryThatIsRefusedLeavesTheOthersAlone) {
               HasSubstr("berth_measurement_polls_total{result=\"refused\",source=\"http://p:9090\"} 1\n"));
 }
 
-TEST_F(PollerTest, ASignalOfPodsIsAskedForAsOftenAsItWantsAndItsSeriesAreItsOwn) {
+TEST_F(PollerTest, APodSignalHasItsOwnIntervalAndSeriesNumbers) {
   Declare("cpu");
   const SignalId use = measurements.Declare({.name = "use",
                                              .source = "http://p:9090",
@@ -151,7 +151,7 @@ TEST_F(PollerTest, ASignalOfPodsIsAskedForAsOftenAsItWantsAndItsSeriesAreItsOwn)
   EXPECT_EQ(asked("query=use"), 2);
 }
 
-TEST_F(PollerTest, TheNextServerIsAskedWhereOneIsInTroubleAndStaysPreferred) {
+TEST_F(PollerTest, TheNextServerIsUsedAfterAFailureAndStaysPreferred) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q', 'http://r']}]");
   const SignalId cpu = Declare("cpu", "m");
   world.hosts["p"] = Refused;
@@ -166,7 +166,7 @@ TEST_F(PollerTest, TheNextServerIsAskedWhereOneIsInTroubleAndStaysPreferred) {
   EXPECT_THAT(news, ElementsAre());
 }
 
-TEST_F(PollerTest, HalfADocumentOfOneServerIsAWholeOneOfTheNext) {
+TEST_F(PollerTest, ATruncatedDocumentLeadsToTheNextServer) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
   const SignalId cpu = Declare("cpu", "m");
   http::ClientResponse half = FakeWorld::Vector({{"n1", "4"}, {"n2", "5"}});
@@ -178,7 +178,7 @@ TEST_F(PollerTest, HalfADocumentOfOneServerIsAWholeOneOfTheNext) {
   EXPECT_EQ(ValueOf(cpu, "n2"), "6");
 }
 
-TEST_F(PollerTest, ARefusedQueryIsNotAskedElsewhere) {
+TEST_F(PollerTest, ARejectedQueryIsNotSentToOtherServers) {
   const auto sources = ReadSources("sources: [{name: m, addresses: ['http://p', 'http://q']}]");
   Declare("cpu", "m");
   world.hosts["p"] = Same(FakeWorld::Json(R"({"status":"error","errorType":"execution","error":"x"})", 422));
@@ -186,7 +186,7 @@ TEST_F(PollerTest, ARefusedQueryIsNotAskedElsewhere) {
   EXPECT_EQ(world.asked.size(), 1U);
 }
 
-TEST_F(PollerTest, AServerThatTakesNoPostIsAskedByGet) {
+TEST_F(PollerTest, AServerWithoutPostSupportIsQueriedByGet) {
   Declare("cpu");
   world.hosts["p"] = [](const http::ClientRequest& request) -> Expected<http::ClientResponse> {
     if (request.method == "POST") return http::ClientResponse{405, {}, "Method Not Allowed"};
@@ -199,7 +199,7 @@ TEST_F(PollerTest, AServerThatTakesNoPostIsAskedByGet) {
   EXPECT_EQ(world.asked.size(), 3U) << "and it is remembered";
 }
 
-TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesCount) {
+TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesAreRead) {
   const auto sources = ReadSources(
       "sources: [{name: m, addresses: ['https://p'], bearerTokenFile: /t, tls: {caFile: /ca}, "
       "headers: {X-Scope-OrgID: a}, queryParameters: {dedup: 'true'}}]");
@@ -225,7 +225,7 @@ TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesCount) {
       << "a file that cannot be read for a moment takes nothing away";
 }
 
-TEST_F(PollerTest, APatternRewritesALabelThatDoesNotNameTheNode) {
+TEST_F(PollerTest, APatternRewritesALabelThatDiffersFromTheNodeName) {
   const auto sources = ReadSources(
       "sources: [{name: m, addresses: ['http://p'], nodePatterns: [{label: instance, regex: "
       "'exporter-(.+)'}]}]");
@@ -237,7 +237,7 @@ TEST_F(PollerTest, APatternRewritesALabelThatDoesNotNameTheNode) {
               HasSubstr("berth_measurement_unmatched_series{signal=\"cpu\",source=\"m\"} 1\n"));
 }
 
-TEST_F(PollerTest, SeriesOfNodesThatAreGoneAreForgottenInTheEnd) {
+TEST_F(PollerTest, SeriesOfDeletedNodesAreRemovedEventually) {
   const SignalId cpu = Declare("cpu");
   int round = 0;
   world.hosts["p"] = [&](const http::ClientRequest&) -> Expected<http::ClientResponse> {
@@ -252,14 +252,14 @@ TEST_F(PollerTest, SeriesOfNodesThatAreGoneAreForgottenInTheEnd) {
   EXPECT_EQ(ValueOf(cpu, "n1"), std::to_string(round)) << "numbered anew, and still the right row";
 }
 
-TEST_F(PollerTest, ASourceThatNobodyDescribesIsAnErrorAtTheStart) {
+TEST_F(PollerTest, AnUnknownSourceIsAnErrorAtTheStart) {
   Declare("cpu", "prometheus");
   Start();
   EXPECT_EQ(error,
             "cpu: metric source \"prometheus\" is neither a URL nor described in --berth-metric-sources");
 }
 
-TEST_F(PollerTest, AfterItsEndNothingIsAskedOrDelivered) {
+TEST_F(PollerTest, AfterDestructionNothingIsSentOrDelivered) {
   const SignalId cpu = Declare("cpu");
   world.hosts["p"] = Same(FakeWorld::Vector({{"n1", "5"}}));
   Start();

@@ -16,9 +16,9 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr std::size_t kQuoted = 120;  // of a body that makes no sense
+constexpr std::size_t kQuoted = 120;  // bytes quoted from an invalid body
 
-// As Go's strconv.ParseFloat reads what servers send: "0.25", "1e+21", "NaN", "+Inf".
+// Parses numbers of servers as Go's strconv.ParseFloat: "0.25", "1e+21", "NaN", "+Inf".
 std::optional<double> NumberOf(std::string_view text) {
   if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (text == "+Inf" || text == "Inf") return std::numeric_limits<double>::infinity();
@@ -97,7 +97,7 @@ Expected<std::size_t> ReadResult(const object& data,
   return ReadVector(series, sample);
 }
 
-// What the server says is wrong. It is the query's fault, not the server's, if it says bad_data or execution.
+// The server's error. bad_data and execution are errors of the query, all others errors of the server.
 std::unexpected<Error> Refusal(int status, const element& document) {
   std::string_view type, text;
   if (document["errorType"].get(type) != simdjson::SUCCESS) type = "error";

@@ -1,5 +1,5 @@
-// The answer to an instant query of Prometheus' HTTP API (/api/v1/query), as Prometheus 2 and 3 and those who
-// speak its language (Thanos, Mimir, VictoriaMetrics) write it.
+// Parses the response to an instant query of Prometheus' HTTP API (/api/v1/query), as written by Prometheus 2
+// and 3 and compatible servers (Thanos, Mimir, VictoriaMetrics).
 #pragma once
 
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace berth::load_metrics {
 
-// A label of a series, by name; empty if it has none of that name.
+// Returns a label of a series by name; empty if the series has no such label.
 using LabelOf = std::function<std::string_view(std::string_view name)>;
 
 struct AnswerNotes {
-  std::vector<std::string> warnings;  // the answer may be partial
-  std::size_t histograms = 0;         // samples without a number
+  std::vector<std::string> warnings;  // the result may be partial
+  std::size_t histograms = 0;         // histogram samples, which are ignored
 };
 
 // Calls sample(labels, value) for each element of a vector, or once without labels for a scalar; values may
-// be NaN or infinite. Errors: kInvalid if the server refused the query (its own text), kUnavailable if it is
-// in trouble, or if `body` is not an answer at all. `status` is the answer's HTTP status.
+// be NaN or infinite. Errors: kInvalid if the server rejected the query (with its text), kUnavailable if the
+// server failed or `body` is not a response of this API. `status` is the HTTP status.
 Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
                                  const std::function<void(const LabelOf&, double)>& sample);
 
-// The body of a response with Content-Encoding: gzip. At most `limit` bytes.
+// Decompresses a body with Content-Encoding: gzip, to at most `limit` bytes.
 Expected<std::string> Inflate(std::string_view gzip, std::size_t limit);
 
 }  // namespace berth::load_metrics

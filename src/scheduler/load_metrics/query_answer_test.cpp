@@ -32,7 +32,7 @@ std::string VectorOf(std::string_view result) {
   return fmt::format(R"({{"status":"success","data":{{"resultType":"vector","result":[{}]}}}})", result);
 }
 
-TEST(QueryAnswer, NumbersComeInAllTheFormsThatServersWrite) {
+TEST(QueryAnswer, NumbersAreParsedInAllFormsThatServersWrite) {
   const struct {
     std::string text, value;
   } cases[] = {{"0.25", "0.25"},       {"250000000000000000000", "2.5e+20"},
@@ -48,12 +48,12 @@ TEST(QueryAnswer, NumbersComeInAllTheFormsThatServersWrite) {
   }
 }
 
-TEST(QueryAnswer, AnEmptyAnswerIsNoFailure) {
+TEST(QueryAnswer, AnEmptyResultIsNoFailure) {
   EXPECT_THAT(Read(VectorOf("")), ElementsAre());
   EXPECT_THAT(Read(R"({"status":"success","data":{"resultType":"vector","result":null}})"), ElementsAre());
 }
 
-TEST(QueryAnswer, TheOrderOfMembersDoesNotCountAndUnknownOnesArePassedOver) {
+TEST(QueryAnswer, TheOrderOfMembersIsIrrelevantAndUnknownOnesAreSkipped) {
   EXPECT_THAT(Read(R"({"infos":["x"],"data":{"stats":{},"result":[{"value":[1,"2"],"metric":{"job":"j"}}],
                       "resultType":"vector"},"status":"success"})"),
               ElementsAre("=2"));
@@ -70,7 +70,7 @@ TEST(QueryAnswer, WarningsAreNotesAndHistogramsAreCounted) {
               ElementsAre("=2", "warning one store is away", "1 histograms"));
 }
 
-TEST(QueryAnswer, WhatIsTheQuerysFaultIsToldFromWhatIsTheServers) {
+TEST(QueryAnswer, QueryErrorsAreDistinguishedFromServerErrors) {
   const struct {
     int status;
     std::string body, expected;
@@ -101,7 +101,7 @@ TEST(QueryAnswer, WhatIsTheQuerysFaultIsToldFromWhatIsTheServers) {
     EXPECT_THAT(Read(body, status), ElementsAre(expected)) << body;
 }
 
-TEST(QueryAnswer, HalfADocumentIsTrouble) {
+TEST(QueryAnswer, ATruncatedDocumentIsUnavailable) {
   const std::string whole = VectorOf(R"({"metric":{"instance":"a"},"value":[1,"2"]})");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(Read(whole.substr(0, size)), ElementsAre(HasSubstr("trouble"))) << size;
@@ -122,14 +122,14 @@ std::string Deflated(const std::string& text) {
   return out;
 }
 
-TEST(Inflate, GivesBackWhatWasCompressed) {
+TEST(Inflate, DecompressesGzip) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) {
     const std::string text(size, 'x');
     EXPECT_EQ(Inflate(Deflated(text), 2 << 20).value_or("?"), text);
   }
 }
 
-TEST(Inflate, RefusesWhatIsBrokenCutShortOrTooLarge) {
+TEST(Inflate, RejectsInvalidTruncatedAndTooLargeData) {
   const std::string packed = Deflated(std::string(1 << 20, 'x'));
   EXPECT_FALSE(Inflate("not gzip", 1 << 20));
   EXPECT_FALSE(Inflate("", 1 << 20));

@@ -90,21 +90,21 @@ Expected<> QueryClient::ReadSecrets() {
 }
 
 void QueryClient::BeginRound() {
-  std::string trouble;
-  if (const auto read = ReadSecrets(); !read) trouble = read.error().message;
+  std::string error_text;
+  if (const auto read = ReadSecrets(); !read) error_text = read.error().message;
   if (const auto tls = ReadTls(); !tls) {
-    trouble = tls.error().message;
+    error_text = tls.error().message;
   } else if (*tls != tls_) {
     for (const auto& server : servers_) {
-      if (const auto set = server->transport->SetTls(*tls); !set) trouble = set.error().message;
+      if (const auto set = server->transport->SetTls(*tls); !set) error_text = set.error().message;
     }
-    if (trouble.empty()) tls_ = *tls;
+    if (error_text.empty()) tls_ = *tls;
   }
-  if (trouble != file_trouble_ && !trouble.empty()) {
-    log::Warning("Credentials for a metric source cannot be read, the old ones stay",
-                 {{"source", settings_.name}, {"err", trouble}});
+  if (error_text != logged_file_error_ && !error_text.empty()) {
+    log::Warning("Failed to read the credentials of a metric source; keeping the previous ones",
+                 {{"source", settings_.name}, {"err", error_text}});
   }
-  file_trouble_ = trouble;
+  logged_file_error_ = error_text;
 }
 
 // --- a query ---
@@ -146,7 +146,7 @@ void QueryClient::Send(std::shared_ptr<Query> query) {
 
 void QueryClient::Received(std::shared_ptr<Query> query, Expected<http::ClientResponse> response) {
   if (!response) {
-    // On our way out there are no servers any more.
+    // During destruction there are no servers any more.
     if (response.error().code == ErrorCode::kCancelled) return query->done(std::unexpected(response.error()));
     return PassOver(std::move(query), response.error());
   }

@@ -1,4 +1,4 @@
-// Asks one source, whichever of its servers answers.
+// Queries one source with failover between its servers.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,33 @@
 
 namespace berth::load_metrics {
 
-// What of the outside world a source needs; handed in by `command`, scripted in tests.
+// The external dependencies of a source; provided by `command`, scripted in tests.
 struct SourceParts {
   std::function<Expected<std::string>(const std::string& path)> read_file;
   std::function<Expected<std::unique_ptr<http::Transport>>(const http::Origin&, const http::TlsOptions&)>
       connect;
 };
 
-// Queries go to the server that answered last; one that cannot be reached, is in trouble (5xx, HTML, half a
-// document) or answers nothing in its share of the time is passed over for the next. A query that a server
-// understands and refuses is not asked again elsewhere. POST first, GET where a server does not take
-// it (405, 501). Files (tokens, certificates) are read again before each round, so rotated ones count.
+// Queries go to the server that responded last. If it is unreachable, fails (5xx, HTML, truncated document)
+// or does not respond in its share of the timeout, the next one is tried. A query that a server rejects is
+// not sent to others. POST first, GET if a server does not support it (405, 501). Files (tokens,
+// certificates) are read again before each round, so that rotated ones are used.
 //
-// On the io thread only. Outlives its calls: the destructor ends them with kCancelled.
+// On the io thread only. The destructor ends pending calls with kCancelled.
 class QueryClient {
  public:
-  // Reads an answer: its HTTP status, its body as text. kUnavailable: the server is in trouble, and the next
-  // one is asked.
+  // Parses a response: HTTP status and body. kUnavailable: the server failed, and the next one is tried.
   using Read = std::function<Expected<>(int status, std::string_view body)>;
   using Done = std::function<void(Expected<>)>;
 
-  // Errors: addresses or certificates that cannot be used.
+  // Errors: unusable addresses or certificates.
   static Expected<std::unique_ptr<QueryClient>> Open(SourceSettings settings, SourceParts parts);
   ~QueryClient();
   QueryClient(const QueryClient&) = delete;
   QueryClient& operator=(const QueryClient&) = delete;
 
-  // Before the queries of a poll: looks at the files. What cannot be read now is kept as it was, and said
-  // once.
+  // Call before the queries of a poll: reads the files again. A file that cannot be read keeps its last
+  // content; this is logged once.
   void BeginRound();
   void Ask(const std::string& expression, Read read, Done done);
 
@@ -59,12 +58,12 @@ class QueryClient {
   const SourceParts parts_;
   http::TlsOptions tls_;
   std::string authorization_;  // the header's value; empty: none
-  std::string file_trouble_;   // last said
+  std::string logged_file_error_;   // the error logged last
   std::vector<std::unique_ptr<Server>> servers_;
   std::size_t preferred_ = 0;
 };
 
-// The expression with "$node" replaced by the labels that tell nodes apart.
+// The expression with "$node" replaced by the labels that identify nodes.
 std::string ForSource(const std::string& expression, const SourceSettings& source);
 
 }  // namespace berth::load_metrics

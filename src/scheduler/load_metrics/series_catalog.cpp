@@ -7,9 +7,10 @@
 namespace berth::load_metrics {
 namespace {
 
-// As many series as four of the largest answers, and some: more means that most are gone.
+// Renumbers when there are more series than four times the largest result plus this number: most of them are
+// stale then.
 constexpr std::size_t kSlack = 1024;
-// Regular expressions of the standard library recurse; what is longer is no node's name.
+// std::regex recurses; longer values are not node names.
 constexpr std::size_t kRewrittenMax = 512;
 
 }  // namespace

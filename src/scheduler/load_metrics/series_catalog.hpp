@@ -1,4 +1,4 @@
-// Numbers for the series of a source, so that the scheduler's loop looks a name up once and not with every
+// Numbers the series of a source, so that the scheduler loop resolves each name once instead of with every
 // poll.
 #pragma once
 
@@ -13,17 +13,16 @@
 
 namespace berth::load_metrics {
 
-// One thread. An answer that is completed must reach the loop, for later ones build on it; one that turns out
-// to be broken is dropped before End, and nothing is lost.
+// One thread. A completed result must be delivered to the loop, because later ones build on it. A result that
+// turns out to be invalid is dropped before End, without loss.
 class SeriesCatalog {
  public:
-  // `labels` tell one series from another, and are what is kept of it; `patterns` rewrite their values. Both
-  // outlive the catalog.
+  // `labels` identify a series, and only they are kept; `patterns` rewrite their values. Both must outlive
+  // the catalog.
   SeriesCatalog(const std::vector<std::string>& labels, const std::vector<NodePattern>& patterns)
       : labels_(labels), patterns_(patterns) {}
 
-  // Begins an answer. Series of nodes that are long gone are forgotten when they have become many: everything
-  // is numbered anew then.
+  // Begins a result. When many series of deleted nodes have accumulated, all series are renumbered.
   void Begin();
   void Add(SignalAnswer& answer, const LabelOf& labels, double value);
   void End(SignalAnswer& answer);
@@ -35,9 +34,9 @@ class SeriesCatalog {
 
   const std::vector<std::string>& labels_;
   const std::vector<NodePattern>& patterns_;
-  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by values of the labels
+  boost::unordered_flat_map<std::string, std::uint32_t> numbers_;  // by label values
   std::vector<SeriesName> fresh_;
-  std::size_t largest_ = 0;  // answer since the numbers began
+  std::size_t largest_ = 0;  // largest result since the last renumbering
   bool renumbered_ = false;
   std::string key_;
 };

@@ -19,8 +19,8 @@ constexpr double kNaN = kNoValue;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Three nodes, and poll results whose series are identified by the label "instance".
-struct MeasurementsTest : ::testing::Test {
-  MeasurementsTest() {
+struct SignalTableTest : ::testing::Test {
+  SignalTableTest() {
     for (const auto* name : {"n1", "n2", "n3"}) cluster.Add(MakeNode(name));
   }
 
@@ -50,7 +50,7 @@ struct MeasurementsTest : ::testing::Test {
   SignalTable& measurements = cluster.handle().Shared<SignalTable>();
 };
 
-TEST_F(MeasurementsTest, EqualSpecificationsShareOneSignal) {
+TEST_F(SignalTableTest, EqualSpecificationsShareOneSignal) {
   const SignalSpec spec{.name = "test", .source = "http://p:9090", .expression = "up"};
   const SignalId first = measurements.Declare(spec);
   EXPECT_EQ(measurements.Declare(spec), first);
@@ -59,7 +59,7 @@ TEST_F(MeasurementsTest, EqualSpecificationsShareOneSignal) {
   EXPECT_NE(measurements.Declare(other), first);
 }
 
-TEST_F(MeasurementsTest, NodesHaveNoValueBeforeTheFirstPollOrWithoutASeries) {
+TEST_F(SignalTableTest, NodesHaveNoValueBeforeTheFirstPollOrWithoutASeries) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
   const SignalCoverage coverage = measurements.Take(Answer(cpu, {{"n1", 5}, {"n3", 7}, {"stranger", 9}}));
@@ -72,13 +72,13 @@ TEST_F(MeasurementsTest, NodesHaveNoValueBeforeTheFirstPollOrWithoutASeries) {
   EXPECT_EQ(coverage.after, SignalState::kFresh);
 }
 
-TEST_F(MeasurementsTest, NaNAndInfinityAreNoValues) {
+TEST_F(SignalTableTest, NaNAndInfinityAreNoValues) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", kNaN}, {"n2", kInf}, {"n3", -kInf}}));
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("-", "-", "-"));
 }
 
-TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
+TEST_F(SignalTableTest, SeveralSeriesOfANodeAreMerged) {
   const struct {
     Merge merge;
     std::string expected;
@@ -92,7 +92,7 @@ TEST_F(MeasurementsTest, SeveralSeriesOfANodeAreMerged) {
   }
 }
 
-TEST_F(MeasurementsTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
+TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   const SignalId cpu =
       measurements.Declare({.name = "test", .source = "p", .expression = "cpu", .hold = seconds(60)});
   int told = 0;
@@ -110,13 +110,13 @@ TEST_F(MeasurementsTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   EXPECT_EQ(told, 3) << "listeners are called exactly once per change";
 }
 
-TEST_F(MeasurementsTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
+TEST_F(SignalTableTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Failed(cpu, MonoTime(seconds(1)), "404");
   EXPECT_EQ(StateOf(cpu), SignalState::kGone);
 }
 
-TEST_F(MeasurementsTest, AGuardSuppressesUntrustedValues) {
+TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   const SignalId cpu =
       measurements.Declare({.name = "test",
                             .source = "p",
@@ -137,7 +137,7 @@ TEST_F(MeasurementsTest, AGuardSuppressesUntrustedValues) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value has no value";
 }
 
-TEST_F(MeasurementsTest, AGuardWithoutValuesIsNotApplied) {
+TEST_F(SignalTableTest, AGuardWithoutValuesIsNotApplied) {
   const SignalId cpu =
       measurements.Declare({.name = "test",
                             .source = "p",
@@ -151,7 +151,7 @@ TEST_F(MeasurementsTest, AGuardWithoutValuesIsNotApplied) {
   EXPECT_EQ(ValueOf(cpu, "n1"), "1");
 }
 
-TEST_F(MeasurementsTest, ANodeOnAReusedRowHasNoValue) {
+TEST_F(SignalTableTest, ANodeOnAReusedRowHasNoValue) {
   const SignalId cpu = measurements.Declare({.name = "test", .source = "p", .expression = "cpu"});
   measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}}));
   cluster.nodes().Remove(cluster.RowOf("n2"));
@@ -161,7 +161,7 @@ TEST_F(MeasurementsTest, ANodeOnAReusedRowHasNoValue) {
   EXPECT_EQ(ValueOf(cpu, "n4"), "4");
 }
 
-TEST_F(MeasurementsTest, SeriesNumbersContinueAcrossThePollsOfASource) {
+TEST_F(SignalTableTest, SeriesNumbersContinueAcrossThePollsOfASource) {
   const SignalId a = measurements.Declare({.name = "test", .source = "p", .expression = "a"});
   const SignalId b = measurements.Declare({.name = "test", .source = "p", .expression = "b"});
   measurements.Take(Answer(a, {{"n1", 1}, {"n2", 2}}));

@@ -17,7 +17,7 @@ using config::Problems;
 using config::StructReader;
 using config::Value;
 
-// Reads one source after the other and collects what is wrong with all of them.
+// Reads all sources and collects their errors.
 class SourcesReader {
  public:
   Expected<std::vector<SourceSettings>> Read(const Value& root) {

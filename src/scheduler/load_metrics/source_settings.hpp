@@ -1,4 +1,4 @@
-// A server that measures, as its owner describes it: a file of --berth-metric-sources.
+// The settings of a metrics server: a file of --berth-metric-sources.
 //
 //   sources:
 //   - name: main
@@ -23,10 +23,10 @@
 
 namespace berth::load_metrics {
 
-// Rewrites a label that does not name its node as the cluster does. Without a match the label stays.
+// Rewrites a label value that differs from the cluster's node name. Values without a match are unchanged.
 struct NodePattern {
   std::string label;
-  std::string text;  // the regular expression as it was written: ECMAScript, for the whole value
+  std::string text;  // the regular expression as written: ECMAScript, matches the whole value
   std::regex regex;
   std::string replacement;  // $1 is the first group
 };
@@ -37,25 +37,25 @@ struct SourceTls {
 };
 
 struct SourceSettings {
-  std::string name;                    // what plugins and metrics call it
-  std::vector<std::string> addresses;  // of the same data: tried in this order
+  std::string name;                    // the name used by plugins and metrics
+  std::vector<std::string> addresses;  // servers with the same data, tried in this order
   Duration poll_interval = std::chrono::seconds(15);
-  Duration timeout = std::chrono::seconds(10);  // of a query, all addresses together
+  Duration timeout = std::chrono::seconds(10);  // of a query, over all addresses
   std::string bearer_token{}, bearer_token_file{};
   std::string username{}, password{}, password_file{};
   SourceTls tls{};
   std::vector<std::pair<std::string, std::string>> headers{};
   std::vector<std::pair<std::string, std::string>> query_parameters{};
-  // The labels that tell nodes apart, the most telling first.
+  // The labels that identify nodes, the most reliable first.
   std::vector<std::string> node_labels = {"node", "kubernetes_node", "nodename", "Hostname", "instance"};
   std::vector<NodePattern> node_patterns{};
 };
 
-// A whole file, strictly: unknown fields, wrong types and values out of range are named with their path.
+// Parses a file strictly: errors for unknown fields, wrong types and values out of range contain the path.
 Expected<std::vector<SourceSettings>> ReadSources(std::string_view text);
 
-// What a plugin means by `wanted`: a source of that name, or one with that address, or an address that nobody
-// described, with the settings above.
+// Resolves a plugin's `wanted`: the name of a source, the address of a source, or an address that is not
+// configured, which gets the default settings above.
 Expected<SourceSettings> FindSource(const std::vector<SourceSettings>& sources, const std::string& wanted);
 
 }  // namespace berth::load_metrics

@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-TEST(MetricSources, AFileIsReadWhole) {
+TEST(MetricSources, AllFieldsAreRead) {
   const auto sources = ReadSources(R"(
 sources:
 - name: main
@@ -45,7 +45,7 @@ sources:
               ElementsAre("node", "kubernetes_node", "nodename", "Hostname", "instance"));
 }
 
-TEST(MetricSources, MistakesAreNamedWithTheirPath) {
+TEST(MetricSources, ErrorsContainThePath) {
   const struct {
     std::string text, error;
   } cases[] = {
@@ -76,7 +76,7 @@ TEST(MetricSources, MistakesAreNamedWithTheirPath) {
   }
 }
 
-TEST(MetricSources, APluginMeansASourceByNameOrAddressOrAnAddressOfItsOwn) {
+TEST(MetricSources, ASourceIsFoundByNameOrAddressOrIsAnAddress) {
   const auto sources =
       ReadSources("sources: [{name: main, addresses: ['http://p:9090/', 'http://q:9090'], timeout: 3s}]");
   ASSERT_TRUE(sources) << sources.error().message;

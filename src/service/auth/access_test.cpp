@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-TEST(AccessReview, IsReadAndWritten) {
+TEST(AccessReview, IsEncodedAndDecoded) {
   EXPECT_EQ(AccessReviewBody({"u<", "1", {"g"}, {{"k", {"v"}}}}, "get", "/a"),
             R"({"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},)"
             R"("spec":{"nonResourceAttributes":{"path":"/a","verb":"get"},"user":"u\u003c","groups":["g"],)"
@@ -35,7 +35,7 @@ TEST(AccessReview, IsReadAndWritten) {
   }
 }
 
-TEST(AlwaysAllowed, ArePathsAndPrefixes) {
+TEST(AlwaysAllowed, MatchesPathsAndPrefixes) {
   const auto allowed = *AlwaysAllowed::Parse({"/healthz", "livez", "/open/*", "/"});
   for (const char* path : {"/healthz", "/livez", "/open/", "/open/x/y", "/"})
     EXPECT_TRUE(allowed.Allows(path)) << path;
@@ -70,13 +70,13 @@ class Access : public testing::Test {
   const User anna_{"anna", "", {"system:authenticated"}, {}};
 };
 
-TEST_F(Access, MastersAndOpenPathsNeedNoReview) {
+TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
   EXPECT_EQ(Ask({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
   EXPECT_EQ(Ask(anna_, "/healthz"), "allow");
   EXPECT_TRUE(api_.asked.empty());
 }
 
-TEST_F(Access, TheApiServerDecidesAndIsRemembered) {
+TEST_F(Access, TheApiServersDecisionIsCached) {
   EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
   EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
             "nobody: kubernetes.io/webhook: no");
@@ -93,18 +93,18 @@ TEST_F(Access, TheApiServerDecidesAndIsRemembered) {
   EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
 }
 
-TEST_F(Access, AnotherUserIsAnotherQuestion) {
+TEST_F(Access, AnotherUserNeedsAnotherReview) {
   EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
   EXPECT_EQ(Ask({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "nobody: ");
 }
 
-TEST_F(Access, AnUnreachableServerIsAnErrorAndNotRemembered) {
+TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
   EXPECT_EQ(Ask(anna_, "/a", client::NotReached()), "nobody:  (connection refused)");
   EXPECT_EQ(Ask(anna_, "/a", "rubbish").substr(0, 10), "nobody:  (");
   EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
 }
 
-TEST_F(Access, AServerInTroubleIsAskedFiveTimes) {
+TEST_F(Access, AFailingServerIsTriedFiveTimes) {
   std::string said;
   authorizer_.Ask(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
   for (int i = 0; i < 4; ++i) {
@@ -121,7 +121,7 @@ TEST_F(Access, AServerInTroubleIsAskedFiveTimes) {
   EXPECT_GE(pauses[3], 1687ms);
 }
 
-TEST_F(Access, WithoutAServerOnlyMastersAndOpenPathsAreLeft) {
+TEST_F(Access, WithoutAServerOnlyMastersAndAllowedPathsAreAuthorized) {
   Authorizer alone(loop_, nullptr, random_, metrics_, *AlwaysAllowed::Parse({}), 10s, 10s);
   Decision decision{Decision::Kind::kAllow};
   alone.Ask(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
@@ -154,7 +154,7 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   EXPECT_THAT(api_.asked.back(), HasSubstr("GET /api/v1/namespaces/kube-system/configmaps"));
 }
 
-TEST_F(Access, AConfigMapThatCannotBeReadIsAskedForAgain) {
+TEST_F(Access, AFailedReadOfTheConfigMapIsRetried) {
   ConfigMapWatch watch(loop_, api_, random_, "n", "x", [](const ConfigMapData&) {});
   watch.Start();
   for (const client::Reply& reply :
@@ -166,13 +166,13 @@ TEST_F(Access, AConfigMapThatCannotBeReadIsAskedForAgain) {
   }
 }
 
-TEST_F(Access, TrustComesFromFilesThatMayChange) {
+TEST_F(Access, AuthoritiesComeFromFilesThatMayChange) {
   const auto one = *http::CertificateAuthority::Make("one"), two = *http::CertificateAuthority::Make("two");
   AuthenticationOptions options;
   options.client_ca_file = "/ca";
   int changes = 0;
   Trust trust(options, {loop_, environment_, random_}, [&] { ++changes; });
-  EXPECT_TRUE(trust.WantsCertificates());
+  EXPECT_TRUE(trust.RequestsClientCertificates());
   EXPECT_EQ(trust.ReadFiles().error().message,
             "unable to load client CA provider: open /ca: no such file or directory");
   environment_.Put("/ca", "");
@@ -191,7 +191,7 @@ TEST_F(Access, TrustComesFromFilesThatMayChange) {
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(Access, TrustComesFromTheClusterForWhatNoFileSays) {
+TEST_F(Access, AuthoritiesWithoutAFileComeFromTheCluster) {
   const auto clients = *http::CertificateAuthority::Make("c"),
              proxies = *http::CertificateAuthority::Make("p");
   Trust trust({}, {loop_, environment_, random_, &api_}, [] {});
@@ -211,12 +211,12 @@ TEST_F(Access, TrustComesFromTheClusterForWhatNoFileSays) {
   EXPECT_EQ(trust.AuthoritiesPem(), clients.pem() + proxies.pem());
 }
 
-TEST_F(Access, WithoutALookUpTheClusterIsNotAsked) {
+TEST_F(Access, WithSkipLookupTheClusterIsNotRead) {
   AuthenticationOptions options;
   options.skip_lookup = true;
   const Trust trust(options, {loop_, environment_, random_, &api_}, [] {});
   EXPECT_FALSE(trust.NeedsCluster());
-  EXPECT_FALSE(trust.WantsCertificates());
+  EXPECT_FALSE(trust.RequestsClientCertificates());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ const std::vector<double>& FilterSeconds() {
 
 double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-// Few known names, so that the metric neither grows nor tells who is there.
+// Few fixed names, so that the metric neither grows without bound nor reveals user names.
 std::string KindOf(std::string_view user) {
   for (const std::string_view known :
        {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}) {
@@ -81,7 +81,7 @@ void FilterMetrics::CertificateExpires(double in_seconds) {
 void TokenCacheMetrics::Asked(bool hit, Duration took) {
   const metrics::Labels labels{{"status", hit ? "hit" : "miss"}};
   registry_.Counter("authentication_token_cache_request_total", "[ALPHA] ", labels).Add();
-  // Whole milliseconds, as the original counts them.
+  // Whole milliseconds, as in kube-scheduler.
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   registry_
       .Histogram("authentication_token_cache_request_duration_seconds", "[ALPHA] ", kDefaultSeconds, labels)

@@ -1,4 +1,4 @@
-// Metrics of delegated authentication and authorization, as apiserver v0.37 has them.
+// Metrics of delegated authentication and authorization, as in apiserver v0.37.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace berth::service {
 
-// The requests of one kind of review: apiserver_delegated_<authn|authz>_request_total and
+// The requests for one kind of review: apiserver_delegated_<authn|authz>_request_total and
 // ..._duration_seconds.
 class ReviewMetrics {
  public:
   ReviewMetrics(metrics::Registry& registry, std::string_view kind) : registry_(registry), kind_(kind) {}
-  // Code 0: no answer.
+  // Code 0: no response.
   void Answered(int code, Duration took);
 
  private:

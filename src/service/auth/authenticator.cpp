@@ -11,18 +11,18 @@ namespace berth::service {
 namespace {
 
 constexpr std::string_view kAnonymous = "system:anonymous";
-constexpr std::string_view kEverybodyKnown = "system:authenticated";
+constexpr std::string_view kAuthenticatedGroup = "system:authenticated";
 constexpr std::string_view kEverybodyElse = "system:unauthenticated";
 
 User WithGroup(User user) {
   const bool has = std::ranges::any_of(user.groups, [](const std::string& group) {
-    return group == kEverybodyKnown || group == kEverybodyElse;
+    return group == kAuthenticatedGroup || group == kEverybodyElse;
   });
-  if (user.name != kAnonymous && !has) user.groups.emplace_back(kEverybodyKnown);
+  if (user.name != kAnonymous && !has) user.groups.emplace_back(kAuthenticatedGroup);
   return user;
 }
 
-// As several errors together read in Kubernetes: each text once, in brackets if there are more than one.
+// Joins errors as Kubernetes does: each text once, in brackets if there are several.
 Error Aggregate(std::vector<std::string> errors) {
   std::vector<std::string> once;
   for (std::string& error : errors) {
@@ -34,7 +34,7 @@ Error Aggregate(std::vector<std::string> errors) {
 
 }  // namespace
 
-Expected<std::optional<User>> Authenticator::AskCertificate(const http::Request& request) {
+Expected<std::optional<User>> Authenticator::ByCertificate(const http::Request& request) {
   if (!request.peer || !trust_.clients()) return std::nullopt;
   const WallTime now = clock_.WallNow();
   const auto seconds = std::chrono::duration<double>(now.time_since_epoch()).count();
@@ -46,7 +46,7 @@ void Authenticator::Ask(const http::Request& request, Done done) {
   std::vector<std::string> errors;
   for (const bool by_proxy : {true, false}) {
     auto said =
-        by_proxy ? AskFrontProxy(request, trust_.front_proxy(), clock_.WallNow()) : AskCertificate(request);
+        by_proxy ? UserOfFrontProxy(request, trust_.front_proxy(), clock_.WallNow()) : ByCertificate(request);
     if (!said)
       errors.push_back(std::move(said).error().message);
     else if (*said)

@@ -1,4 +1,4 @@
-// Finds out who asks.
+// Determines the user of a request.
 #pragma once
 
 #include <functional>
@@ -13,23 +13,23 @@
 
 namespace berth::service {
 
-// In this order, as apiserver v0.37's delegating authenticator: a trusted front proxy's headers, the client's
-// certificate, a bearer token; the first that knows the user counts, whatever the others say. If none does
-// and one found something wrong, that is an error; else the user is system:anonymous. Everybody else belongs
-// to system:authenticated. One thread, the loop's.
+// Tries in this order, as apiserver v0.37's delegating authenticator: a trusted front proxy's headers, the
+// client certificate, a bearer token. The first method that yields a user wins. If none does and one failed,
+// the result is an error; otherwise the user is system:anonymous. All other users belong to
+// system:authenticated. One thread, the loop's.
 class Authenticator {
  public:
   using Done = std::move_only_function<void(Expected<User>)>;
 
-  // `tokens` may be null: then tokens mean nothing.
+  // `tokens` may be null: bearer tokens are then ignored.
   Authenticator(const Trust& trust, TokenReviewer* tokens, const Clock& clock, FilterMetrics& meters)
       : trust_(trust), tokens_(tokens), clock_(clock), meters_(meters) {}
 
-  // Calls `done` once, perhaps at once. The error says everything that was wrong.
+  // Calls `done` once, possibly before it returns. The error contains the errors of all methods.
   void Ask(const http::Request& request, Done done);
 
  private:
-  Expected<std::optional<User>> AskCertificate(const http::Request& request);
+  Expected<std::optional<User>> ByCertificate(const http::Request& request);
 
   const Trust& trust_;
   TokenReviewer* const tokens_;

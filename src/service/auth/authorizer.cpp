@@ -12,8 +12,8 @@
 namespace berth::service {
 namespace {
 
-constexpr std::size_t kRemembered = 8192;
-// What a client sends is not kept if it is as long as this: it might only want to fill our memory.
+constexpr std::size_t kCacheCapacity = 8192;
+// Requests of this length are not cached, so that clients cannot fill the memory.
 constexpr std::size_t kTooLongToKeep = 10'000;
 
 std::string_view WithoutSlash(std::string_view path) {
@@ -28,7 +28,7 @@ Decision AsDecision(const AccessVerdict& verdict) {
             verdict.allowed ? "webhook subject access review returned both allow and deny response" : ""};
   }
   if (verdict.allowed) return {kAllow, verdict.reason};
-  // Nobody is asked behind the API server; whoever had no opinion is named with its reason.
+  // There is no further authorizer after the API server; a missing decision is reported with its reason.
   return {kNoOpinion, verdict.reason.empty() ? "" : "kubernetes.io/webhook: " + verdict.reason};
 }
 
@@ -103,7 +103,7 @@ struct Authorizer::Impl : std::enable_shared_from_this<Impl> {
   http::Loop& loop;
   const AlwaysAllowed always;
   const Duration authorized_ttl, unauthorized_ttl;
-  ExpiringCache<AccessVerdict> cache{kRemembered};  // by the whole question
+  ExpiringCache<AccessVerdict> cache{kCacheCapacity};  // by the full request
   std::optional<ReviewClient> reviews;
 };
 

@@ -1,4 +1,4 @@
-// Who may do what.
+// Authorization of requests.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ struct Decision {
   enum class Kind { kAllow, kDeny, kNoOpinion };
   Kind kind = Kind::kNoOpinion;
   std::string reason{};
-  std::string error{};  // with kDeny or kNoOpinion: why nobody could say
+  std::string error{};  // with kDeny or kNoOpinion: why the authorization could not be evaluated
 };
 
-// Paths that everybody may read: whole ones, and prefixes with a trailing *.
+// Paths that need no authorization: exact paths, and prefixes with a trailing *.
 class AlwaysAllowed {
  public:
   // Only the last character of a path may be a *.
@@ -28,12 +28,12 @@ class AlwaysAllowed {
   bool Allows(std::string_view path) const;
 
  private:
-  std::vector<std::string> paths_, prefixes_;  // without their first slash
+  std::vector<std::string> paths_, prefixes_;  // without their leading slash
 };
 
-// In this order: the group system:masters may do everything; the paths above are open; else the API server is
-// asked, if there is one, and its answer kept for a while. Lives on the loop; destroyed, it calls nobody
-// back.
+// In this order: the group system:masters may do everything; the paths above are allowed; otherwise the API
+// server is queried, if configured, and its response cached for a limited time. Lives on the loop; calls no
+// callback after destruction.
 class Authorizer {
  public:
   using Done = std::move_only_function<void(Decision)>;
@@ -45,7 +45,7 @@ class Authorizer {
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
 
-  // `verb` is the method in lower case. Calls `done` once, perhaps at once.
+  // `verb` is the method in lower case. Calls `done` once, possibly before it returns.
   void Ask(const User& user, const std::string& verb, const std::string& path, Done done);
 
  private:

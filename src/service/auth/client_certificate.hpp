@@ -1,4 +1,4 @@
-// Users by their certificates.
+// Users by their client certificates.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace berth::service {
 
-// The common name is the user, each organization a group; Kubernetes' own attribute is the uid. Nothing: the
-// certificate names nobody. An error: it is not one of these authorities', or names more than one uid.
+// The common name is the user, each organization a group; Kubernetes' own attribute is the uid. nullopt: the
+// certificate names no user. An error: it is not signed by these authorities, or contains more than one uid.
 Expected<std::optional<User>> UserOfCertificate(const http::PeerCertificate& peer,
                                                 const http::AuthorityPool& authorities, WallTime now);
 

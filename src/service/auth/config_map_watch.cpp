@@ -89,7 +89,7 @@ struct ConfigMapWatch::Impl {
         });
   }
 
-  // False ends the watch: only a new list can say how things are.
+  // False ends the watch: a new list is required.
   bool OnEvent(std::string_view line) {
     const auto event = Parse(line);
     if (!event) return false;
@@ -105,7 +105,7 @@ struct ConfigMapWatch::Impl {
 
   void Retry(const std::string& why) {
     if (complaints.First(why)) {
-      log::Warning("Failed to watch the configuration of authentication",
+      log::Warning("Failed to watch the authentication configuration",
                    {{"configMap", name}, {"err", why}});
     }
     timer = loop.After(pauses.Next(loop.Now(), random), [this] {

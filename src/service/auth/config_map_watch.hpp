@@ -1,4 +1,4 @@
-// One ConfigMap, followed.
+// Watches one ConfigMap.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ namespace berth::service {
 
 using ConfigMapData = std::map<std::string, std::string>;
 
-// The data of a ConfigMap as text. What is not one is an error.
+// Parses the data of a ConfigMap. Fails if the text is not a ConfigMap.
 Expected<ConfigMapData> ParseConfigMap(std::string_view text);
 
-// Lists with a field selector for the name, then watches, and lists again whenever the watch does not go on:
-// after a second at first, later every half minute. Deleting the ConfigMap changes nothing: what it said last
-// holds. Lives on the loop; everything handed in outlives it.
+// Lists with a field selector for the name, then watches, and lists again whenever the watch ends: after one
+// second at first, later every 30 seconds. Deleting the ConfigMap changes nothing: its last data stay valid.
+// Lives on the loop; arguments must outlive it.
 class ConfigMapWatch {
  public:
   ConfigMapWatch(http::Loop& loop, client::Api& api, Random& random, std::string name_space, std::string name,

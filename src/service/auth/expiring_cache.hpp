@@ -1,4 +1,4 @@
-// Answers that hold for a while.
+// A cache whose entries expire.
 #pragma once
 
 #include <list>
@@ -11,7 +11,7 @@
 
 namespace berth::service {
 
-// Keeps at most `capacity` entries; the one used longest ago goes first. One thread.
+// Keeps at most `capacity` entries and evicts the least recently used one. One thread.
 template <class Value>
 class ExpiringCache {
  public:
@@ -28,7 +28,7 @@ class ExpiringCache {
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->value;
   }
-  // A time to live of nothing or less keeps nothing.
+  // A time to live of zero or less stores nothing.
   void Put(const std::string& key, Value value, MonoTime now, Duration time_to_live) {
     if (time_to_live <= Duration::zero()) return;
     if (const auto known = by_key_.find(key); known != by_key_.end()) {

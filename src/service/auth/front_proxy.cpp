@@ -22,7 +22,7 @@ bool HasPrefix(std::string_view text, std::string_view prefix) {
                             [](char a, char b) { return LowerCase(a) == LowerCase(b); });
 }
 
-// The first value of each name counts, and it is no value if it is empty.
+// The first non-empty value; of each header name only the first value is considered.
 std::string FirstValue(const http::Headers& headers, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (const std::string_view value = headers.Find(name); !value.empty()) return std::string(value);
@@ -30,7 +30,7 @@ std::string FirstValue(const http::Headers& headers, const std::vector<std::stri
   return {};
 }
 
-// %-escapes undone; the text as it is if one of them is wrong.
+// Percent-decodes; returns the text unchanged if an escape is invalid.
 std::string Unescape(const std::string& text) {
   const auto hex = [](char c) { return c <= '9' ? c - '0' : LowerCase(c) - 'a' + 10; };
   std::string out;
@@ -70,7 +70,7 @@ std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy
   return user;
 }
 
-Expected<std::optional<User>> AskFrontProxy(const http::Request& request, const FrontProxy& proxy,
+Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
                                             WallTime now) {
   if (!request.peer || !proxy.authorities) return std::nullopt;
   BERTH_RETURN_IF_ERROR(proxy.authorities->Verify(*request.peer, now));

@@ -1,4 +1,4 @@
-// Users on whose behalf a trusted proxy asks.
+// Users for whom a trusted front proxy sends requests.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace berth::service {
 
-// Of the flags --requestheader-*, or of the ConfigMap's keys of the same names.
+// From the flags --requestheader-*, or from the ConfigMap's keys with the same names.
 struct FrontProxy {
-  std::shared_ptr<const http::AuthorityPool> authorities{};  // null: there is no such proxy
+  std::shared_ptr<const http::AuthorityPool> authorities{};  // null: no front proxy
   std::vector<std::string> allowed_names{};                  // common names; empty: any
   std::vector<std::string> username_headers{};
   std::vector<std::string> uid_headers{};
@@ -25,13 +25,13 @@ struct FrontProxy {
   std::vector<std::string> extra_header_prefixes{};
 };
 
-// The user that the headers speak of, whoever sent them; nothing without a user name. The first user name and
-// uid count, all groups, and all values of all extra headers.
+// The user given by the headers, without checking the sender; nullopt without a user name. The first user
+// name and uid are used, all groups, and all values of all extra headers.
 std::optional<User> UserOfHeaders(const http::Headers& headers, const FrontProxy& proxy);
 
-// Nothing: no opinion, as the client showed no certificate or no user name. An error: its certificate is not
-// the proxy's.
-Expected<std::optional<User>> AskFrontProxy(const http::Request& request, const FrontProxy& proxy,
+// nullopt: no result, because the client presented no certificate or sent no user name. An error: its
+// certificate is not the proxy's.
+Expected<std::optional<User>> UserOfFrontProxy(const http::Request& request, const FrontProxy& proxy,
                                             WallTime now);
 
 }  // namespace berth::service

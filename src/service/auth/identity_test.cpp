@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kAnna = R"({"status":{"authenticated":true,"user":{"username":"anna"}}})";
 
-TEST(BearerToken, IsReadAsTheOriginalReadsIt) {
+TEST(BearerToken, IsParsedLikeApiserver) {
   EXPECT_EQ(BearerToken("Bearer abc"), "abc");
   EXPECT_EQ(BearerToken("  bEARER abc  "), "abc");
   EXPECT_EQ(BearerToken("Bearer abc def"), "abc");
@@ -31,7 +31,7 @@ TEST(BearerToken, IsReadAsTheOriginalReadsIt) {
   }
 }
 
-TEST(TokenReview, IsReadAndWritten) {
+TEST(TokenReview, IsEncodedAndDecoded) {
   EXPECT_EQ(TokenReviewBody("a\"\xFF"),
             R"({"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","metadata":{},)"
             R"("spec":{"token":"a\")"
@@ -67,7 +67,7 @@ class Identity : public testing::Test {
   FakeEnvironment environment_;
 };
 
-TEST_F(Identity, ACertificateNamesItsUser) {
+TEST_F(Identity, ACertificateContainsItsUser) {
   const auto pool = *http::AuthorityPool::Parse(clients_.pem());
   const auto user = UserOfCertificate(*Peer(clients_, "anna", {"a", "b"}), *pool, clock_.WallNow());
   ASSERT_TRUE(user && *user);
@@ -77,7 +77,7 @@ TEST_F(Identity, ACertificateNamesItsUser) {
               StartsWith("X509SHA256="));
 }
 
-TEST_F(Identity, ACertificateMustBeOursAndValidAndAClients) {
+TEST_F(Identity, ACertificateMustBeTrustedValidAndForClients) {
   const auto pool = *http::AuthorityPool::Parse(clients_.pem());
   const auto ask = [&](const http::PeerCertificate& peer, Duration later) {
     return UserOfCertificate(peer, *pool, clock_.WallNow() + later);
@@ -101,7 +101,7 @@ TEST_F(Identity, ACertificateMustBeOursAndValidAndAClients) {
   EXPECT_EQ(ask(several, 0s).error().message, "expected 1 UID, but found multiple: [1 2]");
 }
 
-TEST_F(Identity, AuthoritiesAreABundleOfCertificates) {
+TEST_F(Identity, AuthoritiesAreParsedFromABundle) {
   EXPECT_EQ(http::AuthorityPool::Parse("").error().message,
             "data does not contain any valid RSA or ECDSA certificates");
   EXPECT_FALSE(http::AuthorityPool::Parse("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
@@ -112,7 +112,7 @@ TEST_F(Identity, AuthoritiesAreABundleOfCertificates) {
   }
 }
 
-TEST_F(Identity, AFrontProxySpeaksForOthers) {
+TEST_F(Identity, AFrontProxySetsTheUser) {
   FrontProxy proxy;
   proxy.authorities = *http::AuthorityPool::Parse(proxies_.pem());
   proxy.allowed_names = {"front-proxy"};
@@ -127,7 +127,7 @@ TEST_F(Identity, AFrontProxySpeaksForOthers) {
                      {"X-Remote-Extra-Acme.com%2fP", "1"},
                      {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
-  const auto ask = [&] { return AskFrontProxy(request, proxy, clock_.WallNow()); };
+  const auto ask = [&] { return UserOfFrontProxy(request, proxy, clock_.WallNow()); };
   EXPECT_FALSE(*ask()) << "no certificate, no opinion";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
@@ -153,7 +153,7 @@ class Tokens : public Identity {
   std::vector<std::string> said_;
 };
 
-TEST_F(Tokens, AreAskedAboutOnceForEverybodyAndRemembered) {
+TEST_F(Tokens, AreReviewedOnceForConcurrentRequestsAndCached) {
   Ask("t");
   Ask("t");
   EXPECT_THAT(api_.asked, ElementsAre("POST /apis/authentication.k8s.io/v1/tokenreviews"));
@@ -169,7 +169,7 @@ TEST_F(Tokens, AreAskedAboutOnceForEverybodyAndRemembered) {
   EXPECT_EQ(api_.asked.size(), 2u) << "ten seconds are over";
 }
 
-TEST_F(Tokens, ThatAreUnknownAreRememberedUnlessTheServerCallsThemAnError) {
+TEST_F(Tokens, ThatAreUnknownAreCachedUnlessTheServerReportsAnError) {
   Ask("t");
   Answer(R"({"status":{}})");
   Ask("t");
@@ -182,7 +182,7 @@ TEST_F(Tokens, ThatAreUnknownAreRememberedUnlessTheServerCallsThemAnError) {
   EXPECT_EQ(api_.asked.size(), 3u);
 }
 
-TEST_F(Tokens, AnUnreachableServerIsAnErrorAtOnce) {
+TEST_F(Tokens, AnUnreachableServerIsAnImmediateError) {
   Ask("t");
   Answer(client::NotReached());
   EXPECT_THAT(said_, ElementsAre("error: connection refused"));
@@ -190,7 +190,7 @@ TEST_F(Tokens, AnUnreachableServerIsAnErrorAtOnce) {
   EXPECT_EQ(api_.asked.size(), 2u) << "it is asked again";
 }
 
-TEST_F(Tokens, AServerInTroubleIsAskedAgainForTenSeconds) {
+TEST_F(Tokens, AFailingServerIsRetriedForTenSeconds) {
   Ask("t");
   int tries = 0;
   while (said_.empty() && tries < 10) {
@@ -202,7 +202,7 @@ TEST_F(Tokens, AServerInTroubleIsAskedAgainForTenSeconds) {
   EXPECT_THAT(said_, ElementsAre("error: InternalError"));
 }
 
-TEST_F(Tokens, NobodyIsCalledWhenTheAskerHasGone) {
+TEST_F(Tokens, NoCallbackIsCalledAfterDestruction) {
   bool called = false;
   {
     TokenReviewer tokens(loop_, api_, random_, metrics_, 10s);
@@ -241,7 +241,7 @@ class Union : public Identity {
   AuthenticationOptions options_;
 };
 
-TEST_F(Union, TheFirstThatKnowsTheUserCounts) {
+TEST_F(Union, TheFirstMethodWithAUserWins) {
   http::Request request;
   EXPECT_EQ(Ask(request), "system:anonymous system:unauthenticated");
   request.headers = {{"Authorization", "Bearer t"}, {"X-Remote-User", "bert"}};
@@ -252,7 +252,7 @@ TEST_F(Union, TheFirstThatKnowsTheUserCounts) {
   EXPECT_EQ(Ask(request), "bert system:authenticated");
 }
 
-TEST_F(Union, OneWrongCredentialIsForgivenForAGoodOne) {
+TEST_F(Union, AnInvalidCredentialIsIgnoredIfAnotherIsValid) {
   http::Request request;
   request.peer = Peer(strangers_, "root", {"system:masters"});
   EXPECT_THAT(Ask(request), StartsWith("error: [x509: certificate signed by unknown authority, verifying"));
@@ -261,7 +261,7 @@ TEST_F(Union, OneWrongCredentialIsForgivenForAGoodOne) {
   EXPECT_THAT(Ask(request, R"({"status":{}})"), HasSubstr(", invalid bearer token]"));
 }
 
-TEST_F(Union, AnonymousStaysAlone) {
+TEST_F(Union, AnonymousIsNotInTheAuthenticatedGroup) {
   http::Request request;
   request.peer = Peer(proxies_, "any");
   request.headers = {{"X-Remote-User", "system:anonymous"}};

@@ -15,7 +15,7 @@ constexpr client::BackoffOptions kPauses{
     .initial = std::chrono::milliseconds(500), .factor = 1.5, .jitter = 0.2};
 
 bool WorthRetrying(const client::RequestError& error) {
-  if (!error.answered()) return error.code == ErrorCode::kAmbiguous;  // the connection broke
+  if (!error.answered()) return error.code == ErrorCode::kAmbiguous;  // the connection was lost
   return error.reason == "InternalError" || error.reason == "Timeout" || error.reason == "TooManyRequests" ||
          error.retry_after_seconds > 0 ||
          (error.reason.empty() &&
@@ -39,7 +39,7 @@ struct ReviewClient::Impl : std::enable_shared_from_this<Impl> {
   Impl(http::Loop& loop, client::Api& api, Random& random, metrics::Registry& registry, ReviewOptions options)
       : loop(loop), api(api), random(random), meters(registry, options.kind), options(std::move(options)) {}
 
-  // Nothing: no time is left.
+  // nullopt: the deadline has passed.
   std::optional<Duration> TimeLeft(const Question& question) const {
     if (options.deadline == Duration::zero()) return options.timeout;
     const Duration left = question.began + options.deadline - loop.Now();

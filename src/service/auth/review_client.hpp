@@ -1,4 +1,4 @@
-// Questions that the API server answers: TokenReview, SubjectAccessReview.
+// Review requests to the API server: TokenReview, SubjectAccessReview.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@ namespace berth::service {
 struct ReviewOptions {
   std::string path;                             // "/apis/authentication.k8s.io/v1/tokenreviews"
   std::string kind;                             // "authn", "authz": part of the metrics' names
-  Duration timeout = std::chrono::seconds(10);  // of each try
-  Duration deadline{};                          // of all tries together; zero: none but that of each try
+  Duration timeout = std::chrono::seconds(10);  // of each attempt
+  Duration deadline{};                          // of all attempts together; zero: only `timeout`
 };
 
-// Five tries as apiserver's webhooks make them: after half a second, and each pause half again as long, if
-// the connection broke or the server is in trouble or asks for patience; any other failure is the answer.
-// Lives on the loop; its destructor forgets what is under way: no `done` is called any more. Everything
-// handed in outlives it.
+// Makes up to five attempts as apiserver's webhooks: the first delay is 0.5 s, each further one 1.5 times as
+// long, if the connection broke, the server failed temporarily or requested a delay; any other failure is
+// final. Lives on the loop; its destructor cancels pending requests without calling `done`. Arguments must
+// outlive it.
 class ReviewClient {
  public:
   ReviewClient(http::Loop& loop, client::Api& api, Random& random, metrics::Registry& registry,
@@ -36,7 +36,7 @@ class ReviewClient {
   ReviewClient(const ReviewClient&) = delete;
   ReviewClient& operator=(const ReviewClient&) = delete;
 
-  // `done` is not called from within.
+  // `done` is not called before Post returns.
   void Post(std::string body, std::move_only_function<void(client::Reply)> done);
 
  private:

@@ -18,8 +18,8 @@ void AppendList(std::string& out, const std::vector<std::string>& texts) {
   out += ']';
 }
 
-// The status of a review of that kind. Fields that are not there have their zero values, as in Go; one of the
-// wrong type is an error.
+// The status of a review of this kind. Absent fields have their zero values, as in Go; a field of the wrong
+// type is an error.
 Expected<json::object> StatusOf(std::string_view text, std::string_view kind) {
   boost::system::error_code error;
   json::value review = json::parse(text, error);

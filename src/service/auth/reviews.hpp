@@ -1,4 +1,4 @@
-// The words of TokenReview and SubjectAccessReview.
+// Encoding and decoding of TokenReview and SubjectAccessReview.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace berth::service {
 
-// authentication.k8s.io/v1, without audiences: kube-scheduler does not ask for any.
+// authentication.k8s.io/v1, without audiences, as in kube-scheduler.
 std::string TokenReviewBody(std::string_view token);
 
 struct TokenVerdict {
@@ -17,10 +17,10 @@ struct TokenVerdict {
   std::string error;
   User user;
 };
-// What cannot be read as a TokenReview is an error.
+// Fails if the text is not a TokenReview.
 Expected<TokenVerdict> ParseTokenReview(std::string_view text);
 
-// authorization.k8s.io/v1: may the user do `verb` (a method in lower case) to a path that is no resource?
+// authorization.k8s.io/v1: whether the user may use `verb` (a method in lower case) on a non-resource path.
 std::string AccessReviewBody(const User& user, std::string_view verb, std::string_view path);
 
 struct AccessVerdict {

@@ -17,9 +17,9 @@
 namespace berth::service {
 namespace {
 
-constexpr std::size_t kRemembered = 32 * 1024;
+constexpr std::size_t kCacheCapacity = 32 * 1024;
 
-// Nothing: not authenticated, without an error.
+// nullopt: not authenticated, without an error.
 using Known = std::optional<User>;
 
 Expected<User> AsAnswer(Known known) {
@@ -88,7 +88,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     meters.FetchEnds(verdict.has_value());
     if (verdict) cache.Put(hash, *verdict, loop.Now(), time_to_live);
     auto together = std::move(waiting.extract(hash).mapped());
-    const auto alive = shared_from_this();  // whoever is told may let go of us
+    const auto alive = shared_from_this();  // a callback may release this object
     for (Waiting& one : together) {
       meters.Blocked(-1);
       meters.Asked(false, loop.Now() - one.since);
@@ -113,7 +113,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
   const Duration time_to_live;
   TokenCacheMetrics meters;
   std::array<unsigned char, 32> key{};
-  ExpiringCache<Known> cache{kRemembered};
+  ExpiringCache<Known> cache{kCacheCapacity};
   std::unordered_map<std::string, std::vector<Waiting>> waiting;  // by hash
   ReviewClient reviews;
 };

@@ -12,9 +12,10 @@
 
 namespace berth::service {
 
-// Asks the API server, once for however many ask us at the same time. Answers are kept for a while by a keyed
-// hash of the token, never the token itself; errors are not, and the API server calls most unknown tokens an
-// error. Ten seconds at most for an answer. Lives on the loop; destroyed, it calls nobody back.
+// Sends TokenReviews to the API server; concurrent calls for one token share a request. Results are cached
+// for a limited time by a keyed hash of the token, never the token itself; errors are not cached, and the API
+// server reports most unknown tokens as errors. The timeout is ten seconds. Lives on the loop; calls no
+// callback after destruction.
 class TokenReviewer {
  public:
   using Done = std::move_only_function<void(Expected<User>)>;
@@ -25,7 +26,7 @@ class TokenReviewer {
   TokenReviewer(const TokenReviewer&) = delete;
   TokenReviewer& operator=(const TokenReviewer&) = delete;
 
-  // Calls `done` once, perhaps at once.
+  // Calls `done` once, possibly before it returns.
   void Ask(std::string_view token, Done done);
 
  private:

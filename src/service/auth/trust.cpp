@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kPoll{1};
 
-// A JSON list of texts, or nothing at all.
+// A JSON list of strings, or an empty value.
 Expected<std::vector<std::string>> ParseList(const ConfigMapData& data, const std::string& key) {
   std::vector<std::string> list;
   const auto found = data.find(key);
@@ -35,7 +35,7 @@ constexpr const char* kProxies = "request-header";
 
 using Pool = std::shared_ptr<const http::AuthorityPool>;
 
-// `known` if it says the same.
+// Returns `known` if the content is unchanged.
 Expected<Pool> ReadAuthorities(const client::Environment& environment, const std::string& file,
                                std::string_view purpose, const Pool& known) {
   const auto failed = [&](Error error) {
@@ -144,7 +144,7 @@ void Trust::Start() {
       [this](const ConfigMapData& data) {
         const auto taken = Take(data);
         if (const auto log = log::V(2); log && !taken) {
-          log.Info("Part of the configuration of authentication is not there",
+          log.Info("The authentication configuration is incomplete",
                    {{"err", taken.error().message}});
         }
       });
@@ -153,7 +153,7 @@ void Trust::Start() {
 
 void Trust::Poll() {
   if (const auto read = ReadFiles(); !read && complaints_.First(read.error().message)) {
-    log::Error("Failed to read a CA file, the old one stays", {{"err", read.error().message}});
+    log::Error("Failed to read a CA file; keeping the previous one", {{"err", read.error().message}});
   }
   timer_ = static_cast<std::uint64_t>(parts_.loop.After(kPoll, [this] { Poll(); }));
 }

@@ -1,4 +1,4 @@
-// Whose certificates are trusted, as files and the cluster say at the moment.
+// The trusted authorities for client certificates, from files and from the cluster.
 #pragma once
 
 #include <functional>
@@ -19,41 +19,41 @@ class Environment;
 
 namespace berth::service {
 
-// --client-ca-file and --requestheader-client-ca-file, read again when they change; what is not given by a
-// file comes from the ConfigMap kube-system/extension-apiserver-authentication, which is watched. What cannot
-// be read or understood changes nothing. Lives on the loop; everything handed in outlives it.
+// --client-ca-file and --requestheader-client-ca-file, read again when they change. What is not given by a
+// file comes from the ConfigMap kube-system/extension-apiserver-authentication, which is watched. Unreadable
+// or invalid data leave the current state unchanged. Lives on the loop; arguments must outlive it.
 class Trust {
  public:
   struct Parts {
     http::Loop& loop;
     const client::Environment& environment;
     Random& random;
-    client::Api* api = nullptr;  // null: the cluster is not asked
+    client::Api* api = nullptr;  // null: the ConfigMap is not read
   };
-  // `changed` is called when clients should be asked for other certificates than before.
+  // `changed` is called when the authorities that are announced to clients have changed.
   Trust(const AuthenticationOptions& options, Parts parts, std::function<void()> changed);
   ~Trust();
   Trust(const Trust&) = delete;
   Trust& operator=(const Trust&) = delete;
 
-  // Whether the files can be used. Errors in the original's words.
+  // Whether the files are usable. Errors have kube-scheduler's texts.
   static Expected<> CheckFiles(const AuthenticationOptions& options, const client::Environment& environment);
 
-  // The files as they are now. Errors in the original's words.
+  // Reads the current files. Errors have kube-scheduler's texts.
   Expected<> ReadFiles();
-  // What the ConfigMap says, from whoever has read it.
+  // Applies the data of the ConfigMap, which the caller has read.
   Expected<> Take(const ConfigMapData& data);
-  // Follows the files and the ConfigMap from now on.
+  // Watches the files and the ConfigMap from now on.
   void Start();
 
-  // Whether certificates are asked for at all, now or once the cluster has said more.
-  bool WantsCertificates() const { return wants_certificates_; }
-  // Null: nobody's, for the time being.
+  // Whether clients are asked for certificates, now or after the ConfigMap has been read.
+  bool RequestsClientCertificates() const { return wants_certificates_; }
+  // Null: no client certificate is trusted at present.
   const std::shared_ptr<const http::AuthorityPool>& clients() const { return clients_; }
   const FrontProxy& front_proxy() const { return front_proxy_; }
-  // Of both, for the handshake.
+  // The PEM of both authorities, for the handshake.
   std::string AuthoritiesPem() const;
-  // The ConfigMap has something to say that no file says.
+  // Whether settings that no file gives come from the ConfigMap.
   bool NeedsCluster() const { return clients_from_cluster_ || proxy_from_cluster_; }
   bool proxy_from_cluster() const { return proxy_from_cluster_; }
 

@@ -37,7 +37,7 @@ Types of profiles available:
 constexpr std::int64_t kDefaultSeconds = 30;
 constexpr std::int64_t kMostSeconds = 600;
 
-// As net/http/pprof's own errors.
+// As net/http/pprof's errors.
 http::Response ProfileError(int status, const std::string& text) {
   http::Response response = PlainError(status, text);
   response.headers.Add("X-Go-Pprof", "1");
@@ -80,7 +80,7 @@ struct Pprof::Impl : std::enable_shared_from_this<Impl> {
     });
   }
 
-  // Finding the names takes a while, and the loop has others to serve.
+  // Resolving function names takes long and must not block the loop.
   void Write(std::shared_ptr<Sampler> sampler, Respond respond, WallTime began, Duration took) {
     writer = std::jthread([sampler = std::move(sampler), respond = std::move(respond), began, took] {
       const auto stacks = sampler->Finish();

@@ -1,4 +1,4 @@
-// /debug/pprof: what of it a program that is not written in Go can honestly serve.
+// /debug/pprof: the parts that a program not written in Go can serve.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,9 @@ namespace berth::service {
 
 class Endpoints;
 
-// profile (CPU, for `go tool pprof`) and symbol; an index that names them; anything else is an unknown
-// profile, as it is in Go: there is no heap of Go's, and there are no goroutines. Waiting is done by `loop`'s
-// timers, writing on a thread of our own. One CPU profile at a time. Destroyed on the loop or after it,
-// before `endpoints` are asked again.
+// profile (CPU, for `go tool pprof`), symbol, and an index of them. Other names are an unknown profile, as in
+// Go: there is no Go heap, and there are no goroutines. Waits with `loop`'s timers and writes on a separate
+// thread. One CPU profile at a time. Destroy on the loop or after it, before `endpoints` are used again.
 class Pprof {
  public:
   Pprof(Endpoints& endpoints, http::Loop& loop, const Clock& clock);

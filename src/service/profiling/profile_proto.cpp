@@ -7,7 +7,7 @@
 namespace berth::service {
 namespace {
 
-// Protocol buffers, as far as a profile needs them.
+// Writes the parts of protocol buffers that a profile needs.
 class Message {
  public:
   void Number(int field, std::uint64_t value) {
@@ -38,7 +38,7 @@ class Profile {
  public:
   Profile(const Symbols& symbols, const std::vector<Mapping>& mappings)
       : symbols_(symbols), mappings_(mappings) {
-    Text("");  // number 0, by definition
+    Text("");  // string 0 must be empty
   }
 
   std::string Write(std::span<const std::vector<std::uint64_t>> stacks, std::chrono::nanoseconds period,

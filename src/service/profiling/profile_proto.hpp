@@ -1,4 +1,4 @@
-// CPU profiles as `go tool pprof` reads them.
+// CPU profiles in the format of `go tool pprof`.
 #pragma once
 
 #include <chrono>

@@ -9,17 +9,17 @@
 
 namespace berth::service {
 
-// Filled by the signal's handler: no locks, no allocation. Memory is claimed by the frame, so that shallow
-// stacks take little of it.
+// Filled by the signal handler: no locks, no allocation. Each stack takes only as many entries as it has
+// frames.
 struct Sampler::Buffer {
   explicit Buffer(std::size_t samples) : frames(samples * 16) {}
-  std::vector<std::uint64_t> frames;  // each stack: how many frames, then those
+  std::vector<std::uint64_t> frames;  // each stack: number of frames, then the frames
   std::atomic<std::size_t> used{0};
 };
 
 namespace {
 
-// The buffer in use, and how many handlers are at work on it: it is not taken away under their hands.
+// The current buffer, and the number of handlers that are writing to it; it is freed only when that is 0.
 std::atomic<void*> g_buffer{nullptr};
 std::atomic<int> g_writers{0};
 
@@ -38,7 +38,7 @@ _Unwind_Reason_Code Step(_Unwind_Context* context, void* argument) {
     return _URC_NO_REASON;
   }
   if (address == 0 || walk.count == Sampler::kDepth) return _URC_END_OF_STACK;
-  // A return address belongs to the instruction behind the call; one step back is in the call itself.
+  // A return address points behind the call; one byte back is within the call instruction.
   walk.frames[walk.count++] = before != 0 ? address : address - 1;
   return _URC_NO_REASON;
 }
@@ -67,10 +67,10 @@ std::unique_ptr<Sampler> Sampler::Start(std::size_t most_samples) {
   auto buffer = std::make_unique<Buffer>(most_samples);
   void* nobody = nullptr;
   if (!g_buffer.compare_exchange_strong(nobody, buffer.get())) return nullptr;
-  // The unwinder loads what it needs at its first use; that must not happen within a signal.
+  // The unwinder loads libraries at its first use, which must not happen in a signal handler.
   Walk walk;
   _Unwind_Backtrace(&Step, &walk);
-  // The handler stays for good: a late signal must find it.
+  // The handler stays installed: a late signal must find it.
   struct sigaction action{};
   action.sa_handler = &Sampler::OnSignal;
   action.sa_flags = SA_RESTART;
@@ -101,7 +101,7 @@ std::vector<Sampler::Stack> Sampler::Finish() {
   std::vector<Stack> stacks;
   const auto& frames = buffer_->frames;
   const std::size_t used = std::min(buffer_->used.load(), frames.size());
-  // The last stack may not have had room; it left its place empty.
+  // The last stack may not have fitted; its entries are empty then.
   for (std::size_t at = 0; at < used;) {
     const auto count = static_cast<std::size_t>(frames[at]);
     if (at + 1 + count > used) break;

@@ -1,4 +1,4 @@
-// Where the process spends its time.
+// A sampling CPU profiler.
 #pragma once
 
 #include <atomic>
@@ -9,21 +9,21 @@
 
 namespace berth::service {
 
-// While one exists, a signal (SIGPROF) interrupts the process a hundred times per second of CPU time,
-// whichever thread is running then, and takes down the stack. Costs less than a hundredth of the time;
-// nothing without a sampler. At most one at a time.
+// While a sampler exists, a signal (SIGPROF) interrupts the running thread a hundred times per second of CPU
+// time and records its stack. Costs less than one percent of CPU time; nothing without a sampler. At most one
+// at a time.
 class Sampler {
  public:
   static constexpr std::chrono::microseconds kPeriod{10'000};
   static constexpr int kDepth = 64;  // frames of a stack; deeper callers are left out
 
-  // Null if there is a sampler already, or the system has no timer for us.
+  // Null if there is a sampler already, or the system has no timer available.
   static std::unique_ptr<Sampler> Start(std::size_t most_samples = 200'000);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // Each as return addresses, innermost first. Ends the sampling.
+  // Each stack as return addresses, innermost first. Ends the sampling.
   using Stack = std::vector<std::uint64_t>;
   std::vector<Stack> Finish();
 

@@ -220,7 +220,7 @@ func (h *host) schedules(ctx context.Context, pod string, configured, berth bool
 			return err
 		}
 	}
-	if is := strings.Contains(scheduler.Logged(), "Caught up with what was written before"); is != berth {
+	if is := strings.Contains(scheduler.Logged(), "All writes of the previous leader have been received"); is != berth {
 		h.complain("%s: is it Berth? %v; it should be %v", pod, is, berth)
 	}
 	if berth && strings.Contains(scheduler.Logged(), "forbidden") {

@@ -208,7 +208,7 @@ func (a *actor) handOver(ctx context.Context) error {
 	if why := a.schedulers[0].Stop(); why != "" {
 		a.complain("the leader left with %s", why)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(a.log(1), "Caught up with what was written before"); {
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(a.log(1), "All writes of the previous leader have been received"); {
 		if time.Now().After(deadline) {
 			a.complain("nobody took over")
 			break

@@ -70,7 +70,7 @@ func (s *stage) byRack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.logs(ctx, scheduler, "Caught up with what was written before"); err != nil {
+	if err := s.logs(ctx, scheduler, "All writes of the previous leader have been received"); err != nil {
 		return err
 	}
 	if _, err := s.kubectl(ctx, "apply", "-f", s.example("extender-policy/test-pods.yaml")); err != nil {

@@ -168,7 +168,7 @@ func (s *stage) samplePlugin(ctx context.Context) error {
 		if !strings.Contains(scheduler.Logged(), sentence) {
 			s.complain("the log does not name the forbidden list of %s", resource)
 		}
-		s.line(scheduler, 'W', fmt.Sprintf(`Not allowed to list: deciding without" resource="%s" group="%s"`, resource, group))
+		s.line(scheduler, 'W', fmt.Sprintf(`Not allowed to list; scheduling continues without this resource" resource="%s" group="%s"`, resource, group))
 	}
 	if _, err := s.kubectl(ctx, "apply", "-f", s.example("sample-plugin/test-deployment.yaml")); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (s *stage) byTraffic(ctx context.Context, how traffic) error {
 	if err != nil {
 		return err
 	}
-	if err := s.logs(ctx, scheduler, "Caught up with what was written before"); err != nil {
+	if err := s.logs(ctx, scheduler, "All writes of the previous leader have been received"); err != nil {
 		return err
 	}
 	s.line(scheduler, 'W', "--port: flag of an older release")

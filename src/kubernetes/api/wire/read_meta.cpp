@@ -1,4 +1,4 @@
-// What objects have in common, field by field. Numbers are those of generated.proto in k8s.io/apimachinery
+// Common parts of objects, field by field. Field numbers are those of generated.proto in k8s.io/apimachinery
 // and k8s.io/api v0.37.
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ void TakeOwner(Message& at, CowPtr<OwnerReference>& controller) {
   bool controls = false;
   ReadFields(TakeMessage(at), At<1>("kind", owner.kind), At<3>("name", owner.name), At<4>("uid", owner.uid),
              At<5>("apiVersion", owner.api_version), At<6>("controller", controls));
-  // The first that is the controller, as metav1.GetControllerOf finds it.
+  // The first owner that is the controller, as in metav1.GetControllerOf.
   if (controls && !controller) controller = std::move(owner);
 }
 
@@ -71,8 +71,8 @@ void Take(Message& at, Labels& out) {
       at, [&](std::string_view key, std::string_view text) { out.Set(std::string(key), std::string(text)); });
 }
 
-// Calls visit(amount) for the entries of this map that stand here in a row, and leaves `at` behind them:
-// limits and requests of a container are fields of one message, the ones after the others.
+// Calls visit(amount) for the consecutive entries of this map and leaves `at` behind them: limits and
+// requests of a container are fields of one message, one group after the other.
 template <class Visit>
 void TakeRun(Message& at, Visit&& visit) {
   const auto number = at.tag();
@@ -88,17 +88,17 @@ void Take(Message& at, ResourceList& out) {
   RecentAmounts recent;
   std::size_t count = 0;
   TakeRun(at, [&](const Amount& amount) {
-    amount.given ? recent.Add(amount.name, amount.text) : recent.Odd();
+    amount.given ? recent.Add(amount.name, amount.text) : recent.MarkUncacheable();
     ++count;
   });
-  if (!out.empty()) recent.Odd();  // entries in several places: Go writes none
+  if (!out.empty()) recent.MarkUncacheable();  // entries are not consecutive, which Go never writes
   if (const ResourceList* amounts = recent.Find()) {
     out = *amounts;
     return;
   }
   out.reserve(out.size() + count);
   TakeRun(again, [&](const Amount& amount) { Parse(amount, out); });
-  recent.Remember(out);
+  recent.Store(out);
 }
 
 std::optional<std::int64_t> TakeTime(Message& at) {
@@ -108,7 +108,7 @@ std::optional<std::int64_t> TakeTime(Message& at) {
   if (seconds == 0 && nanos == 0) return std::nullopt;
   constexpr std::int64_t kYear0 = -62'167'219'200, kYear10000 = 253'402'300'800;
   if (seconds < kYear0 || seconds >= kYear10000)
-    throw Unreadable(fmt::format("{} s is not a time as RFC 3339 has it", seconds));
+    throw Unreadable(fmt::format("{} s is not an RFC 3339 time", seconds));
   return seconds;
 }
 

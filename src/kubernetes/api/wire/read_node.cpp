@@ -1,4 +1,4 @@
-// Nodes, field by field. Numbers are those of generated.proto in k8s.io/api v0.37.
+// Nodes, field by field. Field numbers are those of generated.proto in k8s.io/api v0.37.
 #include <algorithm>
 
 #include "kubernetes/api/kept_parts.hpp"
@@ -39,7 +39,7 @@ void ReadNodeStatus(Message in, Node& out) {
              At<8>("images", out.images), At<14>("declaredFeatures", out.declared_features));
 }
 
-// Of all annotations, not only of those that are kept.
+// Covers all annotations, not only those that are kept.
 std::uint64_t DigestOfAnnotations(Message metadata) {
   AnnotationsDigest digest;
   ReadFields(metadata, At<12>("annotations", [&](Message& at) {

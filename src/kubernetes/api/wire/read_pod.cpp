@@ -1,4 +1,4 @@
-// Pods, field by field. Numbers are those of generated.proto in k8s.io/api v0.37.
+// Pods, field by field. Field numbers are those of generated.proto in k8s.io/api v0.37.
 #include "kubernetes/api/kept_parts.hpp"
 #include "kubernetes/api/wire/message.hpp"
 #include "kubernetes/api/wire/recent.hpp"
@@ -58,7 +58,7 @@ void Read(Message in, ContainerPort& out) {
              At<4>("protocol", out.protocol), At<5>("hostIP", out.host_ip));
 }
 
-// What a container asks of its node that the node has to declare.
+// The node features that a container requires.
 void TakeMount(Message& at, PodSpec& spec) {
   ReadFields(TakeMessage(at), At<8>("bindMountOptions", [&](Message& option) {
                TakeBytes(option);
@@ -82,7 +82,7 @@ void TakeContainer(Message& at, CowList<Container>& containers, PodSpec& spec) {
   });
 }
 
-// Has the fields of a container in its own first field.
+// An ephemeral container has a container's fields in its own first field.
 void TakeEphemeralContainer(Message& at, PodSpec& spec) {
   ReadFields(TakeMessage(at), At<1>("ephemeralContainerCommon", [&](Message& common) {
                ReadFields(TakeMessage(common),
@@ -132,7 +132,7 @@ void TakeCondition(Message& at, Pod& pod) {
   TakeItem(at, pod.status.conditions, [&](Message& item, PodCondition& out) {
     const Message condition = TakeMessage(item);
     ReadFields(condition, At<1>("type", out.type), At<2>("status", out.status));
-    // The spec comes before the status: what would be thrown away need not be made.
+    // The spec precedes the status, so conditions that would be cleared are not built.
     if (!KeepsWholeCondition(pod, out)) return;
     ReadFields(condition,
                At<4>("lastTransitionTime", [&](Message& time) { TakeTime(time, out.last_transition_time); }),

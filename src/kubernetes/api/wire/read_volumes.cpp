@@ -1,4 +1,4 @@
-// A pod's volumes, field by field. Numbers are those of generated.proto in k8s.io/api v0.37.
+// A pod's volumes, field by field. Field numbers are those of generated.proto in k8s.io/api v0.37.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace berth::api::wire {
 namespace {
 
-// A source of one volume; `id` and readOnly are all that is asked of most. Number 0: it has no such field.
+// A volume source; most have only `id` and readOnly. Number 0: the source has no such field.
 struct SourceFields {
   std::uint32_t number;
   std::string_view name;
@@ -53,7 +53,7 @@ void ReadSource(Message in, const SourceFields& fields, Volume& out) {
   if (out.source == Volume::Source::kRbd) out.rbd = std::move(rbd);
 }
 
-// True if decisions depend on volumes of this kind.
+// True if scheduling depends on volumes of this kind.
 bool ReadVolumeSource(Message in, Volume& volume, PodSpec& spec) {
   bool kept = false;
   while (in.next()) {
@@ -81,7 +81,7 @@ void TakeVolume(Message& at, PodSpec& out) {
   Message item = TakeMessage(at);
   Volume volume;
   bool kept = false;
-  // The members of the source stand beside the name in JSON, and in a message of their own here.
+  // In JSON the source is a sibling of the name; in protobuf it is a message of its own.
   ReadFields(item, At<1>("name", volume.name), At<2>("volumeSource", [&](Message& source) {
                kept |= ReadVolumeSource(TakeMessage(source), volume, out);
              }));

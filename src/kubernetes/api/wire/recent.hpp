@@ -21,11 +21,11 @@ class Recent {
     bytes_ = bytes;
     slot_ = nullptr;
     if (bytes.empty() || bytes.size() > kBytesMax) return nullptr;
-    slot_ = &known_[std::hash<std::string_view>()(bytes) % known_.size()];
+    slot_ = &entries_[std::hash<std::string_view>()(bytes) % entries_.size()];
     return slot_->bytes == bytes ? &slot_->value : nullptr;
   }
   // Stores the decoded value; call after Find.
-  void Remember(const T& value) {
+  void Store(const T& value) {
     if (slot_ == nullptr) return;
     slot_->bytes = bytes_;
     slot_->value = value;
@@ -33,14 +33,14 @@ class Recent {
 
  private:
   static constexpr std::size_t kBytesMax = 1024;
-  struct Known {
+  struct Entry {
     std::string bytes;
     T value;
   };
 
-  std::array<Known, 256> known_;
+  std::array<Entry, 256> entries_;
   std::string_view bytes_;
-  Known* slot_ = nullptr;
+  Entry* slot_ = nullptr;
 };
 
 // The consecutive fields with one number, from the position `at` on.
@@ -80,7 +80,7 @@ void TakeAlike(Message& at, T& out, Reader&& read) {
     at.next();
     read(at, out);
   }
-  if (begins) recent.Remember(out);
+  if (begins) recent.Store(out);
 }
 
 // A field that is read by TakeAlike.

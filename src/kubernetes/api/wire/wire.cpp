@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic{"k8s\0", 4};
 
-// Everything that readers throw ends here.
+// Converts all exceptions of the readers to errors.
 template <class Reader>
 Expected<> Guarded(Reader&& read) {
   try {
@@ -23,7 +23,7 @@ Expected<> Guarded(Reader&& read) {
   }
 }
 
-// runtime.Unknown, which is what follows "k8s\0".
+// runtime.Unknown, the message that follows "k8s\0".
 struct Envelope {
   std::string_view kind;
   std::string_view raw;
@@ -47,7 +47,7 @@ Envelope OpenEnvelope(std::string_view text) {
   return envelope;
 }
 
-// The message of an object of this kind. Bytes do not tell of what kind they are, as JSON does.
+// The message of an object of this kind. Unlike JSON, the raw message does not contain its kind.
 Message Open(std::string_view text, std::string_view kind) {
   const Envelope envelope = OpenEnvelope(text);
   std::string repaired;
@@ -56,13 +56,13 @@ Message Open(std::string_view text, std::string_view kind) {
   return Message(envelope.raw);
 }
 
-// What can be told of an object that is not understood.
+// The identity of an object that cannot be decoded.
 struct Identity {
   ObjectMeta meta;
   bool initial_events_end = false;
 };
 
-// As far as it can be read.
+// Reads the identity as far as possible.
 Identity ReadIdentity(Message object) {
   Identity identity;
   ObjectMeta& meta = identity.meta;
@@ -79,7 +79,7 @@ Identity ReadIdentity(Message object) {
   return identity;
 }
 
-// Null if it cannot be understood; `skipped` says why.
+// Null if the object cannot be decoded; `skipped` is then the reason.
 template <class T>
 std::shared_ptr<const T> ReadItem(Message item, Sharing& sharing, Skipped& skipped) {
   auto object = std::make_shared<T>();
@@ -155,7 +155,7 @@ Expected<WatchEvent<T>> ReadEvent(std::string_view frame, Sharing& sharing) {
                  ReadFields(TakeMessage(at), At<1>("raw", [&](Message& raw) { object = TakeBytes(raw); }));
                }));
     const auto type = EventType(type_name);
-    if (!type) throw Unreadable(fmt::format("type: \"{}\" is no watch event", type_name));
+    if (!type) throw Unreadable(fmt::format("type: \"{}\" is not a watch event type", type_name));
     event.type = *type;
     if (event.type == WatchEventType::kError) return Read(Open(object, "Status"), event.status);
     const Message message = Open(object, T::kKind);

@@ -92,7 +92,7 @@ std::string ErrorOf(std::string_view text) {
 }
 
 // --- objects ---
-TEST(Wire, FieldsThatNobodyKnowsArePassedOver) {
+TEST(Wire, UnknownFieldsAreSkipped) {
   const auto spec = Message([](pbf_writer& s) {
     s.add_int64(1000, -1);
     s.add_fixed32(1001, 7);
@@ -123,7 +123,7 @@ TEST(Wire, TheOrderOfFieldsDoesNotMatter) {
   EXPECT_EQ(pod->status.conditions[0].message, "") << "of a bound pod it is not kept";
 }
 
-TEST(Wire, EntriesOfAMapMayStandApartAndTheLaterOfTwoCounts) {
+TEST(Wire, MapEntriesMayBeSeparateAndTheLastOneWins) {
   const auto meta = Message([](pbf_writer& m) {
     m.add_message(11, Entry("b", "1"));
     m.add_string(1, "a");
@@ -136,7 +136,7 @@ TEST(Wire, EntriesOfAMapMayStandApartAndTheLaterOfTwoCounts) {
   EXPECT_EQ(pod->metadata.labels, (Labels{{"", ""}, {"a", "2"}, {"b", "3"}}));
 }
 
-TEST(Wire, WhatIsNoUtf8IsRepairedAsGoDoesForJson) {
+TEST(Wire, InvalidUtf8IsReplacedAsInGosJson) {
   const auto meta = Message([](pbf_writer& m) { m.add_message(11, Entry("cut\xe6\x97", "\xff\xfe")); });
   const auto pod = Decoder().Object<Pod>(Enveloped("Pod", Message([&](auto& p) { p.add_message(1, meta); })));
   ASSERT_TRUE(pod) << pod.error().message;
@@ -148,10 +148,10 @@ struct Malformed {
   std::string text;
   std::string error;
 };
-class RefusedObject : public ::testing::TestWithParam<Malformed> {};
-TEST_P(RefusedObject, SaysWhereAndWhy) { EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error)); }
+class AnInvalidProtobufObject : public ::testing::TestWithParam<Malformed> {};
+TEST_P(AnInvalidProtobufObject, HasPathAndReasonInItsError) { EXPECT_THAT(ErrorOf(GetParam().text), HasSubstr(GetParam().error)); }
 INSTANTIATE_TEST_SUITE_P(
-    Table, RefusedObject,
+    Table, AnInvalidProtobufObject,
     ::testing::Values(
         Malformed{"NothingButTheMagic", std::string("k8s\0", 4), "none"},
         Malformed{"AnotherKind", Enveloped("Secret", ""), "expected a Pod, got a Secret"},
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // --- lists ---
-TEST(Wire, AListSkipsWhatItCannotRead) {
+TEST(Wire, AListSkipsInvalidObjects) {
   const auto list = Decoder().List<Pod>(ListOf(
       "PodList", {PodBytes("a"), PodBytes("bad", WithRequest("cpu", "lots")), PodBytes("b"), "\x0a\x7f"}));
   ASSERT_TRUE(list) << list.error().message;
@@ -196,7 +196,7 @@ TEST(Wire, AListSkipsWhatItCannotRead) {
   EXPECT_EQ(list->skipped[1].key, "");
 }
 
-TEST(Wire, AListOfSomethingElseIsNone) {
+TEST(Wire, AListOfAnotherKindIsRejected) {
   const auto list = Decoder().List<Node>(ListOf("PodList", {}));
   ASSERT_FALSE(list);
   EXPECT_EQ(list.error().code, ErrorCode::kInvalid);
@@ -217,7 +217,7 @@ TEST(Wire, VersionsAreReadFromListsOfAnyKind) {
 }
 
 // --- watches ---
-TEST(Wire, AnEventBringsItsObject) {
+TEST(Wire, AnEventContainsItsObject) {
   const auto event = Decoder().Event<Pod>(Event("MODIFIED", Enveloped("Pod", PodBytes("a"))));
   ASSERT_TRUE(event) << event.error().message;
   EXPECT_EQ(event->type, WatchEventType::kModified);
@@ -226,7 +226,7 @@ TEST(Wire, AnEventBringsItsObject) {
   ASSERT_TRUE(event->object);
 }
 
-TEST(Wire, AnEventWhoseObjectIsNotUnderstoodStillTellsKeyAndVersion) {
+TEST(Wire, AnEventWithAnInvalidObjectKeepsKeyAndVersion) {
   const auto event =
       Decoder().Event<Pod>(Event("ADDED", Enveloped("Pod", PodBytes("bad", WithRequest("cpu", "lots")))));
   ASSERT_TRUE(event) << event.error().message;
@@ -236,7 +236,7 @@ TEST(Wire, AnEventWhoseObjectIsNotUnderstoodStillTellsKeyAndVersion) {
   EXPECT_THAT(event->skipped, HasSubstr("\"lots\""));
 }
 
-TEST(Wire, ABookmarkTellsItsVersionAndTheEndOfInitialEvents) {
+TEST(Wire, ABookmarkHasAVersionAndMayEndTheInitialEvents) {
   const auto meta = Message([](pbf_writer& m) {
     m.add_string(6, "90");
     m.add_message(12, Entry("k8s.io/initial-events-end", "true"));
@@ -249,7 +249,7 @@ TEST(Wire, ABookmarkTellsItsVersionAndTheEndOfInitialEvents) {
   EXPECT_TRUE(event->initial_events_end);
 }
 
-TEST(Wire, AnErrorBringsAStatus) {
+TEST(Wire, AnErrorEventHasAStatus) {
   const auto status = Message([](pbf_writer& s) {
     s.add_string(3, "too old resource version");
     s.add_string(4, "Expired");
@@ -271,7 +271,7 @@ TEST(Wire, AnErrorBringsAStatus) {
       << "bytes are not shown";
 }
 
-TEST(Wire, AFrameThatIsNoEventBreaksTheStream) {
+TEST(Wire, AFrameThatIsNotAnEventIsAnError) {
   Decoder decoder;
   for (const auto& frame : {Event("REPLACED", Enveloped("Pod", PodBytes("a"))), Event("ADDED", "rubbish"),
                             Event("ADDED", ""), Event("ADDED", Enveloped("Node", "")),
@@ -282,7 +282,7 @@ TEST(Wire, AFrameThatIsNoEventBreaksTheStream) {
   }
 }
 
-TEST(Wire, LinesOfJsonAreToldFromFrames) {
+TEST(Wire, LinesOfJsonAreDistinguishedFromFrames) {
   const auto event = Decoder().Event<Pod>(R"({"type":"ADDED","object":{"metadata":{"name":"a"}}})");
   ASSERT_TRUE(event) << event.error().message;
   EXPECT_EQ(event->key, "a");
