@@ -1,4 +1,4 @@
-// The rule of bench_doors as a scheduler extender: an HTTP server in this process, called over loopback.
+// The rule of bench_plugin_interfaces as a scheduler extender: an HTTP server in this process, called over loopback.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-/* The rule of bench_doors, loaded at run time: keep a tenth of each node's cpu free, prefer nodes with more
+/* The rule of bench_plugin_interfaces, loaded at run time: keep a tenth of each node's cpu free, prefer nodes with more
  * of it. Once for all nodes at once, once for one node at a time. */
 #include <berth_plugin.h>
 

@@ -2,7 +2,7 @@
 // node, or as a scheduler extender. The rule is always the same (keep a tenth of each node's CPU free, prefer
 // nodes with more free CPU). Except for the extender the decisions are identical, which is checked.
 //
-//   bench_doors [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
+//   bench_plugin_interfaces [--nodes 1000,5000] [--pods 200] [--rounds 41] [--library build/bench/door_rule.so] [--json]
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -42,8 +42,8 @@ class FreshnessBarrierTest : public testing::Test {
   FreshnessBarrierTest() {
     catch_up_ = std::make_unique<FreshnessBarrier>(
         loop_, api_, decoder_, random_,
-        CatchUpOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
-        CatchUpView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
+        BarrierOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
+        BarrierView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
                       const auto found = known_.find(fmt::format("{}/{}", ns, name));
                       return found == known_.end() ? nullptr : &found->second;
                     },

@@ -23,9 +23,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-class DeciderTest : public ::testing::Test {
+class SchedulingAlgorithmTest : public ::testing::Test {
  protected:
-  DeciderTest() { Configure(config::DefaultSchedulerConfig()); }
+  SchedulingAlgorithmTest() { Configure(config::DefaultSchedulerConfig()); }
   void Configure(const config::SchedulerConfig& config,
                  runtime::Registry registry = assembly::InTreePlugins()) {
     std::vector<std::string> notes;
@@ -55,7 +55,7 @@ class DeciderTest : public ::testing::Test {
   std::optional<SchedulingAlgorithm> algorithm;
 };
 
-TEST_F(DeciderTest, WithoutNodesThePodHasNoRejectors) {
+TEST_F(SchedulingAlgorithmTest, WithoutNodesThePodHasNoRejectors) {
   const ScheduleResult decision = Schedule(MakePod());
   EXPECT_EQ(decision.record->result, Result::kUnschedulable);
   EXPECT_EQ(decision.record->message, "no nodes available to schedule pods");
@@ -63,7 +63,7 @@ TEST_F(DeciderTest, WithoutNodesThePodHasNoRejectors) {
   EXPECT_EQ(decision.row, cluster::kNoRow);
 }
 
-TEST_F(DeciderTest, TheOnlyFeasibleNodeIsNotScored) {
+TEST_F(SchedulingAlgorithmTest, TheOnlyFeasibleNodeIsNotScored) {
   Add(MakeNode("small").Cpu("1"));
   Add(MakeNode("large").Cpu("8"));
   const ScheduleResult decision = Schedule(MakePod().Cpu("2"));
@@ -72,7 +72,7 @@ TEST_F(DeciderTest, TheOnlyFeasibleNodeIsNotScored) {
   EXPECT_THAT(decision.record->scores.plugins(), IsEmpty());
 }
 
-TEST_F(DeciderTest, TheBestNodeIsSelected) {
+TEST_F(SchedulingAlgorithmTest, TheBestNodeIsSelected) {
   Add(MakeNode("a").Cpu("4").Memory("8Gi"));
   Add(MakeNode("b").Cpu("8").Memory("16Gi"));
   Add(MakeNode("c").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
@@ -83,7 +83,7 @@ TEST_F(DeciderTest, TheBestNodeIsSelected) {
   EXPECT_GT(decision.record->Total(RowOf("a")), decision.record->Total(RowOf("c")));
 }
 
-TEST_F(DeciderTest, TiesAreBrokenRandomlyAmongAllBestNodes) {
+TEST_F(SchedulingAlgorithmTest, TiesAreBrokenRandomlyAmongAllBestNodes) {
   AddAlike(5);
   Add(MakeNode("worse").Cpu("4").Memory("8Gi").Taint("k", "", "PreferNoSchedule"));
   std::set<std::string> drawn;
@@ -91,7 +91,7 @@ TEST_F(DeciderTest, TiesAreBrokenRandomlyAmongAllBestNodes) {
   EXPECT_THAT(drawn, ElementsAre("n0", "n1", "n2", "n3", "n4"));
 }
 
-TEST_F(DeciderTest, EqualSeedsGiveEqualChoices) {
+TEST_F(SchedulingAlgorithmTest, EqualSeedsGiveEqualChoices) {
   AddAlike(10);
   const auto draws = [&](std::uint64_t seed) {
     Options({.seed = seed});
@@ -103,13 +103,13 @@ TEST_F(DeciderTest, EqualSeedsGiveEqualChoices) {
   EXPECT_NE(draws(3), draws(4));
 }
 
-TEST_F(DeciderTest, TheDeterministicTieBreakSelectsTheFirstByName) {
+TEST_F(SchedulingAlgorithmTest, TheDeterministicTieBreakSelectsTheFirstByName) {
   for (const auto* name : {"m", "b", "z"}) Add(MakeNode(name).Cpu("4"));
   Options({.tie_break = TieBreak::kFirstByName});
   EXPECT_EQ(Name(Schedule(MakePod())), "b");
 }
 
-TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
+TEST_F(SchedulingAlgorithmTest, RejectorsAreThePluginsThatRejectedNodes) {
   Add(MakeNode("a").Cpu("1"));
   Add(MakeNode("b").Cpu("8").Taint("k", "", "NoSchedule"));
   const ScheduleResult decision = Schedule(MakePod().Cpu("2"));
@@ -120,7 +120,7 @@ TEST_F(DeciderTest, RejectorsAreThePluginsThatRejectedNodes) {
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeResourcesFit", "TaintToleration"));
 }
 
-TEST_F(DeciderTest, PluginsThatLimitedTheNodesAreRejectors) {
+TEST_F(SchedulingAlgorithmTest, PluginsThatLimitedTheNodesAreRejectors) {
   Add(MakeNode("a").Cpu("1"));
   Add(MakeNode("b").Cpu("8"));
   const ScheduleResult decision =
@@ -131,7 +131,7 @@ TEST_F(DeciderTest, PluginsThatLimitedTheNodesAreRejectors) {
   EXPECT_EQ(decision.record->excluding_plugins, "NodeAffinity");
 }
 
-TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
+TEST_F(SchedulingAlgorithmTest, ARejectionByPreFilterNamesItsPlugin) {
   AddAlike(2);
   const ScheduleResult decision = Schedule(
       MakePod().Requiring({Term({}, {{"metadata.name", "In", {"a"}}, {"metadata.name", "In", {"b"}}})}));
@@ -139,7 +139,7 @@ TEST_F(DeciderTest, ARejectionByPreFilterNamesItsPlugin) {
   EXPECT_THAT(decision.rejectors, ElementsAre("NodeAffinity"));
 }
 
-TEST_F(DeciderTest, AnErrorHasNoRejectors) {
+TEST_F(SchedulingAlgorithmTest, AnErrorHasNoRejectors) {
   AddAlike(2);
   const ScheduleResult decision = Schedule(MakePod().Preferring(1, Term({{"a", "Near", {}}})));
   EXPECT_EQ(decision.record->result, Result::kError);
@@ -149,7 +149,7 @@ TEST_F(DeciderTest, AnErrorHasNoRejectors) {
 
 // --- nominations ---
 
-TEST_F(DeciderTest, AFeasibleNominatedNodeEndsTheSearch) {
+TEST_F(SchedulingAlgorithmTest, AFeasibleNominatedNodeEndsTheSearch) {
   Add(MakeNode("a").Cpu("64").Memory("64Gi"));
   Add(MakeNode("b").Cpu("2").Memory("4Gi"));
   const ScheduleResult decision = Schedule(MakePod().Cpu("1").Nominated("b"));
@@ -158,14 +158,14 @@ TEST_F(DeciderTest, AFeasibleNominatedNodeEndsTheSearch) {
   EXPECT_EQ(decision.record->feasible.Count(), 2U) << "the verdicts of the others are recorded nevertheless";
 }
 
-TEST_F(DeciderTest, AnInfeasibleOrDeletedNominatedNodeIsIgnored) {
+TEST_F(SchedulingAlgorithmTest, AnInfeasibleOrDeletedNominatedNodeIsIgnored) {
   Add(MakeNode("a").Cpu("64"));
   Add(MakeNode("b").Cpu("1"));
   EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("b"))), "a");
   EXPECT_EQ(Name(Schedule(MakePod().Cpu("2").Nominated("gone"))), "a");
 }
 
-TEST_F(DeciderTest, NominatedPodsOfEqualOrHigherPriorityUseTheirNode) {
+TEST_F(SchedulingAlgorithmTest, NominatedPodsOfEqualOrHigherPriorityUseTheirNode) {
   Add(MakeNode("a").Cpu("4"));
   Add(MakeNode("b").Cpu("1"));
   const auto promised = Info(MakePod("promised").Cpu("3").Priority(5));
@@ -176,7 +176,7 @@ TEST_F(DeciderTest, NominatedPodsOfEqualOrHigherPriorityUseTheirNode) {
       << "beside the promise there is room for one core";
 }
 
-TEST_F(DeciderTest, APodsOwnNominationIsIgnored) {
+TEST_F(SchedulingAlgorithmTest, APodsOwnNominationIsIgnored) {
   Add(MakeNode("a").Cpu("4"));
   const auto self = Info(MakePod("self").Cpu("3").Nominated("a"));
   EXPECT_EQ(Name(Schedule(MakePod("self").Cpu("3").Nominated("a"), {{RowOf("a"), &self}})), "a");
@@ -196,7 +196,7 @@ class FailingFilter final : public framework::FilterPlugin {
   }
 };
 
-TEST_F(DeciderTest, ANominatedNodeWithAnErrorIsNotSelected) {
+TEST_F(SchedulingAlgorithmTest, ANominatedNodeWithAnErrorIsNotSelected) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].at(config::Point::kMultiPoint).enabled.push_back({"Confused", 0});
   runtime::Registry registry = assembly::InTreePlugins();
@@ -211,7 +211,7 @@ TEST_F(DeciderTest, ANominatedNodeWithAnErrorIsNotSelected) {
 
 // --- sampling ---
 
-TEST_F(DeciderTest, SamplingFindsAPercentageAndContinuesAfterTheLastNode) {
+TEST_F(SchedulingAlgorithmTest, SamplingFindsAPercentageAndContinuesAfterTheLastNode) {
   AddAlike(400);
   Options({.percentage_of_nodes_to_score = 50});
   const RowSet first = Schedule(MakePod()).record->feasible;
@@ -224,13 +224,13 @@ TEST_F(DeciderTest, SamplingFindsAPercentageAndContinuesAfterTheLastNode) {
   EXPECT_TRUE(Schedule(MakePod()).record->feasible == first);
 }
 
-TEST_F(DeciderTest, SamplingFindsAtLeastAHundredNodes) {
+TEST_F(SchedulingAlgorithmTest, SamplingFindsAtLeastAHundredNodes) {
   AddAlike(400);
   Options({.percentage_of_nodes_to_score = 5});
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 100U);
 }
 
-TEST_F(DeciderTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
+TEST_F(SchedulingAlgorithmTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
   AddAlike(99);
   Options({.percentage_of_nodes_to_score = 5});
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 99U);
@@ -243,7 +243,7 @@ TEST_F(DeciderTest, FewNodesAndZeroAndAHundredPercentMeanAll) {
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 199U);
 }
 
-TEST_F(DeciderTest, TheAdaptivePercentageEqualsThatOfKubeScheduler) {
+TEST_F(SchedulingAlgorithmTest, TheAdaptivePercentageEqualsThatOfKubeScheduler) {
   AddAlike(400);
   Options({.adaptive = true});
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 188U) << "50 - 400/125 percent";
@@ -251,7 +251,7 @@ TEST_F(DeciderTest, TheAdaptivePercentageEqualsThatOfKubeScheduler) {
   EXPECT_EQ(Schedule(MakePod()).record->feasible.Count(), 400U);
 }
 
-TEST_F(DeciderTest, TheProfilesPercentageTakesPrecedence) {
+TEST_F(SchedulingAlgorithmTest, TheProfilesPercentageTakesPrecedence) {
   auto config = config::DefaultSchedulerConfig();
   config.profiles[0].percentage_of_nodes_to_score = 30;
   Configure(config);

@@ -25,7 +25,7 @@ TEST(Totals, EveryRowGetsItsScoreTimesTheWeight) {
   }
 }
 
-TEST(Totals, TheBestRowsHaveTheHighestSumOfAllFeasibleRows) {
+TEST(Totals, TheTournamentTreeHaveTheHighestSumOfAllFeasibleRows) {
   Random random(1);
   for (int round = 0; round < 3000; ++round) {
     const std::size_t rows = 1 + random.Below(300);

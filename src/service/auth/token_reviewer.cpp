@@ -84,7 +84,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
   }
 
   void Answered(const std::string& hash, client::Reply reply) {
-    const Expected<Known> verdict = Judge(std::move(reply));
+    const Expected<Known> verdict = Evaluate(std::move(reply));
     meters.FetchEnds(verdict.has_value());
     if (verdict) cache.Put(hash, *verdict, loop.Now(), time_to_live);
     auto together = std::move(waiting.extract(hash).mapped());
@@ -96,7 +96,7 @@ struct TokenReviewer::Impl : std::enable_shared_from_this<Impl> {
     }
   }
 
-  static Expected<Known> Judge(client::Reply reply) {
+  static Expected<Known> Evaluate(client::Reply reply) {
     const auto unusable = [](Error error) -> Expected<Known> {
       log::Error("Failed to make webhook authenticator request: " + error.message);
       return std::unexpected(std::move(error));

@@ -72,12 +72,12 @@ class Script {
     return texts;
   }
 
-  template <class Judge>
-  void Case(std::string name, const std::string& verb, const std::string& body, Judge&& judge) {
+  template <class CheckReply>
+  void Case(std::string name, const std::string& verb, const std::string& body, CheckReply&& check) {
     const MonoTime began = clock_.Now();
     const std::vector<Answer> answers = peer_.Ask(verb, {body});
     const Duration took = clock_.Now() - began;
-    Finding finding = judge(answers.front());
+    Finding finding = check(answers.front());
     Slow(took, finding);
     tell_({std::move(name), std::move(finding), took});
   }
@@ -141,18 +141,18 @@ class Script {
           R"({}{}:{{"Pods":[{{"metadata":{{"name":"v","namespace":"default","uid":"{}"}},"spec":{{"nodeName":{},"containers":[{{"name":"c","image":"i"}}]}},"status":{{}}}}],"NumPDBViolations":0}})",
           comma, key, uid, key);
     }
-    const auto judge = [&](const Answer& answer) { return CheckPreempt(answer, asked); };
+    const auto check = [&](const Answer& answer) { return CheckPreempt(answer, asked); };
     if (plan_.names) {
       Case("preempt: victims by UID", plan_.preempt,
            fmt::format(R"({{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{{{}}}}})",
                        cluster_.pod, meta),
-           judge);
+           check);
     }
     if (plan_.whole) {
       Case("preempt: whole victims", plan_.preempt,
            fmt::format(R"({{"Pod":{},"NodeNameToVictims":{{{}}},"NodeNameToMetaVictims":null}})",
                        cluster_.pod, whole),
-           judge);
+           check);
     }
   }
 
@@ -168,7 +168,7 @@ class Script {
     RunMethodCase(verb);
     if (!filters && plan_.prioritize.empty()) return;
     const std::string body = plan_.names ? ByName(names_) : Whole(Texts());
-    const auto judge = [&](const Answer& answer) {
+    const auto check = [&](const Answer& answer) {
       return filters ? CheckFilter(answer, names_, !plan_.names) : CheckPrioritize(answer, names_);
     };
     RunKeepAliveCase(verb, body);
@@ -177,7 +177,7 @@ class Script {
     const Duration took = clock_.Now() - began;
     Finding finding;
     for (const Answer& answer : answers) {
-      const Finding one = judge(answer);
+      const Finding one = check(answer);
       if (one.result > finding.result) finding = one;
     }
     Slow(took, finding);

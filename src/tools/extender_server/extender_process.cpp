@@ -190,7 +190,7 @@ class Process {
   std::unique_ptr<client::Connection> connection_;
   std::unique_ptr<client::ApiWriter> writer_;
   ports::DiscardingEventSink no_events_;  // this process records no events
-  const std::string nowhere_;      // the host name in events, which this process never records
+  const std::string empty_hostname_;      // the host name in events, which this process never records
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<cycle::Scheduler> follower_;
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
@@ -227,7 +227,7 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
   follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
                                                   no_events_, clock_, discarded_metrics_});
   BERTH_TRY(measuring_, process::Measuring::Start({flags_.metric_sources, engine_->handle(), *follower_, environment_,
-                                          clock_, metrics_, no_events_, nowhere_}));
+                                          clock_, metrics_, no_events_, empty_hostname_}));
   service::AddProcessMetrics(metrics_);
   MakeService();
   BERTH_RETURN_IF_ERROR(doors_.Open(*service_));

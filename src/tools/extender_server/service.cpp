@@ -57,12 +57,12 @@ http::Response ResponseOf(Outcome outcome) {
 }
 
 // Shared with requests, because they may outlive the service.
-struct Meters {
-  Meters(metrics::Registry& registry) : registry(registry) {
+struct ServiceMetrics {
+  ServiceMetrics(metrics::Registry& registry) : registry(registry) {
     registry.CallbackGauge("berth_extender_server_in_flight", "[ALPHA] Requests in progress.", {},
                            [this] { return static_cast<double>(in_flight.load()); });
   }
-  ~Meters() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
+  ~ServiceMetrics() { registry.RemoveCallback("berth_extender_server_in_flight", {}); }
 
   void Took(std::string_view verb, const Outcome& outcome, Duration took) {
     registry
@@ -90,7 +90,7 @@ struct Meters {
 
 struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
   Impl(ServiceOptions options, ServiceParts parts)
-      : options(std::move(options)), parts(std::move(parts)), meters(this->parts.metrics) {}
+      : options(std::move(options)), parts(std::move(parts)), metrics(this->parts.metrics) {}
 
   // One request in progress.
   struct Visit {
@@ -102,9 +102,9 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
     bool counted = false;
 
     void Answer(Outcome outcome) {
-      if (counted) service.meters.in_flight.fetch_sub(1);
+      if (counted) service.metrics.in_flight.fetch_sub(1);
       const Duration took = service.parts.clock.Now() - began;
-      service.meters.Took(verb, outcome, took);
+      service.metrics.Took(verb, outcome, took);
       if (const auto log = log::V(2)) {
         log.Info("Answered", {{"verb", verb},
                               {"status", outcome.status},
@@ -130,7 +130,7 @@ struct Service::Impl : std::enable_shared_from_this<Service::Impl> {
 
   const ServiceOptions options;
   const ServiceParts parts;
-  Meters meters;
+  ServiceMetrics metrics;
   api::Decoder decoder;
 };
 
@@ -169,7 +169,7 @@ void Service::Impl::Handle(http::Request request, std::shared_ptr<http::Exchange
       Visit{*this, verb, parts.clock.Now(), request.peer ? request.peer->common_name : "", shared});
   if (auto refused = CheckRequest(request, verb)) return visit->Answer(*std::move(refused));
   visit->counted = true;
-  meters.in_flight.fetch_add(1);
+  metrics.in_flight.fetch_add(1);
   if (const auto read = Read(std::move(request), visit); !read)
     visit->Answer(Refused(400, fmt::format("{}: {}", verb, read.error().message)));
 }
@@ -182,7 +182,7 @@ std::optional<Outcome> Service::Impl::CheckRequest(const http::Request& request,
     return Refused(405, fmt::format("{}: expected POST, got {}", verb, request.method));
   if (!parts.ready())
     return Refused(503, "the initial lists from the API server are not complete yet, see /readyz?verbose");
-  if (meters.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
+  if (metrics.in_flight.load() >= static_cast<std::int64_t>(options.most_in_flight))
     return Refused(429,
                    fmt::format("{} requests are in progress, which is the limit", options.most_in_flight));
   return std::nullopt;

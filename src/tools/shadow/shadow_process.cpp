@@ -73,7 +73,7 @@ class Process {
   std::unique_ptr<client::Connection> connection_;
   ports::RejectingApiWriter no_writes_{"a shadow does not write to the cluster"};
   ports::DiscardingEventSink no_events_;
-  const std::string nowhere_;  // the host name in events, which this process never records
+  const std::string empty_hostname_;  // the host name in events, which this process never records
   std::unique_ptr<assembly::Engine> engine_;
   std::optional<cycle::Scheduler> follower_;
   std::unique_ptr<process::Measuring> measuring_;  // null: no plugin uses measurements
@@ -108,7 +108,7 @@ Expected<void> Process::MakeShadow(std::vector<std::string>& notes) {
   follower_.emplace(options, cycle::SchedulerParts{engine_->handle(), engine_->cache(), engine_->profiles(),
                                                   no_events_, clock_, discarded_metrics_});
   BERTH_TRY(measuring_, process::Measuring::Start({flags_.own.metric_sources, engine_->handle(), *follower_,
-                                          environment_, clock_, metrics_, no_events_, nowhere_}));
+                                          environment_, clock_, metrics_, no_events_, empty_hostname_}));
   const process::ShadowFlags& flags = flags_.own.shadow;
   report_.emplace(static_cast<std::size_t>(flags.keep), clock_, metrics_);
   shadow::ShadowOptions wanted;

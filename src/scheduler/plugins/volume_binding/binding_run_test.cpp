@@ -127,7 +127,7 @@ TEST_F(BindingRunTest, AFailedWriteRevertsAssumedObjects) {
   EXPECT_TRUE(cluster.api().selections.empty());
 }
 
-TEST_F(BindingRunTest, ErrorsWhileWaiting) {
+TEST_F(BindingRunTest, AnErrorEndsTheWait) {
   const auto claimed = [] { return Volume().ClaimedBy("c", "uid-of-c"); };
   const struct {
     const char* what;
