@@ -197,7 +197,7 @@ TEST_F(Pages, PodResourcesAreServedOnceThePodsAreAvailable) {
       endpoints_.Answer(request, *ParseTarget(request.target),
                         [&](http::Response r) { answers.push_back(*r.body); });
     }
-    ASSERT_EQ(taken.size(), 1u) << "two askers, one question";
+    ASSERT_EQ(taken.size(), 1u) << "two clients, one request";
     taken[0]({MakePod("a").OnNode("n").Cpu("1").Share()});
   }
   ASSERT_EQ(answers.size(), 2u) << "leaving waits for what is being written";

@@ -20,8 +20,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kAskVersion = "GET /api/v1/pods?fieldSelector=phase%21%3Dx&limit=1";
-constexpr const char* kAskAll =
+constexpr const char* kReadVersion = "GET /api/v1/pods?fieldSelector=phase%21%3Dx&limit=1";
+constexpr const char* kReadAll =
     "GET /api/v1/pods?fieldSelector=phase%21%3Dx&resourceVersion=99&resourceVersionMatch=NotOlderThan";
 
 using Objects = std::map<std::string, std::string>;  // "ns/name" and version
@@ -42,8 +42,8 @@ class FreshnessBarrierTest : public testing::Test {
   FreshnessBarrierTest() {
     catch_up_ = std::make_unique<FreshnessBarrier>(
         loop_, api_, decoder_, random_,
-        CatchUpOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
-        CatchUpView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
+        FreshnessBarrierOptions{.resource = "pods", .path = "/api/v1/pods", .field_selector = "phase!=x"},
+        FreshnessView{.version_of = [this](std::string_view ns, std::string_view name) -> const std::string* {
                       const auto found = known_.find(fmt::format("{}/{}", ns, name));
                       return found == known_.end() ? nullptr : &found->second;
                     },
@@ -84,7 +84,7 @@ class FreshnessBarrierTest : public testing::Test {
 
 TEST_F(FreshnessBarrierTest, AWatchAtTheQuorumVersionIsSufficient) {
   catch_up_->Start();
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion));
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion));
   EXPECT_EQ(api_.open[0].request.accept,
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
@@ -127,7 +127,7 @@ TEST_F(FreshnessBarrierTest, NonNumericVersionsCanOnlyBeEqual) {
 TEST_F(FreshnessBarrierTest, InAQuietClusterAMatchingFullListIsSufficient) {
   known_ = {{"ns/a", "7"}, {"ns/b", "10"}};
   StartAt("99");
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion, kAskAll));
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll));
   api_.Answer(List("99", known_));
   EXPECT_THAT(ended_, ElementsAre("list"));
   EXPECT_EQ(loop_.timers(), 0U);
@@ -196,7 +196,7 @@ TEST_F(FreshnessBarrierTest, AReadWithoutAResultIsRepeatedAfterFiveSeconds) {
   StartAt("99");
   api_.Answer(List("99", {{"ns/a", "50"}}));
   loop_.Advance(5s);
-  EXPECT_THAT(api_.asked, ElementsAre(kAskVersion, kAskAll, kAskAll));
+  EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll, kReadAll));
   api_.Answer(List("120", {}));  // it is gone, and so it is to us
   EXPECT_THAT(ended_, ElementsAre("list"));
 }

@@ -117,7 +117,7 @@ class InformersTest : public testing::Test {
 
 TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
   using Accepted = std::map<std::string, bool>;
-  const auto protobuf_asked_for = [&](ClusterSourceOptions options) {
+  const auto protobuf_requested = [&](ClusterSourceOptions options) {
     Everything();
     options.streaming = false;
     options.encoding = Encoding::kProtobuf;
@@ -132,12 +132,12 @@ TEST_F(InformersTest, RequestPodsAndNodesInProtobufAndOtherKindsInJson) {
     source_.reset();
     return accepted;
   };
-  for (const auto& [plural, protobuf] : protobuf_asked_for({}))
+  for (const auto& [plural, protobuf] : protobuf_requested({}))
     EXPECT_EQ(protobuf, plural == "pods" || plural == "nodes") << plural;
-  Accepted accepted = protobuf_asked_for({.texts = {.nodes = true}});
+  Accepted accepted = protobuf_requested({.texts = {.nodes = true}});
   EXPECT_FALSE(accepted.at("nodes"));
   EXPECT_TRUE(accepted.at("pods"));
-  accepted = protobuf_asked_for({.texts = {.waiting_pods = true}});
+  accepted = protobuf_requested({.texts = {.waiting_pods = true}});
   EXPECT_TRUE(accepted.at("nodes"));
   EXPECT_FALSE(accepted.at("pods"));
 }

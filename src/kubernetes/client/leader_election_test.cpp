@@ -70,9 +70,9 @@ class Election : public testing::Test {
  protected:
   void Start(Candidate& candidate) {
     candidate.elector->Start();
-    Settle();
+    AdvanceUntilIdle();
   }
-  void Settle() {
+  void AdvanceUntilIdle() {
     loop_.Run();
     for (bool any = true; any;) {
       any = server_.Serve(a_.api) | server_.Serve(b_.api);
@@ -83,13 +83,13 @@ class Election : public testing::Test {
   void Pass(Duration time) {
     for (; time > Duration::zero(); time -= 10ms) {
       loop_.Advance(10ms);
-      Settle();
+      AdvanceUntilIdle();
     }
   }
   bool Release(Candidate& candidate) {
     std::optional<bool> freed;
     candidate.elector->Release([&](bool is_free) { freed = is_free; });
-    Settle();
+    AdvanceUntilIdle();
     for (int i = 0; i < 1200 && !freed; ++i) Pass(10ms);
     return freed.value_or(false);
   }
@@ -198,7 +198,7 @@ TEST_F(Election, AStandbyTakesOverImmediatelyAfterARelease) {
   EXPECT_EQ(server_.record().lease_seconds, 1);
   EXPECT_EQ(server_.record().transitions, 0);
   b_.Watch().handlers.on_line(server_.Event());
-  Settle();
+  AdvanceUntilIdle();
   EXPECT_EQ(b_.started, 1);
   EXPECT_EQ(server_.record().transitions, 1);
   EXPECT_EQ(a_.stopped, 0) << "who leaves by himself has not lost";
@@ -256,7 +256,7 @@ TEST_F(Election, WithoutAWatchTheLeaseIsPolledWithJitter) {
   auto done = std::move(b_.Watch().done);
   std::erase_if(b_.api.open, [](const FakeApi::Call& call) { return call.watch; });
   done(Refused(403, "Forbidden"));
-  Settle();
+  AdvanceUntilIdle();
   server_.requests.clear();
   b_.api.asked.clear();
   Pass(60s);
@@ -413,10 +413,10 @@ class SleepingElection : public testing::Test {
   SleepingElection() {
     for (Candidate* candidate : {&leader_, &standby_}) {
       candidate->elector->Start();
-      Settle();
+      AdvanceUntilIdle();
     }
   }
-  void Settle() {
+  void AdvanceUntilIdle() {
     for (bool any = true; any;) {
       leader_loop_.Run();
       standby_loop_.Run();
@@ -426,7 +426,7 @@ class SleepingElection : public testing::Test {
   void Pass(http::FakeLoop& loop, Duration time) {
     for (; time > Duration::zero(); time -= 10ms) {
       loop.Advance(10ms);
-      Settle();
+      AdvanceUntilIdle();
     }
   }
 

@@ -172,12 +172,12 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
   entry.raw.assign(nodes_.rows(), kNoValue);
   std::vector<std::uint32_t> many;  // by row: number of summed values, for the mean
   if (merge == Merge::kMean) many.assign(nodes_.rows(), 0);
-  std::vector<std::uint32_t> strangers;
+  std::vector<std::uint32_t> unmatched_series;
   for (const auto& [series, value] : answer.samples) {
     const cluster::Row row = series < source.row_of.size() ? source.row_of[series] : cluster::kNoRow;
     if (row == cluster::kNoRow) {
       ++coverage.unmatched_series;
-      if (strangers.size() < kUnmatchedShown) strangers.push_back(series);
+      if (unmatched_series.size() < kUnmatchedShown) unmatched_series.push_back(series);
       continue;
     }
     if (!std::isfinite(value)) continue;
@@ -194,7 +194,7 @@ void SignalTable::Fill(Entry& entry, const Source& source, const SignalAnswer& a
   for (std::size_t row = 0; row < many.size(); ++row) {
     if (many[row] > 1) entry.raw[row] /= many[row];
   }
-  for (const std::uint32_t series : strangers) {
+  for (const std::uint32_t series : unmatched_series) {
     std::uint32_t number = series;
     for (const SeriesChunk& chunk : source.chunks) {
       if (number < chunk->size()) {

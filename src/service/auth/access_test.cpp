@@ -48,10 +48,10 @@ TEST(AlwaysAllowed, MatchesPathsAndPrefixes) {
 class Access : public testing::Test {
  protected:
   // "allow", "deny: reason", "nobody: reason", with " (error)" behind.
-  std::string Ask(const User& user, const std::string& path,
+  std::string Authorize(const User& user, const std::string& path,
                   std::optional<client::Reply> answer = std::nullopt) {
     std::string said = "nothing";
-    authorizer_.Ask(user, "get", path, [&](const Decision& decision) {
+    authorizer_.Authorize(user, "get", path, [&](const Decision& decision) {
       said = decision.kind == Decision::Kind::kAllow  ? "allow"
              : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
                                                       : "nobody: " + decision.reason;
@@ -71,42 +71,42 @@ class Access : public testing::Test {
 };
 
 TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
-  EXPECT_EQ(Ask({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
-  EXPECT_EQ(Ask(anna_, "/healthz"), "allow");
+  EXPECT_EQ(Authorize({"root", "", {"a", "system:masters"}, {}}, "/metrics"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/healthz"), "allow");
   EXPECT_TRUE(api_.asked.empty());
 }
 
 TEST_F(Access, TheApiServersDecisionIsCached) {
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
             "nobody: kubernetes.io/webhook: no");
-  EXPECT_EQ(Ask(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
-  EXPECT_THAT(Ask(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
+  EXPECT_EQ(Authorize(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
+  EXPECT_THAT(Authorize(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
               HasSubstr("both allow and deny"));
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(4s);
-  EXPECT_EQ(Ask(anna_, "/a"), "allow");
-  EXPECT_EQ(Ask(anna_, "/b"), "nobody: kubernetes.io/webhook: no");
+  EXPECT_EQ(Authorize(anna_, "/a"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/b"), "nobody: kubernetes.io/webhook: no");
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(1s);
-  EXPECT_EQ(Ask(anna_, "/a"), "allow") << "what is allowed holds longer";
-  EXPECT_EQ(Ask(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/a"), "allow") << "what is allowed holds longer";
+  EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
 }
 
 TEST_F(Access, AnotherUserNeedsAnotherReview) {
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Ask({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "nobody: ");
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "nobody: ");
 }
 
 TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
-  EXPECT_EQ(Ask(anna_, "/a", client::NotReached()), "nobody:  (connection refused)");
-  EXPECT_EQ(Ask(anna_, "/a", "rubbish").substr(0, 10), "nobody:  (");
-  EXPECT_EQ(Ask(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
+  EXPECT_EQ(Authorize(anna_, "/a", client::NotReached()), "nobody:  (connection refused)");
+  EXPECT_EQ(Authorize(anna_, "/a", "rubbish").substr(0, 10), "nobody:  (");
+  EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
 }
 
 TEST_F(Access, AFailingServerIsTriedFiveTimes) {
   std::string said;
-  authorizer_.Ask(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
+  authorizer_.Authorize(anna_, "get", "/a", [&](const Decision& decision) { said = decision.error; });
   for (int i = 0; i < 4; ++i) {
     api_.Answer(client::Refused(429, "TooManyRequests"));
     EXPECT_EQ(said, "");
@@ -124,7 +124,7 @@ TEST_F(Access, AFailingServerIsTriedFiveTimes) {
 TEST_F(Access, WithoutAServerOnlyMastersAndAllowedPathsAreAuthorized) {
   Authorizer alone(loop_, nullptr, random_, metrics_, *AlwaysAllowed::Parse({}), 10s, 10s);
   Decision decision{Decision::Kind::kAllow};
-  alone.Ask(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
+  alone.Authorize(anna_, "get", "/metrics", [&](const Decision& said) { decision = said; });
   EXPECT_EQ(decision.kind, Decision::Kind::kNoOpinion);
 }
 
