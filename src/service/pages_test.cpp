@@ -1,4 +1,4 @@
-// The pages beside health and metrics, and the forms in which answers are had.
+// Pages other than health and metrics, and their formats.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -202,7 +202,7 @@ TEST_F(Pages, PodResourcesAreServedOnceThePodsAreAvailable) {
   }
   ASSERT_EQ(answers.size(), 2u) << "leaving waits for what is being written";
   EXPECT_THAT(answers[1], HasSubstr("pod=\"a\""));
-  taken[0]({});  // too late: nobody is there any more
+  taken[0]({});  // too late: the client has disconnected
 }
 
 TEST_F(Pages, UnsupportedProfilesAreUnknown) {

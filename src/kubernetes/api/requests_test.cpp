@@ -26,8 +26,8 @@ std::int64_t Of(const ResourceList& list, const std::string& name) {
 struct SumCase {
   std::string name;
   Pod pod;
-  std::int64_t cpu, memory;                    // what it asks for
-  std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers that ask for none
+  std::int64_t cpu, memory;                    // requests
+  std::int64_t non_zero_cpu, non_zero_memory;  // with the defaults for containers without requests
 };
 class APodsSum : public ::testing::TestWithParam<SumCase> {};
 TEST_P(APodsSum, IsTheMaximumOverItsLifetime) {

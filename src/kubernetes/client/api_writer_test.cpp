@@ -319,7 +319,7 @@ TEST_F(VolumeWriter, AConcurrentChangeIsAConflict) {
   EXPECT_THAT(results_, ElementsAre("failed: Conflict"));
 }
 
-// What the API asks before it hands a request to the kernel.
+// Calls the check that the API makes before it sends a request.
 TEST_F(Writer, TheFenceIsCheckedWhenAWriteIsSentNotWhenItIsQueued) {
   LeaseFence fence(loop_.clock());
   writer_ = std::make_unique<ApiWriter>(loop_, api_, loop_.clock(), ApiWriterOptions{.fence = &fence});

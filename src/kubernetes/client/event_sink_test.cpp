@@ -78,7 +78,7 @@ TEST_F(Events, AreCreatedInTheEventsGroup) {
   Make();
   Emit("Scheduled", "Successfully assigned ns/p to \"n1\"");
   ASSERT_THAT(api_.asked, ElementsAre("POST /apis/events.k8s.io/v1/namespaces/ns/events"));
-  // The fake clock stands at 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
+  // The fake clock shows 20000 days and an hour: 1728003600 s, in nanoseconds and hexadecimal.
   EXPECT_EQ(
       api_.open[0].request.body,
       R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"p.17fb1a1e6c98a000",)"

@@ -68,7 +68,7 @@ TEST(ExecCredential, OfAnyOtherFormIsRejectedWithClientGosTexts) {
 }
 
 // --- when it is asked ---
-// Programs that answer what the test says.
+// Programs with scripted output.
 class FakePrograms final : public Environment {
  public:
   Expected<std::string> ReadFile(const std::string&) const override {
@@ -102,7 +102,7 @@ class ExecPluginTest : public testing::Test {
           return {};
         });
   }
-  // What a request is told when it asks who we are.
+  // The credential or error that a request gets.
   std::string RequestCredentials() {
     std::promise<std::string> said;
     io_.Post([&] {

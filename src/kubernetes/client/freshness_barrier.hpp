@@ -53,8 +53,8 @@ class FreshnessBarrier {
   // `how`: "watch" or "list".
   using Done = std::move_only_function<void(std::string_view how)>;
 
-  FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random, FreshnessBarrierOptions options,
-          FreshnessView view, Done done);
+  FreshnessBarrier(http::Loop& loop, Api& api, api::Decoder& decoder, Random& random,
+                   FreshnessBarrierOptions options, FreshnessView view, Done done);
   ~FreshnessBarrier();
   FreshnessBarrier(const FreshnessBarrier&) = delete;
   FreshnessBarrier& operator=(const FreshnessBarrier&) = delete;

@@ -36,7 +36,7 @@ std::string List(std::string_view version, const Objects& objects) {
   return fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", version, items);
 }
 
-// A view that the test moves, and what has been proved of it.
+// A view that the test updates, and the result of the proof.
 class FreshnessBarrierTest : public testing::Test {
  protected:
   FreshnessBarrierTest() {
@@ -65,7 +65,7 @@ class FreshnessBarrierTest : public testing::Test {
     last_ = version;
     catch_up_->OnEvent(key, version, true);
   }
-  // The first question is answered; the second is under way.
+  // Responds to the first request; the second is in flight.
   void StartAt(std::string_view version) {
     catch_up_->Start();
     api_.Answer(List(version, {}));
@@ -197,7 +197,7 @@ TEST_F(FreshnessBarrierTest, AReadWithoutAResultIsRepeatedAfterFiveSeconds) {
   api_.Answer(List("99", {{"ns/a", "50"}}));
   loop_.Advance(5s);
   EXPECT_THAT(api_.asked, ElementsAre(kReadVersion, kReadAll, kReadAll));
-  api_.Answer(List("120", {}));  // it is gone, and so it is to us
+  api_.Answer(List("120", {}));  // deleted on the server and in the view
   EXPECT_THAT(ended_, ElementsAre("list"));
 }
 
@@ -275,7 +275,7 @@ TEST(Versions, AreReadFromProtobufToo) {
   EXPECT_EQ(list->items[0].name, "a");
   EXPECT_EQ(list->items[0].resource_version, "1");
   EXPECT_EQ(list->items[1].resource_version, "2");
-  // Cut anywhere in the list it is refused, and never read beyond its end.
+  // A text truncated anywhere in the list is rejected, and never read beyond its end.
   for (std::size_t size = 0; size + 4 < text.size(); ++size) {
     EXPECT_FALSE(decoder.Versions(std::string(text, 0, size))) << size;
   }

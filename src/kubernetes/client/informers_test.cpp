@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Takes down "Kind name" of what was added.
+// Records "Kind name" of added objects.
 class FakeSink final : public ports::ClusterSink {
  public:
 #define BERTH_ON(Kind) \
@@ -59,7 +59,7 @@ class FakeSink final : public ports::ClusterSink {
   }
 };
 
-// An API server with one object of each kind that it has.
+// An API server with one object of each kind.
 class InformersTest : public testing::Test {
  protected:
   void Start(ClusterSourceOptions options = {.streaming = false}) {
@@ -96,7 +96,7 @@ class InformersTest : public testing::Test {
     return R"({"metadata":{"resourceVersion":")" + version_ +
            R"("},"items":[{"metadata":{"name":"one","uid":"u","resourceVersion":")" + version + R"("}}]})";
   }
-  // An API server of 1.37, with everything.
+  // An API server of 1.37 with all resources.
   void Everything() {
     for (const Resource& resource : kResources) {
       if (!resource.group.empty())
@@ -279,7 +279,7 @@ TEST_F(InformersTest, ASilentWatchIsReopened) {
   for (const FakeApi::Call& call : api_.open) EXPECT_EQ(call.request.idle_timeout, 90s);
 }
 
-// What a leader waits for before its first decision.
+// The freshness barrier of a new leader.
 class FreshnessBarrierOfInformers : public InformersTest {
  protected:
   FreshnessBarrierOfInformers() {

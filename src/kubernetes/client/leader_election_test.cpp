@@ -25,7 +25,7 @@ using testing::StartsWith;
 
 constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler";
 
-// A machine whose calendar somebody sets.
+// A clock whose calendar time can be set.
 class Calendar final : public Clock {
  public:
   explicit Calendar(const Clock& clock) : clock_(clock) {}
@@ -39,7 +39,7 @@ class Calendar final : public Clock {
   Duration shift_{};
 };
 
-// One candidate with the loop, fence and metrics of its process; the Lease is everybody's.
+// One candidate with its loop, fence and metrics; all candidates share the Lease.
 struct Candidate {
   Candidate(http::FakeLoop& loop, const std::string& identity, LeaderElectionOptions options = {})
       : calendar(loop.clock()), fence(calendar) {
@@ -79,7 +79,7 @@ class Election : public testing::Test {
       loop_.Run();
     }
   }
-  // In small steps, so that requests are answered when they are made.
+  // Advances in small steps, so that requests get their responses in time.
   void Pass(Duration time) {
     for (; time > Duration::zero(); time -= 10ms) {
       loop_.Advance(10ms);
@@ -109,7 +109,7 @@ TEST_F(Election, TheFirstCandidateCreatesTheLease) {
   EXPECT_EQ(record.transitions, 0);
   EXPECT_THAT(record.renewed, MatchesRegex("....-..-..T..:..:..[.]......Z"));
   EXPECT_EQ(record.acquired, record.renewed);
-  // The first round of renewal follows at once, as in the original.
+  // The first renewal round follows immediately, as in client-go.
   EXPECT_THAT(server_.requests, ElementsAre(AllOf(StartsWith("GET"), HasSubstr("/leases/kube-scheduler")),
                                             "POST /apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
                                             std::string("PUT ") + kPath));
@@ -164,7 +164,7 @@ TEST_F(Election, TheFenceOfTheOldLeaderIsClosedWhenTheNewOneStarts) {
   Start(a_);
   Start(b_);
   Pass(7s);
-  // The leader is cut off in the middle of a renewal that takes effect.
+  // The leader loses the connection during a renewal that takes effect.
   server_.lose_answers = true;
   Pass(2s);
   a_.elector.reset();
@@ -241,7 +241,7 @@ TEST_F(Election, AnAttemptInFlightIsReleasedAtTheEnd) {
   server_.down = true;
   a_.elector->Start();
   loop_.Run();
-  server_.Set({.holder = "a", .lease_seconds = 15});  // it took effect, and the answer never came
+  server_.Set({.holder = "a", .lease_seconds = 15});  // it took effect, and the response was lost
   server_.down = false;
   a_.api.open.clear();
   EXPECT_TRUE(Release(a_));
@@ -367,14 +367,14 @@ TEST_F(Election, RenewalsWithinOneSecondCountOnceForTheFence) {
   };
   quick.elector->Start();
   settle();
-  for (int i = 0; i < 4; ++i) {  // the calendar's second has just begun when the test does
+  for (int i = 0; i < 4; ++i) {  // the calendar second begins with the test
     loop_.Advance(200ms);
     settle();
   }
   server.down = true;
   loop_.Advance(2000ms);  // 2.8 s after the first of them, 2 s after the last
   EXPECT_TRUE(quick.fence.Open());
-  loop_.Advance(51ms);  // a candidate of client-go has counted since the first
+  loop_.Advance(51ms);  // a client-go candidate counts from the first one
   EXPECT_FALSE(quick.fence.Open());
 }
 
@@ -407,7 +407,7 @@ TEST_F(Election, AfterAllMachinesWereSuspendedTheFirstToResumeLeads) {
   EXPECT_NE(a_.fence.Open(), b_.fence.Open());
 }
 
-// Two machines of which one sleeps.
+// Two machines, one of which is suspended.
 class SleepingElection : public testing::Test {
  protected:
   SleepingElection() {

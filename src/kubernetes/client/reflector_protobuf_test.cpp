@@ -1,4 +1,4 @@
-// A reflector that asks for protobuf.
+// A reflector that requests protobuf.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string Enveloped(const std::string& kind, const std::string& raw) {
          });
 }
 
-// With a capacity that nobody understands, if it is broken.
+// With an invalid capacity if `broken`.
 std::string NodeBytes(const std::string& name, int version, bool broken = false) {
   const auto quantity = Message([](pbf_writer& q) { q.add_string(1, "lots"); });
   const auto entry = Message([&](pbf_writer& e) { e.add_message(2, quantity); });

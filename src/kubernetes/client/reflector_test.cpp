@@ -205,7 +205,7 @@ TEST_F(ReflectorTest, ExpiredPagesAreReplacedByOneFullList) {
 
 struct GoneCase {
   std::string name;
-  std::string event;  // empty: refused when the watch is opened
+  std::string event;  // empty: rejected when the watch is opened
   Reply refusal;
 };
 class ReflectorGone : public ReflectorTest, public testing::WithParamInterface<GoneCase> {};

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "instance=value" for each sample, or what is wrong.
+// "instance=value" for each sample, or the error.
 std::vector<std::string> Read(std::string_view body, int status = 200) {
   std::vector<std::string> samples;
   const auto notes = ReadAnswer(status, body, [&](const LabelOf& labels, double value) {

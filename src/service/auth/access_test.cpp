@@ -1,4 +1,4 @@
-// Who may: the order of the authorizers, the words of their reviews, and where trust comes from.
+// Authorization: the order of the authorizers, encoding of reviews, and sources of trusted authorities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

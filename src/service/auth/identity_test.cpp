@@ -1,4 +1,4 @@
-// Who asks: certificates, front proxies, tokens, and the order in which they count.
+// Authentication: certificates, front proxies, tokens, and their order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
