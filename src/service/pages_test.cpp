@@ -190,7 +190,7 @@ TEST_F(Pages, PodResourcesAreServedOnceThePodsAreAvailable) {
   {
     PodResources page(
         endpoints_, [&] { return leading; }, [&](auto take) { taken.push_back(std::move(take)); });
-    EXPECT_EQ(*Get({"/metrics/resources", ""}).body, "") << "only a leader knows";
+    EXPECT_EQ(*Get({"/metrics/resources", ""}).body, "") << "only a leader serves it";
     leading = true;
     for (int i = 0; i < 2; ++i) {
       const auto request = RequestOf({"/metrics/resources", ""});

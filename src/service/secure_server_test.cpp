@@ -146,7 +146,7 @@ TEST_F(SecureServerTest, ANewCertificateIsUsedWithinSeconds) {
   const auto deadline = clock_.Now() + 20s;
   while (!Get("/healthz", {.ca_pem = other.pem()}) && clock_.Now() < deadline) std::this_thread::yield();
   EXPECT_TRUE(Get("/healthz", {.ca_pem = other.pem()}));
-  EXPECT_FALSE(Get("/healthz", Nobody())) << "the old one is gone";
+  EXPECT_FALSE(Get("/healthz", Nobody())) << "the old certificate is no longer used";
 }
 
 TEST_F(SecureServerTest, WithoutFilesACertificateIsGenerated) {

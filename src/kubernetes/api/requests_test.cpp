@@ -42,7 +42,7 @@ TEST_P(APodsSum, IsTheMaximumOverItsLifetime) {
 INSTANTIATE_TEST_SUITE_P(
     Table, APodsSum,
     ::testing::Values(
-        SumCase{"NothingAskedForCountsAsTheDefaultOnlyInScores", MakePod(), -1, -1, 100, 200},
+        SumCase{"AbsentRequestsUseDefaultsOnlyInScores", MakePod(), -1, -1, 100, 200},
         SumCase{"ContainersAreSummed",
                 MakePod()
                     .Container(MakeContainer().Cpu("200m"))
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         SumCase{"PodLevelReplacesTheSumAndOverheadComesOnTop",
                 MakePod().Cpu("2").Memory("1Mi").PodLevel("cpu", "1").Overhead("cpu", "100m"), 1100, 1, 1100,
                 1},
-        SumCase{"WithPodLevelOnlyWhatNobodyAsksForGetsADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
+        SumCase{"WithPodLevelOnlyAbsentRequestsGetADefault", MakePod().PodLevel("cpu", "1"), 1000, -1,
                 1000, 200}),
     [](const auto& row) { return row.param.name; });
 

@@ -155,7 +155,7 @@ TEST_F(Writer, APatchIsAStrategicMerge) {
   EXPECT_EQ(api_.open[0].request.content_type, "application/strategic-merge-patch+json");
   api_.Answer(AnswerLost());
   loop_.Advance(20ms);
-  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch can be repeated blindly";
+  EXPECT_THAT(api_.asked, SizeIs(2)) << "a patch is idempotent";
   api_.Answer("{}");
   EXPECT_THAT(results_, ElementsAre("patch m: done"));
 }

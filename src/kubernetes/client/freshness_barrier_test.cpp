@@ -102,7 +102,7 @@ TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   catch_up_->OnProgress(/*replaced=*/false);
   EXPECT_THAT(ended_, ElementsAre("watch"));
   loop_.Advance(10s);
-  EXPECT_THAT(api_.asked, SizeIs(1)) << "nothing more is asked for";
+  EXPECT_THAT(api_.asked, SizeIs(1)) << "no further request";
 }
 
 TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {

@@ -170,7 +170,7 @@ TEST_F(InformersTest, AResourceThatAppearsLaterIsDelivered) {
   loop_.Advance(5min);
   Serve();
   EXPECT_THAT(sink_.added, Contains("ResourceClaim one"));
-  EXPECT_EQ(sink_.synced, 1) << "nobody waits for it";
+  EXPECT_EQ(sink_.synced, 1) << "it does not delay OnSynced";
 }
 
 TEST_F(InformersTest, OlderVersionsAreUsedIfTheNewestIsMissing) {

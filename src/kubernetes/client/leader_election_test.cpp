@@ -141,7 +141,7 @@ TEST_F(Election, FieldsOfOthersInTheLeaseAreKept) {
   EXPECT_THAT(*server_.document, AllOf(HasSubstr(R"("labels":{"team":"x"})"),
                                        HasSubstr(R"("new":{"field":[1]})"), HasSubstr(R"("later":7)"),
                                        Not(HasSubstr("strategy")), Not(HasSubstr("preferredHolder"))));
-  EXPECT_EQ(server_.record().transitions, 5) << "also when it was nobody's";
+  EXPECT_EQ(server_.record().transitions, 5) << "also without a previous holder";
 }
 
 TEST_F(Election, AStandbyTakesOverWhenTheLeaseExpires) {
@@ -201,7 +201,7 @@ TEST_F(Election, AStandbyTakesOverImmediatelyAfterARelease) {
   AdvanceUntilIdle();
   EXPECT_EQ(b_.started, 1);
   EXPECT_EQ(server_.record().transitions, 1);
-  EXPECT_EQ(a_.stopped, 0) << "who leaves by himself has not lost";
+  EXPECT_EQ(a_.stopped, 0) << "a release is not a lost lease";
 }
 
 TEST_F(Election, AReleaseIsRetriedAfterAConflict) {
@@ -345,7 +345,7 @@ TEST_F(Election, ALeaderStopsIfAnotherHolderHasComeAndGone) {
   Start(a_);
   server_.Set({.holder = "", .lease_seconds = 1, .transitions = 1});
   Pass(2s);
-  EXPECT_EQ(a_.stopped, 1) << "it does not know what was decided meanwhile";
+  EXPECT_EQ(a_.stopped, 1) << "it missed decisions of the other leader";
   EXPECT_EQ(server_.record().holder, "");
 }
 

@@ -196,7 +196,7 @@ TEST_F(PollerTest, AServerWithoutPostSupportIsQueriedByGet) {
   ASSERT_EQ(world.asked.size(), 2U);
   EXPECT_EQ(world.asked[1].second.target, "/api/v1/query?query=cpu&timeout=10000ms");
   loop.Advance(16s);
-  EXPECT_EQ(world.asked.size(), 3U) << "and it is remembered";
+  EXPECT_EQ(world.asked.size(), 3U) << "and it is cached";
 }
 
 TEST_F(PollerTest, CredentialsAreSentAndRotatedFilesAreRead) {

@@ -107,7 +107,7 @@ TEST_F(SignalTableTest, ValuesAreHeldDuringAnOutageUntilTheyExpire) {
   measurements.Take(Answer(cpu, {{"n1", 6}}, MonoTime(seconds(175))));
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
   EXPECT_EQ(measurements.signal(cpu).error, "");
-  EXPECT_EQ(told, 3) << "whoever follows the values hears of each change and of nothing else";
+  EXPECT_EQ(told, 3) << "listeners are called for each change only";
 }
 
 TEST_F(SignalTableTest, ASignalThatWasNeverPolledSuccessfullyIsGoneImmediately) {
@@ -134,7 +134,7 @@ TEST_F(SignalTableTest, AGuardSuppressesUntrustedValues) {
   EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-"));
   EXPECT_EQ(measurements.Take(Answer(cpu, {{"n1", 1}, {"n2", 2}, {"n3", 3}})).distrusted, 2U);
   measurements.Take(Answer(age, {{"n1", 15}}));
-  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node the guard does not know is not believed";
+  EXPECT_THAT(ValuesOf(cpu), ElementsAre("1", "-", "-")) << "a node without a guard value is suppressed";
 }
 
 TEST_F(SignalTableTest, AGuardWithoutValuesIsNotApplied) {
@@ -172,7 +172,7 @@ TEST_F(SignalTableTest, SeriesNumbersContinueAcrossThePollsOfASource) {
   measurements.Take(next);
   EXPECT_THAT(ValuesOf(b), ElementsAre("-", "20", "30"));
   measurements.Take({.signal = a, .asked = {}, .renumbered = false, .fresh = nullptr, .samples = {{7, 1}}});
-  EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "a number that was never given means nobody";
+  EXPECT_THAT(ValuesOf(a), ElementsAre("-", "-", "-")) << "unassigned series numbers are ignored";
 }
 
 TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {

@@ -47,14 +47,14 @@ TEST(AlwaysAllowed, MatchesPathsAndPrefixes) {
 
 class Access : public testing::Test {
  protected:
-  // "allow", "deny: reason", "nobody: reason", with " (error)" behind.
+  // "allow", "deny: reason", "no opinion: reason", with " (error)" behind.
   std::string Authorize(const User& user, const std::string& path,
-                  std::optional<client::Reply> answer = std::nullopt) {
+                        std::optional<client::Reply> answer = std::nullopt) {
     std::string said = "nothing";
     authorizer_.Authorize(user, "get", path, [&](const Decision& decision) {
       said = decision.kind == Decision::Kind::kAllow  ? "allow"
              : decision.kind == Decision::Kind::kDeny ? "deny: " + decision.reason
-                                                      : "nobody: " + decision.reason;
+                                                      : "no opinion: " + decision.reason;
       if (!decision.error.empty()) said += " (" + decision.error + ")";
     });
     if (answer) api_.Answer(std::move(*answer));
@@ -79,28 +79,28 @@ TEST_F(Access, MastersAndAllowedPathsNeedNoReview) {
 TEST_F(Access, TheApiServersDecisionIsCached) {
   EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
   EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":false,"reason":"no"}})"),
-            "nobody: kubernetes.io/webhook: no");
+            "no opinion: kubernetes.io/webhook: no");
   EXPECT_EQ(Authorize(anna_, "/c", R"({"status":{"denied":true,"reason":"never"}})"), "deny: never");
   EXPECT_THAT(Authorize(anna_, "/d", R"({"status":{"denied":true,"allowed":true}})"),
               HasSubstr("both allow and deny"));
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(4s);
   EXPECT_EQ(Authorize(anna_, "/a"), "allow");
-  EXPECT_EQ(Authorize(anna_, "/b"), "nobody: kubernetes.io/webhook: no");
+  EXPECT_EQ(Authorize(anna_, "/b"), "no opinion: kubernetes.io/webhook: no");
   EXPECT_EQ(api_.asked.size(), 4u);
   loop_.Advance(1s);
-  EXPECT_EQ(Authorize(anna_, "/a"), "allow") << "what is allowed holds longer";
+  EXPECT_EQ(Authorize(anna_, "/a"), "allow") << "allowed results are cached longer";
   EXPECT_EQ(Authorize(anna_, "/b", R"({"status":{"allowed":true}})"), "allow");
 }
 
 TEST_F(Access, AnotherUserNeedsAnotherReview) {
   EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
-  EXPECT_EQ(Authorize({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "nobody: ");
+  EXPECT_EQ(Authorize({"bert", "", {}, {}}, "/a", R"({"status":{}})"), "no opinion: ");
 }
 
 TEST_F(Access, AnUnreachableServerIsAnErrorAndNotCached) {
-  EXPECT_EQ(Authorize(anna_, "/a", client::NotReached()), "nobody:  (connection refused)");
-  EXPECT_EQ(Authorize(anna_, "/a", "rubbish").substr(0, 10), "nobody:  (");
+  EXPECT_EQ(Authorize(anna_, "/a", client::NotReached()), "no opinion:  (connection refused)");
+  EXPECT_EQ(Authorize(anna_, "/a", "rubbish").substr(0, 14), "no opinion:  (");
   EXPECT_EQ(Authorize(anna_, "/a", R"({"status":{"allowed":true}})"), "allow");
 }
 
@@ -145,9 +145,10 @@ TEST_F(Access, AConfigMapIsListedAndWatched) {
   api_.Line(ConfigMapEvent("MODIFIED", "8", "b"));
   api_.Line(ConfigMapEvent("BOOKMARK", "9", "-"));
   api_.Line(ConfigMapEvent("DELETED", "10", "-"));
-  EXPECT_THAT(seen, ElementsAre("a", "b")) << "what it said last holds";
+  EXPECT_THAT(seen, ElementsAre("a", "b")) << "the last data stay valid";
   api_.End();
-  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=10&")) << "a watch that ends well goes on";
+  EXPECT_THAT(api_.asked.back(), HasSubstr("&resourceVersion=10&"))
+      << "a watch that ends properly is continued";
   api_.Line(R"({"type":"ERROR","object":{"code":410}})");
   EXPECT_EQ(api_.asked.size(), 3u);
   loop_.Advance(2s);

@@ -43,7 +43,7 @@ TEST(TokenReview, IsEncodedAndDecoded) {
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->authenticated);
   EXPECT_EQ(verdict->user, (User{"u", "1", {"a", "b"}, {{"k", {"v", "w"}}}}));
-  EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "what is not said is not so";
+  EXPECT_FALSE(ParseTokenReview("{}")->authenticated) << "an absent field is false";
   for (const char* wrong :
        {"", "[]", R"({"kind":"Pod"})", R"({"status":1})", R"({"status":{"authenticated":"yes"}})",
         R"({"status":{"user":{"groups":[1]}}})", R"({"status":{"user":{"extra":{"k":"v"}}}})"}) {
@@ -128,7 +128,7 @@ TEST_F(Identity, AFrontProxySetsTheUser) {
                      {"x-remote-extra-acme.com%2Fp", "2"},
                      {"X-Remote-Extra-50%", "3"}};
   const auto ask = [&] { return UserOfFrontProxy(request, proxy, clock_.WallNow()); };
-  EXPECT_FALSE(*ask()) << "no certificate, no opinion";
+  EXPECT_FALSE(*ask()) << "no result without a certificate";
   request.peer = Peer(proxies_, "front-proxy");
   EXPECT_EQ(**ask(), (User{"anna", "", {"a", "b"}, {{"acme.com/p", {"1", "2"}}, {"50%", {"3"}}}}));
   request.peer = Peer(proxies_, "somebody");
@@ -166,7 +166,7 @@ TEST_F(Tokens, AreReviewedOnceForConcurrentRequestsAndCached) {
   EXPECT_EQ(said_.size(), 3u);
   loop_.Advance(1s);
   Authenticate("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "ten seconds are over";
+  EXPECT_EQ(api_.asked.size(), 2u) << "the deadline of ten seconds has passed";
 }
 
 TEST_F(Tokens, ThatAreUnknownAreCachedUnlessTheServerReportsAnError) {
@@ -187,7 +187,7 @@ TEST_F(Tokens, AnUnreachableServerIsAnImmediateError) {
   Answer(client::NotReached());
   EXPECT_THAT(said_, ElementsAre("error: connection refused"));
   Authenticate("t");
-  EXPECT_EQ(api_.asked.size(), 2u) << "it is asked again";
+  EXPECT_EQ(api_.asked.size(), 2u) << "the review is repeated";
 }
 
 TEST_F(Tokens, AFailingServerIsRetriedForTenSeconds) {
@@ -247,7 +247,7 @@ TEST_F(Union, TheFirstMethodWithAUserWins) {
   request.headers = {{"Authorization", "Bearer t"}, {"X-Remote-User", "bert"}};
   EXPECT_EQ(Authenticate(request, kAnna), "anna system:authenticated");
   request.peer = Peer(clients_, "carl", {"g"});
-  EXPECT_EQ(Authenticate(request), "carl g system:authenticated") << "whatever the token says";
+  EXPECT_EQ(Authenticate(request), "carl g system:authenticated") << "regardless of the token";
   request.peer = Peer(proxies_, "any");
   EXPECT_EQ(Authenticate(request), "bert system:authenticated");
 }
